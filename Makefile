@@ -1,0 +1,45 @@
+# Two commands do everything on a machine with Python 3.11 or later, make and git:
+#   make demo    sets up and runs the main job on real data
+#   make test    sets up and passes the tests
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+JOBS   ?= auto
+
+.PHONY: demo test fuzz bench lint clean
+
+demo: $(VENV)/demo.done
+	$(BIN)/python -m branded demo
+
+test: $(VENV)/dev.done
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+fuzz: $(VENV)/dev.done
+	$(BIN)/python -m tests.fuzz $(ARGS)
+
+bench: $(VENV)/dev.done
+	$(BIN)/python -m bench $(ARGS)
+
+lint: $(VENV)/dev.done
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/mypy
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "branded needs Python 3.11 or later"'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.done: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cc,demo]'
+	touch $@
+
+$(VENV)/dev.done: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-pictures

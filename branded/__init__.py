@@ -1,0 +1,27 @@
+"""A type-directed vmap for tinygrad: brands zip where they are shared and broadcast where they are not."""
+
+from branded import _cc, _hooks
+from branded.errors import BrandedError
+from branded.transforms import random as _random
+from branded.tree import register_pytree_node
+from branded.vec import Brand, Vec, brand, brands, unvec, vec_type
+from branded.vmap import lift, vmap
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Brand",
+    "BrandedError",
+    "Vec",
+    "brand",
+    "brands",
+    "lift",
+    "register_pytree_node",
+    "unvec",
+    "vec_type",
+    "vmap",
+]
+
+_cc.choose()  # before the first compile
+_hooks.install()
+_random.install()

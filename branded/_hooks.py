@@ -1,0 +1,265 @@
+"""Where branded meets tinygrad: the few places in which a tensor must know that it varies over a brand.
+
+Each hook asks first whether a value has open brands, and otherwise does what tinygrad does.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tinygrad.mixin.gradient as tg_gradient
+from tinygrad import Tensor
+from tinygrad.tensor import _METADATA
+from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
+
+import branded.rules  # noqa: F401  fills the table of rules
+from branded.dispatch import lower
+from branded.errors import EscapeError, ReadError, ShapeError, WriteError
+from branded.vec import Row, check_live, open_brands, row_of, vec_type
+
+Method = Callable[..., Any]
+tg_function: Any = importlib.import_module("tinygrad.function")  # the name in the package is the decorator
+
+
+def _wrap(name: str, make: Callable[[Method], Method]) -> None:
+    original = getattr(Tensor, name)
+    wrapped = functools.wraps(original)(make(original))
+    setattr(Tensor, name, staticmethod(wrapped) if isinstance(Tensor.__dict__.get(name), staticmethod) else wrapped)
+
+
+def _names(row: Row) -> str:
+    return " and ".join(f"`{b.name}`" for b in row)
+
+
+# ---- reads ----
+
+_READS = {
+    "bool": ("its truth value", "x.where(a, b) in place of `if x`"),
+    "int": ("its int", "index with the tensor itself, or use where"),
+    "float": ("its float", "go on with the tensor; tinygrad's methods take it where math's do not"),
+    "iter": ("the entries of a 0-d tensor", "a tensor with an axis to iterate over"),
+    "backward": ("backward", "loss.gradient(w), whose result is per example"),
+}
+
+
+def _forbid(what: str, *tensors: Tensor) -> None:
+    """Refuse to read values that differ from example to example."""
+    for t in tensors:
+        row = row_of(t.uop)
+        if not row:
+            continue
+        if any(not b.is_open for b in row):
+            check_live(t.uop, what)
+        subject, fix = _READS.get(what, (None, "return it from the mapped function and read the result"))
+        inside = meta.name if (meta := _METADATA.get()) is not None and meta.name != what else None
+        if inside in {"nonzero", "masked_select"}:
+            raise ShapeError(
+                f"{inside}: the shape of the result would differ from example to example",
+                ("value", vec_type(t)),
+                fix=f"{inside}(..., size=n), with the same n for all",
+            )
+        raise ReadError(
+            f"{inside or what}: a value that varies over {_names(row)} has no single value to read"
+            + (f" ({subject})" if subject and subject != what else ""),
+            ("value", vec_type(t)),
+            *((b.name, f"opened by {b.where}") for b in row if b.where),
+            fix=fix,
+        )
+
+
+def _reader(what: str) -> Callable[[Method], Method]:
+    def make(original: Method) -> Method:
+        def read(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            _forbid(what, self, *(a for a in args if isinstance(a, Tensor)))
+            return original(self, *args, **kwargs)
+
+        return read
+
+    return make
+
+
+def _as_number(what: str, otherwise: str) -> Callable[[Tensor], Any]:
+    def convert(self: Tensor) -> Any:
+        _forbid(what, self)
+        raise TypeError(otherwise)
+
+    return convert
+
+
+def _iterate(self: Tensor) -> Iterator[Tensor]:
+    if not self.shape:
+        _forbid("iter", self)
+
+    def entries() -> Iterator[Tensor]:
+        i = 0
+        while True:
+            try:
+                entry = self[i]
+            except IndexError:
+                return
+            yield entry
+            i += 1
+
+    return entries()
+
+
+# ---- writes ----
+
+
+def _check_write(target: Tensor, row: Row, what: str) -> None:
+    """A value may be written only into a tensor of the scope of each brand that it brings along."""
+    own = row_of(target.uop)
+    root = target.uop
+    while root.op in GroupOp.Movement | {Ops.AFTER, Ops.BITCAST, Ops.DETACH}:
+        root = root.src[0]
+    for b in row:
+        if not b.is_open:
+            continue
+        foreign = root.op is Ops.BUFFER and root.arg.slot < b.first_slot
+        if b not in own and (foreign or not b.made(target)):
+            raise WriteError(
+                f"{what}: a value that varies over `{b.name}` cannot go into a tensor that all its examples share",
+                ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`"),
+                ("value", f"varies over {_names(row)}"),
+                fix="return the new value from the mapped function, or map over the tensor too",
+            )
+
+
+def _writer(what: str) -> Callable[[Method], Method]:
+    def make(original: Method) -> Method:
+        def write(self: Tensor, *args: Any) -> Any:
+            x = args[-1]
+            if isinstance(x, Tensor) and (row := row_of(x.uop)):
+                check_live(x.uop, what)
+                _check_write(self, row, what)
+            return original(self, *args)
+
+        return write
+
+    return make
+
+
+# ---- shapes ----
+
+_SHAPED = ("reshape", "expand", "shrink", "pad", "repeat", "unfold", "view", "split", "unflatten")
+
+
+def _per_example(x: Any) -> bool:
+    if isinstance(x, Tensor):
+        return bool(row_of(x.uop))
+    if isinstance(x, slice):
+        return any(map(_per_example, (x.start, x.stop, x.step)))
+    return isinstance(x, tuple | list) and any(map(_per_example, x))
+
+
+def _per_example_slice(index: Any) -> bool:
+    parts = index if isinstance(index, tuple | list) else (index,)
+    return any(isinstance(i, slice) and _per_example(i) for i in parts)
+
+
+def _shaped(depends: Callable[..., bool]) -> Callable[[Method], Method]:
+    def make(original: Method) -> Method:
+        def shaped(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return original(self, *args, **kwargs)
+            except Exception as error:
+                if isinstance(error, EscapeError) or not any(map(depends, (*args, *kwargs.values()))):
+                    raise
+                what = "slice" if "item" in original.__name__ else original.__name__
+                raise ShapeError(
+                    f"{what}: a shape or an offset differs from example to example",
+                    ("value", vec_type(self)),
+                    fix="index with a tensor, or mask with where",
+                ) from None
+
+        return shaped
+
+    return make
+
+
+# ---- what tinygrad's graph needs to know ----
+
+
+def _gradient(original: Method) -> Method:
+    def gradient(self: Tensor, *targets: Tensor, gradient: Tensor | None = None) -> Any:
+        """Work out the vmaps that are done before going backward: reverse mode sees plain operations."""
+        if not open_brands():
+            return original(self, *targets, gradient=gradient)
+        tensors = [self, *targets, *([gradient] if gradient is not None else [])]
+        new = lower([t.uop for t in tensors])
+        done = [t if u is t.uop else Tensor(u) for t, u in zip(tensors, new, strict=True)]
+        ts = done[1 : 1 + len(targets)]
+        return original(done[0], *ts, gradient=done[-1] if gradient is not None else None)
+
+    return gradient
+
+
+def _index_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
+    """d/dX of X[brand]: the cotangent in the example's own row, zero in the others."""
+    x, r = ret.src
+    if "_brand" not in r.__dict__:
+        return None
+    rows = UOp.arange(x.shape[0])
+    own = rows.eq(UOp(Ops.INDEX, src=(rows, r))).reshape((x.shape[0],) + (1,) * len(ctx.shape))
+    at = ctx.reshape((1, *ctx.shape))
+    return own.where(at, at.const_like(0)), None
+
+
+def _lift_into_function(ctx: Any, x: UOp) -> UOp | None:
+    """A @function that closes over a per-example value gets it as one more argument."""
+    if "_brand" not in x.src[-1].__dict__ or x.op_in_backward_slice_with_self(Ops.PARAM):
+        return None
+    return tg_function.add_to_ctx(ctx, x)  # type: ignore[no-any-return]
+
+
+def _repr(original: Method) -> Method:
+    def text(self: Tensor) -> str:
+        return vec_type(self) if row_of(self.uop) else original(self)
+
+    return text
+
+
+def _custom_kernel(original: Method) -> Method:
+    def custom_kernel(self: Tensor, *lst: Tensor, **kwargs: Any) -> Any:
+        from branded.errors import UnsupportedError
+
+        for t in (self, *lst):
+            if row_of(t.uop):
+                raise UnsupportedError(
+                    "custom_kernel: a kernel written by hand has no batching rule",
+                    ("value", vec_type(t)),
+                    fix="call it outside of vmap, on the whole batch",
+                )
+        return original(self, *lst, **kwargs)
+
+    return custom_kernel
+
+
+def install() -> None:
+    for name in ("numpy", "data", "tolist", "item", "realize", "linear_with_vars", "callify", "backward"):
+        _wrap(name, _reader("realize" if name == "linear_with_vars" else name))
+    _wrap("__bool__", _reader("bool"))
+    number = "must be real number, not Tensor"
+    for name, what, otherwise in (
+        ("__int__", "int", "int() argument must be a string, a bytes-like object or a real number, not 'Tensor'"),
+        ("__float__", "float", "float() argument must be a string or a real number, not 'Tensor'"),
+        ("__complex__", "float", number),
+        ("__index__", "int", "'Tensor' object cannot be interpreted as an integer"),
+    ):
+        setattr(Tensor, name, _as_number(what, otherwise))
+    setattr(Tensor, "__iter__", _iterate)  # noqa: B010  mypy: Tensor has no __iter__ to assign
+    for name in ("assign", "replace", "__setitem__"):
+        _wrap(name, _writer(name))
+    for name in _SHAPED:
+        _wrap(name, _shaped(_per_example))
+    for name in ("__getitem__", "__setitem__"):
+        _wrap(name, _shaped(_per_example_slice))
+    _wrap("__repr__", _repr)
+    _wrap("gradient", _gradient)
+    _wrap("custom_kernel", _custom_kernel)
+    brand_index = UPat(Ops.INDEX, src=(UPat(), UPat(Ops.RANGE)))
+    tg_gradient.pm_gradient = tg_gradient.pm_gradient + PatternMatcher([(brand_index.named("ret"), _index_gradient)])
+    tg_function.pm_ctx = PatternMatcher([(brand_index.named("x"), _lift_into_function)]) + tg_function.pm_ctx

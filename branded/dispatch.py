@@ -1,0 +1,267 @@
+"""The heart: what an operation does when its operands vary over brands.
+
+For each brand of the result there are two cases, and a third for every other brand:
+
+    all operands carry it    zip         the examples meet one to one
+    some operands carry it   broadcast   the others are the same for each example
+    none carries it          none        the operation is left alone
+
+`resolve` decides it, from the operation and from which operands carry brands, and picks a rule from the table.
+A rule emits the same operation on batched operands: those that have one leading axis for each brand of their row.
+`close` runs the rules over a graph, once, for all brands at once.  It is everything that happens when a vmap returns.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from tinygrad.uop.ops import Ops, UOp, shape_to_shape_arg
+
+from branded.errors import UnsupportedError
+from branded.vec import Brand, Row, has_left, is_touched, row_of, stage, type_text, union
+
+Kind = Literal["zip", "broadcast", "none"]
+Carries = tuple[bool, ...]
+
+
+class Batched(NamedTuple):
+    """A value of all examples: `uop` has one leading axis for each brand of `row`, in that order."""
+
+    uop: UOp
+    row: Row
+
+    @property
+    def rank(self) -> int:
+        """The number of per-example axes."""
+        return len(self.uop.shape) - len(self.row)
+
+
+Rule = Callable[..., "UOp | Batched | Bundle"]
+
+
+class Bundle(NamedTuple):
+    """The values of a TUPLE or FUNCTION, which GETTUPLE takes apart."""
+
+    uop: UOp
+    rows: tuple[Row, ...]
+
+    @property
+    def row(self) -> Row:
+        return functools.reduce(union, self.rows, ())
+
+
+@dataclass(frozen=True, eq=False)
+class Resolution:
+    """How one operation meets the brands of its operands: what is zipped, what is broadcast, and by which rule."""
+
+    op: Ops
+    operands: tuple[Row, ...]
+    row: Row
+    rule: Rule
+    within: Pass | None = None
+
+    def kind(self, brand: Brand) -> Kind:
+        carried = [brand in row for row in self.operands]
+        return "zip" if all(carried) else "broadcast" if any(carried) else "none"
+
+    def __str__(self) -> str:
+        def line(brand: Brand) -> str:
+            who = [str(i + 1) for i, row in enumerate(self.operands) if brand in row]
+            if self.kind(brand) == "zip":
+                return f"{brand!r}: zip, all operands carry it"
+            return f"{brand!r}: broadcast, only operand {' and '.join(who)} carries it"
+
+        return "\n".join([self.op.name.lower(), *(f"  {line(b)}" for b in self.row)])
+
+    # what rules need
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(b.size for b in self.row)
+
+    def align(self, x: Batched, rank: int) -> UOp:
+        """`x` ready to broadcast: axes of size 1 for the brands and for the per-example axes that it lacks."""
+        uop, row = x
+        if not row or (row == self.row and x.rank == rank):
+            return uop  # tinygrad aligns to the right by itself
+        per_example = uop.shape[len(row) :]
+        own = tuple(b.size if b in row else 1 for b in self.row)
+        return reshape(uop, own + (1,) * (rank - len(per_example)) + per_example)
+
+    def fill(self, x: Batched) -> UOp:
+        """`x` with a full axis for each brand of the result."""
+        if x.row == self.row:
+            return x.uop
+        missing = [b for b in self.row if b not in x.row]
+        now = [*missing, *x.row]
+        order = tuple(now.index(b) for b in self.row) + tuple(range(len(now), len(now) + x.rank))
+        return permute(expand(x.uop, tuple(b.size for b in missing)), order)
+
+
+# ---- the table ----
+
+_table: dict[Ops, list[tuple[Callable[[Carries], bool], Rule]]] = {}
+LEAVES: set[Ops] = set()
+"""Operations without operands that could carry a brand."""
+
+
+def rule(*ops: Ops, when: Callable[[Carries], bool] = lambda carries: True) -> Callable[[Rule], Rule]:
+    """Register a rule for operations, in the cases of carrying operands that `when` accepts.
+
+    The rule gets the per-example operation, its `Resolution`, and the operands as `Batched`, and returns the
+    operation on them, with one leading axis for each brand of the resolution's row.  A later rule goes first.
+    """
+
+    def register(f: Rule) -> Rule:
+        for op in ops:
+            _table.setdefault(op, []).insert(0, (when, f))
+        return f
+
+    return register
+
+
+def covered() -> set[Ops]:
+    """The operations that have a rule, a refusal, or nothing to do."""
+    return {*_table, *LEAVES}
+
+
+def resolve(op: Ops, operands: Iterable[Row], within: Pass | None = None) -> Resolution:
+    """Decide zip or broadcast for an operation on operands with these rows.
+
+    Args:
+        op: The primitive of tinygrad.
+        operands: The row of each operand.
+        within: The pass that asks; the rule of FUNCTION runs it on the body.
+
+    Returns:
+        The `Resolution`: the row of the result, the kind of each brand, the rule.
+
+    Raises:
+        UnsupportedError: There is no rule for the operation on such operands.
+
+    Example:
+        >>> from branded import brand
+        >>> from branded.dispatch import resolve
+        >>> from tinygrad.uop.ops import Ops
+        >>> with brand("users", 3) as users, brand("items", 2) as items:
+        ...     print(resolve(Ops.ADD, [(users,), (users, items)]))
+        add
+          users:3: zip, all operands carry it
+          items:2: broadcast, only operand 2 carries it
+    """
+    rows = tuple(operands)
+    row: Row = functools.reduce(union, rows, ())
+    if op is Ops.STAGE:  # the one operation that closes a brand
+        row = tuple(b for b in rows[0] if b not in rows[1])
+    carries = tuple(map(bool, rows))
+    for when, f in _table.get(op, ()):
+        if when(carries):
+            return Resolution(op, rows, row, f, within)
+    raise UnsupportedError(
+        f"{op.name}: no batching rule for this operation of tinygrad",
+        ("rows", ", ".join(map(repr, rows))),
+        fix="compute it outside of vmap, or register a rule with branded.dispatch.rule",
+    )
+
+
+# ---- the pass ----
+
+
+class Pass:
+    """One run of the rules over a graph.  `closing` are the brands to close; None means all."""
+
+    def __init__(self, closing: Row | None = None) -> None:
+        self.closing = closing
+        self.resolutions: dict[Any, Resolution] = {}
+        self.bodies: dict[Any, Bundle] = {}
+
+    def run(
+        self, roots: Sequence[UOp], env: dict[UOp, Batched | Bundle], gate: Callable[[UOp], bool] | None
+    ) -> list[Batched]:
+        for u in UOp(Ops.SINK, src=tuple(roots)).toposort(gate, enter_calls=False):
+            op = u.op
+            if op is Ops.RANGE:
+                if (b := u.__dict__.get("_brand")) is not None and (self.closing is None or b in self.closing):
+                    env[u] = Batched(u, (b,))
+                continue
+            if u in env or op is Ops.SINK:
+                continue
+            operands = [x if (x := env.get(s)) is not None else Batched(s, ()) for s in u.src]
+            rows = tuple([x.row for x in operands])
+            if not any(rows) and not (op is Ops.FUNCTION and is_touched(u.src[0])):
+                continue
+            how = self.resolutions.get((op, rows))
+            if how is None:
+                how = self.resolutions[op, rows] = resolve(op, rows, self)
+            out = how.rule(u, how, *operands)
+            env[u] = Batched(out, how.row) if isinstance(out, UOp) else out
+        return [x if isinstance(x := env.get(r), Batched) else Batched(r, ()) for r in roots]
+
+
+def close(roots: Sequence[UOp]) -> list[Batched]:
+    """Batch a graph: every value gets a leading axis for each brand that is open in it, and no RANGE is left."""
+    return Pass().run(roots, {}, is_touched)
+
+
+def leave(us: Sequence[UOp], brand: Brand, axes: Sequence[int]) -> list[UOp]:
+    """The values of all examples of `brand`, which goes to `axes`.
+
+    Where another brand is still open in a value, the work is left to the pass that closes that one: however deep
+    vmaps are nested, a graph is batched once.
+    """
+    staged = [stage(u, brand) if brand in row_of(u) else expand(u, (brand.size,)) for u in us]
+    now = [u for u in staged if not row_of(u) and is_touched(u)]
+    done = dict(zip(now, (v.uop for v in close(now)), strict=True)) if now else {}
+    return [permute(done.get(u, u), _front_to(ax, len(u.shape))) for u, ax in zip(staged, axes, strict=True)]
+
+
+def lower(roots: Sequence[UOp]) -> list[UOp]:
+    """The same values with every brand that was left also closed; open ones stay.  Reverse mode needs it."""
+    if not any(map(has_left, roots)):
+        return list(roots)
+    env: dict[UOp, UOp] = {}
+    for u in UOp(Ops.SINK, src=tuple(roots)).toposort(has_left):
+        src = tuple(env.get(s, s) for s in u.src)
+        if u.op is Ops.STAGE:
+            b = u.src[1].__dict__["_brand"]
+            env[u] = Pass((b,)).run([src[0]], {}, is_touched)[0].uop
+        elif src != u.src:
+            env[u] = u.replace(src=src)
+    return [env.get(r, r) for r in roots]
+
+
+def _front_to(axis: int, rank: int) -> tuple[int, ...]:
+    return (*range(1, axis + 1), 0, *range(axis + 1, rank))
+
+
+# ---- how rules build: the movement ops of tinygrad, without the symbolic simplifier where all sizes are ints ----
+
+
+def move(op: Ops, x: UOp, *args: tuple[Any, ...]) -> UOp:
+    if all(type(i) is int for arg in args for i in arg):
+        return UOp(op, x.dtype, (x, *map(shape_to_shape_arg, args)))
+    return x._mop(op, args[0] if len(args) == 1 else tuple(zip(*args, strict=True)))
+
+
+def reshape(x: UOp, shape: tuple[Any, ...]) -> UOp:
+    return x if x.shape == shape else move(Ops.RESHAPE, x, shape)
+
+
+def permute(x: UOp, order: tuple[int, ...]) -> UOp:
+    if x.op is Ops.PERMUTE:
+        x, order = x.src[0], tuple(x.arg[i] for i in order)
+    return x if order == tuple(range(len(order))) else UOp(Ops.PERMUTE, x.dtype, (x,), order)
+
+
+def expand(x: UOp, sizes: tuple[int, ...]) -> UOp:
+    """`x` repeated along new leading axes."""
+    return move(Ops.EXPAND, x, sizes) if sizes else x
+
+
+def refuse(u: UOp, what: str, fix: str, *operands: Batched) -> UnsupportedError:
+    row: Row = functools.reduce(union, (x.row for x in operands), ())
+    shaped = next((s for s in (u, *u.src) if s._shape is not None), None)
+    return UnsupportedError(what, *([("value", type_text(shaped, row))] if shaped is not None else []), fix=fix)

@@ -1,0 +1,79 @@
+"""The exceptions of branded, and the one form of their messages.
+
+Every mistake of a user is a `BrandedError`, and also a `TypeError`, `ValueError` or `IndexError` as Python
+would have it.  A message is one line that says what is wrong, then the facts, then what to write instead:
+
+    zip: brand `users` has 3 examples, but this argument has 4
+      left:  f32[3, 8], axis 0   (argument 1 of vmap at app.py:12)
+      right: f32[4, 8], axis 0   (argument 2)
+      try:   in_axes=(0, None) if the second is shared, or slice it to 3
+"""
+
+from __future__ import annotations
+
+
+class BrandedError(Exception):
+    """The base of all errors of this package.
+
+    Args:
+        what: One line: the operation or option, a colon, and what is wrong.
+        facts: Pairs of a label and a text, printed in columns.
+        fix: What to write instead; printed last, under the label `try`.
+    """
+
+    def __init__(self, what: str, *facts: tuple[str, str], fix: str | None = None) -> None:
+        lines = [*facts, *([("try", fix)] if fix else [])]
+        width = max((len(label) for label, _ in lines), default=0) + 1
+        super().__init__("\n".join([what, *(f"  {label + ':':<{width}} {text}" for label, text in lines)]))
+
+
+class AxesError(BrandedError, ValueError):
+    """The axes do not fit the arguments or the results."""
+
+
+class AxisTypeError(BrandedError, TypeError):
+    """An axis is not an int or None, or what is to be mapped has no axes."""
+
+
+class AxisRangeError(BrandedError, IndexError):
+    """An axis is out of range for its tensor."""
+
+
+class SizeError(BrandedError, ValueError):
+    """Two mapped axes of one brand have different sizes."""
+
+
+class NameTakenError(BrandedError, ValueError):
+    """The name of a brand is already open."""
+
+
+class OptionError(BrandedError, ValueError):
+    """An option of vmap has a value that means nothing."""
+
+
+class ReadError(BrandedError, TypeError):
+    """A value that differs from example to example was read as if it were one."""
+
+
+class EscapeError(BrandedError, TypeError):
+    """A value was used after the brand that it varies over was closed."""
+
+
+class WriteError(BrandedError, TypeError):
+    """A per-example value was written into a tensor that all examples share."""
+
+
+class RandomnessError(BrandedError, ValueError):
+    """A random number was drawn under vmap, and nothing says whether all examples share it."""
+
+
+class ShapeError(BrandedError, TypeError):
+    """A shape depends on per-example values."""
+
+
+class UnsupportedError(BrandedError, TypeError):
+    """An operation that cannot be batched met a per-example value."""
+
+
+class CompilerError(BrandedError, RuntimeError):
+    """tinygrad's CPU device has no C compiler."""

@@ -1,0 +1,44 @@
+"""Operations that work on each element by itself."""
+
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.dispatch import Batched, Resolution, refuse, rule
+
+SHAPELESS = {
+    Ops.CAST,
+    Ops.CONTIGUOUS,
+    Ops.CONTIGUOUS_BACKWARD,
+    Ops.DETACH,
+    Ops.COPY,
+    Ops.ALLREDUCE,
+    Ops.MSELECT,
+}
+
+
+@rule(*GroupOp.Unary, *SHAPELESS)
+def unary(u: UOp, how: Resolution, x: Batched) -> UOp:
+    """vmap(f)(xs) = f(xs): an operation on each element does not see axes."""
+    return u.replace(src=(x.uop,))
+
+
+@rule(*GroupOp.Broadcastable)
+def broadcastable(u: UOp, how: Resolution, *xs: Batched) -> UOp:
+    """vmap(f)(xs, ys) = f(xs, ys), each operand aligned to the brands and to the per-example axes of the result."""
+    rank = len(u.shape)
+    return u.replace(src=tuple([how.align(x, rank) for x in xs]))
+
+
+@rule(Ops.BITCAST)
+def bitcast(u: UOp, how: Resolution, x: Batched) -> UOp:
+    """vmap(bitcast)(xs) = bitcast(xs): another item size rescales the last axis, which is never a brand's."""
+    if not u.shape and u.dtype.itemsize != u.src[0].dtype.itemsize:
+        raise refuse(
+            u, "bitcast: a 0-d value has no axis to rescale to another item size", "x.reshape(1).bitcast(...)", x
+        )
+    return u.replace(src=(x.uop,))
+
+
+@rule(Ops.MSTACK)
+def mstack(u: UOp, how: Resolution, *xs: Batched) -> UOp:
+    """vmap(mstack)(xs, ys) = mstack(xs, ys): the copies on several devices are batched alike."""
+    return u.replace(src=tuple(how.fill(x) for x in xs))

@@ -1,0 +1,31 @@
+"""Entering a brand (INDEX), leaving one (STAGE), and putting values side by side (STACK)."""
+
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.dispatch import Batched, Resolution, permute, refuse, rule
+
+
+@rule(Ops.INDEX)
+def enter(u: UOp, how: Resolution, x: Batched, *at: Batched) -> UOp:
+    """vmap(x -> x)(xs) = xs: the axis that was indexed by the brand is the brand's axis."""
+    if len(at) != 1 or at[0].uop.op is not Ops.RANGE:
+        raise refuse(u, "INDEX: indexing by a UOp has no batching rule", "index the Tensor with a Tensor", x, *at)
+    n = len(x.row)
+    if not at[0].row:  # a brand that stays open: index the axis behind the brand axes
+        return u.replace(src=(permute(x.uop, (n, *range(n), *range(n + 1, len(x.uop.shape)))), u.src[1]))
+    where = how.row.index(at[0].row[0])
+    return permute(x.uop, (*range(where), n, *range(where, n), *range(n + 1, len(x.uop.shape))))
+
+
+@rule(Ops.STAGE)
+def leave(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
+    """vmap(f)(xs) has the brand's axis in front of the per-example axes of f(x)."""
+    n, where = len(y.row), y.row.index(brand.row[0])
+    return permute(y.uop, (*(i for i in range(n) if i != where), where, *range(n, len(y.uop.shape))))
+
+
+@rule(Ops.STACK)
+def stack(u: UOp, how: Resolution, *xs: Batched) -> UOp:
+    """vmap(stack)(xs, ys) = stack(xs, ys), with the brand axes moved in front of the new one."""
+    out, n = u.replace(src=tuple(how.fill(x) for x in xs)), len(how.row)
+    return permute(out, (*range(1, n + 1), 0, *range(n + 1, n + 1 + len(u.shape) - 1)))

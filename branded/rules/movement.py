@@ -1,0 +1,73 @@
+"""Operations that move elements: the brand axes stay in front."""
+
+from collections.abc import Callable
+
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.dispatch import Batched, Carries, Resolution, expand, move, permute, reshape, rule
+from branded.errors import ShapeError
+from branded.vec import type_text
+
+
+@rule(Ops.RESHAPE)
+def reshape_(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
+    """vmap(reshape)(xs) = reshape with the brand axes kept in front."""
+    return reshape(x.uop, how.sizes + u.marg)
+
+
+@rule(Ops.EXPAND)
+def expand_(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
+    """vmap(expand)(xs) = expand, then the brand axes moved in front of the new ones."""
+    new, brands = len(u.marg), len(how.row)
+    order = (*range(new, new + brands), *range(new), *range(new + brands, new + len(x.uop.shape)))
+    return permute(expand(x.uop, u.marg), order)
+
+
+@rule(Ops.PERMUTE)
+def permute_(u: UOp, how: Resolution, x: Batched) -> UOp:
+    """vmap(permute)(xs) = permute of the axes behind the brand axes."""
+    n = len(how.row)
+    return permute(x.uop, (*range(n), *(i + n for i in u.arg)))
+
+
+@rule(Ops.FLIP)
+def flip(u: UOp, how: Resolution, x: Batched) -> UOp:
+    """vmap(flip)(xs) = flip, of no brand axis."""
+    return UOp(Ops.FLIP, u.dtype, (x.uop,), (False,) * len(how.row) + tuple(u.arg))
+
+
+@rule(Ops.PAD, Ops.SHRINK)
+def pad_shrink(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
+    """vmap(pad)(xs) = pad, of no brand axis; shrink alike."""
+    offsets, sizes = zip(*u.marg, strict=True) if u.marg else ((), ())
+    return move(u.op, x.uop, (0,) * len(how.row) + offsets, how.sizes + sizes)
+
+
+@rule(Ops.UNSHARD)
+def unshard(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
+    """vmap(unshard)(xs) = unshard of the axes behind the brand axes."""
+    return u.replace(src=(x.uop, *u.src[1:]), arg=tuple(a + len(how.row) for a in u.arg))
+
+
+def _in_arguments(carries: Carries) -> bool:
+    return any(carries[1:])
+
+
+@rule(*GroupOp.Movement, Ops.UNSHARD, when=_in_arguments)
+def data_dependent(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
+    """A shape or offset that differs from example to example is refused: the results would not stack."""
+    raise ShapeError(
+        f"{u.op.name.lower()}: a shape or an offset differs from example to example",
+        ("value", type_text(u.src[0], how.row)),
+        fix="index with a tensor, or mask with where",
+    )
+
+
+def rebase(view: UOp, base: UOp, apply: Callable[[UOp, Batched], UOp], to: Batched) -> Batched | None:
+    """The chain of movements from `base` to `view`, on another base; None where it is not such a chain."""
+    if view is base:
+        return to
+    if view.op not in GroupOp.Movement and view.op is not Ops.BITCAST:
+        return None
+    below = rebase(view.src[0], base, apply, to)
+    return None if below is None else Batched(apply(view, below), below.row)

@@ -1,0 +1,13 @@
+"""Reductions: tinygrad reduces over leading axes, so the reduced ones go in front of the brands."""
+
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.dispatch import Batched, Resolution, permute, rule
+
+
+@rule(Ops.REDUCE)
+def reduce(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
+    """vmap(sum)(xs) = sum over the same per-example axes."""
+    brands, reduced = len(how.row), u.arg[1]
+    order = (*range(brands, brands + reduced), *range(brands), *range(brands + reduced, len(x.uop.shape)))
+    return u.replace(src=(permute(x.uop, order),))

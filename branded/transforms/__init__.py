@@ -1,0 +1,1 @@
+"""What composes with vmap."""

@@ -1,0 +1,70 @@
+"""Random numbers under vmap: all of tinygrad's draws go through `Tensor.rand`, so one override decides them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tinygrad import Tensor
+
+from branded.errors import RandomnessError
+from branded.vec import open_brands
+
+
+class Draws:
+    """The draws of a vmap that runs in chunks: drawn once for the whole batch, so that chunks see what it would see."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.made, self.next, self.start = size, list[Tensor](), 0, 0
+
+    def chunk(self, start: int) -> None:
+        self.next, self.start = 0, start
+
+    def take(self, draw: Callable[[], Tensor]) -> Tensor:
+        if self.next == len(self.made):
+            self.made.append(draw())
+        self.next += 1
+        return self.made[self.next - 1]
+
+
+def _dims(shape: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`rand(2, 3)` and `rand((2, 3))` are the same."""
+    return tuple(shape[0]) if shape and isinstance(shape[0], tuple | list) else shape
+
+
+def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
+    """A draw under the open brands: one for all examples of a `"same"` brand, one for each of a `"different"` one."""
+    row = open_brands()
+    if refusing := [b for b in row if b.randomness == "error"]:
+        names = " and ".join(f"`{b.name}`" for b in refusing)
+        raise RandomnessError(
+            f"randomness: a random draw under {names}, and nothing says whether all examples share it",
+            *((b.name, f"opened by {b.where}") for b in refusing if b.where),
+            fix='randomness="different" for a draw for each example, "same" for one that all share',
+        )
+    over = [b for b in row if b.randomness == "different"]
+
+    def draw() -> Tensor:
+        sizes = [b.size if b.draws is None else b.draws.size for b in over]
+        return original(*sizes, *_dims(shape), **kwargs)
+
+    for b in row:
+        if b.draws is not None:
+            draw = functools.partial(b.draws.take, draw)
+    t = draw()
+    for b in over:
+        if b.draws is not None:
+            t = t[b.draws.start : b.draws.start + b.size]
+        t = b.vec(t)
+    return t
+
+
+def install() -> None:
+    original = Tensor.rand
+
+    def rand_(*shape: Any, **kwargs: Any) -> Tensor:
+        return rand(original, *shape, **kwargs) if open_brands() else original(*shape, **kwargs)
+
+    rand_.__doc__, rand_.__name__ = original.__doc__, "rand"
+    setattr(Tensor, "rand", staticmethod(rand_))  # noqa: B010  mypy: a method is not to be assigned

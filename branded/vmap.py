@@ -1,0 +1,400 @@
+"""vmap: open a fresh brand, run the function on per-example values, close the brand."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar, overload
+
+import numpy as np
+from tinygrad import Tensor
+
+from branded import tree
+from branded.dispatch import leave
+from branded.errors import AxesError, AxisTypeError, OptionError, SizeError
+from branded.transforms.random import Draws
+from branded.vec import (
+    Brand,
+    Randomness,
+    _out_axis,
+    brands,
+    caller,
+    check_live,
+    check_randomness,
+    make_brand,
+    normalize_axis,
+    opened,
+    row_of,
+    vec_type,
+)
+
+F = TypeVar("F", bound=Callable[..., Any])
+Axes = Any
+"""A prefix tree of axes: an int or None, or a tuple, list, dict, NamedTuple, dataclass … of them."""
+
+
+@overload
+def vmap(
+    f: F,
+    in_axes: Axes = 0,
+    out_axes: Axes = 0,
+    *,
+    axis_name: str | type[Brand] | None = None,
+    axis_size: int | None = None,
+    chunk_size: int | None = None,
+    randomness: Randomness = "error",
+) -> F: ...
+@overload
+def vmap(
+    f: None = None,
+    in_axes: Axes = 0,
+    out_axes: Axes = 0,
+    *,
+    axis_name: str | type[Brand] | None = None,
+    axis_size: int | None = None,
+    chunk_size: int | None = None,
+    randomness: Randomness = "error",
+) -> Callable[[F], F]: ...
+def vmap(
+    f: Callable[..., Any] | None = None,
+    in_axes: Axes = 0,
+    out_axes: Axes = 0,
+    *,
+    axis_name: str | type[Brand] | None = None,
+    axis_size: int | None = None,
+    chunk_size: int | None = None,
+    randomness: Randomness = "error",
+) -> Callable[..., Any]:
+    """Map a function over a new axis: `vmap(f)(xs)` equals `stack([f(x) for x in xs])`, with no loop.
+
+    `vmap(f)` has the type of `f`.  It may also decorate: `@vmap`, `@vmap(in_axes=(0, None))`.
+
+    Args:
+        f: A function of tensors, or of trees of them; any tinygrad may stand in it.
+        in_axes: Which axis of each positional argument is mapped: an int, None for an argument that all examples
+            share, or a prefix tree of them.  Dicts go by key.  Keyword arguments are mapped over axis 0.
+        out_axes: Where the examples go in each result; None for a result that does not vary.
+        axis_name: The name of the brand: a string, or a subclass of `Brand`.
+        axis_size: The number of examples; needed only where nothing is mapped.
+        chunk_size: Run the batch in pieces of at most this size: less memory, the same result.
+        randomness: What tinygrad's random draws do: `"error"`, `"same"` for all examples, or `"different"`.
+
+    Returns:
+        A function with the signature of `f`.  A tensor `T[...]` of `f`'s result becomes `T[..., size, ...]` with the
+        new axis at `out_axes`, of the same dtype.
+
+    Raises:
+        AxesError: The trees of axes do not fit, nothing is mapped, or a mapped result has `out_axes=None`.
+        AxisTypeError: A bool or string as an axis; a number or 0-d tensor mapped.
+        AxisRangeError: An axis that the tensor does not have.
+        SizeError: Mapped axes of different sizes.
+        ReadError, EscapeError, WriteError, RandomnessError, ShapeError: see `branded.errors`.
+
+    Example:
+        >>> from branded import vmap
+        >>> from tinygrad import Tensor
+        >>> a0, b0 = Tensor([1, 2, 3]), Tensor([4, 6, 8])
+        >>> vmap(lambda a, b: a + b)(a0, b0).tolist()
+        [5, 8, 11]
+        >>> vmap(lambda a: vmap(lambda b: a + b)(b0))(a0).tolist()
+        [[5, 7, 9], [6, 8, 10], [7, 9, 11]]
+
+    Source: E. Z. Yang, "vmap in Haskell" (2020); `jax.vmap`; `torch.func.vmap` for `chunk_size` and `randomness`.
+    """
+    if axis_size is not None and (type(axis_size) is not int or axis_size < 0):
+        raise OptionError(f"axis_size: {axis_size!r} is not a size", fix="an int of 0 or more")
+    if chunk_size is not None and (type(chunk_size) is not int or chunk_size < 1):
+        raise OptionError(f"chunk_size: {chunk_size!r} is not a size", fix="an int of 1 or more")
+    check_randomness(randomness)
+    tree.check_axes(in_axes, "in_axes")
+    tree.check_axes(out_axes, "out_axes")
+    if isinstance(in_axes, dict):
+        raise AxesError(
+            "in_axes: a dict of axes stands for all the arguments",
+            ("axes", repr(in_axes)),
+            fix="in_axes=({...},) with one entry for each positional argument",
+        )
+    options = _Options(in_axes, out_axes, axis_name, axis_size, chunk_size, randomness, caller(2, "vmap"))
+    if f is None:
+        return lambda f: _mapped(f, options)
+    return _mapped(f, options)
+
+
+class _Options(NamedTuple):
+    in_axes: Axes
+    out_axes: Axes
+    axis_name: str | type[Brand] | None
+    axis_size: int | None
+    chunk_size: int | None
+    randomness: Randomness
+    where: str
+
+
+def _mapped(f: Any, options: _Options) -> Callable[..., Any]:
+    if not callable(f):
+        hint = "vmap(f)(x)" if isinstance(f, Tensor | np.ndarray) else "a function of the values of one example"
+        raise AxisTypeError(f"vmap: {tree.describe(f)} is not a function", fix=hint)
+
+    @functools.wraps(f)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        return _Call(f, options, args, kwargs).run()
+
+    return mapped
+
+
+class _Call:
+    """One call of a mapped function."""
+
+    def __init__(self, f: Callable[..., Any], options: _Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.f, self.options, self.args, self.kwargs = f, options, args, kwargs
+        self.leaves = [leaf for x in (*args, *kwargs.values()) for leaf in tree.leaves(x)]
+        self.axes = [*self._positional_axes(), *(0 for x in kwargs.values() for _ in tree.leaves(x))]
+        for i, axis in enumerate(self.axes):
+            if axis is not None:
+                self.leaves[i], self.axes[i] = self._mapped_leaf(i, axis)
+        self.size = self._batch_size()
+
+    def _positional_axes(self) -> list[tree.Axis]:
+        axes, args = self.options.in_axes, self.args
+        if not isinstance(axes, tuple | list):
+            return tree.spread(axes, args, "in_axes")
+        if len(axes) != len(args):
+            raise AxesError(
+                f"in_axes: {_count(len(axes), 'axis', 'axes')} for {_count(len(args), 'positional argument')}",
+                ("axes", repr(axes)),
+                ("call", self.options.where),
+                fix="one entry for each positional argument; keyword arguments are mapped over axis 0",
+            )
+        named = zip(axes, args, self._names(), strict=True)
+        return [a for ax, x, name in named for a in tree.spread(ax, x, "in_axes", name)]
+
+    # ---- arguments ----
+
+    def _names(self) -> list[str]:
+        return [f"argument {i + 1}" for i in range(len(self.args))]
+
+    def _where(self, i: int) -> str:
+        """Which argument the leaf `i` is, as the user would say it."""
+        names = [*self._names(), *(f"argument `{k}`" for k in self.kwargs)]
+        return [p for n, x in zip(names, (*self.args, *self.kwargs.values()), strict=True) for p in tree.paths(x, n)][i]
+
+    def _mapped_leaf(self, i: int, axis: int) -> tuple[Tensor, int]:
+        x = self.leaves[i]
+        if isinstance(x, np.ndarray):
+            x = Tensor(x)
+        if not isinstance(x, Tensor) or not x.shape:
+            kind = "a 0-d tensor" if isinstance(x, Tensor) else tree.describe(self.leaves[i])
+            raise AxisTypeError(
+                f"in_axes: {self._where(i)} is {kind}: there is no axis {axis} to map over",
+                ("call", self.options.where),
+                fix="None for it in in_axes"
+                if i < sum(len(tree.leaves(a)) for a in self.args)
+                else "functools.partial(f, ...), since keyword arguments are mapped",
+            )
+        check_live(x.uop, self._where(i) if row_of(x.uop) else "")
+        return x, axis if axis == 0 else normalize_axis(axis, x, f"in_axes: {self._where(i)}")
+
+    def _batch_size(self) -> int:
+        first: int | None = None
+        size = self.options.axis_size
+        for i, axis in enumerate(self.axes):
+            if axis is None:
+                continue
+            n = self.leaves[i].shape[axis]
+            if type(n) is not int:
+                raise AxesError(
+                    f"in_axes: {self._where(i)} has a symbolic size on axis {axis}",
+                    ("value", vec_type(self.leaves[i])),
+                    fix="a size that is known when vmap is called",
+                )
+            if size is None:
+                first, size = i, n
+            elif n != size:
+                self._mismatch(first, i, size, n)
+        if size is None:
+            raise AxesError(
+                "in_axes: nothing is mapped, so there is no number of examples",
+                ("axes", repr(self.options.in_axes)),
+                ("call", self.options.where),
+                fix="an int for an argument with an axis of examples, or axis_size=n",
+            )
+        return size
+
+    def _mismatch(self, first: int | None, i: int, size: int, n: int) -> None:
+        def side(i: int) -> str:
+            return f"{vec_type(self.leaves[i])}, axis {self.axes[i]}   ({self._where(i)})"
+
+        name = self.options.axis_name
+        text = name.__name__ if isinstance(name, type) else name or self._hint()
+        if first is None:
+            left = f"axis_size={size}   ({self.options.where})"
+        else:
+            left = side(first)[:-1] + f" of {self.options.where})"
+        mapped = [j for j, a in enumerate(self.axes) if a is not None]
+        shared = ", ".join("None" if j == i else str(self.axes[j]) for j in mapped)
+        raise SizeError(
+            f"zip: brand `{text}` has {_count(size, 'example')}, but this argument has {n}",
+            ("left", left),
+            ("right", side(i)),
+            fix=f"in_axes=({shared}) if it is shared, or slice it to {size}"
+            if len(mapped) == len(self.leaves) == len(self.args) > 1
+            else f"None for it in in_axes if it is shared, or slice it to {size}",
+        )
+
+    def _hint(self) -> str:
+        """The parameter that introduces the brand: that of the first mapped leaf."""
+        at = next((i for i, a in enumerate(self.axes) if a is not None), None)
+        if at is None:
+            return "brand"
+        counts = [len(tree.leaves(x)) for x in self.args]
+        for arg, n in enumerate(counts):
+            if at < n:
+                return _parameter(self.f, arg)
+            at -= n
+        for name, x in self.kwargs.items():
+            if at < (n := len(tree.leaves(x))):
+                return name
+            at -= n
+        return "brand"
+
+    # ---- running ----
+
+    def run(self) -> Any:
+        chunk = self.options.chunk_size
+        if chunk is None or self.size <= chunk:
+            return self._run(self.leaves, self.size, None)
+        return self._in_chunks(chunk)
+
+    def _run(self, leaves: Sequence[Any], size: int, draws: Draws | None) -> Any:
+        o = self.options
+        b = make_brand(o.axis_name, size, hint=self._hint, where=o.where, randomness=o.randomness)
+        b.draws = draws
+        with opened(b):
+            new = iter([x if a is None else Tensor(b.enter(x.uop, a)) for x, a in zip(leaves, self.axes, strict=True)])
+            args = [tree.rebuild(x, new) for x in self.args]
+            kwargs = {k: tree.rebuild(x, new) for k, x in self.kwargs.items()}
+            out = self.f(*args, **kwargs)
+            return self._results(out, b)
+
+    def _results(self, out: Any, b: Brand) -> Any:
+        leaves, axes = tree.leaves(out), tree.spread(self.options.out_axes, out, "out_axes")
+        tensors: list[Tensor] = []
+        at: list[int] = []
+        for i, (y, axis) in enumerate(zip(leaves, axes, strict=True)):
+            if isinstance(y, Tensor) and row_of(y.uop):
+                check_live(y.uop, f"vmap: {self._result(out, i)}")
+            if axis is None:
+                if b in brands(y):
+                    raise AxesError(
+                        f"out_axes: {self._result(out, i)} varies over `{b.name}`, so it cannot leave with None",
+                        ("value", vec_type(y)),
+                        ("call", self.options.where),
+                        fix="an int, or reduce it over the examples outside",
+                    )
+                continue
+            t = self._tensor(out, i, y)
+            tensors.append(t)
+            at.append(axis if axis == 0 else _out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
+        left = map(Tensor, leave([t.uop for t in tensors], b, at))
+        return tree.rebuild(out, iter([y if a is None else next(left) for y, a in zip(leaves, axes, strict=True)]))
+
+    def _tensor(self, out: Any, i: int, y: Any) -> Tensor:
+        if isinstance(y, Tensor):
+            return y
+        if isinstance(y, bool | int | float) or (isinstance(y, np.ndarray | np.generic) and y.dtype != object):
+            return Tensor(np.asarray(y)) if isinstance(y, np.ndarray | np.generic) else Tensor(y)
+        raise AxisTypeError(
+            f"out_axes: {self._result(out, i)} is {tree.describe(y)}, which cannot be stacked",
+            ("call", self.options.where),
+            fix="return tensors, or out_axes=None for it",
+        )
+
+    def _result(self, out: Any, i: int) -> str:
+        path = tree.paths(out)[i]
+        return f"the result {path}" if path else "the result"
+
+    # ---- chunks ----
+
+    def _in_chunks(self, chunk: int) -> Any:
+        draws = Draws(self.size)
+        outs: list[Any] = []
+        for start in range(0, self.size, chunk):
+            stop = min(start + chunk, self.size)
+            draws.chunk(start)
+            part = [x if a is None else _slice(x, a, start, stop) for x, a in zip(self.leaves, self.axes, strict=True)]
+            outs.append(self._run(part, stop - start, draws))
+        parts = [tree.leaves(out) for out in outs]
+        axes = tree.spread(self.options.out_axes, outs[0], "out_axes")
+        whole = [xs[0] if a is None else _join(list(xs), a) for a, *xs in zip(axes, *parts, strict=True)]
+        return tree.rebuild(outs[0], iter(whole))
+
+
+def _slice(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
+    return x.shrink(tuple((start, stop) if i == axis else None for i in range(x.ndim)))
+
+
+def _join(parts: list[Tensor], axis: int, width: int = 16) -> Tensor:
+    """The chunks as one tensor, each computed by itself; joined in a tree, so that no kernel reads too many."""
+    while len(parts) > 1:
+        parts = [p.contiguous() for p in parts]
+        parts = [parts[i].cat(*parts[i + 1 : i + width], dim=axis) for i in range(0, len(parts), width)]
+    return parts[0]
+
+
+def _count(n: int, one: str, many: str | None = None) -> str:
+    return f"{n} {one if n == 1 else many or one + 's'}"
+
+
+def _parameter(f: Callable[..., Any], position: int) -> str:
+    try:
+        params = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return "brand"
+    for i, p in enumerate(params):
+        if p.kind is p.VAR_POSITIONAL:
+            return p.name
+        if i == position and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            return p.name
+    return "brand"
+
+
+def lift(f: F) -> F:
+    """`lift(f)(x, y)` is `f` on each example: a function of plain tensors as a function of `Vec`s.
+
+    A function that uses tensors only by tinygrad's operations needs nothing but a type; `lift` gives it one, checks
+    that every argument belongs to a brand that is open, and lets a result vary over no brand but theirs.
+
+    Args:
+        f: A function of tensors `T`.
+
+    Returns:
+        The function of `Vec[S, T]`, `Vec[S1, T]`, …; its result has the union of their rows.
+
+    Raises:
+        EscapeError: An argument belongs to a brand that is closed.
+
+    Example:
+        >>> from branded import brand, lift
+        >>> from tinygrad import Tensor
+        >>> def distance(x: Tensor, y: Tensor) -> Tensor:
+        ...     return (x - y).square().sum().sqrt()
+        >>> with brand("p", 2) as p, brand("q", 1) as q:
+        ...     d = lift(distance)(p.vec(Tensor([[0.0, 0.0], [3.0, 0.0]])), q.vec(Tensor([[0.0, 4.0]])))
+        ...     print(d)
+        ...     table = p.unvec(q.unvec(d))
+        Vec[p:2 | q:1, f32[]]
+        >>> table.tolist()
+        [[4.0], [5.0]]
+
+    Source: E. Z. Yang, "vmap in Haskell" (2020): `lift2 :: (a -> b -> c) -> Vec s a -> Vec s b -> Vec s c`.
+    """
+
+    @functools.wraps(f)
+    def lifted(*args: Any, **kwargs: Any) -> Any:
+        for i, x in enumerate([leaf for a in (*args, *kwargs.values()) for leaf in tree.leaves(a)]):
+            if isinstance(x, Tensor):
+                check_live(x.uop, f"lift: value {i + 1}")
+        return f(*args, **kwargs)
+
+    return lifted  # type: ignore[return-value]
