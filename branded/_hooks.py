@@ -12,7 +12,6 @@ from typing import Any
 
 import tinygrad.mixin.gradient as tg_gradient
 from tinygrad import Tensor
-from tinygrad.tensor import _METADATA
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 import branded.rules  # noqa: F401  fills the table of rules
@@ -37,12 +36,13 @@ def _names(row: Row) -> str:
 # ---- reads ----
 
 _READS = {
-    "bool": ("its truth value", "x.where(a, b) in place of `if x`"),
-    "int": ("its int", "index with the tensor itself, or use where"),
-    "float": ("its float", "go on with the tensor; tinygrad's methods take it where math's do not"),
-    "iter": ("the entries of a 0-d tensor", "a tensor with an axis to iterate over"),
-    "backward": ("backward", "loss.gradient(w), whose result is per example"),
+    "bool": ("has no single truth value", "x.where(a, b) in place of `if x`"),
+    "int": ("has no single int", "index with the tensor itself, or use where"),
+    "float": ("has no single float", "tinygrad's methods, which take tensors, where math's do not"),
+    "iter": ("is 0-d per example: there is nothing to iterate over", "a tensor with an axis to iterate over"),
+    "backward": ("has a gradient for each example, and .grad holds one", "loss.gradient(w), which is per example"),
 }
+_READ = ("has no single value to read", "return it from the mapped function and read the result")
 
 
 def _forbid(what: str, *tensors: Tensor) -> None:
@@ -51,19 +51,10 @@ def _forbid(what: str, *tensors: Tensor) -> None:
         row = row_of(t.uop)
         if not row:
             continue
-        if any(not b.is_open for b in row):
-            check_live(t.uop, what)
-        subject, fix = _READS.get(what, (None, "return it from the mapped function and read the result"))
-        inside = meta.name if (meta := _METADATA.get()) is not None and meta.name != what else None
-        if inside in {"nonzero", "masked_select"}:
-            raise ShapeError(
-                f"{inside}: the shape of the result would differ from example to example",
-                ("value", vec_type(t)),
-                fix=f"{inside}(..., size=n), with the same n for all",
-            )
+        check_live(t.uop, what)
+        says, fix = _READS.get(what, _READ)
         raise ReadError(
-            f"{inside or what}: a value that varies over {_names(row)} has no single value to read"
-            + (f" ({subject})" if subject and subject != what else ""),
+            f"{what}: a value that varies over {_names(row)} {says}",
             ("value", vec_type(t)),
             *((b.name, f"opened by {b.where}") for b in row if b.where),
             fix=fix,
@@ -81,6 +72,23 @@ def _reader(what: str) -> Callable[[Method], Method]:
     return make
 
 
+def _counting(original: Method) -> Method:
+    """`nonzero` and `masked_select` read how many there are, unless they are told."""
+
+    def count(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(self, *args, **kwargs)
+        except (ReadError, ShapeError):
+            name = original.__name__
+            raise ShapeError(
+                f"{name}: the shape of the result would differ from example to example",
+                ("value", vec_type(self)),
+                fix=f"{name}(..., size=n), with the same n for all",
+            ) from None
+
+    return count
+
+
 def _as_number(what: str, otherwise: str) -> Callable[[Tensor], Any]:
     def convert(self: Tensor) -> Any:
         _forbid(what, self)
@@ -93,17 +101,7 @@ def _iterate(self: Tensor) -> Iterator[Tensor]:
     if not self.shape:
         _forbid("iter", self)
 
-    def entries() -> Iterator[Tensor]:
-        i = 0
-        while True:
-            try:
-                entry = self[i]
-            except IndexError:
-                return
-            yield entry
-            i += 1
-
-    return entries()
+    return (self[i] for i in range(len(self) if self.shape else 0))
 
 
 # ---- writes ----
@@ -147,31 +145,34 @@ def _writer(what: str) -> Callable[[Method], Method]:
 _SHAPED = ("reshape", "expand", "shrink", "pad", "repeat", "unfold", "view", "split", "unflatten")
 
 
-def _per_example(x: Any) -> bool:
+def _per_example(x: Any) -> Tensor | None:
+    """The first per-example value in an argument that ought to be a shape."""
     if isinstance(x, Tensor):
-        return bool(row_of(x.uop))
-    if isinstance(x, slice):
-        return any(map(_per_example, (x.start, x.stop, x.step)))
-    return isinstance(x, tuple | list) and any(map(_per_example, x))
+        return x if row_of(x.uop) else None
+    parts = (x.start, x.stop, x.step) if isinstance(x, slice) else x if isinstance(x, tuple | list) else ()
+    return next((t for t in map(_per_example, parts) if t is not None), None)
 
 
-def _per_example_slice(index: Any) -> bool:
+def _per_example_slice(index: Any) -> Tensor | None:
+    """The same for an index, where a tensor may stand, but not in a slice."""
     parts = index if isinstance(index, tuple | list) else (index,)
-    return any(isinstance(i, slice) and _per_example(i) for i in parts)
+    return _per_example([i for i in parts if isinstance(i, slice)])
 
 
-def _shaped(depends: Callable[..., bool]) -> Callable[[Method], Method]:
+def _shaped(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
     def make(original: Method) -> Method:
         def shaped(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             try:
                 return original(self, *args, **kwargs)
             except Exception as error:
-                if isinstance(error, EscapeError) or not any(map(depends, (*args, *kwargs.values()))):
+                found = next((t for t in map(find, (*args, *kwargs.values())) if t is not None), None)
+                if found is None or isinstance(error, EscapeError):
                     raise
                 what = "slice" if "item" in original.__name__ else original.__name__
                 raise ShapeError(
                     f"{what}: a shape or an offset differs from example to example",
-                    ("value", vec_type(self)),
+                    ("tensor", vec_type(self)),
+                    ("shape", f"depends on {vec_type(found)}"),
                     fix="index with a tensor, or mask with where",
                 ) from None
 
@@ -210,9 +211,13 @@ def _index_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
 
 def _lift_into_function(ctx: Any, x: UOp) -> UOp | None:
     """A @function that closes over a per-example value gets it as one more argument."""
-    if "_brand" not in x.src[-1].__dict__ or x.op_in_backward_slice_with_self(Ops.PARAM):
+    if "_brand" not in x.src[-1].__dict__:
         return None
-    return tg_function.add_to_ctx(ctx, x)  # type: ignore[no-any-return]
+    arguments: list[UOp] = ctx[0]
+    param: UOp = x.param_like(len(arguments))
+    given = {p: arguments[p.arg.slot] for p in x.toposort(enter_calls=False) if p.op is Ops.PARAM}
+    arguments.append(x.substitute(given))
+    return param
 
 
 def _repr(original: Method) -> Method:
@@ -239,8 +244,20 @@ def _custom_kernel(original: Method) -> Method:
 
 
 def install() -> None:
-    for name in ("numpy", "data", "tolist", "item", "realize", "linear_with_vars", "callify", "backward"):
+    for name in (
+        "numpy",
+        "data",
+        "tolist",
+        "item",
+        "realize",
+        "linear_with_vars",
+        "schedule_linear",
+        "callify",
+        "backward",
+    ):
         _wrap(name, _reader("realize" if name == "linear_with_vars" else name))
+    for name in ("nonzero", "masked_select"):
+        _wrap(name, _counting)
     _wrap("__bool__", _reader("bool"))
     number = "must be real number, not Tensor"
     for name, what, otherwise in (

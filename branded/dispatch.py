@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from tinygrad.function import _function
 from tinygrad.uop.ops import Ops, UOp, shape_to_shape_arg
 
 from branded.errors import UnsupportedError
@@ -190,9 +191,9 @@ class Pass:
             if u in env or op is Ops.SINK:
                 continue
             operands = [x if (x := env.get(s)) is not None else Batched(s, ()) for s in u.src]
-            rows = tuple([x.row for x in operands])
-            if not any(rows) and not (op is Ops.FUNCTION and is_touched(u.src[0])):
+            if env.keys().isdisjoint(u.src) and not (op is Ops.FUNCTION and is_touched(u.src[0])):
                 continue
+            rows = tuple([x.row for x in operands])
             how = self.resolutions.get((op, rows))
             if how is None:
                 how = self.resolutions[op, rows] = resolve(op, rows, self)
@@ -206,13 +207,15 @@ def close(roots: Sequence[UOp]) -> list[Batched]:
     return Pass().run(roots, {}, is_touched)
 
 
-def leave(us: Sequence[UOp], brand: Brand, axes: Sequence[int]) -> list[UOp]:
-    """The values of all examples of `brand`, which goes to `axes`.
+def leave(us: Sequence[UOp], brand: Brand, axes: Sequence[int], repeat: int) -> list[UOp]:
+    """The values of all examples of `brand`, which goes to `axes`; a value that does not vary is repeated.
 
     Where another brand is still open in a value, the work is left to the pass that closes that one: however deep
-    vmaps are nested, a graph is batched once.
+    vmaps are nested, a graph is batched once.  Only the body of a @function must be whole by itself.
     """
-    staged = [stage(u, brand) if brand in row_of(u) else expand(u, (brand.size,)) for u in us]
+    staged = [stage(u, brand) if brand in row_of(u) else expand(u, (repeat,)) for u in us]
+    if _function.depth:
+        staged = lower(staged)
     now = [u for u in staged if not row_of(u) and is_touched(u)]
     done = dict(zip(now, (v.uop for v in close(now)), strict=True)) if now else {}
     return [permute(done.get(u, u), _front_to(ax, len(u.shape))) for u, ax in zip(staged, axes, strict=True)]

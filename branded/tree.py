@@ -126,7 +126,7 @@ def rebuild(x: Any, new: Iterator[Any]) -> Any:
     return next(new) if n is None else n.rebuild([rebuild(child, new) for child in n.children])
 
 
-def paths(x: Any, at: str = "") -> list[str]:
+def paths(x: Any, at: str) -> list[str]:
     """How each leaf of `x` is reached from it, as Python would write it: `['w'][0].bias`."""
     n = node(x)
     if n is None:
@@ -169,17 +169,16 @@ def check_axes(axes: Any, option: str) -> None:
         check_axes(child, option)
 
 
-def spread(axes: Any, x: Any, option: str, at: str = "") -> list[Axis]:
+def spread(axes: Any, x: Any, option: str, at: str) -> list[Axis]:
     """One axis for each leaf of `x`, from a prefix tree of axes: an axis for a container holds for all in it."""
     n = node(x)
     ax = None if axes is None else node(axes)
     if ax is None:
         axis = check_axis(axes, option)
         return [axis] if n is None else [axis] * len(leaves(x))
-    where = at or "the whole"
     if n is None:
         raise AxesError(
-            f"{option}: a {type(axes).__name__} of axes stands where {where} is a single leaf",
+            f"{option}: a {type(axes).__name__} of axes stands where {at} is a single leaf",
             ("axes", repr(axes)),
             ("value", describe(x)),
             fix="one int or None for it",
@@ -187,7 +186,7 @@ def spread(axes: Any, x: Any, option: str, at: str = "") -> list[Axis]:
     if isinstance(axes, dict) != isinstance(x, dict) or set(ax.keys) != set(n.keys):
         if not (isinstance(x, tuple) and isinstance(axes, tuple | list) and len(ax.keys) == len(n.keys)):
             raise AxesError(
-                f"{option}: the axes do not fit {where}",
+                f"{option}: the axes do not fit {at}",
                 ("axes", f"{axes!r}  ({_count(axes, ax)})"),
                 ("value", f"{type(x).__name__} with {_count(x, n)}"),
                 fix="an axis for each of them, or one int or None for all",

@@ -18,8 +18,8 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType
-from tinygrad.tensor import all_tensors
-from tinygrad.uop.ops import AxisType, Ops, UOp
+from tinygrad.tensor import _METADATA, all_tensors
+from tinygrad.uop.ops import AxisType, Ops, UOp, srender
 from typing_extensions import TypeVar as TypeVarX
 
 from branded.errors import AxisRangeError, AxisTypeError, EscapeError, NameTakenError, OptionError, SizeError
@@ -198,7 +198,7 @@ class Brand:
         x = x if isinstance(x, Tensor) else Tensor(x)
         check_live(x.uop, "unvec")
         at = _out_axis(axis, len(x.shape), f"unvec: brand `{self.name}`")
-        return Tensor(leave([x.uop], self, [at])[0])
+        return Tensor(leave([x.uop], self, [at], self.size)[0])
 
     def _check_open(self, what: str) -> None:
         if not self.is_open:
@@ -371,7 +371,7 @@ def vec_type(x: Any) -> str:
 
 
 def type_text(u: UOp, row: Row | None = None) -> str:
-    per_example = f"{dtype_text(u.dtype)}[{', '.join(str(s) for s in u.shape)}]"
+    per_example = f"{dtype_text(u.dtype)}[{', '.join(map(srender, u.shape))}]"
     row = row_of(u) if row is None else row
     return f"Vec[{' | '.join(map(repr, row))}, {per_example}]" if row else per_example
 
@@ -425,11 +425,12 @@ def open_brands() -> Row:
 @contextmanager
 def opened(brand: B) -> Iterator[B]:
     """The scope of a brand that was just made."""
-    token = _open.set((*_open.get(), brand))
+    token, method = _open.set((*_open.get(), brand)), _METADATA.get()
     try:
         yield brand
     finally:
         _open.reset(token)
+        _METADATA.set(method)  # tinygrad does not take it back when a method raises
         brand.close()
 
 

@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
-from tinygrad import Tensor
+from tinygrad import Tensor, function
+from tinygrad.function import _function
+from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.dispatch import leave
+from branded.dispatch import leave, lower
 from branded.errors import AxesError, AxisTypeError, OptionError, SizeError
 from branded.transforms.random import Draws
 from branded.vec import (
@@ -24,6 +26,7 @@ from branded.vec import (
     check_randomness,
     make_brand,
     normalize_axis,
+    open_brands,
     opened,
     row_of,
     vec_type,
@@ -68,39 +71,41 @@ def vmap(
 ) -> Callable[..., Any]:
     """Map a function over a new axis: `vmap(f)(xs)` equals `stack([f(x) for x in xs])`, with no loop.
 
-    `vmap(f)` has the type of `f`.  It may also decorate: `@vmap`, `@vmap(in_axes=(0, None))`.
+        `vmap(f)` has the type of `f`.  It may also decorate: `@vmap`, `@vmap(in_axes=(0, None))`.
 
-    Args:
-        f: A function of tensors, or of trees of them; any tinygrad may stand in it.
-        in_axes: Which axis of each positional argument is mapped: an int, None for an argument that all examples
-            share, or a prefix tree of them.  Dicts go by key.  Keyword arguments are mapped over axis 0.
-        out_axes: Where the examples go in each result; None for a result that does not vary.
-        axis_name: The name of the brand: a string, or a subclass of `Brand`.
-        axis_size: The number of examples; needed only where nothing is mapped.
-        chunk_size: Run the batch in pieces of at most this size: less memory, the same result.
-        randomness: What tinygrad's random draws do: `"error"`, `"same"` for all examples, or `"different"`.
+        Args:
+            f: A function of tensors, or of trees of them; any tinygrad may stand in it.
+            in_axes: Which axis of each positional argument is mapped: an int, None for an argument that all examples
+                share, or a prefix tree of them.  Dicts go by key.  Keyword arguments are mapped over axis 0.
+            out_axes: Where the examples go in each result; None for a result that does not vary.
+            axis_name: The name of the brand: a string, or a subclass of `Brand`.
+            axis_size: The number of examples; needed only where nothing is mapped.
+            chunk_size: Run the batch in pieces of at most this size: less memory, the same result.
+            randomness: What tinygrad's random draws do: `"error"`, `"same"` for all examples, or `"different"`.
 
-    Returns:
-        A function with the signature of `f`.  A tensor `T[...]` of `f`'s result becomes `T[..., size, ...]` with the
-        new axis at `out_axes`, of the same dtype.
+        Returns:
+            A function with the signature of `f`.  A tensor `T[...]` of `f`'s result becomes `T[..., size, ...]` with the
+            new axis at `out_axes`, of the same dtype.
 
-    Raises:
-        AxesError: The trees of axes do not fit, nothing is mapped, or a mapped result has `out_axes=None`.
-        AxisTypeError: A bool or string as an axis; a number or 0-d tensor mapped.
-        AxisRangeError: An axis that the tensor does not have.
-        SizeError: Mapped axes of different sizes.
-        ReadError, EscapeError, WriteError, RandomnessError, ShapeError: see `branded.errors`.
+        Raises:
+            AxesError: The trees of axes do not fit, nothing is mapped, or a mapped result has `out_axes=None`.
+            AxisTypeError: A bool or string as an axis; a number or 0-d tensor mapped.
+            AxisRangeError: An axis that the tensor does not have.
+            SizeError: Mapped axes of different sizes.
+            ReadError, EscapeError, WriteError, RandomnessError, ShapeError: see `branded.errors`.
 
-    Example:
-        >>> from branded import vmap
-        >>> from tinygrad import Tensor
-        >>> a0, b0 = Tensor([1, 2, 3]), Tensor([4, 6, 8])
-        >>> vmap(lambda a, b: a + b)(a0, b0).tolist()
-        [5, 8, 11]
-        >>> vmap(lambda a: vmap(lambda b: a + b)(b0))(a0).tolist()
-        [[5, 7, 9], [6, 8, 10], [7, 9, 11]]
+        Example:
+            >>> from branded import vmap
+            >>> from tinygrad import Tensor, function
+    from tinygrad.function import _function
+    from tinygrad.uop.ops import Ops, UOp
+            >>> a0, b0 = Tensor([1, 2, 3]), Tensor([4, 6, 8])
+            >>> vmap(lambda a, b: a + b)(a0, b0).tolist()
+            [5, 8, 11]
+            >>> vmap(lambda a: vmap(lambda b: a + b)(b0))(a0).tolist()
+            [[5, 7, 9], [6, 8, 10], [7, 9, 11]]
 
-    Source: E. Z. Yang, "vmap in Haskell" (2020); `jax.vmap`; `torch.func.vmap` for `chunk_size` and `randomness`.
+        Source: E. Z. Yang, "vmap in Haskell" (2020); `jax.vmap`; `torch.func.vmap` for `chunk_size` and `randomness`.
     """
     if axis_size is not None and (type(axis_size) is not int or axis_size < 0):
         raise OptionError(f"axis_size: {axis_size!r} is not a size", fix="an int of 0 or more")
@@ -158,7 +163,7 @@ class _Call:
     def _positional_axes(self) -> list[tree.Axis]:
         axes, args = self.options.in_axes, self.args
         if not isinstance(axes, tuple | list):
-            return tree.spread(axes, args, "in_axes")
+            return tree.spread(axes, args, "in_axes", "the arguments")
         if len(axes) != len(args):
             raise AxesError(
                 f"in_axes: {_count(len(axes), 'axis', 'axes')} for {_count(len(args), 'positional argument')}",
@@ -263,10 +268,26 @@ class _Call:
     def run(self) -> Any:
         chunk = self.options.chunk_size
         if chunk is None or self.size <= chunk:
-            return self._run(self.leaves, self.size, None)
-        return self._in_chunks(chunk)
+            return self._run(self.leaves, self.size)
+        draws, parts = Draws(self.size), []
+        for start in range(0, self.size, chunk):
+            stop = min(start + chunk, self.size)
+            draws.chunk(start)
+            part = [x if a is None else _slice(x, a, start, stop) for x, a in zip(self.leaves, self.axes, strict=True)]
+            out = self._run(part, stop - start, draws)
+            parts.append(
+                _as_one_step([x for x, a in zip(part, self.axes, strict=True) if a is not None], tree.leaves(out))
+            )
+        axes = tree.spread(self.options.out_axes, out, "out_axes", "the result")
+        whole = [self._joined(list(ys), a) for a, *ys in zip(axes, *parts, strict=True)]
+        return tree.rebuild(out, iter(whole))
 
-    def _run(self, leaves: Sequence[Any], size: int, draws: Draws | None) -> Any:
+    def _joined(self, parts: list[Any], axis: tree.Axis) -> Any:
+        """The chunks of a result as one; one that does not vary is whole in each."""
+        first = parts[0]
+        return first if axis is None or first.shape[axis] == self.size else _join(parts, axis)
+
+    def _run(self, leaves: Sequence[Any], size: int, draws: Draws | None = None) -> Any:
         o = self.options
         b = make_brand(o.axis_name, size, hint=self._hint, where=o.where, randomness=o.randomness)
         b.draws = draws
@@ -274,11 +295,10 @@ class _Call:
             new = iter([x if a is None else Tensor(b.enter(x.uop, a)) for x, a in zip(leaves, self.axes, strict=True)])
             args = [tree.rebuild(x, new) for x in self.args]
             kwargs = {k: tree.rebuild(x, new) for k, x in self.kwargs.items()}
-            out = self.f(*args, **kwargs)
-            return self._results(out, b)
+            return self._results(self.f(*args, **kwargs), b)
 
     def _results(self, out: Any, b: Brand) -> Any:
-        leaves, axes = tree.leaves(out), tree.spread(self.options.out_axes, out, "out_axes")
+        leaves, axes = tree.leaves(out), tree.spread(self.options.out_axes, out, "out_axes", "the result")
         tensors: list[Tensor] = []
         at: list[int] = []
         for i, (y, axis) in enumerate(zip(leaves, axes, strict=True)):
@@ -296,7 +316,7 @@ class _Call:
             t = self._tensor(out, i, y)
             tensors.append(t)
             at.append(axis if axis == 0 else _out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
-        left = map(Tensor, leave([t.uop for t in tensors], b, at))
+        left = map(Tensor, leave([t.uop for t in tensors], b, at, self.size))
         return tree.rebuild(out, iter([y if a is None else next(left) for y, a in zip(leaves, axes, strict=True)]))
 
     def _tensor(self, out: Any, i: int, y: Any) -> Tensor:
@@ -311,34 +331,38 @@ class _Call:
         )
 
     def _result(self, out: Any, i: int) -> str:
-        path = tree.paths(out)[i]
-        return f"the result {path}" if path else "the result"
-
-    # ---- chunks ----
-
-    def _in_chunks(self, chunk: int) -> Any:
-        draws = Draws(self.size)
-        outs: list[Any] = []
-        for start in range(0, self.size, chunk):
-            stop = min(start + chunk, self.size)
-            draws.chunk(start)
-            part = [x if a is None else _slice(x, a, start, stop) for x, a in zip(self.leaves, self.axes, strict=True)]
-            outs.append(self._run(part, stop - start, draws))
-        parts = [tree.leaves(out) for out in outs]
-        axes = tree.spread(self.options.out_axes, outs[0], "out_axes")
-        whole = [xs[0] if a is None else _join(list(xs), a) for a, *xs in zip(axes, *parts, strict=True)]
-        return tree.rebuild(outs[0], iter(whole))
+        return tree.paths(out, "the result")[i]
 
 
 def _slice(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
     return x.shrink(tuple((start, stop) if i == axis else None for i in range(x.ndim)))
 
 
+def _as_one_step(inputs: list[Tensor], outputs: list[Any]) -> list[Any]:
+    """The results of a chunk, computed by one call that tinygrad schedules by itself.
+
+    Its intermediate buffers are then free for the next chunk, and chunks of one size share its kernels.  Under an
+    outer brand there is nothing to schedule yet, and such calls do not nest in tinygrad.
+    """
+    at = [i for i, y in enumerate(outputs) if isinstance(y, Tensor) and not y.uop.is_virtual and 0 not in y.shape]
+    if at and not open_brands() and not _function.depth and not any(_is_compiled(outputs[i].uop) for i in at):
+        body = tuple(map(Tensor, lower([outputs[i].uop for i in at])))
+        step = function(lambda *_: body, precompile=True, precompile_backward=True, allow_implicit=True)
+        for i, y in zip(at, step(*inputs), strict=True):
+            outputs[i] = y
+    return outputs
+
+
+def _is_compiled(y: UOp) -> bool:
+    return any(u.op is Ops.FUNCTION and u.arg.precompile for u in y.toposort())
+
+
 def _join(parts: list[Tensor], axis: int, width: int = 16) -> Tensor:
-    """The chunks as one tensor, each computed by itself; joined in a tree, so that no kernel reads too many."""
+    """The chunks as one tensor; joined in a tree, so that no kernel reads too many."""
     while len(parts) > 1:
-        parts = [p.contiguous() for p in parts]
         parts = [parts[i].cat(*parts[i + 1 : i + width], dim=axis) for i in range(0, len(parts), width)]
+        if len(parts) > 1:
+            parts = [p.contiguous() for p in parts]
     return parts[0]
 
 
@@ -362,32 +386,34 @@ def _parameter(f: Callable[..., Any], position: int) -> str:
 def lift(f: F) -> F:
     """`lift(f)(x, y)` is `f` on each example: a function of plain tensors as a function of `Vec`s.
 
-    A function that uses tensors only by tinygrad's operations needs nothing but a type; `lift` gives it one, checks
-    that every argument belongs to a brand that is open, and lets a result vary over no brand but theirs.
+        A function that uses tensors only by tinygrad's operations needs nothing but a type; `lift` gives it one, checks
+        that every argument belongs to a brand that is open, and lets a result vary over no brand but theirs.
 
-    Args:
-        f: A function of tensors `T`.
+        Args:
+            f: A function of tensors `T`.
 
-    Returns:
-        The function of `Vec[S, T]`, `Vec[S1, T]`, …; its result has the union of their rows.
+        Returns:
+            The function of `Vec[S, T]`, `Vec[S1, T]`, …; its result has the union of their rows.
 
-    Raises:
-        EscapeError: An argument belongs to a brand that is closed.
+        Raises:
+            EscapeError: An argument belongs to a brand that is closed.
 
-    Example:
-        >>> from branded import brand, lift
-        >>> from tinygrad import Tensor
-        >>> def distance(x: Tensor, y: Tensor) -> Tensor:
-        ...     return (x - y).square().sum().sqrt()
-        >>> with brand("p", 2) as p, brand("q", 1) as q:
-        ...     d = lift(distance)(p.vec(Tensor([[0.0, 0.0], [3.0, 0.0]])), q.vec(Tensor([[0.0, 4.0]])))
-        ...     print(d)
-        ...     table = p.unvec(q.unvec(d))
-        Vec[p:2 | q:1, f32[]]
-        >>> table.tolist()
-        [[4.0], [5.0]]
+        Example:
+            >>> from branded import brand, lift
+            >>> from tinygrad import Tensor, function
+    from tinygrad.function import _function
+    from tinygrad.uop.ops import Ops, UOp
+            >>> def distance(x: Tensor, y: Tensor) -> Tensor:
+            ...     return (x - y).square().sum().sqrt()
+            >>> with brand("p", 2) as p, brand("q", 1) as q:
+            ...     d = lift(distance)(p.vec(Tensor([[0.0, 0.0], [3.0, 0.0]])), q.vec(Tensor([[0.0, 4.0]])))
+            ...     print(d)
+            ...     table = p.unvec(q.unvec(d))
+            Vec[p:2 | q:1, f32[]]
+            >>> table.tolist()
+            [[4.0], [5.0]]
 
-    Source: E. Z. Yang, "vmap in Haskell" (2020): `lift2 :: (a -> b -> c) -> Vec s a -> Vec s b -> Vec s c`.
+        Source: E. Z. Yang, "vmap in Haskell" (2020): `lift2 :: (a -> b -> c) -> Vec s a -> Vec s b -> Vec s c`.
     """
 
     @functools.wraps(f)

@@ -1,0 +1,895 @@
+"""Golden tests of the messages: what the user reads, to the letter, and that nothing was lost."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from tinygrad import Context, Tensor, TinyJit, Variable, nn
+
+from branded import Brand, BrandedError, brand, errors, lift, unvec, vmap
+
+X = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4)).realize()
+Y = Tensor(np.arange(16, dtype=np.float32).reshape(4, 4)).realize()
+
+
+class Golden(NamedTuple):
+    """A mistake, and the message that it gets."""
+
+    mistake: Callable[[], Any]
+    cls: type[BrandedError]
+    text: str
+
+
+def said(error: BrandedError) -> str:
+    return re.sub(r"at \w+\.py:\d+", "at app.py:12", str(error))
+
+
+def check(g: Golden) -> None:
+    with pytest.raises(g.cls) as info:
+        g.mistake()
+    assert said(info.value) == textwrap.dedent(g.text).strip()
+
+
+def params(goldens: dict[str, Golden]) -> Any:
+    return pytest.mark.parametrize("g", goldens.values(), ids=goldens.keys())
+
+
+def closed_value() -> Tensor:
+    kept: list[Tensor] = []
+    vmap(lambda x: kept.append(x) or x)(X)
+    return kept[0]
+
+
+READS = {
+    "numpy": (lambda x: x.numpy(), "numpy", "f32[4]"),
+    "tolist": (lambda x: x.tolist(), "tolist", "f32[4]"),
+    "item": (lambda x: x[0].item(), "item", "f32[]"),
+    "data": (lambda x: x.data(), "data", "f32[4]"),
+    "realize": (lambda x: (x * 2).realize(), "realize", "f32[4]"),
+    "realize behind another": (lambda x: Y.realize(x), "realize", "f32[4]"),
+    "schedule": (lambda x: x.schedule_linear(), "schedule_linear", "f32[4]"),
+    "callify": (lambda x: x.callify(), "callify", "f32[4]"),
+    "jit": (lambda x: TinyJit(lambda t: (t + 1).realize())(x), "realize", "f32[4]"),
+    "empty numpy": (lambda x: x[:0].numpy(), "numpy", "f32[0]"),
+    "constant realize": (lambda x: vmap(lambda i: i.realize())(Tensor.arange(3)), None, None),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_reads(name: str) -> None:
+    read, what, per_example = READS[name]
+    with pytest.raises(errors.ReadError) as info:
+        vmap(read)(X)
+    if what is not None:
+        assert said(info.value) == textwrap.dedent(
+            f"""\
+            {what}: a value that varies over `x` has no single value to read
+              value: Vec[x:3, {per_example}]
+              x:     opened by vmap at app.py:12
+              try:   return it from the mapped function and read the result"""
+        )
+
+
+NUMBERS = {
+    "if": Golden(
+        lambda: vmap(lambda x: x if x.sum() > 0 else -x)(X),
+        errors.ReadError,
+        """
+        bool: a value that varies over `x` has no single truth value
+          value: Vec[x:3, bool[]]
+          x:     opened by vmap at app.py:12
+          try:   x.where(a, b) in place of `if x`
+        """,
+    ),
+    "int": Golden(
+        lambda: vmap(lambda x: Y[int(x[0])])(X),
+        errors.ReadError,
+        """
+        int: a value that varies over `x` has no single int
+          value: Vec[x:3, f32[]]
+          x:     opened by vmap at app.py:12
+          try:   index with the tensor itself, or use where
+        """,
+    ),
+    "range": Golden(
+        lambda: vmap(lambda x: [x for _ in range(x[0].int())])(X),
+        errors.ReadError,
+        """
+        int: a value that varies over `x` has no single int
+          value: Vec[x:3, i32[]]
+          x:     opened by vmap at app.py:12
+          try:   index with the tensor itself, or use where
+        """,
+    ),
+    "float": Golden(
+        lambda: vmap(lambda x: math.sqrt(x[0]))(X),
+        errors.ReadError,
+        """
+        float: a value that varies over `x` has no single float
+          value: Vec[x:3, f32[]]
+          x:     opened by vmap at app.py:12
+          try:   tinygrad's methods, which take tensors, where math's do not
+        """,
+    ),
+    "iteration": Golden(
+        lambda: vmap(lambda x: list(x.sum()))(X),
+        errors.ReadError,
+        """
+        iter: a value that varies over `x` is 0-d per example: there is nothing to iterate over
+          value: Vec[x:3, f32[]]
+          x:     opened by vmap at app.py:12
+          try:   a tensor with an axis to iterate over
+        """,
+    ),
+    "backward": Golden(
+        lambda: vmap(lambda x: (x * x).sum().backward())(X),
+        errors.ReadError,
+        """
+        backward: a value that varies over `x` has a gradient for each example, and .grad holds one
+          value: Vec[x:3, f32[]]
+          x:     opened by vmap at app.py:12
+          try:   loss.gradient(w), which is per example
+        """,
+    ),
+    "two brands": Golden(
+        lambda: vmap(lambda a: vmap(lambda b: bool((a * b).sum() > 0))(Y))(X),
+        errors.ReadError,
+        """
+        bool: a value that varies over `a` and `b` has no single truth value
+          value: Vec[a:3 | b:4, bool[]]
+          a:     opened by vmap at app.py:12
+          b:     opened by vmap at app.py:12
+          try:   x.where(a, b) in place of `if x`
+        """,
+    ),
+}
+
+
+@params(NUMBERS)
+def test_numbers(g: Golden) -> None:
+    check(g)
+
+
+SHAPES = {
+    "nonzero": Golden(
+        lambda: vmap(lambda x: x.nonzero())(X),
+        errors.ShapeError,
+        """
+        nonzero: the shape of the result would differ from example to example
+          value: Vec[x:3, f32[4]]
+          try:   nonzero(..., size=n), with the same n for all
+        """,
+    ),
+    "masked_select": Golden(
+        lambda: vmap(lambda x: x.masked_select(x > 1))(X),
+        errors.ShapeError,
+        """
+        masked_select: the shape of the result would differ from example to example
+          value: Vec[x:3, f32[4]]
+          try:   masked_select(..., size=n), with the same n for all
+        """,
+    ),
+    "slice": Golden(
+        lambda: vmap(lambda x: x[: x[0].int()])(X),
+        errors.ShapeError,
+        """
+        slice: a shape or an offset differs from example to example
+          tensor: Vec[x:3, f32[4]]
+          shape:  depends on Vec[x:3, i32[]]
+          try:    index with a tensor, or mask with where
+        """,
+    ),
+    "setitem slice": Golden(
+        lambda: vmap(lambda x: x.__setitem__(slice(x[0].int()), 0.0))(X),
+        errors.ShapeError,
+        """
+        slice: a shape or an offset differs from example to example
+          tensor: Vec[x:3, f32[4]]
+          shape:  depends on Vec[x:3, i32[]]
+          try:    index with a tensor, or mask with where
+        """,
+    ),
+    "reshape": Golden(
+        lambda: vmap(lambda x: x.reshape(x[0].int(), 2))(X),
+        errors.ShapeError,
+        """
+        reshape: a shape or an offset differs from example to example
+          tensor: Vec[x:3, f32[4]]
+          shape:  depends on Vec[x:3, i32[]]
+          try:    index with a tensor, or mask with where
+        """,
+    ),
+    "uop shape": Golden(
+        lambda: vmap(lambda x: x.shrink(((0, x[0].int().uop),)))(X),
+        errors.ShapeError,
+        """
+        shrink: a shape or an offset differs from example to example
+          value: Vec[x:3, f32[4]]
+          try:   index with a tensor, or mask with where
+        """,
+    ),
+}
+
+
+@params(SHAPES)
+def test_shapes(g: Golden) -> None:
+    check(g)
+
+
+SIZES = {
+    "two arguments": Golden(
+        lambda: vmap(lambda a, b: a + b)(X, Y),
+        errors.SizeError,
+        """
+        zip: brand `a` has 3 examples, but this argument has 4
+          left:  f32[3, 4], axis 0   (argument 1 of vmap at app.py:12)
+          right: f32[4, 4], axis 0   (argument 2)
+          try:   in_axes=(0, None) if it is shared, or slice it to 3
+        """,
+    ),
+    "named, in a tree, another axis": Golden(
+        lambda: vmap(lambda a, b: a, in_axes=(0, {"w": 1}), axis_name="users")(X, {"w": Y}),
+        errors.SizeError,
+        """
+        zip: brand `users` has 3 examples, but this argument has 4
+          left:  f32[3, 4], axis 0   (argument 1 of vmap at app.py:12)
+          right: f32[4, 4], axis 1   (argument 2['w'])
+          try:   in_axes=(0, None) if it is shared, or slice it to 3
+        """,
+    ),
+    "keyword": Golden(
+        lambda: vmap(lambda a, *, b: a)(X, b=Y),
+        errors.SizeError,
+        """
+        zip: brand `a` has 3 examples, but this argument has 4
+          left:  f32[3, 4], axis 0   (argument 1 of vmap at app.py:12)
+          right: f32[4, 4], axis 0   (argument `b`)
+          try:   None for it in in_axes if it is shared, or slice it to 3
+        """,
+    ),
+    "axis_size": Golden(
+        lambda: vmap(lambda a: a, axis_size=1)(X),
+        errors.SizeError,
+        """
+        zip: brand `a` has 1 example, but this argument has 3
+          left:  axis_size=1   (vmap at app.py:12)
+          right: f32[3, 4], axis 0   (argument 1)
+          try:   None for it in in_axes if it is shared, or slice it to 1
+        """,
+    ),
+    "symbolic": Golden(
+        lambda: vmap(lambda a: a)(X[: Variable("n", 1, 3).bind(2)]),
+        errors.AxesError,
+        """
+        in_axes: argument 1 has a symbolic size on axis 0
+          value: f32[n, 4]
+          try:   a size that is known when vmap is called
+        """,
+    ),
+}
+
+
+@params(SIZES)
+def test_sizes(g: Golden) -> None:
+    check(g)
+
+
+IN_AXES = {
+    "bool": Golden(
+        lambda: vmap(lambda a: a, in_axes=True),
+        errors.AxisTypeError,
+        """
+        in_axes: True is a bool, not an axis
+          try: 0 for the first axis, or None for a value that all share
+        """,
+    ),
+    "bool in a tree": Golden(
+        lambda: vmap(lambda a, b: a, in_axes=(0, {"w": False})),
+        errors.AxisTypeError,
+        """
+        in_axes: False is a bool, not an axis
+          try: 0 for the first axis, or None for a value that all share
+        """,
+    ),
+    "string": Golden(
+        lambda: vmap(lambda a: a, in_axes="batch"),
+        errors.AxisTypeError,
+        """
+        in_axes: the str 'batch' is not an axis
+          try: an int, None, or a tree of them
+        """,
+    ),
+    "float": Golden(
+        lambda: vmap(lambda a: a, out_axes=1.0),
+        errors.AxisTypeError,
+        """
+        out_axes: the float 1.0 is not an axis
+          try: an int, None, or a tree of them
+        """,
+    ),
+    "tensor for in_axes": Golden(
+        lambda: vmap(lambda a: a, X),
+        errors.AxisTypeError,
+        """
+        in_axes: f32[3, 4] is not an axis
+          try: call vmap(f)(x), not vmap(f, x)
+        """,
+    ),
+    "tensor for the function": Golden(
+        lambda: vmap(X),
+        errors.AxisTypeError,
+        """
+        vmap: f32[3, 4] is not a function
+          try: vmap(f)(x)
+        """,
+    ),
+    "number for the function": Golden(
+        lambda: vmap(3),
+        errors.AxisTypeError,
+        """
+        vmap: the int 3 is not a function
+          try: a function of the values of one example
+        """,
+    ),
+    "out of range": Golden(
+        lambda: vmap(lambda a: a, in_axes=2)(X),
+        errors.AxisRangeError,
+        """
+        in_axes: argument 1: axis 2 is out of range for f32[3, 4]
+          try: an axis from -2 to 1
+        """,
+    ),
+    "out of range in a tree": Golden(
+        lambda: vmap(lambda a: a, in_axes=([0, -3],))([X, X]),
+        errors.AxisRangeError,
+        """
+        in_axes: argument 1[1]: axis -3 is out of range for f32[3, 4]
+          try: an axis from -2 to 1
+        """,
+    ),
+    "too few": Golden(
+        lambda: vmap(lambda a, b: a, in_axes=(0,))(X, X),
+        errors.AxesError,
+        """
+        in_axes: 1 axis for 2 positional arguments
+          axes: (0,)
+          call: vmap at app.py:12
+          try:  one entry for each positional argument; keyword arguments are mapped over axis 0
+        """,
+    ),
+    "too many": Golden(
+        lambda: vmap(lambda a: a, in_axes=[0, None])(X),
+        errors.AxesError,
+        """
+        in_axes: 2 axes for 1 positional argument
+          axes: [0, None]
+          call: vmap at app.py:12
+          try:  one entry for each positional argument; keyword arguments are mapped over axis 0
+        """,
+    ),
+    "dict for all": Golden(
+        lambda: vmap(lambda a: a, in_axes={"a": 0}),
+        errors.AxesError,
+        """
+        in_axes: a dict of axes stands for all the arguments
+          axes: {'a': 0}
+          try:  in_axes=({...},) with one entry for each positional argument
+        """,
+    ),
+    "other keys": Golden(
+        lambda: vmap(lambda p: p["w"], in_axes=({"v": 0},))({"w": X}),
+        errors.AxesError,
+        """
+        in_axes: the axes do not fit argument 1
+          axes:  {'v': 0}  (keys 'v')
+          value: dict with keys 'w'
+          try:   an axis for each of them, or one int or None for all
+        """,
+    ),
+    "other length, inside": Golden(
+        lambda: vmap(lambda p: p["w"][0], in_axes=({"w": [0, 0, 0]},))({"w": [X, X]}),
+        errors.AxesError,
+        """
+        in_axes: the axes do not fit argument 1['w']
+          axes:  [0, 0, 0]  (3 entries)
+          value: list with 2 entries
+          try:   an axis for each of them, or one int or None for all
+        """,
+    ),
+    "tree for a leaf": Golden(
+        lambda: vmap(lambda p: p["w"], in_axes=({"w": (0, 0)},))({"w": X}),
+        errors.AxesError,
+        """
+        in_axes: a tuple of axes stands where argument 1['w'] is a single leaf
+          axes:  (0, 0)
+          value: f32[3, 4]
+          try:   one int or None for it
+        """,
+    ),
+    "nothing mapped": Golden(
+        lambda: vmap(lambda a: a, in_axes=None)(X),
+        errors.AxesError,
+        """
+        in_axes: nothing is mapped, so there is no number of examples
+          axes: None
+          call: vmap at app.py:12
+          try:  an int for an argument with an axis of examples, or axis_size=n
+        """,
+    ),
+    "no argument": Golden(
+        lambda: vmap(lambda: X)(),
+        errors.AxesError,
+        """
+        in_axes: nothing is mapped, so there is no number of examples
+          axes: 0
+          call: vmap at app.py:12
+          try:  an int for an argument with an axis of examples, or axis_size=n
+        """,
+    ),
+    "number mapped": Golden(
+        lambda: vmap(lambda a, b: a)(X, 3),
+        errors.AxisTypeError,
+        """
+        in_axes: argument 2 is the int 3: there is no axis 0 to map over
+          call: vmap at app.py:12
+          try:  None for it in in_axes
+        """,
+    ),
+    "0-d tensor mapped": Golden(
+        lambda: vmap(lambda a, b: a)(X, Tensor(3.0)),
+        errors.AxisTypeError,
+        """
+        in_axes: argument 2 is a 0-d tensor: there is no axis 0 to map over
+          call: vmap at app.py:12
+          try:  None for it in in_axes
+        """,
+    ),
+    "string mapped": Golden(
+        lambda: vmap(lambda p: p["x"])({"x": X, "mode": "train"}),
+        errors.AxisTypeError,
+        """
+        in_axes: argument 1['mode'] is the str 'train': there is no axis 0 to map over
+          call: vmap at app.py:12
+          try:  None for it in in_axes
+        """,
+    ),
+    "object mapped": Golden(
+        lambda: vmap(lambda layer, x: layer(x))(nn.Linear(4, 2), X),
+        errors.AxisTypeError,
+        """
+        in_axes: argument 1 is a Linear: there is no axis 0 to map over
+          call: vmap at app.py:12
+          try:  None for it in in_axes
+        """,
+    ),
+    "keyword string": Golden(
+        lambda: vmap(lambda a, mode: a)(X, mode="train"),
+        errors.AxisTypeError,
+        """
+        in_axes: argument `mode` is the str 'train': there is no axis 0 to map over
+          call: vmap at app.py:12
+          try:  functools.partial(f, ...), since keyword arguments are mapped
+        """,
+    ),
+}
+
+
+@params(IN_AXES)
+def test_in_axes(g: Golden) -> None:
+    check(g)
+
+
+OUT_AXES = {
+    "mapped result with None": Golden(
+        lambda: vmap(lambda a: a.sum(), out_axes=None)(X),
+        errors.AxesError,
+        """
+        out_axes: the result varies over `a`, so it cannot leave with None
+          value: Vec[a:3, f32[]]
+          call:  vmap at app.py:12
+          try:   an int, or reduce it over the examples outside
+        """,
+    ),
+    "out of range": Golden(
+        lambda: vmap(lambda a: {"s": a.sum()}, out_axes=1)(X),
+        errors.AxisRangeError,
+        """
+        out_axes: the result['s']: axis 1 is out of range for a result with 1 axes
+          try: -1 to 0
+        """,
+    ),
+    "too many": Golden(
+        lambda: vmap(lambda a: (a, a), out_axes=(0, 0, 0))(X),
+        errors.AxesError,
+        """
+        out_axes: the axes do not fit the result
+          axes:  (0, 0, 0)  (3 entries)
+          value: tuple with 2 entries
+          try:   an axis for each of them, or one int or None for all
+        """,
+    ),
+    "tree for a leaf": Golden(
+        lambda: vmap(lambda a: a, out_axes=(0,))(X),
+        errors.AxesError,
+        """
+        out_axes: a tuple of axes stands where the result is a single leaf
+          axes:  (0,)
+          value: Vec[a:3, f32[4]]
+          try:   one int or None for it
+        """,
+    ),
+    "a string": Golden(
+        lambda: vmap(lambda a: (a, "done"))(X),
+        errors.AxisTypeError,
+        """
+        out_axes: the result[1] is the str 'done', which cannot be stacked
+          call: vmap at app.py:12
+          try:  return tensors, or out_axes=None for it
+        """,
+    ),
+    "an array of tensors": Golden(
+        lambda: vmap(lambda a: np.asarray(a))(X),
+        errors.AxisTypeError,
+        """
+        out_axes: the result is numpy object[4], which cannot be stacked
+          call: vmap at app.py:12
+          try:  return tensors, or out_axes=None for it
+        """,
+    ),
+}
+
+
+@params(OUT_AXES)
+def test_out_axes(g: Golden) -> None:
+    check(g)
+
+
+def _inner_to_outer() -> Tensor:
+    kept: list[Tensor] = []
+
+    def outer(x: Tensor) -> Tensor:
+        vmap(lambda y: kept.append(y) or y)(Y)
+        return kept[0] + x
+
+    return vmap(outer)(X)
+
+
+def _sibling() -> Tensor:
+    value = closed_value() * 2
+    return vmap(lambda y: value + y)(X)
+
+
+def _brand_after_its_block() -> Tensor:
+    with brand("users", 3) as users:
+        value = users.vec(X)
+    return users.unvec(value)
+
+
+ESCAPES = {
+    "read": Golden(
+        lambda: (closed_value() + 1).numpy(),
+        errors.EscapeError,
+        """
+        numpy: this value belongs to `x`, which is closed
+          value: Vec[x:3, f32[4]]
+          x:     opened by vmap at app.py:12
+          try:   return the value from the mapped function, and use what vmap gives back
+        """,
+    ),
+    "sibling of the same size": Golden(
+        _sibling,
+        errors.EscapeError,
+        """
+        vmap: the result: this value belongs to `x`, which is closed
+          value: Vec[x:3 | y:3, f32[4]]
+          x:     opened by vmap at app.py:12
+          try:   return the value from the mapped function, and use what vmap gives back
+        """,
+    ),
+    "inner to outer": Golden(
+        _inner_to_outer,
+        errors.EscapeError,
+        """
+        vmap: the result: this value belongs to `y`, which is closed
+          value: Vec[x:3 | y:4, f32[4]]
+          y:     opened by vmap at app.py:12
+          try:   return the value from the mapped function, and use what vmap gives back
+        """,
+    ),
+    "argument": Golden(
+        lambda: vmap(lambda a: a)(closed_value()),
+        errors.EscapeError,
+        """
+        argument 1: this value belongs to `x`, which is closed
+          value: Vec[x:3, f32[4]]
+          x:     opened by vmap at app.py:12
+          try:   return the value from the mapped function, and use what vmap gives back
+        """,
+    ),
+    "truth value": Golden(
+        lambda: bool(closed_value()[0]),
+        errors.EscapeError,
+        """
+        bool: this value belongs to `x`, which is closed
+          value: Vec[x:3, f32[]]
+          x:     opened by vmap at app.py:12
+          try:   return the value from the mapped function, and use what vmap gives back
+        """,
+    ),
+    "assigned": Golden(
+        lambda: Tensor.zeros(4).contiguous().assign(closed_value()),
+        errors.EscapeError,
+        """
+        assign: this value belongs to `x`, which is closed
+          value: Vec[x:3, f32[4]]
+          x:     opened by vmap at app.py:12
+          try:   return the value from the mapped function, and use what vmap gives back
+        """,
+    ),
+    "lifted": Golden(
+        lambda: lift(lambda a: a)(closed_value()),
+        errors.EscapeError,
+        """
+        lift: value 1: this value belongs to `x`, which is closed
+          value: Vec[x:3, f32[4]]
+          x:     opened by vmap at app.py:12
+          try:   return the value from the mapped function, and use what vmap gives back
+        """,
+    ),
+    "a closed brand": Golden(
+        _brand_after_its_block,
+        errors.EscapeError,
+        """
+        unvec: brand `users` is closed
+          try: use it inside its `with` block
+        """,
+    ),
+    "unvec of a row that is not empty": Golden(
+        lambda: vmap(lambda a: unvec(a))(X),
+        errors.EscapeError,
+        """
+        unvec: this value still varies over `a`
+          value: Vec[a:3, f32[4]]
+          try:   leave the brand first: return it from the mapped function, or brand.unvec(x)
+        """,
+    ),
+}
+
+
+@params(ESCAPES)
+def test_escapes(g: Golden) -> None:
+    check(g)
+
+
+WRITES: dict[str, Callable[[Tensor, Tensor], Any]] = {
+    "assign": lambda t, x: t.assign(x),
+    "replace": lambda t, x: t.replace(x),
+    "__setitem__": lambda t, x: t.__setitem__(0, x[0]),
+    "__iadd__": lambda t, x: t.__iadd__(x),
+    "view": lambda t, x: t[1:3].assign(x[:2]),
+}
+
+
+@pytest.mark.parametrize("how", WRITES)
+@pytest.mark.parametrize("kind", ["realized", "lazy", "constant"])
+def test_writes(how: str, kind: str) -> None:
+    """A per-example value does not go into a tensor from outside, which stays as it was."""
+    if how == "view" and kind != "realized":
+        return  # tinygrad writes through a view of a buffer alone
+    make = {
+        "realized": lambda: Tensor.ones(4).contiguous().realize(),
+        "lazy": lambda: Tensor.ones(4).contiguous(),
+        "constant": lambda: Tensor.ones(4),
+    }
+    t = make[kind]()
+    with pytest.raises(errors.WriteError) as info:
+        vmap(lambda x: WRITES[how](t, x))(X)
+    what = {"__iadd__": "assign", "view": "assign"}.get(how, how)
+    shape = "f32[2]" if how == "view" else "f32[4]" if kind != "constant" else vars_type(t)
+    assert said(info.value) == textwrap.dedent(
+        f"""\
+        {what}: a value that varies over `x` cannot go into a tensor that all its examples share
+          tensor: {shape}, made outside of the scope of `x`
+          value:  varies over `x`
+          try:    return the new value from the mapped function, or map over the tensor too"""
+    )
+    assert t.numpy().tolist() == [1, 1, 1, 1]
+
+
+def vars_type(t: Tensor) -> str:
+    from branded import vec_type
+
+    return vec_type(t)
+
+
+def test_inner_value_into_a_tensor_of_the_outer_body() -> None:
+    def outer(x: Tensor) -> Tensor:
+        mine = x.zeros_like().contiguous()
+        vmap(lambda y: mine.assign(y))(Y)
+        return mine
+
+    with pytest.raises(errors.WriteError, match="varies over `y`"):
+        vmap(outer)(X)
+
+
+def test_batchnorm_in_training_keeps_its_statistics() -> None:
+    bn = nn.BatchNorm(2)
+    with Context(TRAINING=1), pytest.raises(errors.WriteError, match="varies over `x`"):
+        vmap(lambda x: bn(x))(Tensor.ones(3, 4, 2, 5))
+    assert bn.running_mean.numpy().tolist() == [0, 0]
+    assert bn.num_batches_tracked.numpy() == 0
+
+
+OPTIONS = {
+    "name taken": Golden(
+        lambda: vmap(lambda x: vmap(lambda y: y, axis_name="users")(x), axis_name="users")(X),
+        errors.NameTakenError,
+        """
+        axis_name: brand `users` is open already
+          open:  users:3
+          first: opened by vmap at app.py:12
+          try:   another name; two brands of one name could not be told apart
+        """,
+    ),
+    "name": Golden(
+        lambda: vmap(lambda x: x, axis_name=3)(X),
+        errors.OptionError,
+        """
+        axis_name: 3 is not a name
+          try: a string that is not empty, or a subclass of Brand
+        """,
+    ),
+    "axis_size": Golden(
+        lambda: vmap(lambda x: x, axis_size=-1),
+        errors.OptionError,
+        """
+        axis_size: -1 is not a size
+          try: an int of 0 or more
+        """,
+    ),
+    "chunk_size": Golden(
+        lambda: vmap(lambda x: x, chunk_size=0),
+        errors.OptionError,
+        """
+        chunk_size: 0 is not a size
+          try: an int of 1 or more
+        """,
+    ),
+    "randomness": Golden(
+        lambda: vmap(lambda x: x, randomness="yes"),
+        errors.OptionError,
+        """
+        randomness: 'yes' is not a choice
+          try: "error", "same" or "different"
+        """,
+    ),
+    "brand size": Golden(
+        lambda: brand("users", None),
+        errors.OptionError,
+        """
+        brand: None is not a size
+          try: an int of 0 or more
+        """,
+    ),
+    "random": Golden(
+        lambda: vmap(lambda x: x + Tensor.rand(4))(X),
+        errors.RandomnessError,
+        """
+        randomness: a random draw under `x`, and nothing says whether all examples share it
+          x:   opened by vmap at app.py:12
+          try: randomness="different" for a draw for each example, "same" for one that all share
+        """,
+    ),
+    "custom kernel": Golden(
+        lambda: vmap(lambda x: Tensor.empty(4).custom_kernel(x, fxn=lambda a, b: a)[0])(X),
+        errors.UnsupportedError,
+        """
+        custom_kernel: a kernel written by hand has no batching rule
+          value: Vec[x:3, f32[4]]
+          try:   call it outside of vmap, on the whole batch
+        """,
+    ),
+    "bitcast": Golden(
+        lambda: vmap(lambda x: x.sum().bitcast("uint8"))(X),
+        errors.UnsupportedError,
+        """
+        bitcast: a 0-d value has no axis to rescale to another item size
+          value: Vec[x:3, u8[]]
+          try:   x.reshape(1).bitcast(...)
+        """,
+    ),
+}
+
+
+@params(OPTIONS)
+def test_options(g: Golden) -> None:
+    check(g)
+
+
+def _vec(axis: Any = 0, x: Any = X) -> Any:
+    with brand("users", 2) as users:
+        return users.vec(x, axis)
+
+
+BRANDS = {
+    "size": Golden(
+        _vec,
+        errors.SizeError,
+        """
+        zip: brand `users` has 2 examples, but this tensor has 3
+          left:  users:2
+          right: f32[3, 4], axis 0
+          try:   another axis=, or another brand for it
+        """,
+    ),
+    "axis": Golden(
+        lambda: _vec(2),
+        errors.AxisRangeError,
+        """
+        vec: brand `users`: axis 2 is out of range for f32[3, 4]
+          try: an axis from -2 to 1
+        """,
+    ),
+    "0-d": Golden(
+        lambda: _vec(0, Tensor(1.0)),
+        errors.AxisRangeError,
+        """
+        vec: brand `users`: axis 0 is out of range for float[]
+          try: a tensor with an axis; a 0-d one has none
+        """,
+    ),
+    "None": Golden(
+        lambda: _vec(None),
+        errors.AxisTypeError,
+        """
+        vec: brand `users`: None is not an axis here
+          try: an int
+        """,
+    ),
+    "list": Golden(
+        lambda: _vec(0, [1, 2]),
+        errors.AxisTypeError,
+        """
+        vec: brand `users` takes a tensor, not list
+        """,
+    ),
+}
+
+
+@params(BRANDS)
+def test_brands(g: Golden) -> None:
+    check(g)
+
+
+def test_every_error_is_also_a_python_error() -> None:
+    for cls in vars(errors).values():
+        if isinstance(cls, type) and cls is not BrandedError and issubclass(cls, BrandedError):
+            assert issubclass(cls, TypeError | ValueError | IndexError | RuntimeError)
+
+
+def test_an_error_leaves_no_brand_open() -> None:
+    with pytest.raises(ZeroDivisionError):
+        vmap(lambda x: 1 // 0)(X)
+    assert vmap(lambda x: x.sum())(X).tolist() == [6, 22, 38]
+
+
+def test_names_of_one_row_differ() -> None:
+    class Users(Brand):
+        pass
+
+    seen: list[str] = []
+    inner = vmap(vmap(lambda x, y: seen.append(repr(x + y)) or x + y))
+    vmap(inner, axis_name="x2")(Tensor.ones(2, 3, 4), Tensor.ones(2, 3, 4))
+    assert seen == ["Vec[x2:2 | x:3 | x3:4, f32[]]"]
+    with brand(Users, 3) as users:
+        assert isinstance(users, Users)
+        with pytest.raises(errors.NameTakenError), brand(Users, 3):
+            pass
+        vmap(lambda Users: seen.append(repr(Users)) or Users)(X)  # noqa: N803
+    assert seen[1] == "Vec[Users2:3, f32[4]]"
