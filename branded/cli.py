@@ -41,9 +41,9 @@ def demo(args: argparse.Namespace) -> int:
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"demo: cannot make the folder {out}: {error.strerror}") from None
+            raise UsageError(f"cannot make the folder {out}: {error.strerror}") from None
         if not os.access(out, os.W_OK):
-            raise UsageError(f"demo: cannot write to the folder {out}")
+            raise UsageError(f"cannot write to the folder {out}")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode shows `?` for a shade
     demo.run(out)
@@ -111,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return COMMANDS[args.command].function(args)
     except UsageError as error:
-        print(f"branded: {error}", file=sys.stderr)
+        print(f"branded {args.command}: {error}", file=sys.stderr)
         return MISUSED
     except BrandedError as error:
         print(error, file=sys.stderr)
@@ -127,7 +127,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say it in one line, without the usage before it."""
-        self.exit(MISUSED, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        needed = message.removesuffix(", ...")  # argparse of Python 3.11 lists what may also be empty
+        self.exit(MISUSED, f"{self.prog}: {needed} (see {self.prog} --help)\n")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -165,11 +166,11 @@ def split_target(target: str) -> tuple[Path, str | None]:
             file, name = head + ".py", tail
     path = Path(file)
     if not path.exists():
-        raise UsageError(f"run: there is no file {file}")
+        raise UsageError(f"there is no file {file}")
     if not path.is_file():
-        raise UsageError(f"run: {file} is not a file")
+        raise UsageError(f"{file} is not a file")
     if name is not None and not name.isidentifier():
-        raise UsageError(f"run: {name!r} is not the name of a function (FILE.py:function)")
+        raise UsageError(f"{name!r} is not the name of a function (FILE.py:function)")
     return path, name
 
 
@@ -177,11 +178,11 @@ def _compiled(path: Path) -> types.CodeType | None:
     try:
         source = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"run: cannot read {path}: {error.strerror}") from None
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
     try:
         return compile(source, str(path), "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
-        sys.excepthook(type(error), error, None)
+        _show(error, None)
         return None
 
 
@@ -206,17 +207,17 @@ def _surroundings(module: types.ModuleType, path: Path, args: Sequence[str]) -> 
 
 def _function(module: types.ModuleType, name: str, path: Path) -> Callable[[], Any]:
     if name not in module.__dict__:
-        raise UsageError(f"run: there is no function `{name}` in {path}")
+        raise UsageError(f"there is no function `{name}` in {path}")
     f: Callable[[], Any] = module.__dict__[name]
     if not callable(f):
-        raise UsageError(f"run: `{name}` in {path} is not a function, but {tree.describe(f)}")
+        raise UsageError(f"`{name}` in {path} is not a function, but {tree.describe(f)}")
     try:
         parameters = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):  # written in C, without a signature: calling it will tell
         return f
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     if needed := [p.name for p in parameters if p.default is p.empty and p.kind not in optional]:
-        raise UsageError(f"run: `{name}` in {path} needs arguments: {', '.join(needed)}")
+        raise UsageError(f"`{name}` in {path} needs arguments: {', '.join(needed)}")
     return f
 
 
@@ -241,9 +242,14 @@ def _guarded(action: Callable[[], object], path: Path, line: int = 1) -> int:
         print(f"{_place(error, path, line)}\n{error}", file=sys.stderr)
         return FAILED
     except (Exception, KeyboardInterrupt) as error:
-        sys.excepthook(type(error), error, _users(error.__traceback__))
+        _show(error, _users(error.__traceback__))
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
     return OK
+
+
+def _show(error: BaseException, trace: types.TracebackType | None) -> None:
+    """Print an error as Python does at the end of a program, with these frames only."""
+    sys.excepthook(type(error), error.with_traceback(trace), trace)
 
 
 def _frames(trace: types.TracebackType | None) -> Iterator[types.TracebackType]:

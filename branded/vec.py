@@ -342,6 +342,8 @@ def brands(x: Any) -> Row:
         >>> from tinygrad import Tensor
         >>> _ = vmap(lambda a: vmap(lambda b: print(brands(a + b)) or a + b)(Tensor([1, 2, 3])))(Tensor([4, 5]))
         (a:2, b:3)
+
+    Source: the "varying manual axes" of `jax.shard_map`, which say the same of a value while it is traced.
     """
     return row_of(x.uop) if isinstance(x, Tensor) else ()
 
@@ -362,6 +364,8 @@ def vec_type(x: Any) -> str:
         'f32[4, 2]'
         >>> _ = vmap(lambda users: print(vec_type(users)) or users)(Tensor.ones(4, 2))
         Vec[users:4, f32[2]]
+
+    Source: jaxprs, which print the type of each value as `f32[4,2]`.
     """
     if not isinstance(x, Tensor):
         from branded.tree import describe
@@ -405,6 +409,8 @@ def unvec(x: Tensor) -> Tensor:
         >>> from tinygrad import Tensor
         >>> unvec(Tensor([1, 2])).tolist()
         [1, 2]
+
+    Source: E. Z. Yang, "vmap in Haskell" (2020): `unvec :: Vec s a -> [a]`.
     """
     if row := brands(x):
         raise EscapeError(
@@ -495,7 +501,7 @@ def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error
         >>> by_item.tolist()
         [[4.0, 8.0], [6.0, 12.0], [8.0, 16.0]]
 
-    Source: torchdim (first-class dimensions), with a scope; DESIGN of `branded`.
+    Source: torchdim's first-class dimensions, with a scope that they do not outlive.
     """
     if type(size) is not int or size < 0:
         raise OptionError(f"brand: {size!r} is not a size", fix="an int of 0 or more")

@@ -71,41 +71,39 @@ def vmap(
 ) -> Callable[..., Any]:
     """Map a function over a new axis: `vmap(f)(xs)` equals `stack([f(x) for x in xs])`, with no loop.
 
-        `vmap(f)` has the type of `f`.  It may also decorate: `@vmap`, `@vmap(in_axes=(0, None))`.
+    `vmap(f)` has the type of `f`.  It may also decorate: `@vmap`, `@vmap(in_axes=(0, None))`.
 
-        Args:
-            f: A function of tensors, or of trees of them; any tinygrad may stand in it.
-            in_axes: Which axis of each positional argument is mapped: an int, None for an argument that all examples
-                share, or a prefix tree of them.  Dicts go by key.  Keyword arguments are mapped over axis 0.
-            out_axes: Where the examples go in each result; None for a result that does not vary.
-            axis_name: The name of the brand: a string, or a subclass of `Brand`.
-            axis_size: The number of examples; needed only where nothing is mapped.
-            chunk_size: Run the batch in pieces of at most this size: less memory, the same result.
-            randomness: What tinygrad's random draws do: `"error"`, `"same"` for all examples, or `"different"`.
+    Args:
+        f: A function of tensors, or of trees of them; any tinygrad may stand in it.
+        in_axes: Which axis of each positional argument is mapped: an int, None for an argument that all examples
+            share, or a prefix tree of them.  Dicts go by key.  Keyword arguments are mapped over axis 0.
+        out_axes: Where the examples go in each result; None for a result that does not vary.
+        axis_name: The name of the brand: a string, or a subclass of `Brand`.
+        axis_size: The number of examples; needed only where nothing is mapped.
+        chunk_size: Run the batch in pieces of at most this size: less memory, the same result.
+        randomness: What tinygrad's random draws do: `"error"`, `"same"` for all examples, or `"different"`.
 
-        Returns:
-            A function with the signature of `f`.  A tensor `T[...]` of `f`'s result becomes `T[..., size, ...]` with the
-            new axis at `out_axes`, of the same dtype.
+    Returns:
+        A function with the signature of `f`.  A tensor `T[...]` of `f`'s result becomes `T[..., size, ...]` with the
+        new axis at `out_axes`, of the same dtype.
 
-        Raises:
-            AxesError: The trees of axes do not fit, nothing is mapped, or a mapped result has `out_axes=None`.
-            AxisTypeError: A bool or string as an axis; a number or 0-d tensor mapped.
-            AxisRangeError: An axis that the tensor does not have.
-            SizeError: Mapped axes of different sizes.
-            ReadError, EscapeError, WriteError, RandomnessError, ShapeError: see `branded.errors`.
+    Raises:
+        AxesError: The trees of axes do not fit, nothing is mapped, or a mapped result has `out_axes=None`.
+        AxisTypeError: A bool or string as an axis; a number or 0-d tensor mapped.
+        AxisRangeError: An axis that the tensor does not have.
+        SizeError: Mapped axes of different sizes.
+        ReadError, EscapeError, WriteError, RandomnessError, ShapeError: see `branded.errors`.
 
-        Example:
-            >>> from branded import vmap
-            >>> from tinygrad import Tensor, function
-    from tinygrad.function import _function
-    from tinygrad.uop.ops import Ops, UOp
-            >>> a0, b0 = Tensor([1, 2, 3]), Tensor([4, 6, 8])
-            >>> vmap(lambda a, b: a + b)(a0, b0).tolist()
-            [5, 8, 11]
-            >>> vmap(lambda a: vmap(lambda b: a + b)(b0))(a0).tolist()
-            [[5, 7, 9], [6, 8, 10], [7, 9, 11]]
+    Example:
+        >>> from branded import vmap
+        >>> from tinygrad import Tensor
+        >>> a0, b0 = Tensor([1, 2, 3]), Tensor([4, 6, 8])
+        >>> vmap(lambda a, b: a + b)(a0, b0).tolist()
+        [5, 8, 11]
+        >>> vmap(lambda a: vmap(lambda b: a + b)(b0))(a0).tolist()
+        [[5, 7, 9], [6, 8, 10], [7, 9, 11]]
 
-        Source: E. Z. Yang, "vmap in Haskell" (2020); `jax.vmap`; `torch.func.vmap` for `chunk_size` and `randomness`.
+    Source: E. Z. Yang, "vmap in Haskell" (2020); `jax.vmap`; `torch.func.vmap` for `chunk_size` and `randomness`.
     """
     if axis_size is not None and (type(axis_size) is not int or axis_size < 0):
         raise OptionError(f"axis_size: {axis_size!r} is not a size", fix="an int of 0 or more")
@@ -386,34 +384,32 @@ def _parameter(f: Callable[..., Any], position: int) -> str:
 def lift(f: F) -> F:
     """`lift(f)(x, y)` is `f` on each example: a function of plain tensors as a function of `Vec`s.
 
-        A function that uses tensors only by tinygrad's operations needs nothing but a type; `lift` gives it one, checks
-        that every argument belongs to a brand that is open, and lets a result vary over no brand but theirs.
+    A function that uses tensors only by tinygrad's operations needs nothing but a type; `lift` gives it one, checks
+    that every argument belongs to a brand that is open, and lets a result vary over no brand but theirs.
 
-        Args:
-            f: A function of tensors `T`.
+    Args:
+        f: A function of tensors `T`.
 
-        Returns:
-            The function of `Vec[S, T]`, `Vec[S1, T]`, …; its result has the union of their rows.
+    Returns:
+        The function of `Vec[S, T]`, `Vec[S1, T]`, …; its result has the union of their rows.
 
-        Raises:
-            EscapeError: An argument belongs to a brand that is closed.
+    Raises:
+        EscapeError: An argument belongs to a brand that is closed.
 
-        Example:
-            >>> from branded import brand, lift
-            >>> from tinygrad import Tensor, function
-    from tinygrad.function import _function
-    from tinygrad.uop.ops import Ops, UOp
-            >>> def distance(x: Tensor, y: Tensor) -> Tensor:
-            ...     return (x - y).square().sum().sqrt()
-            >>> with brand("p", 2) as p, brand("q", 1) as q:
-            ...     d = lift(distance)(p.vec(Tensor([[0.0, 0.0], [3.0, 0.0]])), q.vec(Tensor([[0.0, 4.0]])))
-            ...     print(d)
-            ...     table = p.unvec(q.unvec(d))
-            Vec[p:2 | q:1, f32[]]
-            >>> table.tolist()
-            [[4.0], [5.0]]
+    Example:
+        >>> from branded import brand, lift
+        >>> from tinygrad import Tensor
+        >>> def distance(x: Tensor, y: Tensor) -> Tensor:
+        ...     return (x - y).square().sum().sqrt()
+        >>> with brand("p", 2) as p, brand("q", 1) as q:
+        ...     d = lift(distance)(p.vec(Tensor([[0.0, 0.0], [3.0, 0.0]])), q.vec(Tensor([[0.0, 4.0]])))
+        ...     print(d)
+        ...     table = p.unvec(q.unvec(d))
+        Vec[p:2 | q:1, f32[]]
+        >>> table.tolist()
+        [[4.0], [5.0]]
 
-        Source: E. Z. Yang, "vmap in Haskell" (2020): `lift2 :: (a -> b -> c) -> Vec s a -> Vec s b -> Vec s c`.
+    Source: E. Z. Yang, "vmap in Haskell" (2020): `lift2 :: (a -> b -> c) -> Vec s a -> Vec s b -> Vec s c`.
     """
 
     @functools.wraps(f)

@@ -1,0 +1,195 @@
+"""Dispatch: what is zipped, what is broadcast, and that every operation of tinygrad has an answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tinygrad import Tensor
+from tinygrad.uop import Ops
+from tinygrad.uop.ops import GroupOp, UOp
+
+from branded import Brand, Vec, brand, brands, dispatch, errors, lift, unvec, vec_type, vmap
+from branded.dispatch import covered, resolve, rule
+from branded.vec import is_touched
+
+
+def tensor(*shape: int) -> Tensor:
+    return Tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32)).realize()
+
+
+def test_every_operation_of_tinygrad_has_an_answer() -> None:
+    """A new version of tinygrad that adds an operation fails here, until it has a rule or a refusal."""
+    assert covered() == set(Ops)
+
+
+def test_each_rule_states_its_law() -> None:
+    for op, rules in dispatch._table.items():
+        for _, f in rules:
+            assert f.__doc__, f"the rule {f.__name__} of {op} has no docstring"
+
+
+def test_kinds() -> None:
+    with brand("users", 3) as users, brand("items", 2) as items, brand("days", 4) as days:
+        how = resolve(Ops.WHERE, [(users,), (users, items), (users,)])
+        assert how.row == (users, items)
+        assert [how.kind(b) for b in (users, items, days)] == ["zip", "broadcast", "none"]
+        assert str(how) == (
+            "where\n  users:3: zip, all operands carry it\n  items:2: broadcast, only operand 2 carries it"
+        )
+        assert resolve(Ops.ADD, [(items,), (users,)]).row == (users, items)
+        assert resolve(Ops.ADD, [(users,), (users,)]).row == (users,)
+
+
+def test_rules_can_be_registered() -> None:
+    """A rule for an operation that has none: here NOOP, which belongs to kernels otherwise."""
+
+    @rule(Ops.NOOP)
+    def noop(u: UOp, how: dispatch.Resolution, x: dispatch.Batched) -> UOp:
+        """vmap(noop)(xs) = xs."""
+        return x.uop
+
+    try:
+        x = tensor(3, 2)
+        out = vmap(lambda a: Tensor(UOp(Ops.NOOP, a.dtype, (a.uop,))) * 2)(x)
+        np.testing.assert_allclose(out.numpy(), x.numpy() * 2)
+    finally:
+        del dispatch._table[Ops.NOOP][0]
+    with pytest.raises(errors.UnsupportedError, match="NOOP: this operation belongs to kernels"):
+        vmap(lambda a: Tensor(UOp(Ops.NOOP, a.dtype, (a.uop,))) * 2)(x)
+
+
+def test_an_operation_without_a_rule_says_so() -> None:
+    with brand("users", 3) as users, pytest.raises(errors.UnsupportedError, match="BUFFER: no batching rule"):
+        resolve(Ops.BUFFER, [(users,)])
+
+
+@pytest.mark.parametrize("op", sorted(GroupOp.Movement - {Ops.PERMUTE, Ops.FLIP}, key=lambda o: o.name))
+def test_shapes_that_carry_a_brand_are_refused(op: Ops) -> None:
+    with brand("users", 3) as users:
+        size = users.vec(Tensor([1, 2, 3])).uop
+        x = tensor(4).uop
+        args = (size,) if op in {Ops.RESHAPE, Ops.EXPAND} else (UOp.const(0), size)
+        with pytest.raises(errors.ShapeError, match="differs from example to example"):
+            dispatch.close([UOp(op, x.dtype, (x, *args))])
+
+
+def test_what_comes_out_is_plain() -> None:
+    """No range, no index, nothing of ours is left in a graph."""
+    x, y = tensor(3, 2), tensor(4, 2)
+    out = vmap(lambda a: vmap(lambda b: (a * b).sum().reshape(1).expand(3))(y))(x)
+    assert not is_touched(out.uop)
+    assert not {Ops.RANGE, Ops.INDEX, Ops.STAGE} & {u.op for u in out.uop.toposort()}
+
+
+# ---- rows ----
+
+
+def test_rows_and_types() -> None:
+    x = tensor(3, 2, 8)
+
+    def body(a: Tensor) -> Tensor:
+        assert vec_type(a) == "Vec[users:3, f32[2, 8]]" == repr(a) == f"{a}"
+        inner = vmap(lambda b: (seen.append((vec_type(a + b), brands(a[0] + b))), b)[1])(a)
+        assert vec_type(inner) == "Vec[users:3, f32[2, 8]]"
+        return inner
+
+    seen: list[tuple[str, tuple[Brand, ...]]] = []
+    vmap(body, axis_name="users")(x)
+    text, row = seen[0]
+    assert text == "Vec[users:3 | b:2, f32[2, 8]]"
+    assert [(b.name, b.size) for b in row] == [("users", 3), ("b", 2)]
+    assert vec_type(x) == "f32[3, 2, 8]" and brands(x) == () and brands(3) == ()
+
+
+def test_names_come_from_parameters() -> None:
+    names: list[str] = []
+
+    def f(weights: Tensor, *rows: Tensor, scale: Tensor | None = None) -> Tensor:
+        names.append(brands(rows[0] if rows else weights if scale is None else scale)[0].name)
+        return weights
+
+    x = tensor(2, 2)
+    vmap(f)(x)
+    vmap(f, in_axes=(None, 0))(x, x)
+    vmap(f, in_axes=(None,), axis_name="s")(x, scale=x)
+    vmap(f, in_axes=(None,))(x, scale=x)
+    assert names == ["weights", "rows", "s", "scale"]
+
+
+def test_isinstance_agrees_with_the_types() -> None:
+    x = tensor(3, 2)
+    assert isinstance(x, Vec) and not isinstance(3, Vec)
+    assert vmap(lambda a: a if isinstance(a, Vec) else None)(x).shape == (3, 2)
+    with pytest.raises(TypeError, match="Vec is a type for annotations"):
+        Vec(x)
+
+
+# ---- brands without a mapped function ----
+
+
+def test_brands_zip_and_broadcast() -> None:
+    x, y, w = tensor(3, 2), tensor(4, 2), tensor(2, 3)
+    with brand("users", 3) as users, brand("items", 4) as items:
+        u, i, again = users.vec(x), items.vec(y, 0), users.vec(w, axis=-1)
+        assert vec_type(u * again) == "Vec[users:3, f32[2]]"
+        z = (u * i).sum() + again[0]
+        middle = users.unvec(z)
+        assert vec_type(middle) == "Vec[items:4, f32[3]]"
+        assert brands(users.vec(middle) * u.sum()) == (users, items)
+        out = items.unvec(middle, axis=1)
+    np.testing.assert_allclose(out.numpy(), x.numpy() @ y.numpy().T + w.numpy()[0][:, None], rtol=1e-5)
+
+
+def test_left_and_entered_again() -> None:
+    """Normalise over the examples in the middle of a body: leave, compute, enter."""
+    x, y = tensor(3, 2), tensor(4, 2)
+    with brand("users", 3) as users, brand("items", 4) as items:
+        d = (users.vec(x) - items.vec(y)).square().sum()
+        everyone = users.unvec(d)
+        centred = users.vec(everyone - everyone.mean())
+        out = users.unvec(items.unvec(centred, axis=0), axis=0)
+    table = ((x.numpy()[:, None] - y.numpy()) ** 2).sum(-1)
+    np.testing.assert_allclose(out.numpy(), table - table.mean(0), rtol=1e-4, atol=1e-5)
+
+
+def test_a_value_that_does_not_vary_is_repeated() -> None:
+    with brand("users", 3) as users:
+        assert users.unvec(tensor(2), axis=1).shape == (2, 3)
+        assert users.unvec(7).tolist() == [7, 7, 7]
+
+
+def test_brands_and_vmap_are_one_machinery() -> None:
+    x, y = tensor(3, 2), tensor(4, 2)
+    with brand("users", 3) as users:
+        u = users.vec(x)
+        out = users.unvec(vmap(lambda b: (b * u).sum())(y))
+    np.testing.assert_allclose(out.numpy(), x.numpy() @ y.numpy().T, rtol=1e-5)
+
+
+def test_brand_classes() -> None:
+    class Users(Brand):
+        """The users of the shop."""
+
+    with brand(Users, 2) as users:
+        assert isinstance(users, Users) and repr(users) == "Users:2"
+    out = vmap(lambda a: (seen.append(brands(a)[0]), a)[1], axis_name=Users)
+    seen: list[Brand] = []
+    out(tensor(2, 2))
+    assert isinstance(seen[0], Users)
+
+
+def test_random_numbers_under_a_brand() -> None:
+    with brand("users", 3, randomness="different") as users:
+        assert len(np.unique(users.unvec(Tensor.rand()).numpy())) == 3
+
+
+def test_lift() -> None:
+    x, y = tensor(3, 2), tensor(4, 2)
+    with brand("p", 3) as p, brand("q", 4) as q:
+        out = p.unvec(q.unvec(lift(lambda a, *, b: (a - b).square().sum())(p.vec(x), b=q.vec(y))))
+    np.testing.assert_allclose(out.numpy(), ((x.numpy()[:, None] - y.numpy()) ** 2).sum(-1), rtol=1e-4)
+
+
+def test_unvec_of_a_plain_tensor_is_itself() -> None:
+    x = tensor(2)
+    assert unvec(x) is x

@@ -1,0 +1,32 @@
+"""Docs are programs: `conftest.py` runs every block of them; here, that none is missed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import branded
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_every_block_has_a_language() -> None:
+    """A block without a language would not be run."""
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+        fences = re.findall(r"^```(\w*)", page.read_text(), re.MULTILINE)
+        assert all(fences[::2]), f"{page.name}: a block has no language"
+        assert set(fences[::2]) <= {"python", "text", "console", "mermaid"}, page.name
+
+
+def test_every_public_name_is_documented() -> None:
+    for name in branded.__all__:
+        doc = getattr(branded, name).__doc__
+        assert doc and doc[0] != " ", name
+        if name not in {"Brand", "BrandedError"}:
+            assert ">>>" in doc and "Source:" in doc, name
+
+
+def test_links_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
