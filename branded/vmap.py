@@ -229,7 +229,7 @@ class _Call:
             return f"{vec_type(self.leaves[i])}, axis {self.axes[i]}   ({self._where(i)})"
 
         name = self.options.axis_name
-        text = name.__name__ if isinstance(name, type) else name or self._hint()
+        text = name.__name__ if isinstance(name, type) else name or self._hint()()
         if first is None:
             left = f"axis_size={size}   ({self.options.where})"
         else:
@@ -245,21 +245,16 @@ class _Call:
             else f"None for it in in_axes if it is shared, or slice it to {size}",
         )
 
-    def _hint(self) -> str:
-        """The parameter that introduces the brand: that of the first mapped leaf."""
-        at = next((i for i, a in enumerate(self.axes) if a is not None), None)
-        if at is None:
-            return "brand"
-        counts = [len(tree.leaves(x)) for x in self.args]
-        for arg, n in enumerate(counts):
-            if at < n:
-                return _parameter(self.f, arg)
+    def _hint(self) -> Callable[[], str]:
+        """How to find the name of the parameter that introduces the brand: that of the first mapped leaf."""
+        at = next((i for i, a in enumerate(self.axes) if a is not None), -1)
+        given: list[tuple[int | str, Any]] = [*enumerate(self.args), *self.kwargs.items()]
+        for which, x in given:
+            n = len(tree.leaves(x))
+            if 0 <= at < n:
+                return functools.partial(_parameter, self.f, which)
             at -= n
-        for name, x in self.kwargs.items():
-            if at < (n := len(tree.leaves(x))):
-                return name
-            at -= n
-        return "brand"
+        return lambda: "brand"
 
     # ---- running ----
 
@@ -287,7 +282,7 @@ class _Call:
 
     def _run(self, leaves: Sequence[Any], size: int, draws: Draws | None = None) -> Any:
         o = self.options
-        b = make_brand(o.axis_name, size, hint=self._hint, where=o.where, randomness=o.randomness)
+        b = make_brand(o.axis_name, size, hint=self._hint(), where=o.where, randomness=o.randomness)
         b.draws = draws
         with opened(b):
             new = iter([x if a is None else Tensor(b.enter(x.uop, a)) for x, a in zip(leaves, self.axes, strict=True)])
@@ -368,7 +363,10 @@ def _count(n: int, one: str, many: str | None = None) -> str:
     return f"{n} {one if n == 1 else many or one + 's'}"
 
 
-def _parameter(f: Callable[..., Any], position: int) -> str:
+def _parameter(f: Callable[..., Any], which: int | str) -> str:
+    """The name of the parameter for an argument, given by position or by name."""
+    if isinstance(which, str):
+        return which
     try:
         params = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
@@ -376,7 +374,7 @@ def _parameter(f: Callable[..., Any], position: int) -> str:
     for i, p in enumerate(params):
         if p.kind is p.VAR_POSITIONAL:
             return p.name
-        if i == position and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+        if i == which and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
             return p.name
     return "brand"
 

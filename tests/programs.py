@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 from tinygrad import Tensor, dtypes
+from tinygrad.helpers import disable_gc
 
 from branded import vmap
 
@@ -390,8 +391,9 @@ def pick_set(draw: Any, pool: list[Value]) -> Any:
 
 
 def set_tensor(x: Tensor, v: Tensor, at: int) -> Tensor:
-    y = x * 1
-    y[at] = v
+    y = x.clone()
+    with disable_gc():  # tinygrad's setitem goes through all tensors, and one that is collected meanwhile trips it
+        y[at] = v
     return y
 
 
@@ -481,6 +483,9 @@ class Program:
             arguments = [*(f"v{j}" for j in s.operands), *map(repr, s.params)]
             lines.append(f"  v{i} = {s.op.name}({', '.join(arguments)})")
         return "\n".join([*lines, f"  return {', '.join(f'v{i}' for i in self.outputs)}"])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(f"\n{self!r}\n")
 
 
 shapes = st.lists(st.integers(1, 4), max_size=2).map(tuple)
@@ -572,6 +577,8 @@ class Nest:
 
     def __repr__(self) -> str:
         return "\n".join([repr(self.program), *(f"  {level}" for level in self.levels), f"  seed {self.seed}"])
+
+    _repr_pretty_ = Program._repr_pretty_
 
 
 @st.composite
