@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from tinygrad import Tensor
@@ -193,3 +195,27 @@ def test_lift() -> None:
 def test_unvec_of_a_plain_tensor_is_itself() -> None:
     x = tensor(2)
     assert unvec(x) is x
+
+
+# ---- annotations ----
+
+OLD_STYLE = """
+from typing import TypeVar
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+def add(a: Vec[S, Tensor], b: Vec[S1, Tensor]) -> Vec[S | S1, Tensor]:
+    return a + b
+"""
+PEP_695 = """
+def add[S: Brand, S1: Brand](a: Vec[S, Tensor], b: Vec[S1, Tensor]) -> Vec[S | S1, Tensor]:
+    return a + b
+"""
+STYLES = [OLD_STYLE] + [PEP_695] * (sys.version_info >= (3, 12))
+
+
+@pytest.mark.parametrize("program", STYLES)
+def test_annotations_are_there_at_run_time(program: str) -> None:
+    names = {"Vec": Vec, "Brand": Brand, "Tensor": Tensor}
+    exec(program, names)
+    assert vmap(names["add"])(Tensor([1, 2]), Tensor([3, 4])).tolist() == [4, 6]
+    assert set(names["add"].__annotations__) == {"a", "b", "return"}
