@@ -1,11 +1,12 @@
 """A type-directed vmap for tinygrad: brands zip where they are shared and broadcast where they are not."""
 
 from branded import _cc, _hooks
+from branded.brand import Brand, brand
 from branded.errors import BrandedError
 from branded.transforms import random as _random
 from branded.tree import register_pytree_node
-from branded.vec import Brand, Vec, brand, brands, unvec, vec_type
-from branded.vmap import lift, vmap
+from branded.vec import Vec, brands, lift, unvec, vec_type
+from branded.vmap import vmap
 
 __version__ = "0.1.0"
 

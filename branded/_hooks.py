@@ -15,9 +15,11 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 import branded.rules  # noqa: F401  fills the table of rules
+from branded.brand import check_live, open_brands
 from branded.dispatch import lower
 from branded.errors import EscapeError, ReadError, ShapeError, WriteError
-from branded.vec import Row, check_live, open_brands, row_of, vec_type
+from branded.rows import Row, row_of
+from branded.vec import vec_type
 
 Method = Callable[..., Any]
 tg_function: Any = importlib.import_module("tinygrad.function")  # the name in the package is the decorator

@@ -16,13 +16,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tinygrad.function import _function
-from tinygrad.uop.ops import Ops, UOp, shape_to_shape_arg
+from tinygrad.uop.ops import GroupOp, Ops, UOp, shape_to_shape_arg
 
 from branded.errors import UnsupportedError
-from branded.vec import Brand, Row, has_left, is_touched, row_of, stage, type_text, union
+from branded.rows import SHAPE, Row, has_left, is_touched, row_of, stage, type_text, union
+
+if TYPE_CHECKING:
+    from branded.brand import Brand
 
 Kind = Literal["zip", "broadcast", "none"]
 Carries = tuple[bool, ...]
@@ -54,7 +57,7 @@ class Bundle(NamedTuple):
         return functools.reduce(union, self.rows, ())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Resolution:
     """How one operation meets the brands of its operands: what is zipped, what is broadcast, and by which rule."""
 
@@ -79,18 +82,20 @@ class Resolution:
 
     # what rules need
 
-    @property
+    @functools.cached_property
     def sizes(self) -> tuple[int, ...]:
         return tuple(b.size for b in self.row)
 
-    def align(self, x: Batched, rank: int) -> UOp:
-        """`x` ready to broadcast: axes of size 1 for the brands and for the per-example axes that it lacks."""
-        uop, row = x
-        if not row or (row == self.row and x.rank == rank):
-            return uop  # tinygrad aligns to the right by itself
-        per_example = uop.shape[len(row) :]
-        own = tuple(b.size if b in row else 1 for b in self.row)
-        return reshape(uop, own + (1,) * (rank - len(per_example)) + per_example)
+    @functools.cached_property
+    def size_uops(self) -> tuple[UOp, ...]:
+        return tuple(UOp.const(b.size) for b in self.row)
+
+    def align(self, x: Batched, per_example: int, rank: int) -> UOp:
+        """`x`, of rank `per_example`, ready to broadcast: axes of size 1 for the brands and for the axes it lacks."""
+        if not x.row or (x.row == self.row and per_example == rank):
+            return x.uop  # tinygrad aligns to the right by itself
+        own = tuple(b.size if b in x.row else 1 for b in self.row)
+        return reshape(x.uop, own + (1,) * (rank - per_example) + x.uop.shape[len(x.row) :])
 
     def fill(self, x: Batched) -> UOp:
         """`x` with a full axis for each brand of the result."""
@@ -98,8 +103,7 @@ class Resolution:
             return x.uop
         missing = [b for b in self.row if b not in x.row]
         now = [*missing, *x.row]
-        order = tuple(now.index(b) for b in self.row) + tuple(range(len(now), len(now) + x.rank))
-        return permute(expand(x.uop, tuple(b.size for b in missing)), order)
+        return lead(expand(x.uop, tuple(b.size for b in missing)), tuple(now.index(b) for b in self.row))
 
 
 # ---- the table ----
@@ -176,12 +180,12 @@ class Pass:
 
     def __init__(self, closing: Row | None = None) -> None:
         self.closing = closing
-        self.resolutions: dict[Any, Resolution] = {}
         self.bodies: dict[Any, Bundle] = {}
 
     def run(
         self, roots: Sequence[UOp], env: dict[UOp, Batched | Bundle], gate: Callable[[UOp], bool] | None
     ) -> list[Batched]:
+        resolutions: dict[Any, Resolution] = {}  # not kept: they know this pass, and would keep it and its graph alive
         for u in UOp(Ops.SINK, src=tuple(roots)).toposort(gate, enter_calls=False):
             op = u.op
             if op is Ops.RANGE:
@@ -194,11 +198,15 @@ class Pass:
             if env.keys().isdisjoint(u.src) and not (op is Ops.FUNCTION and is_touched(u.src[0])):
                 continue
             rows = tuple([x.row for x in operands])
-            how = self.resolutions.get((op, rows))
+            how = resolutions.get((op, rows))
             if how is None:
-                how = self.resolutions[op, rows] = resolve(op, rows, self)
+                how = resolutions[op, rows] = resolve(op, rows, self)
             out = how.rule(u, how, *operands)
-            env[u] = Batched(out, how.row) if isinstance(out, UOp) else out
+            if isinstance(out, UOp):
+                if (shape := u.__dict__.get(SHAPE)) is not None:  # known: tinygrad need not find it out again
+                    out.__dict__[SHAPE] = how.sizes + shape
+                out = Batched(out, how.row)
+            env[u] = out
         return [x if isinstance(x := env.get(r), Batched) else Batched(r, ()) for r in roots]
 
 
@@ -213,12 +221,12 @@ def leave(us: Sequence[UOp], brand: Brand, axes: Sequence[int], repeat: int) -> 
     Where another brand is still open in a value, the work is left to the pass that closes that one: however deep
     vmaps are nested, a graph is batched once.  Only the body of a @function must be whole by itself.
     """
-    staged = [stage(u, brand) if brand in row_of(u) else expand(u, (repeat,)) for u in us]
+    last = [u for u in us if row_of(u) == (brand,)]
+    done = dict(zip(last, (x.uop for x in close(last)), strict=True)) if last else {}
+    outs = [done[u] if u in done else stage(u, brand) if brand in row_of(u) else expand(u, (repeat,)) for u in us]
     if _function.depth:
-        staged = lower(staged)
-    now = [u for u in staged if not row_of(u) and is_touched(u)]
-    done = dict(zip(now, (v.uop for v in close(now)), strict=True)) if now else {}
-    return [permute(done.get(u, u), _front_to(ax, len(u.shape))) for u, ax in zip(staged, axes, strict=True)]
+        outs = lower(outs)
+    return [lead(u, (*range(1, axis + 1), 0)) for u, axis in zip(outs, axes, strict=True)]
 
 
 def lower(roots: Sequence[UOp]) -> list[UOp]:
@@ -236,21 +244,37 @@ def lower(roots: Sequence[UOp]) -> list[UOp]:
     return [env.get(r, r) for r in roots]
 
 
-def _front_to(axis: int, rank: int) -> tuple[int, ...]:
-    return (*range(1, axis + 1), 0, *range(axis + 1, rank))
+# ---- how rules build: as tinygrad does, without what it would work out again ----
 
 
-# ---- how rules build: the movement ops of tinygrad, without the symbolic simplifier where all sizes are ints ----
+def again(u: UOp, *src: UOp) -> UOp:
+    """The same operation on other operands."""
+    return UOp(u.op, u.dtype, src, u.arg)
 
 
-def move(op: Ops, x: UOp, *args: tuple[Any, ...]) -> UOp:
-    if all(type(i) is int for arg in args for i in arg):
-        return UOp(op, x.dtype, (x, *map(shape_to_shape_arg, args)))
-    return x._mop(op, args[0] if len(args) == 1 else tuple(zip(*args, strict=True)))
+def rank(u: UOp) -> int:
+    """The number of axes of `u`, without working out the shape of everything below it where that can be avoided."""
+    while u.op in GroupOp.Elementwise and SHAPE not in u.__dict__:
+        of = [s for s in u.src if s.op is not Ops.CONST]
+        if len(of) != 1:
+            return len(u.shape) if of else 0
+        u = of[0]
+    return len(u.shape)
 
 
 def reshape(x: UOp, shape: tuple[Any, ...]) -> UOp:
-    return x if x.shape == shape else move(Ops.RESHAPE, x, shape)
+    return x if x.shape == shape else UOp(Ops.RESHAPE, x.dtype, (x, shape_to_shape_arg(shape)))
+
+
+def expand(x: UOp, sizes: tuple[int, ...]) -> UOp:
+    """`x` repeated along new leading axes."""
+    return UOp(Ops.EXPAND, x.dtype, (x, shape_to_shape_arg(sizes))) if sizes else x
+
+
+def behind(front: tuple[UOp, ...], argument: UOp) -> UOp:
+    """The sizes or offsets that a movement op takes, behind others for the brands."""
+    src = (*front, *(argument.src if argument.op is Ops.STACK else (argument,)))
+    return src[0] if len(src) == 1 else UOp(Ops.STACK, front[0].dtype if not argument.src else argument.dtype, src)
 
 
 def permute(x: UOp, order: tuple[int, ...]) -> UOp:
@@ -259,9 +283,12 @@ def permute(x: UOp, order: tuple[int, ...]) -> UOp:
     return x if order == tuple(range(len(order))) else UOp(Ops.PERMUTE, x.dtype, (x,), order)
 
 
-def expand(x: UOp, sizes: tuple[int, ...]) -> UOp:
-    """`x` repeated along new leading axes."""
-    return move(Ops.EXPAND, x, sizes) if sizes else x
+def lead(x: UOp, order: tuple[int, ...]) -> UOp:
+    """`x` with its leading axes in this order, and the others behind them as they are."""
+    if order == tuple(range(len(order))):
+        return x
+    rank = len(x.arg if x.op is Ops.PERMUTE else x.shape)
+    return permute(x, (*order, *range(len(order), rank)))
 
 
 def refuse(u: UOp, what: str, fix: str, *operands: Batched) -> UnsupportedError:

@@ -17,6 +17,7 @@ import numpy as np
 from tinygrad import Tensor
 
 from branded.errors import AxesError, AxisTypeError
+from branded.rows import type_text
 
 C = TypeVar("C")
 Axis = int | None
@@ -209,10 +210,8 @@ def _count(x: Any, n: Node) -> str:
 
 def describe(x: Any) -> str:
     """A value in a few words, for messages: `f32[3, 8]`, `the str 'train'`, `a Linear`."""
-    from branded.vec import vec_type
-
     if isinstance(x, Tensor):
-        return vec_type(x)
+        return type_text(x.uop)
     if isinstance(x, np.ndarray):
         return f"numpy {x.dtype}[{', '.join(map(str, x.shape))}]"
     if isinstance(x, int | float | complex | str | bytes | bool):

@@ -13,14 +13,9 @@ from tinygrad.function import _function
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.dispatch import leave, lower
-from branded.errors import AxesError, AxisTypeError, OptionError, SizeError
-from branded.transforms.random import Draws
-from branded.vec import (
+from branded.brand import (
     Brand,
     Randomness,
-    _out_axis,
-    brands,
     caller,
     check_live,
     check_randomness,
@@ -28,9 +23,13 @@ from branded.vec import (
     normalize_axis,
     open_brands,
     opened,
-    row_of,
-    vec_type,
+    out_axis,
+    tensor,
 )
+from branded.dispatch import leave, lower
+from branded.errors import AxesError, AxisTypeError, OptionError, SizeError
+from branded.transforms.random import Draws
+from branded.vec import brands, vec_type
 
 F = TypeVar("F", bound=Callable[..., Any])
 Axes = Any
@@ -195,7 +194,7 @@ class _Call:
                 if i < sum(len(tree.leaves(a)) for a in self.args)
                 else "functools.partial(f, ...), since keyword arguments are mapped",
             )
-        check_live(x.uop, self._where(i) if row_of(x.uop) else "")
+        check_live(x.uop, lambda: self._where(i))
         return x, axis if axis == 0 else normalize_axis(axis, x, f"in_axes: {self._where(i)}")
 
     def _batch_size(self) -> int:
@@ -285,7 +284,7 @@ class _Call:
         b = make_brand(o.axis_name, size, hint=self._hint(), where=o.where, randomness=o.randomness)
         b.draws = draws
         with opened(b):
-            new = iter([x if a is None else Tensor(b.enter(x.uop, a)) for x, a in zip(leaves, self.axes, strict=True)])
+            new = iter([x if a is None else tensor(b.enter(x.uop, a)) for x, a in zip(leaves, self.axes, strict=True)])
             args = [tree.rebuild(x, new) for x in self.args]
             kwargs = {k: tree.rebuild(x, new) for k, x in self.kwargs.items()}
             return self._results(self.f(*args, **kwargs), b)
@@ -295,8 +294,8 @@ class _Call:
         tensors: list[Tensor] = []
         at: list[int] = []
         for i, (y, axis) in enumerate(zip(leaves, axes, strict=True)):
-            if isinstance(y, Tensor) and row_of(y.uop):
-                check_live(y.uop, f"vmap: {self._result(out, i)}")
+            if isinstance(y, Tensor):
+                check_live(y.uop, lambda: f"vmap: {self._result(out, i)}")
             if axis is None:
                 if b in brands(y):
                     raise AxesError(
@@ -308,8 +307,8 @@ class _Call:
                 continue
             t = self._tensor(out, i, y)
             tensors.append(t)
-            at.append(axis if axis == 0 else _out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
-        left = map(Tensor, leave([t.uop for t in tensors], b, at, self.size))
+            at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
+        left = map(tensor, leave([t.uop for t in tensors], b, at, self.size))
         return tree.rebuild(out, iter([y if a is None else next(left) for y, a in zip(leaves, axes, strict=True)]))
 
     def _tensor(self, out: Any, i: int, y: Any) -> Tensor:
@@ -377,44 +376,3 @@ def _parameter(f: Callable[..., Any], which: int | str) -> str:
         if i == which and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
             return p.name
     return "brand"
-
-
-def lift(f: F) -> F:
-    """`lift(f)(x, y)` is `f` on each example: a function of plain tensors as a function of `Vec`s.
-
-    A function that uses tensors only by tinygrad's operations needs nothing but a type; `lift` gives it one, checks
-    that every argument belongs to a brand that is open, and lets a result vary over no brand but theirs.
-
-    Args:
-        f: A function of tensors `T`.
-
-    Returns:
-        The function of `Vec[S, T]`, `Vec[S1, T]`, …; its result has the union of their rows.
-
-    Raises:
-        EscapeError: An argument belongs to a brand that is closed.
-
-    Example:
-        >>> from branded import brand, lift
-        >>> from tinygrad import Tensor
-        >>> def distance(x: Tensor, y: Tensor) -> Tensor:
-        ...     return (x - y).square().sum().sqrt()
-        >>> with brand("p", 2) as p, brand("q", 1) as q:
-        ...     d = lift(distance)(p.vec(Tensor([[0.0, 0.0], [3.0, 0.0]])), q.vec(Tensor([[0.0, 4.0]])))
-        ...     print(d)
-        ...     table = p.unvec(q.unvec(d))
-        Vec[p:2 | q:1, f32[]]
-        >>> table.tolist()
-        [[4.0], [5.0]]
-
-    Source: E. Z. Yang, "vmap in Haskell" (2020): `lift2 :: (a -> b -> c) -> Vec s a -> Vec s b -> Vec s c`.
-    """
-
-    @functools.wraps(f)
-    def lifted(*args: Any, **kwargs: Any) -> Any:
-        for i, x in enumerate([leaf for a in (*args, *kwargs.values()) for leaf in tree.leaves(a)]):
-            if isinstance(x, Tensor):
-                check_live(x.uop, f"lift: value {i + 1}")
-        return f(*args, **kwargs)
-
-    return lifted  # type: ignore[return-value]

@@ -12,7 +12,7 @@ from tinygrad.uop.ops import GroupOp, UOp
 
 from branded import Brand, Vec, brand, brands, dispatch, errors, lift, unvec, vec_type, vmap
 from branded.dispatch import covered, resolve, rule
-from branded.vec import is_touched
+from branded.rows import is_touched
 
 
 def tensor(*shape: int) -> Tensor:

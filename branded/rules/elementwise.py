@@ -2,7 +2,7 @@
 
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.dispatch import Batched, Resolution, refuse, rule
+from branded.dispatch import Batched, Resolution, again, rank, refuse, rule
 
 SHAPELESS = {
     Ops.CAST,
@@ -18,14 +18,16 @@ SHAPELESS = {
 @rule(*GroupOp.Unary, *SHAPELESS)
 def unary(u: UOp, how: Resolution, x: Batched) -> UOp:
     """vmap(f)(xs) = f(xs): an operation on each element does not see axes."""
-    return u.replace(src=(x.uop,))
+    return again(u, x.uop)
 
 
 @rule(*GroupOp.Broadcastable)
 def broadcastable(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     """vmap(f)(xs, ys) = f(xs, ys), each operand aligned to the brands and to the per-example axes of the result."""
-    rank = len(u.shape)
-    return u.replace(src=tuple([how.align(x, rank) for x in xs]))
+    if sum(x.uop.op is not Ops.CONST for x in xs) == 1:
+        return again(u, *[x.uop for x in xs])  # numbers align with anything
+    ranks = [rank(s) for s in u.src]
+    return again(u, *[how.align(x, n, max(ranks)) for x, n in zip(xs, ranks, strict=True)])
 
 
 @rule(Ops.BITCAST)

@@ -8,8 +8,9 @@ from typing import Any
 
 from tinygrad.uop.ops import Ops, UOp, shape_to_shape_arg
 
+from branded.brand import Brand
 from branded.dispatch import Batched, Bundle, Pass, Resolution, close, rule
-from branded.vec import Brand, Row, has_left, row_of, stage
+from branded.rows import Row, has_left, row_of, stage
 
 
 @rule(Ops.FUNCTION)

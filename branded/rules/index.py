@@ -2,7 +2,7 @@
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.dispatch import Batched, Resolution, permute, refuse, rule
+from branded.dispatch import Batched, Resolution, again, lead, refuse, rule
 
 
 @rule(Ops.INDEX)
@@ -12,20 +12,19 @@ def enter(u: UOp, how: Resolution, x: Batched, *at: Batched) -> UOp:
         raise refuse(u, "INDEX: indexing by a UOp has no batching rule", "index the Tensor with a Tensor", x, *at)
     n = len(x.row)
     if not at[0].row:  # a brand that stays open: index the axis behind the brand axes
-        return u.replace(src=(permute(x.uop, (n, *range(n), *range(n + 1, len(x.uop.shape)))), u.src[1]))
+        return u.replace(src=(lead(x.uop, (n, *range(n))), u.src[1]))
     where = how.row.index(at[0].row[0])
-    return permute(x.uop, (*range(where), n, *range(where, n), *range(n + 1, len(x.uop.shape))))
+    return lead(x.uop, (*range(where), n, *range(where, n)))
 
 
 @rule(Ops.STAGE)
 def leave(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
     """vmap(f)(xs) has the brand's axis in front of the per-example axes of f(x)."""
     n, where = len(y.row), y.row.index(brand.row[0])
-    return permute(y.uop, (*(i for i in range(n) if i != where), where, *range(n, len(y.uop.shape))))
+    return lead(y.uop, (*(i for i in range(n) if i != where), where))
 
 
 @rule(Ops.STACK)
 def stack(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     """vmap(stack)(xs, ys) = stack(xs, ys), with the brand axes moved in front of the new one."""
-    out, n = u.replace(src=tuple(how.fill(x) for x in xs)), len(how.row)
-    return permute(out, (*range(1, n + 1), 0, *range(n + 1, n + 1 + len(u.shape) - 1)))
+    return lead(again(u, *[how.fill(x) for x in xs]), (*range(1, len(how.row) + 1), 0))

@@ -4,23 +4,23 @@ from collections.abc import Callable
 
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.dispatch import Batched, Carries, Resolution, expand, move, permute, reshape, rule
+from branded.dispatch import Batched, Carries, Resolution, again, behind, permute, rule
 from branded.errors import ShapeError
-from branded.vec import type_text
+from branded.rows import type_text
 
 
 @rule(Ops.RESHAPE)
 def reshape_(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
     """vmap(reshape)(xs) = reshape with the brand axes kept in front."""
-    return reshape(x.uop, how.sizes + u.marg)
+    return x.uop if u.shape == u.src[0].shape else again(u, x.uop, behind(how.size_uops, u.src[1]))
 
 
 @rule(Ops.EXPAND)
 def expand_(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
     """vmap(expand)(xs) = expand, then the brand axes moved in front of the new ones."""
-    new, brands = len(u.marg), len(how.row)
-    order = (*range(new, new + brands), *range(new), *range(new + brands, new + len(x.uop.shape)))
-    return permute(expand(x.uop, u.marg), order)
+    new, old, brands = len(u.shape) - len(u.src[0].shape), len(u.src[0].shape), len(how.row)
+    order = (*range(new, new + brands), *range(new), *range(new + brands, new + brands + old))
+    return permute(again(u, x.uop, u.src[1]), order)
 
 
 @rule(Ops.PERMUTE)
@@ -39,8 +39,7 @@ def flip(u: UOp, how: Resolution, x: Batched) -> UOp:
 @rule(Ops.PAD, Ops.SHRINK)
 def pad_shrink(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
     """vmap(pad)(xs) = pad, of no brand axis; shrink alike."""
-    offsets, sizes = zip(*u.marg, strict=True) if u.marg else ((), ())
-    return move(u.op, x.uop, (0,) * len(how.row) + offsets, how.sizes + sizes)
+    return again(u, x.uop, behind((UOp.const(0),) * len(how.row), u.src[1]), behind(how.size_uops, u.src[2]))
 
 
 @rule(Ops.UNSHARD)

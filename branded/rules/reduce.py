@@ -2,12 +2,11 @@
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.dispatch import Batched, Resolution, permute, rule
+from branded.dispatch import Batched, Resolution, again, lead, rule
 
 
 @rule(Ops.REDUCE)
 def reduce(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
     """vmap(sum)(xs) = sum over the same per-example axes."""
     brands, reduced = len(how.row), u.arg[1]
-    order = (*range(brands, brands + reduced), *range(brands), *range(brands + reduced, len(x.uop.shape)))
-    return u.replace(src=(permute(x.uop, order),))
+    return again(u, lead(x.uop, (*range(brands, brands + reduced), *range(brands))))

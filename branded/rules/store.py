@@ -9,7 +9,7 @@ from branded.rules.movement import rebase
 @rule(Ops.STORE)
 def store(u: UOp, how: Resolution, dest: Batched, value: Batched, *_: Batched) -> UOp:
     """vmap(write)(dest, value) = value, in the shape of dest; the AFTER that follows makes it a buffer."""
-    aligned: UOp = how.align(value, len(u.shape))
+    aligned: UOp = how.align(value, len(u.src[1].shape), len(u.shape))
     if aligned.shape != how.sizes + u.shape:
         aligned = aligned._broadcast_to(how.sizes + u.shape)
     return aligned

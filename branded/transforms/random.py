@@ -8,8 +8,8 @@ from typing import Any
 
 from tinygrad import Tensor
 
+from branded.brand import open_brands
 from branded.errors import RandomnessError
-from branded.vec import open_brands
 
 
 class Draws:

@@ -1,0 +1,327 @@
+"""Brands: opening one, entering and leaving it, and the scope outside of which it means nothing."""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, ClassVar, Literal, TypeVar
+
+from tinygrad import Tensor, dtypes
+from tinygrad.tensor import _METADATA, all_tensors
+from tinygrad.uop.ops import AxisType, Ops, UOp
+
+from branded.dispatch import leave
+from branded.errors import AxisRangeError, AxisTypeError, EscapeError, NameTakenError, OptionError, SizeError
+from branded.rows import SHAPE, Row, keep_shards, row_of, type_text
+from branded.tree import check_axis
+
+Randomness = Literal["error", "same", "different"]
+B = TypeVar("B", bound="Brand")
+
+_open: contextvars.ContextVar[Row] = contextvars.ContextVar("branded_open", default=())
+_numbers = itertools.count(1)
+
+
+class Brand:
+    """The identity of one batch dimension.
+
+    Opened by `vmap` or by `with brand(...)`.  A subclass is a name that type checkers know:
+    `class Users(Brand): ...`, then `vmap(f, axis_name=Users)` or `with brand(Users, 3) as users`.
+
+    Attributes:
+        size: The number of examples.
+        name: What messages call it: the name that was given, else that of the parameter that introduced it.
+    """
+
+    _named: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        size: int,
+        name: str | None = None,
+        *,
+        hint: Callable[[], str] | None = None,
+        where: str = "",
+        randomness: Randomness = "error",
+    ) -> None:
+        self.size, self.where, self.randomness = size, where, randomness
+        self.number = next(_numbers)
+        self.outer: Row = _open.get()
+        self.is_open = True
+        self._explicit, self._name, self._hint = name is not None, name, hint
+        self.draws: Any = None
+        self._range: UOp | None = None
+        # buffers and tensors made from here on belong to the scope of this brand
+        self.first_slot = next(UOp.unique_num)
+        self._mark: Tensor | None = tensor(_NOTHING)
+
+    # ---- names ----
+
+    @property
+    def name(self) -> str:
+        if self._name is None:
+            taken = {b.name for b in self.outer}
+            stem = self._hint() if self._hint else "brand"
+            self._name = next(n for n in _numbered(stem) if n not in taken)
+        return self._name
+
+    def _avoid(self, name: str) -> None:
+        """Give way to a brand that the user named: two open brands never print the same name."""
+        if not self._explicit and self.name == name:
+            self._name = next(n for n in _numbered(name) if n not in {name, *(b.name for b in self.outer)})
+
+    def __repr__(self) -> str:
+        return f"{self.name}:{self.size}"
+
+    # ---- entering and leaving ----
+
+    @property
+    def range(self) -> UOp:
+        """The tinygrad RANGE that is this brand; tinygrad keeps one UOp for equal ones."""
+        r = self._range
+        if r is None:
+            r = UOp(Ops.RANGE, dtypes.weakint, (UOp.const(self.size),), (self.number, AxisType.PLACEHOLDER))
+            r.__dict__["_brand"] = self
+            self._range = r if self.is_open else None  # a closed brand and its range do not keep each other alive
+        return r
+
+    def enter(self, x: UOp, axis: int) -> UOp:
+        """`x` per example: its axis `axis` becomes this brand."""
+        if axis:
+            x = UOp(Ops.PERMUTE, x.dtype, (x,), (axis, *(i for i in range(len(x.shape)) if i != axis)))
+        out = UOp(Ops.INDEX, x.dtype, (x, self.range))
+        out.__dict__[SHAPE] = x.shape[1:]
+        return keep_shards(x, out, -1)
+
+    def vec(self, x: Tensor, axis: int = 0) -> Tensor:
+        """Enter the brand: `x` with the axis `axis` taken for the examples.
+
+        Args:
+            x: A tensor whose axis `axis` has as many entries as the brand has examples.
+            axis: The axis that becomes the brand; negative ones count from the end.
+
+        Returns:
+            `Vec[S | self, T]`: the tensor of per-example shape.
+
+        Raises:
+            EscapeError: The brand is closed.
+            AxisRangeError: `axis` is out of range.
+            SizeError: The axis has another size.
+
+        Example:
+            >>> from branded import brand
+            >>> from tinygrad import Tensor
+            >>> with brand("users", 3) as users, brand("items", 2) as items:
+            ...     u, i = users.vec(Tensor([1, 2, 3])), items.vec(Tensor([10, 20]))
+            ...     table = users.unvec(items.unvec(u + i, axis=0), axis=0)
+            >>> table.tolist()
+            [[11, 21], [12, 22], [13, 23]]
+        """
+        self._check_open("vec")
+        if not isinstance(x, Tensor):
+            raise AxisTypeError(f"vec: brand `{self.name}` takes a tensor, not {type(x).__name__}")
+        at = normalize_axis(axis, x, f"vec: brand `{self.name}`")
+        if x.shape[at] != self.size:
+            raise SizeError(
+                f"zip: brand `{self.name}` has {_examples(self.size)}, but this tensor has {x.shape[at]}",
+                ("left", f"{self!r}"),
+                ("right", f"{type_text(x.uop)}, axis {at}"),
+                fix="another axis=, or another brand for it",
+            )
+        return tensor(self.enter(x.uop, at))
+
+    def unvec(self, x: Tensor, axis: int = 0) -> Tensor:
+        """Leave the brand: the values of all examples, stacked along `axis`.
+
+        Args:
+            x: A value; one that does not vary over the brand is repeated.
+            axis: Where the examples go in the result.
+
+        Returns:
+            `Vec[S - self, T]`, with one more axis than `x`.
+
+        Raises:
+            EscapeError: This brand, or one that `x` varies over, is closed.
+            AxisRangeError: `axis` is out of range for the result.
+        """
+        self._check_open("unvec")
+        x = x if isinstance(x, Tensor) else Tensor(x)
+        check_live(x.uop, "unvec")
+        at = out_axis(axis, len(x.shape), f"unvec: brand `{self.name}`")
+        return tensor(leave([x.uop], self, [at], self.size)[0])
+
+    def _check_open(self, what: str) -> None:
+        if not self.is_open:
+            raise EscapeError(f"{what}: brand `{self.name}` is closed", fix="use it inside its `with` block")
+
+    def close(self) -> None:
+        self.is_open, self._mark, self._range = False, None, None
+
+    def made(self, x: Tensor) -> bool:
+        """Was `x` made inside this brand's scope?"""
+        for ref in reversed(all_tensors):
+            if (t := ref()) is x:
+                return True
+            if t is self._mark:
+                return False
+        return False
+
+
+_NOTHING = UOp.const(0)
+
+
+def tensor(u: UOp) -> Tensor:
+    """`Tensor(u)`, without looking for the device of `u`: that walks the whole graph."""
+    t = Tensor.__new__(Tensor)
+    t.uop, t.grad, t.is_param = u, None, True
+    all_tensors[weakref.ref(t)] = None
+    return t
+
+
+def _numbered(stem: str) -> Iterator[str]:
+    yield stem
+    for i in itertools.count(2):
+        yield f"{stem}{i}"
+
+
+def _examples(n: int) -> str:
+    return f"{n} example" if n == 1 else f"{n} examples"
+
+
+def normalize_axis(axis: int, x: Any, what: str) -> int:
+    """`axis` of `x` counted from the front."""
+    at = check_axis(axis, what)
+    if at is None:
+        raise AxisTypeError(f"{what}: None is not an axis here", fix="an int")
+    rank = len(x.shape)
+    if not -rank <= at < rank:
+        raise AxisRangeError(
+            f"{what}: axis {at} is out of range for {type_text(x.uop)}",
+            fix=f"an axis from {-rank} to {rank - 1}" if rank else "a tensor with an axis; a 0-d one has none",
+        )
+    return at % rank
+
+
+def out_axis(axis: int, rank: int, what: str) -> int:
+    if not -rank - 1 <= axis <= rank:
+        raise AxisRangeError(
+            f"{what}: axis {axis} is out of range for a result with {rank + 1} axes", fix=f"{-rank - 1} to {rank}"
+        )
+    return axis % (rank + 1)
+
+
+def check_live(u: UOp, what: str | Callable[[], str]) -> None:
+    """Refuse a value of a closed brand."""
+    if dead := [b for b in row_of(u) if not b.is_open]:
+        names = ", ".join(f"`{b.name}`" for b in dead)
+        where = what if isinstance(what, str) else what()
+        raise EscapeError(
+            f"{where}: this value belongs to {names}, which {'is' if len(dead) == 1 else 'are'} closed",
+            ("value", type_text(u)),
+            *((f"{b.name}", f"opened by {b.where}") for b in dead if b.where),
+            fix="return the value from the mapped function, and use what vmap gives back",
+        )
+
+
+# ---- scopes ----
+
+
+def open_brands() -> Row:
+    return _open.get()
+
+
+@contextmanager
+def opened(brand: B) -> Iterator[B]:
+    """The scope of a brand that was just made."""
+    token, method = _open.set((*_open.get(), brand)), _METADATA.get()
+    try:
+        yield brand
+    finally:
+        _open.reset(token)
+        _METADATA.set(method)  # tinygrad does not take it back when a method raises
+        brand.close()
+
+
+def make_brand(
+    name: str | type[Brand] | None,
+    size: int,
+    *,
+    hint: Callable[[], str] | None = None,
+    where: str = "",
+    randomness: Randomness = "error",
+) -> Brand:
+    """A fresh brand; a name that is open already is refused."""
+    if name is None:
+        return Brand(size, hint=hint, where=where, randomness=randomness)
+    if isinstance(name, type) and issubclass(name, Brand):
+        cls, text = name, name.__name__
+    elif isinstance(name, str) and name:
+        cls, text = Brand, name
+    else:
+        raise OptionError(
+            f"axis_name: {name!r} is not a name", fix="a string that is not empty, or a subclass of Brand"
+        )
+    for b in _open.get():
+        if b._explicit and b.name == text:
+            raise NameTakenError(
+                f"axis_name: brand `{text}` is open already",
+                ("open", ", ".join(map(repr, _open.get()))),
+                *([("first", f"opened by {b.where}")] if b.where else []),
+                fix="another name; two brands of one name could not be told apart",
+            )
+        b._avoid(text)
+    return cls(size, text, where=where, randomness=randomness)
+
+
+def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error") -> AbstractContextManager[Brand]:
+    """Open a brand for a `with` block: broadcasting by brand, without a mapped function.
+
+    `brand.vec(X, axis=0)` enters it, arithmetic zips and broadcasts by brand, `brand.unvec(z, axis=0)` leaves it.
+    Several may be open at once and be left in any order.  Nothing outlives the block but what `unvec` gave back.
+
+    Args:
+        name: A string, or a subclass of `Brand`.
+        size: The number of examples, an int of 0 or more.
+        randomness: What random draws do over it: `"error"`, `"same"` or `"different"` (see `vmap`).
+
+    Returns:
+        A context manager that gives the `Brand`.
+
+    Raises:
+        NameTakenError: A brand of that name is open.
+        OptionError: `size` or `name` means nothing.
+
+    Example:
+        >>> from branded import brand
+        >>> from tinygrad import Tensor
+        >>> X, Y = Tensor([1.0, 2.0]), Tensor([4.0, 6.0, 8.0])
+        >>> with brand("users", 2) as users, brand("items", 3) as items:
+        ...     z = users.vec(X) * items.vec(Y)
+        ...     print(z)
+        ...     by_item = items.unvec(users.unvec(z))
+        Vec[users:2 | items:3, f32[]]
+        >>> by_item.tolist()
+        [[4.0, 8.0], [6.0, 12.0], [8.0, 16.0]]
+
+    Source: torchdim's first-class dimensions, with a scope that they do not outlive.
+    """
+    if type(size) is not int or size < 0:
+        raise OptionError(f"brand: {size!r} is not a size", fix="an int of 0 or more")
+    check_randomness(randomness)
+    return opened(make_brand(name, size, where=caller(2, "brand"), randomness=randomness))
+
+
+def check_randomness(randomness: object) -> None:
+    if randomness not in ("error", "same", "different"):
+        raise OptionError(f"randomness: {randomness!r} is not a choice", fix='"error", "same" or "different"')
+
+
+def caller(depth: int, what: str) -> str:
+    """Where the user called us: `vmap at app.py:12`."""
+    frame = sys._getframe(depth)
+    file = frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
+    return f"{what} at {file}:{frame.f_lineno}"
