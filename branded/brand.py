@@ -54,7 +54,7 @@ class Brand:
         self.is_open = True
         self._explicit, self._name, self._hint = name is not None, name, hint
         self.draws: Any = None
-        self._range: UOp | None = None
+        self._range: weakref.ref[UOp] | None = None
         # buffers and tensors made from here on belong to the scope of this brand
         self.first_slot = next(UOp.unique_num)
         self._mark: Tensor | None = tensor(_NOTHING)
@@ -82,11 +82,11 @@ class Brand:
     @property
     def range(self) -> UOp:
         """The tinygrad RANGE that is this brand; tinygrad keeps one UOp for equal ones."""
-        r = self._range
+        r = self._range() if self._range is not None else None
         if r is None:
             r = UOp(Ops.RANGE, dtypes.weakint, (UOp.const(self.size),), (self.number, AxisType.PLACEHOLDER))
             r.__dict__["_brand"] = self
-            self._range = r if self.is_open else None  # a closed brand and its range do not keep each other alive
+            self._range = weakref.ref(r)
         return r
 
     def enter(self, x: UOp, axis: int) -> UOp:
@@ -159,7 +159,7 @@ class Brand:
             raise EscapeError(f"{what}: brand `{self.name}` is closed", fix="use it inside its `with` block")
 
     def close(self) -> None:
-        self.is_open, self._mark, self._range = False, None, None
+        self.is_open, self._mark = False, None
 
     def made(self, x: Tensor) -> bool:
         """Was `x` made inside this brand's scope?"""

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from tinygrad import dtypes
 from tinygrad.function import _function
 from tinygrad.uop.ops import GroupOp, Ops, UOp, shape_to_shape_arg
 
@@ -36,11 +37,6 @@ class Batched(NamedTuple):
 
     uop: UOp
     row: Row
-
-    @property
-    def rank(self) -> int:
-        """The number of per-example axes."""
-        return len(self.uop.shape) - len(self.row)
 
 
 Rule = Callable[..., "UOp | Batched | Bundle"]
@@ -274,7 +270,8 @@ def expand(x: UOp, sizes: tuple[int, ...]) -> UOp:
 def behind(front: tuple[UOp, ...], argument: UOp) -> UOp:
     """The sizes or offsets that a movement op takes, behind others for the brands."""
     src = (*front, *(argument.src if argument.op is Ops.STACK else (argument,)))
-    return src[0] if len(src) == 1 else UOp(Ops.STACK, front[0].dtype if not argument.src else argument.dtype, src)
+    dtype = front[0].dtype if argument.dtype is dtypes.void else argument.dtype  # void: of no sizes
+    return src[0] if len(src) == 1 else UOp(Ops.STACK, dtype, src)
 
 
 def permute(x: UOp, order: tuple[int, ...]) -> UOp:

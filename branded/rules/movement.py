@@ -18,8 +18,8 @@ def reshape_(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
 @rule(Ops.EXPAND)
 def expand_(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
     """vmap(expand)(xs) = expand, then the brand axes moved in front of the new ones."""
-    new, old, brands = len(u.shape) - len(u.src[0].shape), len(u.src[0].shape), len(how.row)
-    order = (*range(new, new + brands), *range(new), *range(new + brands, new + brands + old))
+    new, n = len(u.shape) - len(u.src[0].shape), len(how.row)
+    order = (*range(new, new + n), *range(new), *range(new + n, n + len(u.shape)))
     return permute(again(u, x.uop, u.src[1]), order)
 
 
