@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar, Literal, TypeVar
 
 from tinygrad import Tensor, dtypes
+from tinygrad.helpers import Metadata
 from tinygrad.tensor import _METADATA, all_tensors
 from tinygrad.uop.ops import AxisType, Ops, UOp
 
@@ -172,13 +173,16 @@ class Brand:
 
 
 _NOTHING = UOp.const(0)
+_VMAP = Metadata("vmap")
 
 
 def tensor(u: UOp) -> Tensor:
     """`Tensor(u)`, without looking for the device of `u`: that walks the whole graph."""
     t = Tensor.__new__(Tensor)
     t.uop, t.grad, t.is_param = u, None, True
+    method = _METADATA.set(_VMAP)  # inside of a method: tinygrad takes the time of each other one, hash(t) too
     all_tensors[weakref.ref(t)] = None
+    _METADATA.set(method)
     return t
 
 

@@ -248,14 +248,26 @@ def again(u: UOp, *src: UOp) -> UOp:
     return UOp(u.op, u.dtype, src, u.arg)
 
 
-def rank(u: UOp) -> int:
-    """The number of axes of `u`, without working out the shape of everything below it where that can be avoided."""
-    while u.op in GroupOp.Elementwise and SHAPE not in u.__dict__:
-        of = [s for s in u.src if s.op is not Ops.CONST]
-        if len(of) != 1:
-            return len(u.shape) if of else 0
-        u = of[0]
-    return len(u.shape)
+_RANK = "_branded_rank"
+
+
+def ranks(u: UOp) -> list[int]:
+    """The number of axes of each operand of an elementwise `u`, without working out shapes where it can be avoided."""
+    found = [_rank(s) for s in u.src]
+    u.__dict__[_RANK] = max(found)
+    return found
+
+
+def _rank(u: UOp) -> int:
+    v = u
+    while v.op in GroupOp.Elementwise and _RANK not in v.__dict__ and SHAPE not in v.__dict__:
+        of = [s for s in v.src if s.op is not Ops.CONST]  # a number has no axes
+        if len(of) > 1:
+            break
+        v = of[0] if of else v.src[0]
+    n: int | None = v.__dict__.get(_RANK)
+    u.__dict__[_RANK] = n = len(v.shape) if n is None else n
+    return n
 
 
 def reshape(x: UOp, shape: tuple[Any, ...]) -> UOp:

@@ -89,7 +89,7 @@ def row_of(u: UOp) -> Row:
 
 def is_touched(u: UOp) -> bool:
     """Does a brand occur anywhere in the graph, open or left?"""
-    info = _info(u)
+    info = u.__dict__.get(_KEY) or _info(u)
     return info is not _PLAIN and (info.left or bool(info.row))
 
 

@@ -2,7 +2,7 @@
 
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.dispatch import Batched, Resolution, again, rank, refuse, rule
+from branded.dispatch import Batched, Resolution, again, ranks, refuse, rule
 
 SHAPELESS = {
     Ops.CAST,
@@ -26,8 +26,8 @@ def broadcastable(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     """vmap(f)(xs, ys) = f(xs, ys), each operand aligned to the brands and to the per-example axes of the result."""
     if sum(x.uop.op is not Ops.CONST for x in xs) == 1:
         return again(u, *[x.uop for x in xs])  # numbers align with anything
-    ranks = [rank(s) for s in u.src]
-    return again(u, *[how.align(x, n, max(ranks)) for x, n in zip(xs, ranks, strict=True)])
+    of = ranks(u)
+    return again(u, *[how.align(x, rank, max(of)) for x, rank in zip(xs, of, strict=True)])
 
 
 @rule(Ops.BITCAST)
