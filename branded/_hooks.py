@@ -66,7 +66,7 @@ def _forbid(what: str, *tensors: Tensor) -> None:
 def _reader(what: str) -> Callable[[Method], Method]:
     def make(original: Method) -> Method:
         def read(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            _forbid(what, self, *(a for a in args if isinstance(a, Tensor)))
+            _forbid(what, self, *(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)))
             return original(self, *args, **kwargs)
 
         return read
@@ -111,15 +111,12 @@ def _iterate(self: Tensor) -> Iterator[Tensor]:
 
 def _check_write(target: Tensor, row: Row, what: str) -> None:
     """A value may be written only into a tensor of the scope of each brand that it brings along."""
-    own = row_of(target.uop)
-    root = target.uop
-    while root.op in GroupOp.Movement | {Ops.AFTER, Ops.BITCAST, Ops.DETACH}:
-        root = root.src[0]
+    own, root = row_of(target.uop), _storage(target.uop)
     for b in row:
-        if not b.is_open:
+        if b in own or not b.is_open:
             continue
-        foreign = root.op is Ops.BUFFER and root.arg.slot < b.first_slot
-        if b not in own and (foreign or not b.made(target)):
+        shared = root.op is Ops.BUFFER and (root.arg.slot < b.first_slot or b.has_outside(_storage, root))
+        if shared or not b.made(target):
             raise WriteError(
                 f"{what}: a value that varies over `{b.name}` cannot go into a tensor that all its examples share",
                 ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`"),
@@ -128,14 +125,21 @@ def _check_write(target: Tensor, row: Row, what: str) -> None:
             )
 
 
+def _storage(u: UOp) -> UOp:
+    """What a write through `u` would change."""
+    while u.op in GroupOp.Movement | {Ops.AFTER, Ops.BITCAST, Ops.DETACH}:
+        u = u.src[0]
+    return u
+
+
 def _writer(what: str) -> Callable[[Method], Method]:
     def make(original: Method) -> Method:
-        def write(self: Tensor, *args: Any) -> Any:
-            x = args[-1]
+        def write(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            *_, x = *args, *kwargs.values()
             if isinstance(x, Tensor) and (row := row_of(x.uop)):
                 check_live(x.uop, what)
                 _check_write(self, row, what)
-            return original(self, *args)
+            return original(self, *args, **kwargs)
 
         return write
 
@@ -189,9 +193,20 @@ def _shaped(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
 def _gradient(original: Method) -> Method:
     def gradient(self: Tensor, *targets: Tensor, gradient: Tensor | None = None) -> Any:
         """Work out the vmaps that are done before going backward: reverse mode sees plain operations."""
+        tensors = [self, *targets, *([gradient] if gradient is not None else [])]
+        for t in tensors:
+            check_live(t.uop, "gradient")
         if not open_brands():
             return original(self, *targets, gradient=gradient)
-        tensors = [self, *targets, *([gradient] if gradient is not None else [])]
+        for t in targets:
+            for b in row_of(t.uop):
+                if b.was_left and b not in row_of(self.uop):
+                    raise EscapeError(
+                        f"gradient: this value is of one example of `{b.name}`, and the loss of all of them",
+                        ("value", vec_type(t)),
+                        ("loss", vec_type(self)),
+                        fix="the gradient with respect to the tensor of all examples",
+                    )
         new = lower([t.uop for t in tensors])
         done = [t if u is t.uop else Tensor(u) for t, u in zip(tensors, new, strict=True)]
         ts = done[1 : 1 + len(targets)]
@@ -281,4 +296,7 @@ def install() -> None:
     _wrap("custom_kernel", _custom_kernel)
     brand_index = UPat(Ops.INDEX, src=(UPat(), UPat(Ops.RANGE)))
     tg_gradient.pm_gradient = tg_gradient.pm_gradient + PatternMatcher([(brand_index.named("ret"), _index_gradient)])
-    tg_function.pm_ctx = PatternMatcher([(brand_index.named("x"), _lift_into_function)]) + tg_function.pm_ctx
+    tg_function.pm_ctx = (
+        PatternMatcher([(UPat((Ops.INDEX, Ops.STAGE), src=(UPat(), UPat(Ops.RANGE)), name="x"), _lift_into_function)])
+        + tg_function.pm_ctx
+    )

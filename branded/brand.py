@@ -8,7 +8,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from tinygrad import Tensor, dtypes
 from tinygrad.helpers import Metadata
@@ -38,8 +38,6 @@ class Brand:
         name: What messages call it: the name that was given, else that of the parameter that introduced it.
     """
 
-    _named: ClassVar[bool] = False
-
     def __init__(
         self,
         size: int,
@@ -55,6 +53,7 @@ class Brand:
         self.is_open = True
         self._explicit, self._name, self._hint = name is not None, name, hint
         self.draws: Any = None
+        self.was_left = False
         self._range: weakref.ref[UOp] | None = None
         # buffers and tensors made from here on belong to the scope of this brand
         self.first_slot = next(UOp.unique_num)
@@ -133,6 +132,9 @@ class Brand:
                 ("right", f"{type_text(x.uop)}, axis {at}"),
                 fix="another axis=, or another brand for it",
             )
+        if self in row_of(x.uop):  # a value that varies over the brand already: each example takes its own entry
+            own = tensor(self.enter(UOp.arange(self.size), 0))
+            return x.permute(at, *(i for i in range(x.ndim) if i != at))[own]
         return tensor(self.enter(x.uop, at))
 
     def unvec(self, x: Tensor, axis: int = 0) -> Tensor:
@@ -153,6 +155,12 @@ class Brand:
         x = x if isinstance(x, Tensor) else Tensor(x)
         check_live(x.uop, "unvec")
         at = out_axis(axis, len(x.shape), f"unvec: brand `{self.name}`")
+        if self.draws is not None:
+            raise OptionError(
+                f"unvec: brand `{self.name}` runs in chunks, so the values of all examples are never together",
+                fix="leave out chunk_size",
+            )
+        self.was_left = True
         return tensor(leave([x.uop], self, [at], self.size)[0])
 
     def _check_open(self, what: str) -> None:
@@ -161,6 +169,15 @@ class Brand:
 
     def close(self) -> None:
         self.is_open, self._mark = False, None
+
+    def has_outside(self, storage: Callable[[UOp], UOp], of: UOp) -> bool:
+        """Does a tensor from outside of this brand's scope have this storage?"""
+        for ref in list(all_tensors):
+            if (t := ref()) is self._mark:
+                return False
+            if t is not None and storage(t.uop) is of:
+                return True
+        return False
 
     def made(self, x: Tensor) -> bool:
         """Was `x` made inside this brand's scope?"""
@@ -241,11 +258,12 @@ def open_brands() -> Row:
 @contextmanager
 def opened(brand: B) -> Iterator[B]:
     """The scope of a brand that was just made."""
-    token, method = _open.set((*_open.get(), brand)), _METADATA.get()
+    method = _METADATA.get()
+    _open.set((*_open.get(), brand))
     try:
         yield brand
     finally:
-        _open.reset(token)
+        _open.set(tuple(b for b in _open.get() if b is not brand))  # whichever was opened last
         _METADATA.set(method)  # tinygrad does not take it back when a method raises
         brand.close()
 

@@ -7,6 +7,7 @@ graph.  Nothing else is kept about a batch.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -70,7 +71,9 @@ def _info(u: UOp) -> _Info:
                 info = (
                     new if info is _PLAIN else _Info(union(info.row, row), info.left or left, info.sharded or sharded)
                 )
-        if v.op is Ops.RANGE and (b := v.__dict__.get("_brand")) is not None:
+        if v.op is Ops.GETTUPLE and v.src[0].op is Ops.FUNCTION:
+            info = _of_function(v.src[0], v.arg)
+        elif v.op is Ops.RANGE and (b := v.__dict__.get("_brand")) is not None:
             info = _Info((b,), False, False)
         elif v.op is Ops.STAGE and type(v.arg) is _Left:
             # what the value itself had, without the brand that it left
@@ -80,6 +83,17 @@ def _info(u: UOp) -> _Info:
             info = info._replace(sharded=True)
         v.__dict__[_KEY] = info
     return cast("_Info", u.__dict__[_KEY])
+
+
+def _of_function(call: UOp, i: int) -> _Info:
+    """A result of a @function varies over what those arguments do that it uses."""
+    body, *arguments = call.src
+    used = [p.arg.slot for p in body.src[i].toposort(enter_calls=False) if p.op is Ops.PARAM]
+    below = [cast("_Info", s.__dict__[_KEY]) for s in (body.src[i], *(arguments[slot] for slot in used))]
+    if all(info is _PLAIN for info in below):
+        return _PLAIN
+    row: Row = functools.reduce(union, (info.row for info in below), ())
+    return _Info(row, any(info.left for info in below), any(info.sharded for info in below))
 
 
 def row_of(u: UOp) -> Row:

@@ -76,16 +76,20 @@ def register_pytree_node(
     return cls
 
 
-def _with_fields(obj: Any, names: Sequence[str], values: Sequence[Any]) -> Any:
-    new = copy.copy(obj)
-    for name, value in zip(names, values, strict=True):
-        object.__setattr__(new, name, value)
+def _with_fields(obj: Any, values: Sequence[Any]) -> Any:
+    """A dataclass made anew, so that what it derives from its fields is derived from the new ones."""
+    fields = list(zip(dataclasses.fields(obj), values, strict=True))
+    new = dataclasses.replace(obj, **{f.name: value for f, value in fields if f.init})
+    for f, value in fields:
+        if not f.init:
+            object.__setattr__(new, f.name, value)
     return new
 
 
 def _with_items(obj: Any, keys: Sequence[Any], values: Sequence[Any]) -> Any:
     new = copy.copy(obj)
-    new.update(zip(keys, values, strict=True))
+    for key, value in zip(keys, values, strict=True):
+        new[key] = value
     return new
 
 
@@ -109,7 +113,7 @@ def node(x: Any) -> Node | None:
         return Node(keys, tuple(x.values()), lambda new: _with_items(x, keys, new))
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         names = tuple(f.name for f in dataclasses.fields(x))
-        return Node(names, tuple(getattr(x, n) for n in names), lambda new: _with_fields(x, names, new))
+        return Node(names, tuple(getattr(x, n) for n in names), lambda new: _with_fields(x, new))
     return None
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 import numpy as np
 from tinygrad import Tensor, function
 from tinygrad.function import _function
+from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
@@ -28,6 +29,7 @@ from branded.brand import (
 )
 from branded.dispatch import leave, lower
 from branded.errors import AxesError, AxisTypeError, OptionError, SizeError
+from branded.rows import row_of
 from branded.transforms.random import Draws
 from branded.vec import brands, vec_type
 
@@ -267,17 +269,18 @@ class _Call:
             draws.chunk(start)
             part = [x if a is None else _slice(x, a, start, stop) for x, a in zip(self.leaves, self.axes, strict=True)]
             out = self._run(part, stop - start, draws)
-            parts.append(
-                _as_one_step([x for x, a in zip(part, self.axes, strict=True) if a is not None], tree.leaves(out))
-            )
-        axes = tree.spread(self.options.out_axes, out, "out_axes", "the result")
-        whole = [self._joined(list(ys), a) for a, *ys in zip(axes, *parts, strict=True)]
+            axes = tree.spread(self.options.out_axes, out, "out_axes", "the result")
+            ys = tree.leaves(out)
+            # a result that does not vary is whole in each chunk
+            pieces = [i for i, a in enumerate(axes) if a is not None and ys[i].shape[a] != self.size]
+            mapped = [x for x, a in zip(part, self.axes, strict=True) if a is not None]
+            for i, y in zip(pieces, _as_one_step(mapped, [ys[i] for i in pieces]), strict=True):
+                ys[i] = y
+            parts.append(ys)
+        whole = [
+            _join(list(ys), axes[i] or 0) if i in pieces else ys[0] for i, ys in enumerate(zip(*parts, strict=True))
+        ]
         return tree.rebuild(out, iter(whole))
-
-    def _joined(self, parts: list[Any], axis: tree.Axis) -> Any:
-        """The chunks of a result as one; one that does not vary is whole in each."""
-        first = parts[0]
-        return first if axis is None or first.shape[axis] == self.size else _join(parts, axis)
 
     def _run(self, leaves: Sequence[Any], size: int, draws: Draws | None = None) -> Any:
         o = self.options
@@ -330,23 +333,27 @@ def _slice(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
     return x.shrink(tuple((start, stop) if i == axis else None for i in range(x.ndim)))
 
 
-def _as_one_step(inputs: list[Tensor], outputs: list[Any]) -> list[Any]:
+def _as_one_step(inputs: list[Tensor], outputs: list[Tensor]) -> list[Tensor]:
     """The results of a chunk, computed by one call that tinygrad schedules by itself.
 
     Its intermediate buffers are then free for the next chunk, and chunks of one size share its kernels.  Under an
-    outer brand there is nothing to schedule yet, and such calls do not nest in tinygrad.
+    outer brand there is nothing to schedule yet; such calls do not nest in tinygrad, nor take writes.
     """
-    at = [i for i, y in enumerate(outputs) if isinstance(y, Tensor) and not y.uop.is_virtual and 0 not in y.shape]
-    if at and not open_brands() and not _function.depth and not any(_is_compiled(outputs[i].uop) for i in at):
-        body = tuple(map(Tensor, lower([outputs[i].uop for i in at])))
-        step = function(lambda *_: body, precompile=True, precompile_backward=True, allow_implicit=True)
-        for i, y in zip(at, step(*inputs), strict=True):
-            outputs[i] = y
-    return outputs
+    graph = UOp.sink(*lower([y.uop for y in outputs])).toposort()
+    if not outputs or open_brands() or _function.depth or not all(map(_may_be_in_a_call, graph)):
+        return outputs
+    if any(y.uop.is_virtual or 0 in y.shape for y in outputs):
+        return outputs
+    # every tensor that there is may be asked for its gradient, so it must be an argument
+    out = {y.uop for y in outputs}
+    seen = [t for ref in list(all_tensors) if (t := ref()) is not None and t.uop in graph and t.uop not in out]
+    arguments = [t for t in seen if not t.uop.is_virtual and not row_of(t.uop)]
+    step = function(lambda *_: tuple(outputs), precompile=True, precompile_backward=True, allow_implicit=True)
+    return list(step(*inputs, *arguments))
 
 
-def _is_compiled(y: UOp) -> bool:
-    return any(u.op is Ops.FUNCTION and u.arg.precompile for u in y.toposort())
+def _may_be_in_a_call(u: UOp) -> bool:
+    return u.op is not Ops.STORE and not (u.op is Ops.FUNCTION and u.arg.precompile)
 
 
 def _join(parts: list[Tensor], axis: int, width: int = 16) -> Tensor:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from tinygrad.uop.ops import Ops, UOp, shape_to_shape_arg
+from tinygrad.uop.ops import Ops, UOp
 
 from branded.brand import Brand
 from branded.dispatch import Batched, Bundle, Pass, Resolution, close, rule
@@ -21,18 +21,13 @@ def function(u: UOp, how: Resolution, _: Batched, *args: Batched) -> Bundle:
         env: dict[UOp, Batched | Bundle] = {}
         for p in body.toposort(enter_calls=False):
             if p.op is Ops.PARAM and p.arg.slot < len(rows) and (row := rows[p.arg.slot]):
-                env[p] = Batched(_param(p, row), row)
+                env[p] = Batched(args[p.arg.slot].uop.param_like(p.arg.slot), row)
         outs = run.run(body.src, env, None)
         done = run.bodies[body, rows] = Bundle(UOp.maketuple(*(o.uop for o in outs)), tuple(o.row for o in outs))
     info = u.arg
     if info.grad_fxn is not None:
         info = dataclasses.replace(info, grad_fxn=_batch_gradient(u, rows, done.rows))
     return Bundle(UOp(Ops.FUNCTION, u.dtype, (done.uop, *(x.uop for x in args)), info), done.rows)
-
-
-def _param(p: UOp, row: Row) -> UOp:
-    arg = p.arg if p.arg.axis is None else dataclasses.replace(p.arg, axis=p.arg.axis + len(row))
-    return p.replace(src=(shape_to_shape_arg(tuple(b.size for b in row) + p.shape),), arg=arg)
 
 
 @rule(Ops.GETTUPLE)

@@ -28,14 +28,14 @@ def after(u: UOp, how: Resolution, x: Batched, effect: Batched, *rest: Batched) 
             effect,
         )
     if write.op is Ops.STORE and write.src[0] is u.src[0]:
-        return UOp(Ops.CONTIGUOUS, effect.uop.dtype, (effect.uop,))
+        # a parameter stands for a buffer inside of a @function, where none can be made
+        return effect.uop.contiguous() if x.uop.base.op is Ops.PARAM else _copy(effect.uop)
     # AFTER(x, AFTER(view of x, STORE(view of x, value))): `effect` holds the value
-    value = effect.uop.src[0] if effect.uop.op is Ops.CONTIGUOUS else effect.uop
     copy = _copy(how.fill(x))
     view = rebase(write.src[0], u.src[0], lambda v, below: _apply(v, below), Batched(copy, how.row))
     if view is None or write.op is not Ops.AFTER:
         raise refuse(u, "assign: this in-place write has no batching rule", "return the new value instead", x, effect)
-    out: UOp = copy.after(view.uop.after(view.uop.store(how.fill(Batched(value, effect.row)))))
+    out: UOp = copy.after(view.uop.after(view.uop.store(how.fill(effect))))
     return out
 
 

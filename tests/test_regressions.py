@@ -1,0 +1,168 @@
+"""Programs that once went wrong: each is small, and each was wrong without a word or with somebody else's error."""
+
+from __future__ import annotations
+
+import collections
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor, TinyJit, function
+
+from branded import brand, brands, errors, vmap
+from branded.brand import open_brands
+
+
+def tensor(*shape: int) -> Tensor:
+    return Tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32)).realize()
+
+
+def close(got: Tensor, wanted: Any) -> None:
+    np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-4, atol=1e-5)
+
+
+X, W = tensor(3, 4), tensor(4, 4)
+
+
+def test_chunks_have_gradients_of_what_they_share() -> None:
+    twice = W * 2
+    loss = lambda w: vmap(lambda x: (w @ x).sum() + (W @ x).sum(), chunk_size=2)(X).sum()  # noqa: E731
+    each = np.tile(X.numpy().sum(0), (4, 1))
+    close(loss(W).gradient(W)[0], 2 * each)
+    close(loss(twice).gradient(twice)[0], each)
+    by_argument = vmap(lambda w, x: (w @ x).sum(), in_axes=(None, 0), chunk_size=2)(W, X)
+    close(by_argument.sum().gradient(W)[0], each)
+
+
+def test_chunks_under_the_jit() -> None:
+    f = TinyJit(lambda x, w: [t.realize() for t in vmap(lambda a: (w @ a, w * 2), out_axes=(0, None), chunk_size=2)(x)])
+    for i in range(4):
+        x, w = Tensor.ones(3, 4).contiguous().realize(), Tensor.full((4, 4), float(i)).contiguous().realize()
+        mapped, shared = f(x, w)
+        close(mapped, np.full((3, 4), 4.0 * i))
+        close(shared, np.full((4, 4), 2.0 * i))
+
+
+def test_chunks_with_writes() -> None:
+    def body(a: Tensor) -> Tensor:
+        mine = a.clone()
+        view = mine[1:3]
+        view += 1
+        return mine
+
+    wanted = X.numpy() + [0, 1, 1, 0]
+    close(vmap(body)(X), wanted)
+    close(vmap(body, chunk_size=2)(X), wanted)
+
+
+def test_in_chunks_all_examples_are_never_together() -> None:
+    body = lambda a: a - brands(a)[0].unvec(a).sum()  # noqa: E731
+    assert vmap(body)(X).shape == (3, 4)
+    with pytest.raises(errors.OptionError, match="runs in chunks"):
+        vmap(body, chunk_size=2)(X)
+
+
+def test_results_of_a_function_vary_over_what_they_use() -> None:
+    both = function(lambda a, b: (a * 2, b * 2))
+    assert vmap(lambda a: both(a, W)[1], out_axes=None)(X).shape == (4, 4)
+    close(vmap(lambda a: vmap(lambda r: both(a, r)[0])(W))(X), np.tile(2 * X.numpy()[:, None], (1, 4, 1)))
+
+
+def test_functions_may_use_inner_results() -> None:
+    def body(a: Tensor) -> Tensor:
+        inner = vmap(lambda r: (r * a).contiguous().sum())(W)
+        return function(lambda b: b * inner, allow_implicit=True)(a)
+
+    close(vmap(body)(X), X.numpy() * (X.numpy() @ W.numpy().T))
+
+
+@pytest.mark.parametrize("precompile", [False, True])
+def test_functions_of_sharded_examples(precompile: bool) -> None:
+    s = W.shard(("CPU:0", "CPU:1"), 0).realize()
+    close(vmap(function(lambda a: a * 2, precompile=precompile))(s), 2 * W.numpy())
+
+
+def test_a_clone_is_a_copy() -> None:
+    x = tensor(3, 4)
+    before = x.numpy().copy()
+    kept = vmap(lambda a: a.clone())(x).realize()
+    x.assign(x + 1).realize()
+    close(kept, before)
+
+
+def test_a_tensor_realized_in_the_body_is_still_from_outside() -> None:
+    outside = (X[0] + 1).contiguous()
+    wanted = X.numpy()[0] + 1
+
+    def body(a: Tensor) -> Tensor:
+        outside.realize()
+        outside[0:2].assign(a[:2])
+        return a
+
+    with pytest.raises(errors.WriteError):
+        vmap(body)(X)
+    close(outside, wanted)
+
+
+def test_gradients_of_closed_values_are_refused() -> None:
+    kept: list[Tensor] = []
+    losses = vmap(lambda a: kept.append(a) or a.square().sum())(X)
+    with pytest.raises(errors.EscapeError, match="gradient: this value belongs to `a`, which is closed"):
+        losses.sum().gradient(kept[0])
+    with brand("users", 3) as users:
+        x = users.vec(X)
+        total = users.unvec(x.square().sum()).sum()
+        with pytest.raises(errors.EscapeError, match="of one example of `users`, and the loss of all"):
+            total.gradient(x)
+
+
+def test_backward_from_a_per_example_gradient_is_refused() -> None:
+    q = tensor(4)
+    with pytest.raises(errors.ReadError):
+        vmap(lambda a: (q * q).backward(gradient=a))(X)
+    assert q.grad is None
+
+
+def test_brands_may_be_closed_in_any_order() -> None:
+    a, b = brand("a", 2), brand("b", 2)
+    first, second = a.__enter__(), b.__enter__()
+    a.__exit__(None, None, None)
+    assert open_brands() == (second,) and not first.is_open
+    b.__exit__(None, None, None)
+    assert open_brands() == ()
+
+
+def test_a_brand_may_be_entered_by_what_varies_over_it() -> None:
+    """Each example takes its own entry."""
+    with brand("users", 3) as users:
+        x = users.vec(X)
+        own = users.vec(users.unvec(x) * 2 + x)
+        out = users.unvec(own)
+    close(out, 3 * X.numpy())
+
+
+def test_what_a_dataclass_derives_is_derived_per_example() -> None:
+    @dataclass
+    class Point:
+        at: Any
+
+        def __post_init__(self) -> None:
+            self.twice = self.at * 2
+
+        @cached_property
+        def norm(self) -> Any:
+            return self.at.square().sum()
+
+    p = Point(X)
+    assert p.norm.shape == ()
+    close(vmap(lambda p: p.twice / p.norm)(p), 2 * X.numpy() / (X.numpy() ** 2).sum(1, keepdims=True))
+
+
+def test_a_counter_is_a_dict() -> None:
+    close(vmap(lambda c: c["k"])(collections.Counter({"k": X})), X.numpy())
+
+
+def test_assign_takes_its_argument_by_name() -> None:
+    assert Tensor([1.0, 2.0]).contiguous().assign(x=Tensor([3.0, 4.0])).tolist() == [3.0, 4.0]
