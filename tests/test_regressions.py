@@ -52,7 +52,7 @@ def test_chunks_with_writes() -> None:
         view += 1
         return mine
 
-    wanted = X.numpy() + [0, 1, 1, 0]
+    wanted = X.numpy() + np.array([0, 1, 1, 0])
     close(vmap(body)(X), wanted)
     close(vmap(body, chunk_size=2)(X), wanted)
 
