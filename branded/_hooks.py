@@ -110,12 +110,18 @@ def _iterate(self: Tensor) -> Iterator[Tensor]:
 
 
 def _check_write(target: Tensor, row: Row, what: str) -> None:
-    """A value may be written only into a tensor of the scope of each brand that it brings along."""
+    """Under a brand, only tensors of its scope are written: a write is done once, and not once for each example."""
     own, root = row_of(target.uop), _storage(target.uop)
-    for b in row:
-        if b in own or not b.is_open:
+    for b in open_brands():
+        if b in own:
             continue
         shared = root.op is Ops.BUFFER and (root.arg.slot < b.first_slot or b.has_outside(_storage, root))
+        if (shared or not b.made(target)) and b not in row:
+            raise WriteError(
+                f"{what}: this write would be done once, and not once for each example of `{b.name}`",
+                ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`"),
+                fix="return what is to be written, and write it outside",
+            )
         if shared or not b.made(target):
             raise WriteError(
                 f"{what}: a value that varies over `{b.name}` cannot go into a tensor that all its examples share",
@@ -136,9 +142,10 @@ def _writer(what: str) -> Callable[[Method], Method]:
     def make(original: Method) -> Method:
         def write(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             *_, x = *args, *kwargs.values()
-            if isinstance(x, Tensor) and (row := row_of(x.uop)):
+            if isinstance(x, Tensor):
                 check_live(x.uop, what)
-                _check_write(self, row, what)
+            if open_brands():
+                _check_write(self, row_of(x.uop) if isinstance(x, Tensor) else (), what)
             return original(self, *args, **kwargs)
 
         return write
@@ -196,8 +203,6 @@ def _gradient(original: Method) -> Method:
         tensors = [self, *targets, *([gradient] if gradient is not None else [])]
         for t in tensors:
             check_live(t.uop, "gradient")
-        if not open_brands():
-            return original(self, *targets, gradient=gradient)
         for t in targets:
             for b in row_of(t.uop):
                 if b.was_left and b not in row_of(self.uop):

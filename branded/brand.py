@@ -49,7 +49,7 @@ class Brand:
     ) -> None:
         self.size, self.where, self.randomness = size, where, randomness
         self.number = next(_numbers)
-        self.outer: Row = _open.get()
+        self.outer: Row = open_brands()
         self.is_open = True
         self._explicit, self._name, self._hint = name is not None, name, hint
         self.draws: Any = None
@@ -137,7 +137,7 @@ class Brand:
             return x.permute(at, *(i for i in range(x.ndim) if i != at))[own]
         return tensor(self.enter(x.uop, at))
 
-    def unvec(self, x: Tensor, axis: int = 0) -> Tensor:
+    def unvec(self, x: Tensor | float, axis: int = 0) -> Tensor:
         """Leave the brand: the values of all examples, stacked along `axis`.
 
         Args:
@@ -152,9 +152,15 @@ class Brand:
             AxisRangeError: `axis` is out of range for the result.
         """
         self._check_open("unvec")
-        x = x if isinstance(x, Tensor) else Tensor(x)
+        what = f"unvec: brand `{self.name}`"
+        if not isinstance(x, Tensor):
+            if not isinstance(x, bool | int | float):
+                raise AxisTypeError(f"{what} gives back tensors and numbers, not {type(x).__name__}")
+            x = Tensor(x)
         check_live(x.uop, "unvec")
-        at = out_axis(axis, len(x.shape), f"unvec: brand `{self.name}`")
+        if (position := check_axis(axis, what)) is None:
+            raise AxisTypeError(f"{what}: None is not an axis here", fix="an int")
+        at = out_axis(position, len(x.shape), what)
         if self.draws is not None:
             raise OptionError(
                 f"unvec: brand `{self.name}` runs in chunks, so the values of all examples are never together",
@@ -244,7 +250,7 @@ def check_live(u: UOp, what: str | Callable[[], str]) -> None:
             f"{where}: this value belongs to {names}, which {'is' if len(dead) == 1 else 'are'} closed",
             ("value", type_text(u)),
             *((f"{b.name}", f"opened by {b.where}") for b in dead if b.where),
-            fix="return the value from the mapped function, and use what vmap gives back",
+            fix="return the value from the mapped function, or brand.unvec it, and use what comes back",
         )
 
 
@@ -252,7 +258,19 @@ def check_live(u: UOp, what: str | Callable[[], str]) -> None:
 
 
 def open_brands() -> Row:
-    return _open.get()
+    """The brands that are open here, outermost first."""
+    return tuple(b for b in _open.get() if b.is_open)
+
+
+@contextmanager
+def outside() -> Iterator[None]:
+    """As if no brand were open."""
+    before = _open.get()
+    _open.set(())
+    try:
+        yield
+    finally:
+        _open.set(before)
 
 
 @contextmanager
@@ -287,11 +305,11 @@ def make_brand(
         raise OptionError(
             f"axis_name: {name!r} is not a name", fix="a string that is not empty, or a subclass of Brand"
         )
-    for b in _open.get():
+    for b in open_brands():
         if b._explicit and b.name == text:
             raise NameTakenError(
                 f"axis_name: brand `{text}` is open already",
-                ("open", ", ".join(map(repr, _open.get()))),
+                ("open", ", ".join(map(repr, open_brands()))),
                 *([("first", f"opened by {b.where}")] if b.where else []),
                 fix="another name; two brands of one name could not be told apart",
             )
@@ -334,7 +352,13 @@ def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error
     if type(size) is not int or size < 0:
         raise OptionError(f"brand: {size!r} is not a size", fix="an int of 0 or more")
     check_randomness(randomness)
-    return opened(make_brand(name, size, where=caller(2, "brand"), randomness=randomness))
+    return _scope(name, size, caller(2, "brand"), randomness)
+
+
+@contextmanager
+def _scope(name: str | type[Brand], size: int, where: str, randomness: Randomness) -> Iterator[Brand]:
+    with opened(make_brand(name, size, where=where, randomness=randomness)) as b:
+        yield b
 
 
 def check_randomness(randomness: object) -> None:

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from tinygrad import Tensor
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import UOp
 
 from branded.errors import AxesError, AxisTypeError
 from branded.rows import type_text
@@ -37,7 +39,7 @@ class _Registered(NamedTuple):
 
 
 _registry: dict[type, _Registered] = {}
-_LEAVES = frozenset({Tensor, np.ndarray, int, float, bool, str, bytes, complex})
+_LEAVES = frozenset({Tensor, UOp, DType, np.ndarray, int, float, bool, str, bytes, complex})
 
 
 def register_pytree_node(

@@ -120,14 +120,14 @@ def unvec(x: Tensor) -> Tensor:
 def lift(f: F) -> F:
     """`lift(f)(x, y)` is `f` on each example: a function of plain tensors as a function of `Vec`s.
 
-    A function that uses tensors only by tinygrad's operations needs nothing but a type; `lift` gives it one, checks
-    that every argument belongs to a brand that is open, and lets a result vary over no brand but theirs.
+    A function that uses tensors only by tinygrad's operations needs nothing but a type; `lift` gives it one, and checks
+    that every argument belongs to a brand that is open.
 
     Args:
         f: A function of tensors `T`.
 
     Returns:
-        The function of `Vec[S, T]`, `Vec[S1, T]`, …; its result has the union of their rows.
+        The function of `Vec[S, T]`, `Vec[S1, T]`, …; its result has the union of their rows and of those that `f` uses.
 
     Raises:
         EscapeError: An argument belongs to a brand that is closed.

@@ -125,6 +125,10 @@ def vmap(
     return _mapped(f, options)
 
 
+_KINDS = "biuf"
+"""The kinds of numpy arrays that can be tensors."""
+
+
 class _Options(NamedTuple):
     in_axes: Axes
     out_axes: Axes
@@ -183,18 +187,21 @@ class _Call:
         names = [*self._names(), *(f"argument `{k}`" for k in self.kwargs)]
         return [p for n, x in zip(names, (*self.args, *self.kwargs.values()), strict=True) for p in tree.paths(x, n)][i]
 
+    def _share(self, i: int) -> str:
+        """How to say that all examples share the leaf `i`."""
+        positional = i < sum(len(tree.leaves(a)) for a in self.args)
+        return "None for it in in_axes" if positional else "functools.partial(f, ...)"
+
     def _mapped_leaf(self, i: int, axis: int) -> tuple[Tensor, int]:
         x = self.leaves[i]
-        if isinstance(x, np.ndarray):
-            x = Tensor(x)
+        if isinstance(x, np.ndarray) and x.dtype.kind in _KINDS:
+            x = Tensor(np.asarray(x))
         if not isinstance(x, Tensor) or not x.shape:
             kind = "a 0-d tensor" if isinstance(x, Tensor) else tree.describe(self.leaves[i])
             raise AxisTypeError(
                 f"in_axes: {self._where(i)} is {kind}: there is no axis {axis} to map over",
                 ("call", self.options.where),
-                fix="None for it in in_axes"
-                if i < sum(len(tree.leaves(a)) for a in self.args)
-                else "functools.partial(f, ...), since keyword arguments are mapped",
+                fix=self._share(i),
             )
         check_live(x.uop, lambda: self._where(i))
         return x, axis if axis == 0 else normalize_axis(axis, x, f"in_axes: {self._where(i)}")
@@ -243,7 +250,7 @@ class _Call:
             ("right", side(i)),
             fix=f"in_axes=({shared}) if it is shared, or slice it to {size}"
             if len(mapped) == len(self.leaves) == len(self.args) > 1
-            else f"None for it in in_axes if it is shared, or slice it to {size}",
+            else f"{self._share(i)} if it is shared, or slice it to {size}",
         )
 
     def _hint(self) -> Callable[[], str]:
@@ -317,7 +324,7 @@ class _Call:
     def _tensor(self, out: Any, i: int, y: Any) -> Tensor:
         if isinstance(y, Tensor):
             return y
-        if isinstance(y, bool | int | float) or (isinstance(y, np.ndarray | np.generic) and y.dtype != object):
+        if isinstance(y, bool | int | float) or (isinstance(y, np.ndarray | np.generic) and y.dtype.kind in _KINDS):
             return Tensor(np.asarray(y)) if isinstance(y, np.ndarray | np.generic) else Tensor(y)
         raise AxisTypeError(
             f"out_axes: {self._result(out, i)} is {tree.describe(y)}, which cannot be stacked",

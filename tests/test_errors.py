@@ -250,7 +250,7 @@ SIZES = {
         zip: brand `a` has 3 examples, but this argument has 4
           left:  f32[3, 4], axis 0   (argument 1 of vmap at app.py:12)
           right: f32[4, 4], axis 0   (argument `b`)
-          try:   None for it in in_axes if it is shared, or slice it to 3
+          try:   functools.partial(f, ...) if it is shared, or slice it to 3
         """,
     ),
     "axis_size": Golden(
@@ -474,7 +474,7 @@ IN_AXES = {
         """
         in_axes: argument `mode` is the str 'train': there is no axis 0 to map over
           call: vmap at app.py:12
-          try:  functools.partial(f, ...), since keyword arguments are mapped
+          try:  functools.partial(f, ...)
         """,
     ),
 }
@@ -579,7 +579,7 @@ ESCAPES = {
         numpy: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what vmap gives back
+          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
         """,
     ),
     "sibling of the same size": Golden(
@@ -589,7 +589,7 @@ ESCAPES = {
         vmap: the result: this value belongs to `x`, which is closed
           value: Vec[x:3 | y:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what vmap gives back
+          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
         """,
     ),
     "inner to outer": Golden(
@@ -599,7 +599,7 @@ ESCAPES = {
         vmap: the result: this value belongs to `y`, which is closed
           value: Vec[x:3 | y:4, f32[4]]
           y:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what vmap gives back
+          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
         """,
     ),
     "argument": Golden(
@@ -609,7 +609,7 @@ ESCAPES = {
         argument 1: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what vmap gives back
+          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
         """,
     ),
     "truth value": Golden(
@@ -619,7 +619,7 @@ ESCAPES = {
         bool: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what vmap gives back
+          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
         """,
     ),
     "assigned": Golden(
@@ -629,7 +629,7 @@ ESCAPES = {
         assign: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what vmap gives back
+          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
         """,
     ),
     "lifted": Golden(
@@ -639,7 +639,7 @@ ESCAPES = {
         lift: value 1: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what vmap gives back
+          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
         """,
     ),
     "a closed brand": Golden(

@@ -166,3 +166,62 @@ def test_a_counter_is_a_dict() -> None:
 
 def test_assign_takes_its_argument_by_name() -> None:
     assert Tensor([1.0, 2.0]).contiguous().assign(x=Tensor([3.0, 4.0])).tolist() == [3.0, 4.0]
+
+
+def test_a_written_gradient_under_two_brands() -> None:
+    def grad(d: Any, call: Any) -> tuple[Any, ...]:
+        return d * call.src[2], d * call.src[1]
+
+    mul = function(grad_fxn=grad)(lambda a, b: a * b)
+
+    def gradients(times: Any) -> Tensor:
+        body = lambda r: vmap(lambda x: times(x, r))(X).square().sum().gradient(r)[0]  # noqa: E731
+        return vmap(body)(W)
+
+    close(gradients(mul), gradients(lambda a, b: a * b).numpy())
+
+
+def test_a_write_of_a_shared_value_would_be_done_once() -> None:
+    count = Tensor([0.0]).realize()
+
+    def body(a: Tensor) -> Tensor:
+        nonlocal count
+        count += 1
+        return a + count
+
+    with pytest.raises(errors.WriteError, match="would be done once, and not once for each example of `a`"):
+        vmap(body)(X)
+    assert count.tolist() == [0]
+
+
+def test_a_brand_that_a_generator_forgot() -> None:
+    def forgets() -> Any:
+        with brand("g", 3) as g:
+            yield g
+
+    it = forgets()
+    next(it)
+    with brand("h", 3):
+        it.close()
+    assert Tensor.rand(2).shape == (2,)
+    with brand("g", 2):
+        pass
+
+
+def test_two_brands_of_one_name_are_refused_when_they_open() -> None:
+    first, second = brand("n", 3), brand("n", 3)
+    with first, pytest.raises(errors.NameTakenError):
+        second.__enter__()
+
+
+@pytest.mark.parametrize("axis", [None, "a", 1.0, True])
+def test_axes_of_unvec(axis: Any) -> None:
+    with brand("users", 3) as users, pytest.raises(errors.AxisTypeError):
+        users.unvec(users.vec(X), axis=axis)
+
+
+def test_arrays_that_cannot_be_tensors() -> None:
+    for x in (np.array([None, 1]), np.array(["a", "b"])):
+        with pytest.raises(errors.AxisTypeError):
+            vmap(lambda a: a)(x)
+    assert vmap(lambda a: a)(np.matrix([[1.0, 2.0]])).shape == (1, 2)

@@ -9,8 +9,8 @@ from typing import Any
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.brand import Brand
-from branded.dispatch import Batched, Bundle, Pass, Resolution, close, rule
-from branded.rows import Row, has_left, row_of, stage
+from branded.dispatch import Batched, Bundle, Pass, Resolution, lower, rule
+from branded.rows import Row, row_of, stage
 
 
 @rule(Ops.FUNCTION)
@@ -69,8 +69,8 @@ def _batch_gradient(u: UOp, rows: tuple[Row, ...], out_rows: tuple[Row, ...]) ->
 def _total(g: UOp, row: Row, fresh: dict[Brand, Brand]) -> UOp:
     """The cotangent of an argument: one for each example of its own brands, summed over the others."""
     own = [fresh[b] for b in row]
-    for b in [b for b in row_of(g) if b not in own]:
+    for b in [b for b in row_of(g) if b in fresh.values() and b not in own]:
         g = stage(g, b)._rop(Ops.ADD, (0,))
     for b in reversed(own):
         g = stage(g, b) if b in row_of(g) else g.expand((b.size, *g.shape))
-    return close([g])[0].uop if has_left(g) else g
+    return lower([g])[0]

@@ -66,7 +66,7 @@ def rebase(view: UOp, base: UOp, apply: Callable[[UOp, Batched], UOp], to: Batch
     """The chain of movements from `base` to `view`, on another base; None where it is not such a chain."""
     if view is base:
         return to
-    if view.op not in GroupOp.Movement and view.op is not Ops.BITCAST:
+    if view.op not in GroupOp.Movement | {Ops.BITCAST, Ops.DETACH}:
         return None
     below = rebase(view.src[0], base, apply, to)
     return None if below is None else Batched(apply(view, below), below.row)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded.brand import open_brands
+from branded.brand import open_brands, outside
 from branded.errors import RandomnessError
 
 
@@ -47,7 +47,8 @@ def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
 
     def draw() -> Tensor:
         sizes = [b.size if b.draws is None else b.draws.size for b in over]
-        return original(*sizes, *_dims(shape), **kwargs)
+        with outside():  # the counter of the draws is no example's
+            return original(*sizes, *_dims(shape), **kwargs)
 
     for b in row:
         if b.draws is not None:
