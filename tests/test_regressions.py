@@ -224,4 +224,4 @@ def test_arrays_that_cannot_be_tensors() -> None:
     for x in (np.array([None, 1]), np.array(["a", "b"])):
         with pytest.raises(errors.AxisTypeError):
             vmap(lambda a: a)(x)
-    assert vmap(lambda a: a)(np.matrix([[1.0, 2.0]])).shape == (1, 2)
+    assert vmap(lambda a: a)(np.ma.masked_array([[1.0, 2.0]])).shape == (1, 2)
