@@ -1,0 +1,1 @@
+"""vmap against what a person would write by hand: `python -m bench --help`."""

@@ -1,0 +1,155 @@
+"""How times are taken, and what is counted in a graph."""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from tinygrad import Device, Tensor
+from tinygrad.uop.ops import UOp
+
+import branded
+
+Times = dict[str, list[float]]
+
+
+def results(out: Any) -> list[Any]:
+    return list(out) if isinstance(out, tuple | list) else [out]
+
+
+# ---- graphs ----
+
+
+def nodes(out: Any) -> int:
+    """The size of the graph of these results."""
+    return len(UOp.sink(*[t.uop for t in results(out)]).toposort())
+
+
+def kernels(out: Any) -> list[UOp]:
+    """The kernels that tinygrad schedules for results that are not worked out yet: the AST of each.
+
+    tinygrad keeps one UOp for equal ones, so two kernels are the same program if and only if they are one object.
+    """
+    first, *rest = results(out)
+    return [call.src[0] for call in first.schedule_linear(*rest).src]
+
+
+def shared(a: Iterable[UOp], b: Iterable[UOp]) -> int:
+    """How many kernels two schedules have in common."""
+    return sum((Counter(map(id, a)) & Counter(map(id, b))).values())
+
+
+# ---- times ----
+
+
+def interleave(programs: Mapping[str, Callable[[], Any]], seconds: float, warm: int = 4, least: int = 15) -> Times:
+    """The times of each program, run in turns: what slows the machine down for a while slows all of them.
+
+    Each round has another order, so that none always runs behind the same neighbour, or behind itself.
+    """
+    for run in programs.values():
+        for _ in range(warm):
+            run()
+    times: Times = {name: [] for name in programs}
+    turns, order = list(programs.items()), random.Random(0)
+    gc.collect()
+    gc.disable()
+    end = time.perf_counter() + seconds
+    rounds = 0
+    while rounds < least or time.perf_counter() < end:
+        order.shuffle(turns)
+        for name, run in turns:
+            start = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - start)
+        rounds += 1
+    gc.enable()
+    return times
+
+
+def check(name: str, left: Any, right: Any) -> None:
+    """The two are the same numbers, up to the order in which floats are added."""
+    for x, y in zip(results(left), results(right), strict=True):
+        np.testing.assert_allclose(_numbers(x), _numbers(y), rtol=1e-3, atol=1e-4, err_msg=name)
+
+
+def _numbers(x: Any) -> np.ndarray:
+    return x.numpy() if isinstance(x, Tensor) else np.asarray(x)
+
+
+def ratio(times: Times, a: str, b: str) -> float:
+    """How many times as long `a` takes as `b`: the median over the rounds."""
+    return median(x / y for x, y in zip(times[a], times[b], strict=True))
+
+
+def ratio_of_best(times: Times, a: str, b: str) -> float:
+    return min(times[a]) / min(times[b])
+
+
+def milliseconds(times: Times, a: str) -> float:
+    return median(times[a]) * 1e3
+
+
+# ---- reports ----
+
+
+def machine() -> list[str]:
+    """What the figures depend on."""
+    renderer = Device[Device.DEFAULT].renderer
+    target = ":".join(str(part) for part in (Device.DEFAULT, getattr(renderer.target, "arch", "")) if part)
+    packages = f"branded {branded.__version__}, tinygrad {version('tinygrad')}, numpy {np.__version__}"
+    return [
+        f"- machine: {_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
+        f"- python: {platform.python_implementation()} {platform.python_version()}; {packages}",
+        f"- device: {target}, {type(renderer).__name__}",
+    ]
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    named = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or "unknown processor")
+
+
+class Report:
+    """Lines that are printed as they come, and kept."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def write(self, *lines: str) -> None:
+        for line in lines:
+            print(line, flush=True)
+        self.lines += lines
+
+    def table(self, title: str, *columns: str, wide: int = 36) -> Callable[..., None]:
+        """Begin a table, in Markdown; what is returned adds a row.  The first column is text, the others numbers."""
+        widths = [wide, *(max(len(c), 7) for c in columns[1:])]
+
+        def row(*cells: object) -> None:
+            first, *rest = (_text(c).rjust(w) for c, w in zip(cells, widths, strict=True))
+            self.write(f"| {first.strip().ljust(wide)} | {' | '.join(rest)} |")
+
+        self.write("", f"## {title}", "")
+        row(*columns)
+        self.write(f"|{'-' * (wide + 2)}|{'|'.join('-' * (w + 1) + ':' for w in widths[1:])}|")
+        return row
+
+
+def _text(cell: object) -> str:
+    if isinstance(cell, float):
+        return f"{cell:.3f}" if cell < 100 else f"{cell:.0f}"
+    return "" if cell is None else str(cell)

@@ -1,0 +1,86 @@
+"""Replay: the compiled program of a vmap against that of hand-written batching, both under TinyJit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
+
+from tinygrad import Device, Tensor, TinyJit
+
+from bench.measure import (
+    Report,
+    Times,
+    check,
+    interleave,
+    kernels,
+    milliseconds,
+    ratio,
+    ratio_of_best,
+    results,
+    shared,
+)
+from bench.peers import Peer
+from bench.workloads import Program, Workload, arrays
+
+
+def replayed(f: Program, inputs: Sequence[Tensor]) -> Callable[[], None]:
+    """`f` as one call that returns when the device is done."""
+
+    def all_of(*xs: Tensor) -> tuple[Tensor, ...]:
+        out = results(f(*xs))
+        Tensor.realize(*out)
+        return tuple(out)
+
+    jit: Any = TinyJit(all_of)
+    device = Device[Device.DEFAULT]
+
+    def run() -> None:
+        jit(*inputs)
+        device.synchronize()
+
+    return run
+
+
+def of_peers(
+    w: Workload, run: Callable[[], None], reference: Sequence[Tensor], peers: Sequence[Peer], seconds: float
+) -> Times:
+    """The times of the peers, in turns with ours; apart from those by hand, since their threads spin on for a while."""
+    programs: dict[str, Callable[[], Any]] = {"vmap": run}
+    for p in peers:
+        if (made := p.replay(w.name, arrays(w))) is not None:
+            programs[p.name], value = made
+            check(f"{w.name}: {p.name}", reference, value)
+    return interleave(programs, seconds) if len(programs) > 1 else {}
+
+
+def bench(report: Report, workloads: Sequence[Workload], peers: Sequence[Peer], seconds: float) -> None:
+    row = report.table(
+        "Replay",
+        *("workload", "kernels", "by hand", "same", "ratio", "of best", "hand ms"),
+        *(f"{p.name} ms" for p in peers),
+        *(f"vs {p.name}" for p in peers),
+    )
+    ratios: list[float] = []
+    for w in workloads:
+        inputs = [Tensor(a).realize() for a in arrays(w)]
+        ours, hand = kernels(w.mapped(*inputs)), kernels(w.hand(*inputs))
+        reference = results(w.mapped(*inputs))
+        check(w.name, reference, w.hand(*inputs))
+        run = replayed(w.mapped, inputs)
+        times = interleave({"vmap": run, "hand": replayed(w.hand, inputs)}, seconds)
+        theirs = of_peers(w, run, reference, peers, seconds)
+        ratios.append(ratio(times, "vmap", "hand"))
+        row(
+            *(w.name, len(ours), len(hand), shared(ours, hand)),
+            *(ratios[-1], ratio_of_best(times, "vmap", "hand"), milliseconds(times, "hand")),
+            *(milliseconds(theirs, p.name) if p.name in theirs else None for p in peers),
+            *(ratio(theirs, "vmap", p.name) if p.name in theirs else None for p in peers),
+        )
+    row(f"median of {len(ratios)}", *[""] * 3, median(ratios), *[""] * (2 + 2 * len(peers)))
+    report.write(
+        "",
+        "`kernels` and `by hand`: how many the scheduler makes; `same`: how many of them are the same AST.",
+        "`ratio`: time of vmap over time of the batching by hand, median over rounds (goal 1.00, at most 1.03).",
+        *([f"`vs {p.name}`: time of vmap over that of {p.what}." for p in peers]),
+    )

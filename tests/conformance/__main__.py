@@ -1,0 +1,6 @@
+"""`python -m tests.conformance` writes the page."""
+
+from .page import PATH, write
+
+write()
+print(f"wrote {PATH}")

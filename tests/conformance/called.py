@@ -1,0 +1,66 @@
+"""Which of the names that a case covers does it really call?"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+import tinygrad
+from tinygrad import Tensor, nn
+
+import branded
+
+from .table import Case
+
+HERE = str(Path(__file__).parent)
+BRANDED = str(Path(branded.__file__).parent)
+
+
+def code(name: str) -> CodeType:
+    """The code of a method of `Tensor`, or of a layer of `tinygrad.nn`."""
+    if name.startswith("nn."):
+        layer = getattr(nn, name.removeprefix("nn.").replace("1d", "2d"))  # those of one dimension make those of two
+        return layer.__call__.__code__  # type: ignore[no-any-return]
+    if name == "function":
+        return tinygrad.function.__globals__["_function"].__call__.__code__  # type: ignore[no-any-return]
+    found = inspect.getattr_static(Tensor, name)
+    found = getattr(found, "fget", None) or getattr(found, "__func__", found)
+    return inspect.unwrap(found).__code__  # type: ignore[no-any-return]
+
+
+def called(case: Case) -> set[str]:
+    """The names that the function of a case calls itself, on one example, among those that it covers."""
+    wanted = {code(name): name for name in case.covers}
+    seen: set[str] = set()
+
+    def look(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and (name := wanted.get(frame.f_code)) is not None and by_the_case(frame, name):
+            seen.add(name)
+
+    rng = np.random.default_rng(0)
+    args = [arg.tensor(arg.sample(rng, 1)[0]) for arg in case.args]
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        case.f(*args)
+    finally:
+        sys.setprofile(before)
+    return seen
+
+
+def wraps_a_method(code: CodeType) -> bool:
+    return code.co_name == "_wrapper" or code.co_filename.startswith(BRANDED)
+
+
+def by_the_case(frame: FrameType, name: str) -> bool:
+    """Does the call come from the case, with nothing between but what wraps a method?"""
+    if name.startswith("nn."):
+        return True
+    above = frame.f_back
+    while above is not None and wraps_a_method(above.f_code):
+        above = above.f_back
+    return above is not None and above.f_code.co_filename.startswith(HERE)

@@ -1,0 +1,261 @@
+"""The law: vmap equals stacking the loop, in values, dtype and shape, however the arguments are mapped."""
+
+from __future__ import annotations
+
+import functools
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tinygrad import Context, Tensor, dtypes
+from tinygrad.dtype import strong_dtype
+
+from branded import vmap
+from branded.errors import WriteError
+from branded.tree import leaves
+
+from .table import Case, Mode
+
+SIZES = (3, 2, 2, 2, 2, 2)
+TOLERANCE = {dtypes.float64: 1e-9, dtypes.float16: 4e-3, dtypes.bfloat16: 3e-2}
+Row = tuple[int, ...]
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One way to map a case.
+
+    Attributes:
+        mode: Its kind.
+        name: Its kind in more words.
+        rows: For each argument, the brands that it varies over, numbered by their axis in the result.
+        mapped: The mapped function, of batches.
+        ends: The last brand is at the end of the arguments and of the results, not behind the first one.
+    """
+
+    mode: Mode
+    name: str
+    rows: tuple[Row, ...]
+    mapped: Callable[[Function], Function]
+    ends: bool = False
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return SIZES[: 1 + max(brand for row in self.rows for brand in row)]
+
+
+def lot(case: Case) -> int:
+    """A number that is another one for each case, but always the same."""
+    return zlib.crc32(str(case).encode())
+
+
+def deep(case: Case) -> int:
+    """The depth from 3 to 6 at which a case is tried."""
+    return 3 + lot(case) % 4
+
+
+def nest(depth: int) -> Callable[[Function], Function]:
+    return lambda f: functools.reduce(lambda g, _: vmap(g), range(depth), f)
+
+
+def first_outside(f: Function) -> Function:
+    """The first argument under one vmap, the others under a second one inside."""
+    return lambda x, *ys: vmap(lambda x: vmap(lambda *ys: f(x, *ys))(*ys))(x)
+
+
+def first_inside(f: Function) -> Function:
+    """The first argument under one vmap, the others under a second one outside."""
+    return lambda x, *ys: vmap(lambda *ys: vmap(lambda x: f(x, *ys))(x))(*ys)
+
+
+def crossed(f: Function) -> Function:
+    """The outer brand is the last axis of arguments and results; the inner one, the first axis."""
+    return vmap(vmap(f), in_axes=-1, out_axes=-1)
+
+
+def plans(case: Case) -> list[Plan]:
+    """All the ways to map a case."""
+    n = len(case.args)
+
+    def everything() -> Iterator[Plan]:
+        yield Plan("zip", "zip", ((0,),) * n, vmap)
+        for i in range(n if n > 1 else 0):
+            alone = tuple((0,) if j == i else () for j in range(n))
+            axes = tuple(0 if j == i else None for j in range(n))
+            yield Plan("broadcast", f"only argument {i + 1}", alone, functools.partial(vmap, in_axes=axes))
+        if n > 1 and lot(case) // 4 % 2:
+            yield Plan("outer", "outer, first argument outside", ((0,), *((1,),) * (n - 1)), first_outside)
+        elif n > 1:
+            yield Plan("outer", "outer, first argument inside", ((1,), *((0,),) * (n - 1)), first_inside)
+        yield Plan("nested", "nested", ((0, 1),) * n, crossed, ends=True)
+        depth = deep(case)
+        yield Plan("deep", f"depth {depth}", (tuple(range(depth)),) * n, nest(depth))
+
+    return [plan for plan in everything() if case.modes is None or plan.mode in case.modes]
+
+
+def is_refused(case: Case, plan: Plan) -> bool:
+    """Is an argument written in place that the examples of the innermost brand share?"""
+    return any(len(plan.sizes) - 1 not in plan.rows[i] for i in case.writes)
+
+
+class Loop:
+    """The results of the plain function, each computed once."""
+
+    def __init__(self, case: Case, pool: list[np.ndarray]) -> None:
+        self.case, self.pool = case, pool
+        self.inputs: dict[tuple[int, ...], list[Tensor]] = {}
+        self.results: dict[tuple[int, ...], list[Tensor]] = {}
+        self.values: dict[tuple[int, ...], list[np.ndarray]] = {}
+
+    def needs(self, examples: Iterable[tuple[int, ...]]) -> None:
+        for ids in examples:
+            if ids not in self.inputs:
+                new = [arg.tensor(xs[i]) for arg, xs, i in zip(self.case.args, self.pool, ids, strict=True)]
+                self.inputs[ids] = new
+
+    def run(self) -> None:
+        realize(t for ts in self.inputs.values() for t in ts)
+        for ids, inputs in self.inputs.items():
+            self.results[ids] = leaves(self.case.f(*inputs))
+            self.values[ids] = read(self.results[ids])
+
+
+def realize(tensors: Iterable[Tensor]) -> None:
+    if ts := list(tensors):
+        Tensor.realize(*ts)
+
+
+def read(tensors: list[Tensor]) -> list[np.ndarray]:
+    """The values of many tensors, computed in one go."""
+
+    def readable(t: Tensor) -> Tensor:
+        if t.dtype in dtypes.weaks:
+            t = t.cast(strong_dtype(t.dtype))
+        if t.dtype is dtypes.bfloat16:
+            t = t.float()
+        return t.clone("CPU") if t.uop.device is None or t.device != "CPU" else t.contiguous()
+
+    ready = [readable(t) for t in tensors]
+    realize(ready)
+    return [t.numpy() for t in ready]
+
+
+def check(case: Case) -> list[str]:
+    """Try every plan of a case.
+
+    Returns:
+        What is wrong, a line for each plan that fails; nothing where the law holds.
+    """
+    # optimizing kernels of a few elements, and compiling them in a pool, takes longer than it saves
+    with Context(NOOPT=1, PARALLEL=0):
+        return _check(case)
+
+
+def _check(case: Case) -> list[str]:
+    rng = np.random.default_rng(lot(case))
+    pool = [arg.sample(rng, case.pool) for arg in case.args]
+    loop, trials = Loop(case, pool), [Trial(case, plan, pool, rng) for plan in plans(case)]
+    for t in trials:
+        if not t.refused:
+            loop.needs(t.examples())
+    realize(b for t in trials for b in t.batches)
+    loop.run()
+    for t in trials:
+        t.trace()
+    compute([t for t in trials if not t.wrong])
+    return [f"{t.plan.name}: {wrong}" for t in trials for wrong in (t.wrong or t.compare(loop))]
+
+
+def compute(trials: list[Trial]) -> None:
+    """The values of all results at once; one by one where that fails, to tell whose fault it is."""
+    try:
+        values = iter(read([out for t in trials for out in t.outs]))
+        for t in trials:
+            t.values = [next(values) for _ in t.outs]
+    except Exception:
+        for t in trials:
+            try:
+                t.values = read(t.outs)
+            except Exception as error:
+                t.wrong = [describe(error)]
+
+
+class Trial:
+    """One plan on the data of one case."""
+
+    def __init__(self, case: Case, plan: Plan, pool: list[np.ndarray], rng: np.random.Generator) -> None:
+        self.case, self.plan, self.refused = case, plan, is_refused(case, plan)
+        lanes = {row: self._lanes(row, rng) for row in sorted(set(plan.rows))}
+        self.lanes = [lanes[row] for row in plan.rows]
+        self.arrays = [xs[lane] for xs, lane in zip(pool, self.lanes, strict=True)]
+        if plan.ends:
+            self.arrays = [np.moveaxis(x, 1, -1) for x in self.arrays]
+        self.batches = [arg.tensor(x) for arg, x in zip(case.args, self.arrays, strict=True)]
+        self.outs: list[Tensor] = []
+        self.values: list[np.ndarray] = []
+        self.wrong: list[str] = []
+
+    def _lanes(self, row: Row, rng: np.random.Generator) -> np.ndarray:
+        """Which example stands where, for arguments that vary over `row`."""
+        sizes, pool = tuple(self.plan.sizes[b] for b in row), self.case.pool
+        n = int(np.prod(sizes))
+        return (np.arange(n) if n <= pool else rng.integers(0, pool, n)).reshape(sizes)
+
+    def examples(self) -> list[tuple[int, ...]]:
+        """The examples of all arguments, for each lane of the result."""
+        at = np.indices(self.plan.sizes)
+        each = [lane[tuple(at[b] for b in row)] for lane, row in zip(self.lanes, self.plan.rows, strict=True)]
+        return [
+            tuple(map(int, ids)) for ids in zip(*(np.broadcast_to(x, self.plan.sizes).flat for x in each), strict=True)
+        ]
+
+    def trace(self) -> None:
+        before = [b.uop for b in self.batches]
+        try:
+            self.outs = leaves(self.plan.mapped(self.case.f)(*self.batches))
+        except WriteError as error:
+            self.wrong = [] if self.refused else [describe(error)]
+        except Exception as error:
+            self.wrong = [describe(error)]
+        else:
+            self.wrong = ["a write into a shared argument was not refused"] if self.refused else []
+        if any(b.uop is not u for b, u in zip(self.batches, before, strict=True)):
+            self.wrong.append("an argument was changed")
+
+    def compare(self, loop: Loop) -> Iterator[str]:
+        if self.refused:
+            return
+        examples = self.examples()
+        for i, (out, value) in enumerate(zip(self.outs, self.values, strict=True)):
+            which = f"result {i + 1}: " if len(self.outs) > 1 else ""
+            one = loop.results[examples[0]][i]
+            stacked = np.stack([loop.values[ids][i] for ids in examples])
+            want = stacked.reshape(self.plan.sizes + stacked.shape[1:])
+            if self.plan.ends:
+                want = np.moveaxis(want, 1, -1)
+            if out.shape != want.shape:
+                yield f"{which}shape {out.shape}, and the loop has {want.shape}"
+            elif out.dtype != one.dtype:
+                yield f"{which}{out.dtype}, and the loop has {one.dtype}"
+            else:
+                yield from self._differences(which, value, want, TOLERANCE.get(one.dtype, 2e-5))
+        for i, (b, array) in enumerate(zip(self.batches, self.arrays, strict=True)):
+            if b.dtype is not dtypes.bfloat16 and not np.array_equal(
+                b.numpy(), array, equal_nan=array.dtype.kind == "f"
+            ):
+                yield f"argument {i + 1} was overwritten"
+
+    def _differences(self, which: str, value: np.ndarray, want: np.ndarray, tolerance: float) -> Iterator[str]:
+        tolerance = self.case.tolerance or tolerance
+        exact = want.dtype.kind in "biu"
+        same = np.array_equal(value, want) if exact else np.allclose(value, want, tolerance, tolerance, equal_nan=True)
+        if not same:
+            yield f"{which}values differ\nvmap: {value.tolist()}\nloop: {want.tolist()}"
+
+
+def describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

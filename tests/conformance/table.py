@@ -1,0 +1,145 @@
+"""What a case is: a per-example function, the tinygrad names that it covers, and what its arguments look like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType, _to_np_dtype
+
+Kind = Literal["real", "positive", "unit", "special", "ints", "index", "bools"]
+Mode = Literal["zip", "broadcast", "outer", "nested", "deep"]
+
+FAMILIES = (
+    "Elementwise",
+    "Dtypes",
+    "Reductions",
+    "Movement",
+    "Indexing",
+    "Writing",
+    "Linear algebra",
+    "Convolution and pooling",
+    "Networks",
+    "Functions",
+    "Gradients",
+    "Devices",
+)
+SPECIAL = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1.5, -2.5)
+
+
+@dataclass(frozen=True)
+class Arg:
+    """One argument of a per-example function."""
+
+    kind: Kind
+    shape: tuple[int, ...]
+    dtype: DType
+    high: int = 4
+
+    def sample(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """`n` examples, in a dtype that numpy has."""
+        shape = (n, *self.shape)
+        match self.kind:
+            case "real":
+                x = rng.standard_normal(shape)
+            case "positive":
+                x = np.abs(rng.standard_normal(shape)) + 0.1
+            case "unit":
+                x = rng.uniform(-0.95, 0.95, shape)
+            case "special":
+                x = rng.choice(SPECIAL, shape)
+            case "ints":
+                x = rng.integers(0 if self.dtype in dtypes.uints else -9, 10, shape)
+            case "index":
+                x = rng.integers(0, self.high, shape)
+            case "bools":
+                x = rng.random(shape) > 0.5
+        return np.asarray(x).astype(_to_np_dtype(self.dtype) or np.float32)
+
+    def tensor(self, x: np.ndarray) -> Tensor:
+        # a 0-d array would become a constant, and numpy has no bfloat16
+        raw = np.ascontiguousarray(x if x.ndim else x[None])
+        t = Tensor(raw)
+        if self.dtype is dtypes.bfloat16:
+            t = Tensor((raw.view(np.uint32) >> 16).astype(np.uint16)).bitcast(self.dtype)
+        return t if x.ndim else t.reshape(())
+
+
+def real(*shape: int, dtype: DType = dtypes.float32) -> Arg:
+    """Floats of both signs."""
+    return Arg("real", shape, dtype)
+
+
+def positive(*shape: int, dtype: DType = dtypes.float32) -> Arg:
+    """Floats above 0.1."""
+    return Arg("positive", shape, dtype)
+
+
+def unit(*shape: int, dtype: DType = dtypes.float32) -> Arg:
+    """Floats between -0.95 and 0.95."""
+    return Arg("unit", shape, dtype)
+
+
+def special(*shape: int, dtype: DType = dtypes.float32) -> Arg:
+    """NaN, infinities, zeros of both signs, and a few ordinary floats."""
+    return Arg("special", shape, dtype)
+
+
+def ints(*shape: int, dtype: DType = dtypes.int32) -> Arg:
+    """Integers from -9 to 9, or 0 to 9."""
+    return Arg("ints", shape, dtype)
+
+
+def index(*shape: int, high: int = 4, dtype: DType = dtypes.int32) -> Arg:
+    """Integers from 0 to `high` - 1."""
+    return Arg("index", shape, dtype, high)
+
+
+def bools(*shape: int) -> Arg:
+    """Truth values."""
+    return Arg("bools", shape, dtypes.bool)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function of one example, which vmap must agree with.
+
+    Attributes:
+        family: Where it stands in the page.
+        name: What it tries, in words.
+        covers: The names of `Tensor` that it calls itself; those of `tinygrad.nn` begin with `nn.`.
+        f: The function; it returns a tensor, or a tuple of them.
+        args: The arguments, each per example.
+        tolerance: Of floats, relative and absolute; by dtype where it is None.
+        writes: The arguments that it writes in place.  Where such an argument is shared, vmap refuses.
+        pool: The number of different examples.
+        modes: The ways to map that are tried; all where it is None.
+    """
+
+    family: str
+    name: str
+    covers: tuple[str, ...]
+    f: Callable[..., Any]
+    args: tuple[Arg, ...]
+    tolerance: float | None = None
+    writes: tuple[int, ...] = ()
+    pool: int = 3
+    modes: tuple[Mode, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.family}: {self.name}"
+
+
+CASES: list[Case] = []
+
+
+def family(name: str) -> Callable[..., None]:
+    """A function that adds cases to a family: `case(name, covers, f, *args)`, with the covered names in one string."""
+
+    def case(what: str, covers: str, f: Callable[..., Any], *args: Arg, **options: Any) -> None:
+        CASES.append(Case(name, what, tuple(covers.split()), f, args, **options))
+
+    return case

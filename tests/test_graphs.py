@@ -1,0 +1,206 @@
+"""What a vmap builds is what a person would write: the same kernels, nothing of ours left, one pass, no loop."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from tinygrad import Tensor
+from tinygrad.uop.ops import Ops, UOp, UOpMetaClass
+
+from bench.measure import kernels, nodes, results, shared
+from bench.trace import nested
+from bench.workloads import WORKLOADS, Workload, attention, deep, gradients, network, pairwise, triple
+from branded import vmap
+from branded.dispatch import Pass
+
+workloads = pytest.mark.parametrize("w", WORKLOADS, ids=lambda w: w.name)
+
+
+def graph(out: Any) -> list[UOp]:
+    return list(UOp.sink(*[t.uop for t in results(out)]).toposort())
+
+
+def inputs(w: Workload) -> list[Tensor]:
+    return [i.empty() for i in w.inputs]
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch, cls: type, method: str) -> Iterator[list[int]]:
+    """How often a method is called; the graph that it gets does not matter."""
+    calls, original = [0], getattr(cls, method)
+
+    def counting(*args: Any, **kwargs: Any) -> Any:
+        calls[0] += 1
+        return original(*args, **kwargs)
+
+    with monkeypatch.context() as m:
+        m.setattr(cls, method, counting)
+        yield calls
+
+
+# ---- the kernels ----
+
+
+@workloads
+def test_as_many_kernels_as_by_hand(w: Workload) -> None:
+    xs = inputs(w)
+    assert len(kernels(w.mapped(*xs))) == len(kernels(w.hand(*xs)))
+
+
+@pytest.mark.parametrize("w", [w for w in WORKLOADS if w.same], ids=lambda w: w.name)
+def test_the_very_kernels_of_hand_written_batching(w: Workload) -> None:
+    xs = inputs(w)
+    ours, hand = kernels(w.mapped(*xs)), kernels(w.hand(*xs))
+    assert shared(ours, hand) == len(hand)
+
+
+@workloads
+def test_the_same_shapes_and_dtypes_as_by_hand(w: Workload) -> None:
+    xs = inputs(w)
+    for ours, hand in zip(results(w.mapped(*xs)), results(w.hand(*xs)), strict=True):
+        assert (ours.shape, ours.dtype) == (hand.shape, hand.dtype)
+
+
+# ---- the graph ----
+
+
+@workloads
+def test_nothing_of_a_brand_is_left(w: Workload) -> None:
+    """A brand is a RANGE, entered by INDEX and left by STAGE."""
+    left = [
+        u for u in graph(w.mapped(*inputs(w))) if u.op in {Ops.RANGE, Ops.INDEX, Ops.STAGE} or "_brand" in u.__dict__
+    ]
+    assert left == []
+
+
+@workloads
+def test_no_larger_than_by_hand(w: Workload) -> None:
+    xs = inputs(w)
+    ours, hand = nodes(w.mapped(*xs)), nodes(w.hand(*xs))
+    assert ours <= 1.1 * hand
+
+
+@workloads
+def test_the_same_call_gives_the_same_graph(w: Workload) -> None:
+    """Brands are fresh in each call and leave no trace: tinygrad finds again what it has scheduled and compiled."""
+    xs = inputs(w)
+    for first, second in zip(results(w.mapped(*xs)), results(w.mapped(*xs)), strict=True):
+        assert first.uop is second.uop
+
+
+@workloads
+def test_shapes_are_those_that_tinygrad_works_out(w: Workload) -> None:
+    for u in graph(w.mapped(*inputs(w))):
+        assert u._shape == UOp._shape.fxn(u)
+
+
+# ---- one pass ----
+
+
+@pytest.mark.parametrize("depth", range(1, 7))
+def test_one_pass_however_deep(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with counted(monkeypatch, Pass, "run") as passes:
+        nested(deep, depth)(Tensor.empty(*[2] * depth, 7))
+    assert passes == [1]
+
+
+def test_one_pass_for_brands_that_are_opened_in_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y, z = (Tensor.empty(n, 7) for n in (2, 3, 5))
+    with counted(monkeypatch, Pass, "run") as passes:
+        pairwise(x, y)
+        assert passes == [1]
+        triple(x, y, z)
+    assert passes == [2]
+
+
+def test_one_pass_for_many_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    with counted(monkeypatch, Pass, "run") as passes:
+        vmap(lambda x: {"a": x.sum(), "b": [x * 2, vmap(Tensor.exp)(x)]})(Tensor.empty(3, 7))
+    assert passes == [1]
+
+
+def test_no_pass_where_nothing_varies(monkeypatch: pytest.MonkeyPatch) -> None:
+    with counted(monkeypatch, Pass, "run") as passes:
+        vmap(lambda x: Tensor.ones(2))(Tensor.empty(3, 7))
+    assert passes == [0]
+
+
+def test_depth_adds_nothing_to_the_graph() -> None:
+    sizes = {nodes(nested(deep, depth)(Tensor.empty(*[3] * depth, 7))) for depth in range(1, 7)}
+    assert len(sizes) == 1
+
+
+# ---- size ----
+
+
+def chain(length: int, x: Tensor) -> Tensor:
+    for i in range(length):
+        x = (x + (i + 0.5)).sin()
+    return x
+
+
+def test_the_graph_grows_linearly_with_the_program() -> None:
+    sizes = [nodes(vmap(functools.partial(chain, n))(Tensor.empty(10, 7))) for n in (10, 20, 30, 130)]
+    step = sizes[1] - sizes[0]
+    assert [b - a for a, b in itertools.pairwise(sizes)] == [step, step, 10 * step]
+
+
+BODIES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
+    "elementwise": (functools.partial(chain, 5), ((7,),)),
+    "softmax and scan": (deep, ((7,),)),
+    "matmul": (Tensor.matmul, ((7, 3), (3, 9))),
+    "attention": (attention, ((7, 3),) * 3),
+    "network": (network, ((7, 3), (3, 9), (9,), (9, 3))),
+    "gradients": (gradients, ((3,), (7,), (3, 9), (9, 7))),
+    "conv2d": (Tensor.conv2d, ((1, 2, 7, 7), (3, 2, 3, 3))),
+    "sort": (lambda x: x.sort()[0], ((7,),)),
+    "random access": (lambda x: x[x.argmax()], ((7,),)),
+    "concatenation": (lambda x, y: Tensor.stack(x, y).cat(y.unsqueeze(0)).pad(((1, 2), (0, 0))).flip(0), ((7,), (7,))),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_the_graph_does_not_depend_on_the_size_of_the_batch(name: str) -> None:
+    f, shapes = BODIES[name]
+    small, large = (nodes(vmap(f)(*[Tensor.empty(n, *s) for s in shapes])) for n in (10, 10_000))
+    assert small == large
+
+
+def test_the_body_is_called_once() -> None:
+    calls = []
+    out = vmap(lambda x, y: (calls.append(1), x * y)[1])(Tensor.empty(10_000, 7), Tensor.empty(10_000, 7))
+    assert out.shape == (10_000, 7)
+    assert calls == [1]
+
+
+def test_the_body_of_an_outer_product_is_called_once() -> None:
+    calls = []
+    x, y = Tensor.empty(10_000, 7), Tensor.empty(10_001, 7)
+    out = vmap(lambda a: vmap(lambda b: (calls.append(1), (a * b).sum())[1])(y))(x)
+    assert out.shape == (10_000, 10_001)
+    assert calls == [1]
+
+
+# ---- memory ----
+
+
+@workloads
+def test_nothing_stays_alive(w: Workload) -> None:
+    """The graph per example goes with the call, and the result with its tensor: without the help of the collector."""
+    xs = inputs(w)
+    w.mapped(*xs)
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(UOpMetaClass.ucache)
+        w.mapped(*xs)
+        after = len(UOpMetaClass.ucache)
+    finally:
+        gc.enable()
+    assert after == before
