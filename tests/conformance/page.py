@@ -33,8 +33,8 @@ class and from the table of cases in `tests/conformance/cases`.
 | this page is what the table says | `test_the_page_is_up_to_date` |
 
 The ways to map a case: *zip*, all arguments over one brand; *broadcast*, each argument alone with the others shared;
-*outer*, the first argument over one brand and the others over a second one, inside or outside of it; *nested*, all over two brands, the
-outer one the last axis of arguments and results; and one depth from *3 to 6*, another one for each case.
+*outer*, the first argument over one brand and the others over a second one, inside or outside of it; *nested*, all over
+two brands, the outer one the last axis of arguments and results; and one depth from *3 to 6*, another for each case.
 """
 
 
