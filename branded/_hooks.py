@@ -116,19 +116,21 @@ def _check_write(target: Tensor, row: Row, what: str) -> None:
         if b in own:
             continue
         shared = root.op is Ops.BUFFER and (root.arg.slot < b.first_slot or b.has_outside(_storage, root))
-        if (shared or not b.made(target)) and b not in row:
+        if not shared and b.made(target):
+            continue
+        tensor = ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`")
+        if b not in row:
             raise WriteError(
                 f"{what}: this write would be done once, and not once for each example of `{b.name}`",
-                ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`"),
+                tensor,
                 fix="return what is to be written, and write it outside",
             )
-        if shared or not b.made(target):
-            raise WriteError(
-                f"{what}: a value that varies over `{b.name}` cannot go into a tensor that all its examples share",
-                ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`"),
-                ("value", f"varies over {_names(row)}"),
-                fix="return the new value from the mapped function, or map over the tensor too",
-            )
+        raise WriteError(
+            f"{what}: a value that varies over `{b.name}` cannot go into a tensor that all its examples share",
+            tensor,
+            ("value", f"varies over {_names(row)}"),
+            fix="return the new value from the mapped function, or map over the tensor too",
+        )
 
 
 def _storage(u: UOp) -> UOp:

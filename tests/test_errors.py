@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tinygrad import Context, Tensor, TinyJit, Variable, nn
 
-from branded import Brand, BrandedError, brand, errors, lift, unvec, vmap
+from branded import Brand, BrandedError, brand, errors, lift, unvec, vec_type, vmap
 
 X = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4)).realize()
 Y = Tensor(np.arange(16, dtype=np.float32).reshape(4, 4)).realize()
@@ -691,7 +691,7 @@ def test_writes(how: str, kind: str) -> None:
     with pytest.raises(errors.WriteError) as info:
         vmap(lambda x: WRITES[how](t, x))(X)
     what = {"__iadd__": "assign", "view": "assign"}.get(how, how)
-    shape = "f32[2]" if how == "view" else "f32[4]" if kind != "constant" else vars_type(t)
+    shape = "f32[2]" if how == "view" else "f32[4]" if kind != "constant" else vec_type(t)
     assert said(info.value) == textwrap.dedent(
         f"""\
         {what}: a value that varies over `x` cannot go into a tensor that all its examples share
@@ -702,10 +702,20 @@ def test_writes(how: str, kind: str) -> None:
     assert t.numpy().tolist() == [1, 1, 1, 1]
 
 
-def vars_type(t: Tensor) -> str:
-    from branded import vec_type
-
-    return vec_type(t)
+def test_a_write_of_a_shared_value() -> None:
+    t = Tensor.ones(4).contiguous().realize()
+    check(
+        Golden(
+            lambda: vmap(lambda x: t.assign(t + 1) + x)(X),
+            errors.WriteError,
+            """
+            assign: this write would be done once, and not once for each example of `x`
+              tensor: f32[4], made outside of the scope of `x`
+              try:    return what is to be written, and write it outside
+            """,
+        )
+    )
+    assert t.tolist() == [1, 1, 1, 1]
 
 
 def test_inner_value_into_a_tensor_of_the_outer_body() -> None:
