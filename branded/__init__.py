@@ -5,7 +5,8 @@ from branded.brand import Brand, brand
 from branded.errors import BrandedError
 from branded.transforms import random as _random
 from branded.tree import register_pytree_node
-from branded.vec import Vec, brands, lift, unvec, vec_type
+from branded.values import brands, lift, unvec, vec_type
+from branded.vec import Vec
 from branded.vmap import vmap
 
 __version__ = "0.1.0"

@@ -19,7 +19,7 @@ from branded.brand import check_live, open_brands
 from branded.dispatch import lower
 from branded.errors import EscapeError, ReadError, ShapeError, WriteError
 from branded.rows import Row, row_of
-from branded.vec import vec_type
+from branded.values import vec_type
 
 Method = Callable[..., Any]
 tg_function: Any = importlib.import_module("tinygrad.function")  # the name in the package is the decorator

@@ -31,7 +31,7 @@ from branded.dispatch import leave, lower
 from branded.errors import AxesError, AxisTypeError, OptionError, SizeError
 from branded.rows import row_of
 from branded.transforms.random import Draws
-from branded.vec import brands, vec_type
+from branded.values import brands, vec_type
 
 F = TypeVar("F", bound=Callable[..., Any])
 Axes = Any

@@ -15,7 +15,7 @@ from tinygrad.helpers import tqdm
 
 from branded.demo import show
 from branded.demo.digits import Array, Digits
-from branded.vec import vec_type
+from branded.values import vec_type
 from branded.vmap import vmap
 
 TOLERANCE = 1e-3

@@ -13,7 +13,7 @@ from tinygrad import Tensor, TinyJit, Variable
 
 from branded.demo import show
 from branded.demo.digits import INK, Array, Digits
-from branded.vec import vec_type
+from branded.values import vec_type
 from branded.vmap import vmap
 
 TOLERANCE = 1e-5

@@ -8,7 +8,7 @@ from typing import Any
 from tinygrad import Tensor
 
 from branded.demo import show
-from branded.vec import vec_type
+from branded.values import vec_type
 from branded.vmap import vmap
 
 ZIP = "vmap(lambda a, b: a + b)(a0, b0)"

@@ -15,7 +15,7 @@ import numpy as np
 from tinygrad.helpers import tqdm
 
 from branded.demo.digits import Array
-from branded.vec import brands, vec_type
+from branded.values import brands, vec_type
 
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])

@@ -1,0 +1,528 @@
+"""Write the static view of `Vec` and of tinygrad, from tinygrad's own signatures.
+
+    python stubs/generate.py [--check]
+
+Reads the sources of the installed tinygrad and writes `branded/vec.pyi` (every method of `Tensor`, typed by rows) and
+the modules of `stubs/tinygrad-stubs` in which a `Tensor` is a `Vec[Never, Tensor]`.  One rule gives all of the types:
+
+    each parameter that takes tensors gets a row of its own, and a result has the union of all the rows.
+
+`--check` writes nothing, and fails if a file is not what would be written.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+STUBS = ROOT / "stubs" / "tinygrad-stubs"
+
+# ---- what tinygrad leaves without a type ----
+
+AXES, SHAPE, ANY = "int | Sequence[int] | None", "sint | Sequence[sint]", "Any"
+TENSORS = "Self | ConstType"
+UNTYPED = {
+    "args": SHAPE,
+    "arg": ANY,
+    "axis": AXES,
+    "b": "ConstType | UOp",
+    "dtype": "DTypeLike | None",
+    "device": "str | tuple[str, ...] | None",
+    "dim": "int",
+    "dims": AXES,
+    "fill_value": "ConstType",
+    "formula": "str",
+    "indices": "_Index | Self | tuple[_Index | Self, ...]",
+    "kwargs": ANY,
+    "mask": "Self",
+    "max_": f"{TENSORS} | None",
+    "min_": f"{TENSORS} | None",
+    "order": SHAPE,
+    "other": TENSORS,
+    "params": ANY,
+    "repeats": SHAPE,
+    "shape": SHAPE,
+    "size": "sint",
+    "sizes": "int",
+    "start": "sint | float",
+    "step": "sint | float",
+    "stop": "sint | float | None",
+    "uops": "Self",
+    "x": TENSORS,
+}
+"""The types of parameters, by name, that have none in tinygrad and whose default does not tell."""
+
+PER_AXIS = "int | Sequence[int]"
+WIDER = {
+    "axis": AXES,
+    "dilation": PER_AXIS,
+    "eps": "float",
+    "max_val": "float",
+    "min_val": "float",
+    "output_padding": PER_AXIS,
+    "padding": PER_AXIS,
+    "stride": PER_AXIS,
+}
+"""The same, where the type of the default would be too narrow."""
+
+UNTYPED_HERE = {
+    "meshgrid": {"args": "Self"},
+    "max_unpool2d": {"output_size": "tuple[int, ...] | None"},
+    "flip": {"args": "int"},
+    "__ilshift__": {"x": "Self | int"},
+    "__irshift__": {"x": "Self | int"},
+    "__imatmul__": {"x": "Self"},
+    "argmax": {"axis": "int | None"},
+    "argmin": {"axis": "int | None"},
+}
+"""The same, for one method."""
+
+READS = {
+    *("numpy", "data", "tolist", "item", "realize", "callify", "backward", "custom_kernel"),
+    *("linear_with_vars", "schedule_linear"),
+}
+"""What needs the empty row: the methods that `branded._hooks` refuses for a value that varies."""
+
+SAME_ROW = frozenset(["assign", "replace", "__setitem__", "shard_like", "decode_hevc_frame", "call"])
+"""What writes into its receiver: the value must not vary over more than the receiver does."""
+
+SKIPPED = frozenset(["__init__", "__del__", "__repr__", "__hash__", "__bool__", "__len__", "__delitem__"])
+NOT_REFLECTED = frozenset(["__rshift__", "__rmatmul__"])
+"""What begins with `__r` but takes tensors: the first is no reflected operator, the second takes no numbers."""
+
+BUILTINS = {"int", "float", "bool"}
+"""Methods of these names hide the builtins in the class."""
+
+BARE = {"Callable": "Callable[..., Any]", "list": "list[Any]", "tuple": "tuple[Any, ...]", "Sequence": "Sequence[Any]"}
+"""Generic types that tinygrad leaves bare."""
+
+
+# ---- reading tinygrad ----
+
+
+def source(module: str) -> ast.Module:
+    spec = importlib.util.find_spec(module)
+    assert spec is not None and spec.origin is not None
+    return ast.parse(Path(spec.origin).read_text())
+
+
+def class_of(module: ast.Module, name: str) -> ast.ClassDef:
+    return next(n for n in module.body if isinstance(n, ast.ClassDef) and n.name == name)
+
+
+def methods() -> dict[str, ast.FunctionDef]:
+    """The methods of `Tensor`, by name, each as the first class of the MRO defines it."""
+    import tinygrad
+
+    found: dict[str, ast.FunctionDef] = {}
+    for cls in tinygrad.Tensor.__mro__[:-1]:
+        for node in class_of(source(cls.__module__), cls.__name__).body:
+            if isinstance(node, ast.FunctionDef) and (node.name.startswith("__") or not node.name.startswith("_")):
+                found.setdefault(node.name, node)
+    return {name: node for name, node in found.items() if name not in SKIPPED}
+
+
+# ---- one signature ----
+
+
+def parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def annotation(arg: ast.arg, default: ast.expr | None, method: str) -> ast.expr:
+    """The type of a parameter: its own, or what this file says, or that of its default."""
+    if isinstance(arg.annotation, ast.Constant):
+        return parsed(str(arg.annotation.value))
+    if arg.annotation is not None:
+        return arg.annotation
+    if text := UNTYPED_HERE.get(method, {}).get(arg.arg):
+        return parsed(text)
+    if arg.arg in WIDER:
+        none = " | None" if isinstance(default, ast.Constant) and default.value is None else ""
+        return parsed(WIDER[arg.arg].removesuffix(" | None") + none)
+    if isinstance(default, ast.Constant) and default.value is not None:
+        return parsed(type(default.value).__name__)
+    if isinstance(default, ast.UnaryOp):
+        return parsed("int" if isinstance(ast.literal_eval(default), int) else "float")
+    if arg.arg not in UNTYPED:
+        raise SystemExit(f"{method}: parameter `{arg.arg}` has no type in tinygrad: give it one in UNTYPED")
+    return parsed(UNTYPED[arg.arg])
+
+
+class _Replace(ast.NodeTransformer):
+    def __init__(self, tensor: str, hides: bool) -> None:
+        self.tensor, self.hides = tensor, hides
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in ("Self", "Tensor"):
+            return parsed(self.tensor)
+        if node.id in BARE:
+            return parsed(BARE[node.id])
+        return parsed(f"builtins.{node.id}") if self.hides and node.id in BUILTINS else node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        node.slice = self.visit(node.slice)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return parsed("NDArray[Any]") if ast.unparse(node) == "numpy.ndarray" else node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        return self.visit(parsed(node.value)) if isinstance(node.value, str) and "." in node.value else node
+
+
+def typed(node: ast.expr, tensor: str, hides: bool = True) -> str:
+    """The text of a type, with `tensor` in the place of tensors."""
+    return ast.unparse(_Replace(tensor, hides).visit(parsed(ast.unparse(node))))
+
+
+def takes_tensors(node: ast.expr) -> bool:
+    """Does a parameter of this type take tensors (and not functions of them)?"""
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "Callable":
+        return False
+    if isinstance(node, ast.Name):
+        return node.id in ("Self", "Tensor")
+    return any(takes_tensors(n) for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr))
+
+
+@dataclass
+class Parameter:
+    name: str  # with its stars
+    type: ast.expr
+    default: str
+    kind: str  # "positional", "star", "named", "kwargs"
+
+
+def parameters(f: ast.FunctionDef) -> list[Parameter]:
+    """The parameters after `self` or `cls`."""
+    a = f.args
+    bound = [*a.posonlyargs, *a.args]
+    out: list[Parameter] = []
+
+    def add(arg: ast.arg, default: ast.expr | None, kind: str, stars: str = "") -> None:
+        text = "" if default is None else ast.unparse(default)
+        if default is not None and not isinstance(default, ast.Constant | ast.UnaryOp):
+            text = "..."
+        out.append(Parameter(stars + arg.arg, annotation(arg, default, f.name), text, kind))
+
+    missing: list[ast.expr | None] = [None] * (len(bound) - len(a.defaults))
+    for arg, default in zip(bound, missing + list(a.defaults), strict=True):
+        add(arg, default, "positional") if arg is not bound[0] or is_static(f) else None
+    if a.vararg:
+        add(a.vararg, None, "star", "*")
+    for arg, default in zip(a.kwonlyargs, a.kw_defaults, strict=True):
+        add(arg, default, "named")
+    if a.kwarg:
+        add(a.kwarg, None, "kwargs", "**")
+    return out
+
+
+def decorators(f: ast.FunctionDef) -> set[str]:
+    return {ast.unparse(d) for d in f.decorator_list} & {"staticmethod", "classmethod", "property"}
+
+
+def is_reflected(f: ast.FunctionDef) -> bool:
+    return f.name.startswith("__r") and f.name not in NOT_REFLECTED
+
+
+def is_static(f: ast.FunctionDef) -> bool:
+    return "staticmethod" in decorators(f)
+
+
+def returned(f: ast.FunctionDef) -> ast.expr:
+    if f.returns is None:
+        return parsed("None" if f.name in ("manual_seed",) else "Self")
+    return parsed(str(f.returns.value)) if isinstance(f.returns, ast.Constant) and f.returns.value else f.returns
+
+
+def signature(f: ast.FunctionDef, first: str, tensors: list[str], result: str, hides: bool = True) -> str:
+    """`def f(first, …) -> …: ...`, where each parameter that takes tensors takes its own of `tensors`."""
+    parts, own, starred = [first] if first else [], iter(tensors), False
+    for p in parameters(f):
+        if p.kind == "named" and not starred:
+            parts.append("*")
+        starred = starred or p.kind in ("star", "named")
+        text = typed(p.type, next(own) if takes_tensors(p.type) else "Self", hides)
+        parts.append(f"{p.name}: {text}" + (f" = {p.default}" if p.default else ""))
+    return f"def {f.name}({', '.join(parts)}) -> {typed(returned(f), result, hides)}: ..."
+
+
+# ---- the two classes ----
+
+
+def rows(f: ast.FunctionDef) -> list[str]:
+    """The row variables of a method: one for each parameter that takes tensors."""
+    return [f"_S{i}" for i in range(1, 1 + sum(takes_tensors(p.type) for p in parameters(f)))]
+
+
+def in_vec(f: ast.FunctionDef) -> Iterator[str]:
+    """A method as `Vec` has it."""
+    kinds, own = decorators(f), rows(f)
+    yield from (f"@{k}" for k in sorted(kinds))
+    row = " | ".join(["S_co", *own])
+    if "property" in kinds:
+        yield signature(f, "self", [], "Self")
+    elif kinds:  # it makes a tensor, or works on operands alone
+        result = f"Vec[{' | '.join(own)}, Tensor]" if own else "Tensor"
+        yield signature(f, "" if is_static(f) else "cls", [f"Vec[{s}, Tensor]" for s in own], result)
+    elif f.name in READS:
+        yield signature(f, "self: Vec[Never, _T]", ["Vec[Never, _T]"] * len(own), "_T")
+    elif f.name in SAME_ROW or not own:
+        yield signature(f, "self", ["Self"] * len(own), "Self")
+    elif is_reflected(f):  # a Vec on the left has its own method
+        yield signature(f, "self", ["Never"] * len(own), "Self").replace("Never | ", "")
+    else:
+        yield signature(f, "self", [f"Vec[{s}, _T]" for s in own], f"Vec[{row}, _T]") + hint(f)
+
+
+def hint(f: ast.FunctionDef) -> str:
+    """Every object has these; only here do they give no bool."""
+    return "  # type: ignore[override]" if f.name in ("__eq__", "__ne__") else ""
+
+
+def in_tensor(f: ast.FunctionDef) -> Iterator[str]:
+    """A method as `Tensor` has it, where that says more than `Vec` does: of plain tensors it gives plain ones."""
+    kinds, own = decorators(f), rows(f)
+    if not own or "property" in kinds or f.name in SAME_ROW or is_reflected(f):
+        return
+    if f.name in READS:
+        yield signature(f, "self", ["Vec[Never, Tensor]"] * len(own), "Tensor")
+        return
+    kind = [f"@{k}" for k in sorted(kinds)]
+    first = "" if is_static(f) else "cls" if kinds else "self"
+    row = " | ".join([*([] if kinds else ["_Q"]), *own])
+    yield from ("@overload" + hint(f), *kind)
+    yield signature(f, first, ["Tensor"] * len(own), "Tensor")
+    yield from ("@overload", *kind)
+    first = first if kinds else "self: Vec[_Q, Tensor]"
+    yield signature(f, first, [f"Vec[{s}, Tensor]" for s in own], f"Vec[{row}, Tensor]")
+
+
+def indented(lines: Iterator[str]) -> str:
+    return "\n".join("    " + line for line in lines)
+
+
+HEAD = '''"""{what}
+
+Written by stubs/generate.py from tinygrad's own signatures: change that, not this.
+"""
+'''
+IMPORTS = """
+import builtins
+import pathlib
+from collections.abc import Callable, Iterator, Sequence
+from types import EllipsisType
+from typing import Any, Generic, Literal, Never, NoReturn, Self, TypeAlias, overload
+from numpy.typing import NDArray
+from typing_extensions import TypeVar
+"""
+TINYGRAD = """
+from tinygrad import Tensor
+from tinygrad.device import Buffer
+from tinygrad.dtype import ConstType, DType, DTypeLike, PyConst
+from tinygrad.mixin.op import ReductionStr
+from tinygrad.uop.ops import ConstLike, Ops, UOp, Variable, sint
+"""
+ROWS = '_Q = TypeVar("_Q", bound=Brand)\n' + "".join(
+    f'_S{i} = TypeVar("_S{i}", bound=Brand, default=Never)\n' for i in range(1, 6)
+)
+INDEX = "_Index: TypeAlias = builtins.int | slice[Any, Any, Any] | EllipsisType | UOp | list[Any] | None\n"
+
+
+def vec() -> str:
+    """branded/vec.pyi"""
+    body = [indented(in_vec(f)) for f in methods().values()]
+    return "\n".join(
+        [
+            HEAD.format(what="`Vec`, as type checkers see it: every method of `Tensor`, typed by rows."),
+            IMPORTS + TINYGRAD,
+            "from branded.brand import Brand\n",
+            ROWS,
+            'S_co = TypeVar("S_co", bound=Brand, covariant=True)\n_T = TypeVar("_T", default=Tensor)',
+            INDEX,
+            "MYPY = False  # mypy takes it for true\n",
+            "class Vec(Generic[S_co, _T]):",
+            '    """A `T` for every example of the brands in the row `S`; a `Tensor` is a `Vec[Never, Tensor]`."""',
+            "    uop: UOp\n    is_param: builtins.bool",
+            "    def __iter__(self) -> Iterator[Self]: ...",
+            "    def __hash__(self) -> builtins.int: ...",
+            "    if not MYPY:  # with these, mypy's truthy-bool would find an `if` on a Vec right",
+            "        def __bool__(self) -> NoReturn: ...",
+            "        def __len__(self) -> builtins.int: ...",
+            *body,
+            "",
+        ]
+    )
+
+
+def tensor() -> str:
+    """stubs/tinygrad-stubs/tensor.pyi: the class, and the other names of the module."""
+    module = source("tinygrad.tensor")
+    own = class_of(module, "Tensor")
+    init = next(n for n in own.body if isinstance(n, ast.FunctionDef) and n.name == "__init__")
+    body = [text for f in methods().values() if (text := indented(in_tensor(f)))]
+    return "\n".join(
+        [
+            HEAD.format(what="tinygrad.tensor, where a `Tensor` is a `Vec` with the empty row."),
+            IMPORTS,
+            "import weakref\nfrom dataclasses import dataclass\nfrom typing import ParamSpec, TypeGuard\n"
+            "from tinygrad.mixin.op import ReductionStr\nfrom branded.brand import Brand\n"
+            "from branded.vec import Vec, _Index\n",
+            *dict.fromkeys(imports(module)),
+            ROWS,
+            *(text for n in module.body if n is not own and (text := declaration(n))),
+            "class Tensor(Vec[Never, Tensor]):",
+            "    grad: Tensor | None",
+            "    " + signature(init, "self", [], "None"),
+            "    def __bool__(self) -> NoReturn: ...",
+            "    def __len__(self) -> builtins.int: ...",
+            "    def __delitem__(self, indices: Any) -> NoReturn: ...",
+            *body,
+            "",
+        ]
+    )
+
+
+def imports(module: ast.Module) -> Iterator[str]:
+    """What a module imports from tinygrad, `as` itself: users import it from here too."""
+    for node in module.body:
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("tinygrad"):
+            for name in node.names:
+                yield f"from {node.module} import {name.name} as {name.asname or name.name}"
+
+
+def declaration(node: ast.stmt) -> str:
+    """A statement of a module as a stub has it."""
+    match node:
+        case ast.FunctionDef(name=name, args=args):
+            for a in (*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, (args.vararg, args.kwarg))):
+                if a.arg != "self":
+                    a.annotation = parsed(typed(a.annotation or parsed("Any"), "Tensor", hides=False))
+            result = typed(node.returns, "Tensor", hides=False) if node.returns else "Any"
+            result = "None" if name == "__init__" else result
+            return f"def {name}({ast.unparse(args)}) -> {result}: ..."
+        case ast.ClassDef():
+            kept: list[str] = [text for n in node.body if (text := declaration(n))]
+            head = ast.unparse(ast.ClassDef(node.name, node.bases, node.keywords, [ast.Pass()], node.decorator_list))
+            return head.removesuffix("pass").rstrip() + "\n" + indented(iter(kept or ["..."]))
+        case ast.AnnAssign():
+            default = " = ..." if node.value is not None else ""
+            return f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}{default}"
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            if isinstance(value, ast.Call) and ast.unparse(value.func) in ("TypeVar", "ParamSpec"):
+                return ast.unparse(node)
+            called = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id
+            return f"{name}: {called if called else 'Any'}"
+    return ""
+
+
+ATTRIBUTES = {"weight": "Tensor", "bias": "Tensor | None"}
+
+
+def nn() -> str:
+    """stubs/tinygrad-stubs/nn/__init__.pyi: layers keep the row of what they are given."""
+    module = source("tinygrad.nn")
+    out = [
+        HEAD.format(what="tinygrad.nn, where layers keep the row of what they are given."),
+        IMPORTS + "from branded.brand import Brand\nfrom branded.vec import Vec\n",
+        *dict.fromkeys(imports(module)),
+        ROWS.split("_S3")[0],
+    ]
+    for node in module.body:
+        if isinstance(node, ast.ClassDef):
+            out += [f"class {node.name}{'(' + ', '.join(map(ast.unparse, node.bases)) + ')' if node.bases else ''}:"]
+            out += [indented(layer(node))]
+        elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            out.append(plain_signature(node))
+        elif isinstance(node, ast.Assign):  # BatchNorm2d = BatchNorm3d = BatchNorm
+            out += [f"{ast.unparse(target)} = {ast.unparse(node.value)}" for target in node.targets]
+    return "\n".join([*out, ""])
+
+
+def plain_signature(f: ast.FunctionDef, first: str = "") -> str:
+    parts = [first] if first else []
+    for p in parameters(f) if first else static_parameters(f):
+        parts.append(f"{p.name}: {ast.unparse(p.type)}" + (f" = {p.default}" if p.default else ""))
+    result = "None" if f.name == "__init__" else ast.unparse(f.returns) if f.returns else "Any"
+    return f"def {f.name}({', '.join(parts)}) -> {result}: ..."
+
+
+def static_parameters(f: ast.FunctionDef) -> list[Parameter]:
+    f.decorator_list = [ast.Name("staticmethod")]
+    return parameters(f)
+
+
+def layer(cls: ast.ClassDef) -> Iterator[str]:
+    """A layer: its attributes, its constructor, and its public methods typed by rows."""
+    init = next((n for n in cls.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+    if init is not None:
+        types = {p.name: ast.unparse(p.type) for p in parameters(init)}
+        seen: dict[str, str] = {}
+        for target, own in assigned(init):
+            seen.setdefault(target, own or ATTRIBUTES.get(target) or types.get(target, "Any"))
+        yield from (f"{name}: {text}" for name, text in seen.items())
+        yield plain_signature(init, "self")
+    for f in cls.body:
+        if isinstance(f, ast.FunctionDef) and (f.name == "__call__" or not f.name.startswith("_")) and (own := rows(f)):
+            yield "@overload"
+            yield signature(f, "self", ["Tensor"] * len(own), "Tensor", hides=False)
+            yield "@overload"
+            tensors, result = [f"Vec[{s}, Tensor]" for s in own], f"Vec[{' | '.join(own)}, Tensor]"
+            yield signature(f, "self", tensors, result, hides=False)
+
+
+def assigned(init: ast.FunctionDef) -> Iterator[tuple[str, str | None]]:
+    """The attributes that a constructor sets, with their annotations."""
+    for node in ast.walk(init):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Attribute):
+            yield node.target.attr, ast.unparse(node.annotation)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                each = target.elts if isinstance(target, ast.Tuple) else [target]
+                yield from ((t.attr, None) for t in each if isinstance(t, ast.Attribute))
+
+
+def package() -> str:
+    """stubs/tinygrad-stubs/__init__.pyi"""
+    module = source("tinygrad")
+    head = HEAD.format(what="tinygrad, with all the names that it exports.")
+    return "\n".join([head, *dict.fromkeys(imports(module)), "Variable = UOp.variable", ""])
+
+
+FILES = {
+    ROOT / "branded" / "vec.pyi": vec,
+    STUBS / "__init__.pyi": package,
+    STUBS / "tensor.pyi": tensor,
+    STUBS / "nn" / "__init__.pyi": nn,
+}
+
+
+def formatted(text: str, path: Path) -> str:
+    """`text` as ruff formats it, without the imports that it does not use."""
+    for command in (["check", "--fix-only", "--select", "F401,I,UP037", "--quiet", "--ignore-noqa"], ["format"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(path), "-"]
+        text = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    return text
+
+
+def main(argv: list[str]) -> int:
+    stale = []
+    for path, write in FILES.items():
+        text = formatted(write(), path)
+        if not path.exists() or path.read_text() != text:
+            stale.append(path.relative_to(ROOT))
+            if "--check" not in argv:
+                path.write_text(text)
+    for path in stale:
+        print(path, "is stale: run python stubs/generate.py" if "--check" in argv else "written")
+    return 1 if stale and "--check" in argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
