@@ -1,15 +1,39 @@
 """A type-directed vmap for tinygrad: brands zip where they are shared and broadcast where they are not."""
 
-from branded import _cc, _hooks
-from branded.brand import Brand, brand
-from branded.errors import BrandedError
-from branded.transforms import random as _random
-from branded.tree import register_pytree_node
-from branded.values import brands, lift, unvec, vec_type
-from branded.vec import Vec
-from branded.vmap import vmap
+import sys
+
+
+def _is_for_mypy_alone() -> bool:
+    """Is this package imported by mypy, only because `branded.mypy`, the plugin, is in it?
+
+    mypy with a warm cache takes less time than the import of tinygrad, so for the plugin nothing of that is imported.
+    """
+    if "mypy.build" not in sys.modules:
+        return False
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if "importlib" in frame.f_code.co_filename and frame.f_locals.get("name") == "branded.mypy":
+            return True
+    return False
+
 
 __version__ = "0.1.0"
+_for_mypy_alone = _is_for_mypy_alone()
+
+if not _for_mypy_alone:
+    from branded import _cc, _hooks
+    from branded.brand import Brand, brand
+    from branded.errors import BrandedError
+    from branded.transforms import random as _random
+    from branded.tree import register_pytree_node
+    from branded.values import brands, lift, unvec, vec_type
+    from branded.vec import Vec
+    from branded.vmap import vmap
+
+    _cc.choose()  # before the first compile
+    _hooks.install()
+    _random.install()
 
 __all__ = [
     "Brand",
@@ -23,7 +47,3 @@ __all__ = [
     "vec_type",
     "vmap",
 ]
-
-_cc.choose()  # before the first compile
-_hooks.install()
-_random.install()

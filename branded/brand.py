@@ -8,7 +8,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from tinygrad import Tensor, dtypes
 from tinygrad.helpers import Metadata
@@ -21,7 +21,12 @@ from branded.rows import SHAPE, Row, keep_shards, row_of, type_text
 from branded.tree import check_axis
 
 Randomness = Literal["error", "same", "different"]
+if TYPE_CHECKING:
+    from branded.vec import Vec
+
 B = TypeVar("B", bound="Brand")
+S = TypeVar("S", bound="Brand")
+T = TypeVar("T")
 
 _open: contextvars.ContextVar[Row] = contextvars.ContextVar("branded_open", default=())
 _numbers = itertools.count(1)
@@ -97,7 +102,7 @@ class Brand:
         out.__dict__[SHAPE] = x.shape[1:]
         return keep_shards(x, out, -1)
 
-    def vec(self, x: Tensor, axis: int = 0) -> Tensor:
+    def vec(self: B, x: Vec[S, T], axis: int = 0) -> Vec[S | B, T]:
         """Enter the brand: `x` with the axis `axis` taken for the examples.
 
         Args:
@@ -134,10 +139,14 @@ class Brand:
             )
         if self in row_of(x.uop):  # a value that varies over the brand already: each example takes its own entry
             own = tensor(self.enter(UOp.arange(self.size), 0))
-            return x.permute(at, *(i for i in range(x.ndim) if i != at))[own]
-        return tensor(self.enter(x.uop, at))
+            return cast("Vec[S | B, T]", x.permute(at, *(i for i in range(x.ndim) if i != at))[own])
+        return cast("Vec[S | B, T]", tensor(self.enter(x.uop, at)))
 
-    def unvec(self, x: Tensor | float, axis: int = 0) -> Tensor:
+    @overload
+    def unvec(self: B, x: Vec[S | B, T], axis: int = 0) -> Vec[S, T]: ...
+    @overload
+    def unvec(self, x: float, axis: int = 0) -> Tensor: ...
+    def unvec(self, x: Any, axis: int = 0) -> Any:
         """Leave the brand: the values of all examples, stacked along `axis`.
 
         Args:
@@ -317,7 +326,24 @@ def make_brand(
     return cls(size, text, where=where, randomness=randomness)
 
 
-def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error") -> AbstractContextManager[Brand]:
+if TYPE_CHECKING:
+
+    class Opened(Brand, Generic[B]):
+        """What `with brand(…)` gives, for type checkers: a brand of the type `B`."""
+
+        def vec(self, x: Vec[S, T], axis: int = 0) -> Vec[S | B, T]: ...  # type: ignore[override]
+        @overload  # type: ignore[override]
+        def unvec(self, x: Vec[S | B, T], axis: int = 0) -> Vec[S, T]: ...
+        @overload
+        def unvec(self, x: float, axis: int = 0) -> Tensor: ...
+        def unvec(self, x: Any, axis: int = 0) -> Any: ...
+
+
+@overload
+def brand(name: type[B], size: int, *, randomness: Randomness = "error") -> AbstractContextManager[Opened[B]]: ...
+@overload
+def brand(name: str, size: int, *, randomness: Randomness = "error") -> AbstractContextManager[Opened[Brand]]: ...
+def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error") -> Any:
     """Open a brand for a `with` block: broadcasting by brand, without a mapped function.
 
     `brand.vec(X, axis=0)` enters it, arithmetic zips and broadcasts by brand, `brand.unvec(z, axis=0)` leaves it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
 from tinygrad import Tensor, function
@@ -34,8 +34,24 @@ from branded.transforms.random import Draws
 from branded.values import brands, vec_type
 
 F = TypeVar("F", bound=Callable[..., Any])
+I = TypeVar("I")  # noqa: E741
+O = TypeVar("O")  # noqa: E741
+N = TypeVar("N")
 Axes = Any
 """A prefix tree of axes: an int or None, or a tuple, list, dict, NamedTuple, dataclass … of them."""
+
+
+class _Decorator(Generic[I, O, N]):
+    """`vmap(in_axes=…)`: a decorator, which the mypy plugin gives the types of in_axes, out_axes and axis_name."""
+
+    def __call__(self, f: F, /) -> F:
+        raise NotImplementedError  # vmap gives a function
+
+
+class _Mapped(Protocol):
+    """`vmap(f)` that is called at once; only the mypy plugin speaks of it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 @overload
@@ -59,7 +75,7 @@ def vmap(
     axis_size: int | None = None,
     chunk_size: int | None = None,
     randomness: Randomness = "error",
-) -> Callable[[F], F]: ...
+) -> _Decorator[Any, Any, Any]: ...
 def vmap(
     f: Callable[..., Any] | None = None,
     in_axes: Axes = 0,
@@ -69,7 +85,7 @@ def vmap(
     axis_size: int | None = None,
     chunk_size: int | None = None,
     randomness: Randomness = "error",
-) -> Callable[..., Any]:
+) -> Any:
     """Map a function over a new axis: `vmap(f)(xs)` equals `stack([f(x) for x in xs])`, with no loop.
 
     `vmap(f)` has the type of `f`.  It may also decorate: `@vmap`, `@vmap(in_axes=(0, None))`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from tinygrad import Tensor
 
@@ -57,7 +57,7 @@ def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
     for b in over:
         if b.draws is not None:
             t = t[b.draws.start : b.draws.start + b.size]
-        t = b.vec(t)
+        t = cast(Tensor, b.vec(t))
     return t
 
 

@@ -1,0 +1,28 @@
+"""The mypy plugin: `plugins = branded.mypy`.
+
+One rule: `vmap(f, …)(x, y)` has the type of `f(x', y')`, where `x'` is `x` with a fresh brand in its rows (as `in_axes`
+says); then the brand is removed; if it still occurs, it escaped.
+
+- `rows`      the algebra of rows: sets of brands, and the trees of values that carry them
+- `axes`      `in_axes` and `out_axes`, read as literals
+- `opening`   fresh brands, and which are open
+- `mapping`   the rule
+- `reading`   what has no single value: numpy(), bool(), `if a > 0`
+- `plugin`    which hook calls what
+"""
+
+from __future__ import annotations
+
+import sys
+
+from branded.mypy.plugin import VERSION, BrandedPlugin
+
+
+def plugin(version: str) -> type[BrandedPlugin]:
+    """What mypy calls."""
+    if getattr(sys.modules.get("branded"), "_for_mypy_alone", False):
+        del sys.modules["branded"]  # it is empty; whoever imports it later in this process gets the whole
+    return BrandedPlugin
+
+
+__version__ = VERSION

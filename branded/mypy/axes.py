@@ -1,0 +1,108 @@
+"""`in_axes` and `out_axes`, read as literals into types: ints, None, tuples, and TypedDicts for dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mypy.checker import TypeChecker
+from mypy.nodes import DictExpr, Expression, IntExpr, ListExpr, NameExpr, StrExpr, TupleExpr, UnaryExpr
+from mypy.types import (
+    AnyType,
+    Instance,
+    NoneType,
+    ProperType,
+    TupleType,
+    Type,
+    TypedDictType,
+    UnionType,
+    get_proper_type,
+)
+
+from branded.mypy.rows import CONTAINERS, UNKNOWN, row_of
+
+
+def tree_of(e: Expression | None, api: TypeChecker) -> Type:
+    """The tree of axes that an expression is; unknown where it is no literal and its type does not tell."""
+    match e:
+        case None:
+            return api.named_generic_type("builtins.int", [])
+        case IntExpr() | UnaryExpr(op="-", expr=IntExpr()):
+            return api.named_generic_type("builtins.int", [])
+        case NameExpr(name="None"):
+            return NoneType()
+        case TupleExpr() | ListExpr():
+            return _tuple([tree_of(i, api) for i in e.items], api)
+        case DictExpr() if all(isinstance(k, StrExpr) for k, _ in e.items):
+            items = {k.value: tree_of(v, api) for k, v in e.items if isinstance(k, StrExpr)}
+            return TypedDictType(items, set(items), set(), api.named_generic_type("typing._TypedDict", []))
+    return _known(api.get_expression_type(e))
+
+
+def _tuple(items: list[Type], api: TypeChecker) -> TupleType:
+    return TupleType(items, api.named_generic_type("builtins.tuple", [api.named_generic_type("builtins.object", [])]))
+
+
+def _known(t: Type) -> Type:
+    """The type of an expression that is no literal, so far as it says what the axes are."""
+    t = get_proper_type(t)
+    if isinstance(t, TupleType):
+        return t.copy_modified(items=[_known(i) for i in t.items])
+    known = isinstance(t, NoneType | TypedDictType) or (isinstance(t, Instance) and t.type.fullname not in CONTAINERS)
+    return t if known else UNKNOWN
+
+
+def is_shared(axes: Type) -> bool:
+    return isinstance(get_proper_type(axes), NoneType)
+
+
+def show(axes: Type) -> str:
+    """The tree as Python writes it, with 0 for every int."""
+    axes = get_proper_type(axes)
+    match axes:
+        case NoneType():
+            return "None"
+        case TupleType():
+            return "(" + ", ".join(map(show, axes.items)) + ("," if len(axes.items) == 1 else "") + ")"
+        case TypedDictType():
+            return "{" + ", ".join(f'"{k}": {show(v)}' for k, v in axes.items.items()) + "}"
+        case Instance() if axes.type.fullname == "builtins.int":
+            return "0"
+    return "..."
+
+
+def misfits(axes: Type, t: Type, what: str) -> Iterator[str]:
+    """What is wrong with `axes` as a prefix tree of a value of type `t`, which is called `what`."""
+    axes, t = get_proper_type(axes), get_proper_type(t)
+    if isinstance(axes, Instance) and axes.type.fullname in ("builtins.bool", "builtins.str", "builtins.float"):
+        yield f"the axis of {what} is a {axes.type.name}: an axis is an int or None"
+    elif isinstance(axes, UnionType | AnyType) or isinstance(t, UnionType | AnyType):
+        return
+    elif isinstance(axes, TupleType):
+        if isinstance(t, TupleType):
+            if len(axes.items) != len(t.items):
+                yield f"{show(axes)} has {_count(len(axes.items), 'axis', 'axes')}, but {what} has {len(t.items)} items"
+            else:
+                for i, (a, item) in enumerate(zip(axes.items, t.items, strict=True)):
+                    yield from misfits(a, item, f"item {i} of {what}")
+        elif row_of(t) is not None:
+            yield f"{show(axes)} is a tuple of axes, but {what} is one tensor"
+    elif isinstance(axes, TypedDictType):
+        if isinstance(t, TypedDictType):
+            for key in [*(k for k in axes.items if k not in t.items), *(k for k in t.items if k not in axes.items)]:
+                yield f"{show(axes)} and {what} do not have the same keys: `{key}` is in one of them"
+            for key in [k for k in axes.items if k in t.items]:
+                yield from misfits(axes.items[key], t.items[key], f"{what}[{key!r}]")
+        elif row_of(t) is not None:
+            yield f"{show(axes)} is a dict of axes, but {what} is one tensor"
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
+
+
+def for_arguments(axes: Type, n: int) -> list[Type] | None:
+    """The axes of each of `n` arguments; None if there is another number of them."""
+    tree: ProperType = get_proper_type(axes)
+    if not isinstance(tree, TupleType):
+        return [axes] * n
+    return list(tree.items) if len(tree.items) == n else None

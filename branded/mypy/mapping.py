@@ -1,0 +1,391 @@
+"""The rule: `vmap(f, …)(x, y)` has the type of `f(x', y')`, less the brand that `x'` has and `x` has not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mypy.checker import TypeChecker
+from mypy.expandtype import expand_type, expand_type_by_instance
+from mypy.nodes import (
+    ARG_NAMED,
+    ARG_POS,
+    ARG_STAR,
+    ARG_STAR2,
+    ArgKind,
+    CallExpr,
+    Context,
+    Expression,
+    LambdaExpr,
+    TempNode,
+)
+from mypy.types import (
+    AnyType,
+    CallableType,
+    FunctionLike,
+    Instance,
+    NoneType,
+    Overloaded,
+    ProperType,
+    TupleType,
+    Type,
+    TypedDictType,
+    TypeOfAny,
+    TypeVarId,
+    UninhabitedType,
+    get_proper_type,
+)
+
+from branded.mypy import axes
+from branded.mypy.opening import ERROR, Scope, fail, show
+from branded.mypy.rows import (
+    ARRAY,
+    CONTAINERS,
+    TENSOR,
+    UNKNOWN,
+    VEC,
+    Brand,
+    change,
+    has_rows,
+    occurs,
+    row_of,
+    row_variables,
+    same,
+    without,
+)
+
+
+class Arg(NamedTuple):
+    """An argument of a call."""
+
+    type: Type
+    kind: ArgKind = ARG_POS
+    name: str | None = None
+
+
+@dataclass
+class Options:
+    """What a vmap was told."""
+
+    in_axes: Type
+    out_axes: Type
+    axis_name: Expression | None = None
+    axis_size: bool = False
+
+
+OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness")
+
+
+def options_of(call: CallExpr, api: TypeChecker) -> Options:
+    """The options of `vmap(f, …)`; in_axes and out_axes may be positional."""
+    given: dict[str, Expression] = {}
+    for i, (e, kind, name) in enumerate(zip(call.args, call.arg_kinds, call.arg_names, strict=True)):
+        if kind == ARG_POS and 0 < i < 3:
+            given[OPTIONS[i - 1]] = e
+        elif name is not None:
+            given[name] = e
+    in_axes, out_axes = (axes.tree_of(given.get(n), api) for n in ("in_axes", "out_axes"))
+    return Options(in_axes, out_axes, given.get("axis_name"), "axis_size" in given)
+
+
+@dataclass
+class Vmap:
+    """One use of vmap: where it is, and what it was told."""
+
+    options: Options
+    at: Context
+    api: TypeChecker
+    scope: Scope
+
+    # ---- the rule ----
+
+    def apply(self, f: Expression, args: list[Arg], exact: bool = True) -> Type:
+        """The type of `vmap(f, …)(*args)`; `exact` if there cannot be more arguments than these."""
+        ways = self._axes(args, exact)
+        names = self._names(f)
+        mapped = next((i for i, a in enumerate(ways) if not axes.is_shared(a)), 0)
+        stem = next((n for n in [*names[mapped : mapped + 1], *names] if n), "s")
+        rows = [b for a in args for b in rows_in(a.type)]
+        brand = self.scope.named(self.options.axis_name, stem, self.at, self.api, rows)
+        lifted = [self.entered(a.type, way, brand) for a, way in zip(args, ways, strict=True)]
+        if not self._can_map(args, ways):
+            return AnyType(TypeOfAny.from_error)
+        with self.scope.opened(brand):
+            inside = self._call(f, lifted, args, ways)
+        return self._leave(inside, brand)
+
+    def _axes(self, args: list[Arg], exact: bool) -> list[Type]:
+        """The axes of each argument; keyword arguments are mapped over axis 0."""
+        positional = sum(a.kind == ARG_POS for a in args)
+        tree = get_proper_type(self.options.in_axes)
+        if isinstance(tree, TypedDictType):
+            self._fail(
+                "in_axes: a dict of axes stands for all the arguments", "try:   in_axes=({...},), one entry for each"
+            )
+            tree = UNKNOWN
+        starred = any(a.kind in (ARG_STAR, ARG_STAR2) for a in args)
+        each = axes.for_arguments(tree, positional)
+        if each is None:
+            if exact and not starred and isinstance(tree, TupleType):
+                n = len(tree.items)
+                self._fail(
+                    f"in_axes: {n} {'axis' if n == 1 else 'axes'} for {positional} positional "
+                    f"argument{'s' * (positional != 1)}",
+                    f"axes:  {axes.show(tree)}",
+                    "try:   one entry for each positional argument; keyword arguments are mapped over axis 0",
+                )
+            each = [UNKNOWN] * positional
+        own, zero = iter(each), self.api.named_generic_type("builtins.int", [])
+        shared = tree if isinstance(tree, NoneType) else UNKNOWN
+        return [next(own) if a.kind == ARG_POS else shared if a.kind == ARG_STAR else zero for a in args]
+
+    def _can_map(self, args: list[Arg], ways: list[Type]) -> bool:
+        """Do the axes fit the arguments, and is there something to map over?"""
+        wrong: list[tuple[str, ...]] = []
+        for i, (arg, way) in enumerate(zip(args, ways, strict=True), 1):
+            what = f"argument `{arg.name}`" if arg.name else f"argument {i}"
+            wrong += [(f"in_axes: {message}",) for message in axes.misfits(way, arg.type, what)]
+            share = "functools.partial(f, ...)" if arg.name else "None for it in in_axes"
+            for where, why in unmappable(arg.type, way, what):
+                wrong.append((f"in_axes: {where} is {why}: there is no axis to map over", f"try:   {share}"))
+        known = all(a.kind in (ARG_POS, ARG_NAMED) for a in args)
+        if known and all(map(axes.is_shared, ways)) and not self.options.axis_size:
+            wrong.append(
+                (
+                    "in_axes: nothing is mapped, so there is no number of examples",
+                    "try:   an int for an argument with an axis of examples, or axis_size=n",
+                )
+            )
+        for message, *notes in wrong:
+            self._fail(message, *notes)
+        return not wrong
+
+    def entered(self, t: Type, way: Type, brand: Brand) -> Type:
+        """A type with the brand in its rows; an array becomes a tensor."""
+        vec = self.scope.instance(VEC, brand, self.scope.instance(TENSOR))
+
+        def leaf(t: Type) -> Type:
+            p = get_proper_type(t)
+            return vec if isinstance(p, Instance) and p.type.fullname == ARRAY else t
+
+        return change(t, lambda row: [*row, brand], way, leaf)
+
+    def _call(self, f: Expression, lifted: list[Type], args: list[Arg], ways: list[Type]) -> Type:
+        """The type of `f(x', y')`."""
+        nodes: list[Expression] = [TempNode(t, context=self.at) for t in lifted]
+        call = CallExpr(f, nodes, [a.kind for a in args], [a.name for a in args])
+        call.set_line(self.at)
+        if isinstance(f, LambdaExpr):  # mypy gives the parameters of a lambda that is called at once their types
+            return self.api.get_expression_type(call)
+        with self.api.msg.filter_errors(save_filtered_errors=True) as errors:
+            inside = self.api.get_expression_type(call)
+        for error in errors.filtered_errors():
+            if error.code is ERROR:  # of a vmap within f
+                self.api.msg.add_errors([error])
+            elif error.severity == "error":
+                self._explain(error.message, lifted, args, ways)
+        return inside
+
+    def _explain(self, message: str, lifted: list[Type], args: list[Arg], ways: list[Type]) -> None:
+        """An error of calling `f` with one example: most often, `f` is not generic in the brand."""
+        wrong = re.match(r'Argument (?:(\d+)|"(\w+)") to "?(.*?)"? has incompatible type .*; expected "(.*)"$', message)
+        where = int(wrong[1]) - 1 if wrong and wrong[1] else None
+        if wrong is None or where is None or not where < len(args) or axes.is_shared(ways[where]):
+            self._fail(f"vmap: {message[0].lower()}{message[1:]}")
+            return
+        given, inside = show(args[where].type, self.api), show(lifted[where], self.api)
+        self._fail(
+            f'vmap: argument {where + 1} is mapped, but {wrong[3]} wants "{wrong[4]}" for one example',
+            f'given: "{given}", which is "{inside}" for one example',
+            "try:   a row for it, Vec[S, Tensor], or None for it in in_axes if all examples share it",
+        )
+
+    def _leave(self, inside: Type, brand: Brand) -> Type:
+        """The result without the brand."""
+        for wrong in axes.misfits(self.options.out_axes, inside, "the result"):
+            self._fail(f"out_axes: {wrong}")
+        outside = change(inside, without(lambda b: b == brand), self.options.out_axes)
+        if not occurs(brand, outside):
+            return outside
+        name = show(brand, self.api)
+        if not occurs(brand, change(inside, without(lambda b: b == brand))):
+            self._fail(
+                f'out_axes: None for a result that varies over "{name}"',
+                f'value: "{show(inside, self.api)}"',
+                "try:   an int, or a reduction over the examples outside of vmap",
+            )
+        else:
+            self._fail(
+                f'escape: brand "{name}" of this vmap is still in the result after it',
+                f'value: "{show(inside, self.api)}"',
+                "try:   return tensors, or tuples, lists, dicts and dataclasses of them",
+            )
+        return AnyType(TypeOfAny.from_error)
+
+    def _fail(self, message: str, *notes: str) -> None:
+        fail(self.api, self.at, message, *notes)
+
+    def _names(self, f: Expression) -> Sequence[str | None]:
+        """What the parameters of f are called."""
+        if isinstance(f, LambdaExpr):
+            return f.arg_names
+        if isinstance(f, CallExpr) and f.args:  # vmap(f, ...) or partial(f, ...)
+            return self._names(f.args[0])
+        with self.api.msg.filter_errors():
+            callables = items_of(self.api.get_expression_type(f), self.api)
+        return callables[0].arg_names if callables else []
+
+    # ---- vmap(f), to be called later ----
+
+    def generic(self, body: Type) -> Type | None:
+        """The type of `vmap(f)`: that of `f`, if `f` is generic in the rows that are mapped."""
+        items = items_of(body, self.api)
+        if len(items) > 1:  # keep those that one example can go to
+            found = []
+            for f in items:
+                with self.api.msg.filter_errors() as errors:
+                    one = self._generic(f)
+                found += [] if errors.has_new_errors() else one.items
+            if found:
+                return Overloaded(found)
+        return self._generic(items[-1]) if items else None
+
+    def _generic(self, f: CallableType) -> FunctionLike:
+        own, brand = row_variables(f), self._named_brand()
+        forget = without(lambda b: b == brand or any(b == v for v in own))
+        needed = [
+            Arg(change(t, forget), ARG_NAMED if k.is_named() else ARG_POS, n if k.is_named() else None)
+            for t, k, n in zip(f.arg_types, f.arg_kinds, f.arg_names, strict=True)
+            if k.is_required() or k == ARG_STAR or (k.is_positional() and self._has_axis(f, n))
+        ]
+        exact = not any(k == ARG_STAR for k in f.arg_kinds)
+        self.apply(TempNode(f, context=self.at), needed, exact)
+        drop = without(lambda b: b == brand)
+        types = [change(t, drop) for t in f.arg_types]
+        return either(f.copy_modified(arg_types=types, ret_type=change(f.ret_type, drop)))
+
+    def _has_axis(self, f: CallableType, name: str | None) -> bool:
+        """Does in_axes have an entry for the optional parameter `name`?"""
+        tree = get_proper_type(self.options.in_axes)
+        positional = [n for n, k in zip(f.arg_names, f.arg_kinds, strict=True) if k.is_positional()]
+        return isinstance(tree, TupleType) and positional.index(name) < len(tree.items)
+
+    def _named_brand(self) -> Brand | None:
+        name = self.options.axis_name
+        t = get_proper_type(self.api.get_expression_type(name)) if name is not None else None
+        return get_proper_type(t.ret_type) if isinstance(t, CallableType) and t.is_type_obj() else None
+
+    def of_lambda(self, f: LambdaExpr) -> Type:
+        """The type of `vmap(lambda …)` that is called later: its parameters are taken to be tensors of any row."""
+        names = enumerate(f.arg_names, 1)
+        rows = [self.scope.fresh((n or "x").upper(), self.at, self.api, which=i) for i, n in names]
+        vecs: list[Type] = [self.scope.instance(VEC, r, self.scope.instance(TENSOR)) for r in rows]
+        args = [Arg(v, ARG_POS) for v in vecs]
+        with self.api.msg.filter_errors(save_filtered_errors=True) as errors:
+            result = self.apply(f, args)
+        wrong = [e.message for e in errors.filtered_errors() if e.severity == "error"]
+        if wrong:
+            self._fail(
+                "vmap: a lambda that is not called at once is taken to have tensors for parameters, and then: "
+                + wrong[0][0].lower()
+                + wrong[0][1:],
+                "try:   vmap(lambda ...)(x), or a def with types",
+            )
+            return AnyType(TypeOfAny.from_error)
+        function = self.api.named_generic_type("builtins.function", [])
+        kinds = [ARG_POS] * len(vecs)
+        return either(CallableType(vecs, kinds, list(f.arg_names), result, function, variables=rows))
+
+
+# ---- what can be mapped ----
+
+
+def rows_in(t: Type) -> list[Brand]:
+    """All the brands of a tree."""
+    found: list[Brand] = []
+
+    def look(row: list[Brand]) -> Iterable[Type]:
+        found.extend(row)
+        return row
+
+    change(t, look)
+    return found
+
+
+def unmappable(t: Type, way: Type, what: str) -> Iterator[tuple[str, str]]:
+    """The leaves of a mapped value, which is called `what`, that have no axis to map over, and what they are."""
+    t, way = get_proper_type(t), get_proper_type(way)
+    if isinstance(way, NoneType):
+        return
+    fields = fields_of(t)
+    if isinstance(t, TupleType | TypedDictType):
+        info = t.partial_fallback.type if isinstance(t, TupleType) else t.fallback.type
+        if info.is_named_tuple and not has_rows(info) and any(row_of(f) is not None for f in fields.values()):
+            yield what, f"a {info.name}, which holds tensors but has no row: class {info.name}(NamedTuple, Generic[S])"
+            return
+        ways: list[Type] = [UNKNOWN] * len(fields)
+        if isinstance(way, TupleType) and len(way.items) == len(fields):
+            ways = list(way.items)
+        elif isinstance(way, TypedDictType):
+            ways = [way.items.get(k, UNKNOWN) for k in fields]
+        for (name, field), each in zip(fields.items(), ways, strict=True):
+            yield from unmappable(field, each, f"{what}{name}")
+    elif isinstance(t, Instance):
+        name = t.type.fullname
+        if name in CONTAINERS:
+            yield from unmappable(t.args[-1], way, f"each item of {what}") if t.args else ()
+        elif has_rows(t.type):
+            for at, field in fields.items():
+                yield from unmappable(field, way, f"{what}{at}")
+        elif row_of(t) is None and name not in (ARRAY, "builtins.object"):
+            own = "" if name.startswith("builtins.") else f", which has no row: class {t.type.name}(Generic[S])"
+            yield what, f"{'an' if t.type.name[0] in 'aeiouAEIOU' else 'a'} {t.type.name}{own}"
+    elif isinstance(t, FunctionLike):
+        yield what, "a function"
+
+
+def fields_of(t: ProperType) -> dict[str, Type]:
+    """The children of a tuple, TypedDict, NamedTuple or dataclass, by how Python reaches them."""
+    match t:
+        case TupleType() if t.partial_fallback.type.is_named_tuple:
+            names = t.partial_fallback.type.metadata["namedtuple"]["fields"]
+            return {f".{n}": item for n, item in zip(names, t.items, strict=True)}
+        case TupleType():
+            return {f"[{i}]": item for i, item in enumerate(t.items)}
+        case TypedDictType():
+            return {f"[{k!r}]": item for k, item in t.items.items()}
+        case Instance() if "dataclass" in t.type.metadata:
+            found = {a["name"]: t.type.get(a["name"]) for a in t.type.metadata["dataclass"]["attributes"]}
+            return {f".{n}": expand_type_by_instance(s.type, t) for n, s in found.items() if s and s.type}
+    return {}
+
+
+def items_of(f: Type, api: TypeChecker) -> list[CallableType]:
+    """The signatures of what can be called: a function, a partial, an overloaded one, an object with `__call__`."""
+    f = get_proper_type(f)
+    if isinstance(f, Instance):
+        if f.type.fullname == "functools.partial" and f.extra_attrs:
+            return items_of(f.extra_attrs.attrs.get("__mypy_partial", UNKNOWN), api)
+        if f.type.has_readable_member("__call__"):
+            at = TempNode(f)
+            with api.msg.filter_errors():
+                return items_of(api.expr_checker.analyze_external_member_access("__call__", f, at), api)
+    if isinstance(f, Overloaded):
+        if either(f.items[-1]) == f:
+            return [f.items[-1]]
+        return list(f.items)
+    return [f] if isinstance(f, CallableType) else []
+
+
+def either(f: CallableType) -> FunctionLike:
+    """`f`, overloaded: of plain tensors it gives plain tensors."""
+    empty: dict[TypeVarId, Type] = {v.id: UninhabitedType() for v in row_variables(f)}
+    left = [v for v in f.variables if v.id not in empty]
+    at_empty = expand_type(f.copy_modified(variables=left), empty)
+    assert isinstance(at_empty, CallableType)
+    first = at_empty.copy_modified(
+        arg_types=[change(t, same) for t in at_empty.arg_types], ret_type=change(at_empty.ret_type, same)
+    )
+    return Overloaded([first, f]) if empty else first

@@ -1,0 +1,115 @@
+"""Fresh brands, and which of them are open."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mypy.checker import TypeChecker
+from mypy.errorcodes import ErrorCode
+from mypy.messages import format_type_bare
+from mypy.nodes import Context, Expression, FuncDef, StrExpr, SymbolTableNode, TypeInfo
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    NoneType,
+    Type,
+    TypeOfAny,
+    TypeVarId,
+    TypeVarType,
+    get_proper_type,
+)
+
+from branded.mypy.rows import BRAND, Brand
+
+ERROR = ErrorCode("brand", "Check that a brand stays inside its vmap", "branded")
+
+
+def fail(api: TypeChecker, at: Context, message: str, *notes: str) -> None:
+    """One error in the user's words, and under it what to know and what to try."""
+    api.fail(message, at, code=ERROR)
+    for note in notes:
+        api.note(f"  {note}", at, code=ERROR)
+
+
+def show(t: Type, api: TypeChecker) -> str:
+    return format_type_bare(t, api.options)
+
+
+def opened_at(brand: Brand) -> str | None:
+    """Where a fresh brand was opened, `app.py:12`."""
+    if isinstance(brand, TypeVarType) and brand.id.namespace.startswith(_OURS):
+        path, line, _, _ = brand.id.namespace.removeprefix(_OURS).rsplit(":", 3)
+        return f"{Path(path).name}:{line}"
+    return None
+
+
+_OURS = "branded@"
+
+
+class Scope:
+    """The brands that are open while the plugin looks into a body."""
+
+    def __init__(self, lookup: Callable[[str], SymbolTableNode | None]) -> None:
+        self.open: list[Brand] = []
+        self._lookup = lookup
+
+    def instance(self, fullname: str, *args: Type) -> Instance:
+        """A class of ours with these arguments (mypy's own lookup finds the function `brand` for the module)."""
+        found = self._lookup(fullname)
+        assert found is not None and isinstance(found.node, TypeInfo), fullname
+        return Instance(found.node, list(args))
+
+    @contextmanager
+    def opened(self, brand: Brand) -> Iterator[None]:
+        self.open.append(brand)
+        try:
+            yield
+        finally:
+            self.open.pop()
+
+    def fresh(
+        self, stem: str, at: Context, api: TypeChecker, rows: Iterable[Brand] = (), which: int = 0
+    ) -> TypeVarType:
+        """A rigid type variable that no annotation can name; the same one at each visit of this place.
+
+        Two brands never print the same name: it gives way to those that are open, those of `rows`, and the user's.
+        """
+        here = TypeVarId(-1, namespace=f"{_OURS}{api.path}:{at.line}:{at.column}:{which}")
+        taken = {b.name for b in (*self.open, *rows) if isinstance(b, TypeVarType) and b.id != here}
+        taken |= {v.name for f in _functions(api) for v in f.variables}
+        name = next(n for n in itertools.chain([stem], (f"{stem}{i}" for i in itertools.count(2))) if n not in taken)
+        bound, default = self.instance(BRAND), AnyType(TypeOfAny.from_omitted_generics)
+        return TypeVarType(name, name, here, [], bound, default)
+
+    def named(
+        self, axis_name: Expression | None, stem: str, at: Context, api: TypeChecker, rows: Iterable[Brand]
+    ) -> Brand:
+        """The brand that a vmap opens: `axis_name=Users`, `axis_name="users"`, or one called after a parameter."""
+        given = get_proper_type(api.get_expression_type(axis_name)) if axis_name is not None else NoneType()
+        if isinstance(given, CallableType) and given.is_type_obj():
+            brand: Brand = get_proper_type(given.ret_type)
+            if isinstance(brand, Instance) and brand.type.fullname == BRAND:
+                fail(api, at, "axis_name: `Brand` is every brand", "try:   class Users(Brand): ..., and its name here")
+            elif brand in [*self.open, *rows]:
+                self._taken(show(brand, api), at, api)
+            return brand
+        name = axis_name.value if isinstance(axis_name, StrExpr) else None
+        if name is not None and any(isinstance(b, TypeVarType) and b.name == name for b in self.open):
+            self._taken(name, at, api)
+        if not isinstance(given, NoneType | AnyType) and name is None:
+            stem = "brand"
+        return self.fresh(name or stem, at, api, rows)
+
+    def _taken(self, name: str, at: Context, api: TypeChecker) -> None:
+        fail(api, at, f'axis_name: brand "{name}" is open already', "try:   another name")
+
+
+def _functions(api: TypeChecker) -> Iterator[CallableType]:
+    """The types of the functions that we are in."""
+    for item in api.scope.stack:
+        if isinstance(item, FuncDef) and isinstance(item.type, CallableType):
+            yield item.type

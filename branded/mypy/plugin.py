@@ -1,0 +1,236 @@
+"""Which hook calls what."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from mypy.checker import TypeChecker
+from mypy.nodes import (
+    ARG_POS,
+    ARG_STAR,
+    ARG_STAR2,
+    CallExpr,
+    Decorator,
+    FuncBase,
+    LambdaExpr,
+    StrExpr,
+    TempNode,
+    TypeInfo,
+)
+from mypy.options import Options as MypyOptions
+from mypy.plugin import (
+    AttributeContext,
+    CheckerPluginInterface,
+    ClassDefContext,
+    FunctionContext,
+    FunctionSigContext,
+    MethodContext,
+    MethodSigContext,
+    Plugin,
+    ReportConfigContext,
+)
+from mypy.types import (
+    CallableType,
+    FunctionLike,
+    Instance,
+    NoneType,
+    TupleType,
+    Type,
+    get_proper_type,
+)
+
+from branded.mypy import axes, reading
+from branded.mypy.mapping import Arg, Options, Vmap, options_of
+from branded.mypy.opening import Scope
+from branded.mypy.rows import BRAND, VEC, change, has_rows, is_row, row_of, same, without
+
+VMAP, MAPPED, DECORATOR, WITH = (
+    "branded.vmap.vmap",
+    "branded.vmap._Mapped",
+    "branded.vmap._Decorator",
+    "branded.brand.brand",
+)
+VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+VEC_IN, UNVEC = "branded.brand.Opened.vec", "branded.brand.Opened.unvec"
+
+
+def checker(api: CheckerPluginInterface) -> TypeChecker:
+    assert isinstance(api, TypeChecker)
+    return api
+
+
+def arguments(call: CallExpr, api: TypeChecker) -> list[Arg]:
+    """The arguments of a call, with a star-argument of known length taken apart."""
+    args: list[Arg] = []
+    for e, kind, name in zip(call.args, call.arg_kinds, call.arg_names, strict=True):
+        t = api.get_expression_type(e)
+        star = get_proper_type(t)
+        if kind == ARG_STAR and isinstance(star, TupleType):
+            args += [Arg(i) for i in star.items]
+        else:
+            args.append(Arg(t, kind, name))
+    return args
+
+
+class BrandedPlugin(Plugin):
+    """The table of hooks."""
+
+    def __init__(self, options: MypyOptions) -> None:
+        super().__init__(options)
+        self.scope = Scope(self.lookup_fully_qualified)
+
+    def report_config_data(self, ctx: ReportConfigContext) -> str:
+        """What mypy keeps with what it knows of each module: another plugin, another answer."""
+        return VERSION
+
+    # ---- vmap(f)(x), vmap(f) ----
+
+    def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
+        return {VMAP: self._vmap_signature, "builtins.len": reading.length}.get(fullname)
+
+    def _vmap_signature(self, ctx: FunctionSigContext) -> FunctionLike:
+        """`vmap(f, …)`: if it is called at once, the rule waits for its arguments.  Called for each overload."""
+        call, sig, api = ctx.context, ctx.default_signature, checker(ctx.api)
+        if not isinstance(call, CallExpr) or not call.args or call.arg_kinds[0] != ARG_POS:
+            return sig
+        if any(k in (ARG_STAR, ARG_STAR2) for k in call.arg_kinds):
+            return sig
+        f, overrides = call.args[0], api.expr_checker.type_overrides
+        if api.expr_checker.is_callee:
+            result: Type = self.scope.instance(MAPPED)
+        elif isinstance(f, LambdaExpr):
+            overrides.pop(f, None)
+            result = Vmap(options_of(call, api), call, api, self.scope).of_lambda(f)
+        else:
+            return sig
+        anything = api.named_generic_type("builtins.object", [])
+        overrides[f] = anything  # its body is not looked at here, where less is known
+        types = [anything, *sig.arg_types[1:]]
+        return sig.copy_modified(arg_types=types, ret_type=result, variables=[])
+
+    def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
+        if fullname in reading.OPERATORS:
+            return reading.operator
+        return {f"{MAPPED}.__call__": self._called_at_once, UNVEC: leaving}.get(fullname)
+
+    def _called_at_once(self, ctx: MethodSigContext) -> FunctionLike:
+        """`vmap(f, …)(x, …)`"""
+        call, api = ctx.context, checker(ctx.api)
+        if not isinstance(call, CallExpr) or not isinstance(call.callee, CallExpr):
+            return ctx.default_signature
+        f = call.callee.args[0]
+        api.expr_checker.type_overrides.pop(f, None)
+        vmap = Vmap(options_of(call.callee, api), call, api, self.scope)
+        return ctx.default_signature.copy_modified(ret_type=vmap.apply(f, arguments(call, api)))
+
+    def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
+        match fullname:
+            case "branded.vmap.vmap":
+                return self._vmap_result
+            case "branded.brand.brand":
+                return self._with_brand
+            case "builtins.bool":
+                return reading.truth
+        return emptied if self._is_generic_in_rows(fullname) else None
+
+    def _vmap_result(self, ctx: FunctionContext) -> Type:
+        """`vmap(f)`, `@vmap`, and `vmap(in_axes=…)`, which is a decorator."""
+        api, given = checker(ctx.api), get_proper_type(ctx.default_return_type)
+        if isinstance(given, Instance) and given.type.fullname == DECORATOR:
+            call = ctx.context
+            if not isinstance(call, CallExpr) or any(k in (ARG_STAR, ARG_STAR2) for k in call.arg_kinds):
+                return given
+            o = options_of(call, api)
+            name = get_proper_type(api.get_expression_type(o.axis_name)) if o.axis_name is not None else NoneType()
+            return given.copy_modified(args=[o.in_axes, o.out_axes, name])
+        if (isinstance(given, Instance) and given.type.fullname == MAPPED) or not ctx.arg_types[0]:
+            return given
+        f = ctx.args[0][0]
+        if isinstance(f, LambdaExpr):
+            return given
+        body = ctx.arg_types[0][0]
+        if isinstance(get_proper_type(body), Instance) and not isinstance(f, TempNode):
+            body = api.get_expression_type(f)  # a partial: without vmap's context, which would make its rows Any
+        options = options_of(ctx.context, api) if isinstance(ctx.context, CallExpr) else defaults(api)
+        return Vmap(options, ctx.context, api, self.scope).generic(body) or given
+
+    def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
+        if fullname in reading.READS:
+            return reading.read
+        if fullname in reading.COMPARISONS:
+            return reading.comparison
+        if fullname == f"{DECORATOR}.__call__":
+            return self._decorated
+        return emptied if fullname in (VEC_IN, UNVEC) or self._is_generic_in_rows(fullname) else None
+
+    def _decorated(self, ctx: MethodContext) -> Type:
+        """`@vmap(in_axes=…)`"""
+        assert isinstance(ctx.type, Instance)
+        api = checker(ctx.api)
+        in_axes, out_axes, name = ctx.type.args
+        axis_name = None if isinstance(get_proper_type(name), NoneType) else TempNode(name, context=ctx.context)
+        vmap = Vmap(Options(in_axes, out_axes, axis_name), ctx.context, api, self.scope)
+        return vmap.generic(ctx.arg_types[0][0]) or ctx.default_return_type
+
+    # ---- with brand("users", 3) as users ----
+
+    def _with_brand(self, ctx: FunctionContext) -> Type:
+        api, t, name = checker(ctx.api), get_proper_type(ctx.default_return_type), ctx.args[0][0]
+        inner = get_proper_type(t.args[0]) if isinstance(t, Instance) and t.args else None
+        if isinstance(t, Instance) and isinstance(inner, Instance):
+            row = get_proper_type(inner.args[0])
+            if isinstance(row, Instance) and row.type.fullname == BRAND:
+                stem = name.value if isinstance(name, StrExpr) else "brand"
+                opened = inner.copy_modified(args=[self.scope.fresh(stem, ctx.context, api)])
+                return t.copy_modified(args=[opened, *t.args[1:]])
+        return t
+
+    # ---- results without a row are plain ----
+
+    def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
+        owner = self.lookup_fully_qualified(fullname.rpartition(".")[0])
+        if owner is not None and isinstance(owner.node, TypeInfo) and has_rows(owner.node) and owner.fullname != VEC:
+            return lambda ctx: change(ctx.default_attr_type, same)
+        return None
+
+    def _is_generic_in_rows(self, fullname: str) -> bool:
+        """Is this a function, a method or a class whose signature has row variables?"""
+        if fullname.startswith(("builtins.", "typing.", "tinygrad.", VEC)):
+            return False
+        found = self.lookup_fully_qualified(fullname)
+        node = found.node if found is not None else None
+        if node is None:
+            owner = self.lookup_fully_qualified(fullname.rpartition(".")[0])
+            if owner is not None and isinstance(owner.node, TypeInfo):
+                symbol = owner.node.get(fullname.rpartition(".")[2])
+                node = symbol.node if symbol is not None else None
+        if isinstance(node, TypeInfo):
+            return has_rows(node)
+        t = node.type if isinstance(node, FuncBase | Decorator) else None
+        return isinstance(t, CallableType) and any(map(is_row, t.variables))
+
+    def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+        return reading.open_reads if fullname == VEC else None
+
+
+def defaults(api: TypeChecker) -> Options:
+    zero = axes.tree_of(None, api)
+    return Options(zero, zero)
+
+
+def emptied(ctx: FunctionContext | MethodContext) -> Type:
+    """A result whose row is empty is a plain Tensor."""
+    return change(ctx.default_return_type, same)
+
+
+def leaving(ctx: MethodSigContext) -> FunctionLike:
+    """`users.unvec(x)`: x without the brand; mypy alone would take what the other brands have in common."""
+    sig, opened = ctx.default_signature, ctx.type
+    brand = get_proper_type(opened.args[0]) if isinstance(opened, Instance) and opened.args else opened
+    value = checker(ctx.api).get_expression_type(ctx.args[0][0]) if ctx.args and ctx.args[0] else NoneType()
+    if row_of(value) is None or not sig.variables:
+        return sig
+    types = [value, *sig.arg_types[1:]]
+    return sig.copy_modified(arg_types=types, ret_type=change(value, without(lambda b: b == brand)), variables=[])

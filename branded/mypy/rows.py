@@ -1,0 +1,158 @@
+"""The algebra of rows: sets of brands, and the trees of values that carry them.
+
+A row is the first argument of `Vec`: a union of brands, with `Never` for the empty one.  A brand is a type variable
+bounded by `Brand`, one that vmap made or one of the user's, or a subclass of `Brand`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from mypy.maptype import map_instance_to_supertype
+from mypy.nodes import TypeInfo
+from mypy.type_visitor import TypeQuery
+from mypy.typeops import make_simplified_union
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    NoneType,
+    ProperType,
+    TupleType,
+    Type,
+    TypeAliasType,
+    TypedDictType,
+    TypeOfAny,
+    TypeVarType,
+    UninhabitedType,
+    UnionType,
+    get_proper_type,
+)
+
+BRAND, VEC, TENSOR, ARRAY = "branded.brand.Brand", "branded.vec.Vec", "tinygrad.tensor.Tensor", "numpy.ndarray"
+CONTAINERS = frozenset(
+    f"{module}.{name}"
+    for module, names in {
+        "builtins": ("tuple", "list", "dict"),
+        "typing": ("Sequence", "MutableSequence", "Mapping", "MutableMapping"),
+        "collections": ("deque", "OrderedDict", "defaultdict"),
+    }.items()
+    for name in names
+)
+"""The generic classes in which vmap looks for tensors."""
+
+UNKNOWN = AnyType(TypeOfAny.special_form)
+Brand = ProperType
+Change = Callable[[list[Brand]], Iterable[Type]]
+"""What to do with each row of a tree: its brands before, and after."""
+
+
+def is_row(v: Type) -> bool:
+    """Is this a type variable that stands for a row?"""
+    bound = get_proper_type(v.upper_bound) if isinstance(v, TypeVarType) else None
+    return isinstance(bound, Instance) and bound.type.fullname == BRAND
+
+
+def has_rows(info: TypeInfo) -> bool:
+    return any(map(is_row, info.defn.type_vars))
+
+
+def brands(row: Type) -> list[Brand]:
+    row = get_proper_type(row)
+    if isinstance(row, UninhabitedType):
+        return []
+    return [b for item in row.items for b in brands(item)] if isinstance(row, UnionType) else [row]
+
+
+def union(brands: Iterable[Type]) -> Type:
+    return make_simplified_union(list(brands))
+
+
+def as_vec(t: Instance) -> Instance:
+    """A Tensor, seen as the `Vec[Never, Tensor]` that it is."""
+    vec = next((c for c in t.type.mro if c.fullname == VEC), None)
+    return map_instance_to_supertype(t, vec) if vec else t
+
+
+def plain(t: Instance) -> Instance:
+    """The other way: `Vec[Never, Tensor]` is Tensor, where Tensor derives from it."""
+    base = get_proper_type(t.args[1]) if t.type.fullname == VEC and len(t.args) == 2 else None
+    return base if isinstance(base, Instance) and as_vec(base) == t else t
+
+
+def row_of(t: Type) -> list[Brand] | None:
+    """The brands of a value, if it is a Vec or a Tensor."""
+    t = get_proper_type(t)
+    if isinstance(t, TypeVarType):
+        t = get_proper_type(t.upper_bound)
+    vec = as_vec(t) if isinstance(t, Instance) else None
+    return brands(vec.args[0]) if vec is not None and vec.type.fullname == VEC else None
+
+
+def change(t: Type, f: Change, axes: Type = UNKNOWN, leaf: Callable[[Type], Type] = lambda t: t) -> Type:
+    """A tree with all of its rows changed, but where `axes`, a prefix of the tree, says None.
+
+    Args:
+        t: The type of a tree.
+        f: From the brands of a row to those of the new one.
+        axes: A tree of axes, as `axes.tree_of` gives it.
+        leaf: What to do with what is no container and has no row.
+    """
+    axes = get_proper_type(axes)
+    if isinstance(axes, NoneType):
+        return t
+    if isinstance(t, TypeAliasType) and t.is_recursive and t.alias is not None:
+        new = [union(f(brands(a))) if is_row(v) else a for v, a in zip(t.alias.alias_tvars, t.args, strict=False)]
+        return t.copy_modified(args=new)
+    t = get_proper_type(t)
+    match t:
+        case TupleType():
+            same = isinstance(axes, TupleType) and len(axes.items) == len(t.items)
+            each = axes.items if isinstance(axes, TupleType) and same else [axes] * len(t.items)
+            items = [change(i, f, a, leaf) for i, a in zip(t.items, each, strict=True)]
+            fallback = change(t.partial_fallback, f, UNKNOWN, leaf)
+            return t.copy_modified(items=items, fallback=fallback if isinstance(fallback, Instance) else None)
+        case TypedDictType():
+            keys = axes.items if isinstance(axes, TypedDictType) else {}
+            return t.copy_modified(item_types=[change(i, f, keys.get(k, axes), leaf) for k, i in t.items.items()])
+        case UnionType():
+            return make_simplified_union([change(i, f, axes, leaf) for i in t.items])
+        case Instance() if t.type.fullname in CONTAINERS:
+            return t.copy_modified(args=[change(a, f, UNKNOWN, leaf) for a in t.args])
+        case Instance() if has_rows((old := as_vec(t)).type):
+            variables = zip(old.type.defn.type_vars, old.args, strict=False)
+            changed = old.copy_modified(args=[union(f(brands(a))) if is_row(v) else a for v, a in variables])
+            return plain(t if changed == old else changed)
+    return leaf(t)
+
+
+def same(row: list[Brand]) -> Iterable[Type]:
+    """The change that changes nothing but `Vec[Never, Tensor]` into Tensor."""
+    return row
+
+
+def without(gone: Callable[[Brand], bool]) -> Change:
+    return lambda row: [b for b in row if not gone(b)]
+
+
+class _Occurs(TypeQuery[bool]):
+    def __init__(self, brand: Brand) -> None:
+        super().__init__()
+        self.brand = brand
+
+    def strategy(self, items: list[bool]) -> bool:
+        return any(items)
+
+    def visit_type_var(self, t: TypeVarType) -> bool:
+        return t == self.brand
+
+    def visit_instance(self, t: Instance) -> bool:
+        return t == self.brand or super().visit_instance(t)
+
+
+def occurs(brand: Brand, t: Type) -> bool:
+    return t.accept(_Occurs(brand))
+
+
+def row_variables(f: CallableType) -> list[TypeVarType]:
+    return [v for v in f.variables if isinstance(v, TypeVarType) and is_row(v)]
