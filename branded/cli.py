@@ -68,6 +68,20 @@ def run(args: argparse.Namespace) -> int:
         return _guarded(lambda: _print_result(f()), path, line)
 
 
+def check(args: argparse.Namespace) -> int:
+    """Find batching mistakes before anything runs: mypy with the plugin, and no configuration."""
+    try:
+        from branded.check import check
+    except ModuleNotFoundError as missing:
+        raise UsageError(f"there is no {missing.name} here: pip install 'branded[mypy]'") from None
+    for path in args.paths:
+        if not Path(path).exists():
+            raise UsageError(f"there is no file or folder {path}")
+    text, status = check(args.paths)
+    print(text)
+    return status
+
+
 class Command(NamedTuple):
     """A line of the table: the function, what `--help` says of it, and its arguments for argparse."""
 
@@ -80,7 +94,10 @@ _OUT = {"metavar": "DIR", "default": "demo-pictures", "help": "the folder for th
 _TARGET = {"metavar": "FILE.py[:function]", "help": "a file, or a function of it that needs no arguments"}
 _ARGS = {"nargs": argparse.REMAINDER, "metavar": "...", "help": "what the file finds in sys.argv"}
 
+_PATHS = {"nargs": "+", "metavar": "PATH", "help": "a file or a folder; mypy's own configuration holds too"}
+
 COMMANDS = {
+    "check": Command(check, "find batching mistakes with mypy", (("paths", _PATHS),)),
     "demo": Command(demo, "show vmap at work on 1,797 handwritten digits", (("--out", _OUT),)),
     "run": Command(run, "run a file, or one function of it", (("target", _TARGET), ("args", _ARGS))),
 }

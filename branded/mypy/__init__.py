@@ -7,6 +7,7 @@ says); then the brand is removed; if it still occurs, it escaped.
 - `axes`      `in_axes` and `out_axes`, read as literals
 - `opening`   fresh brands, and which are open
 - `mapping`   the rule
+- `operands`  the rows that the operands of a call give it
 - `reading`   what has no single value: numpy(), bool(), `if a > 0`
 - `plugin`    which hook calls what
 """
@@ -25,4 +26,5 @@ def plugin(version: str) -> type[BrandedPlugin]:
     return BrandedPlugin
 
 
+__all__ = ["BrandedPlugin", "plugin"]
 __version__ = VERSION

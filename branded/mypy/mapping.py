@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ from mypy.types import (
     CallableType,
     FunctionLike,
     Instance,
+    LiteralType,
     NoneType,
     Overloaded,
     ProperType,
@@ -52,6 +53,7 @@ from branded.mypy.rows import (
     occurs,
     row_of,
     row_variables,
+    rows_in,
     same,
     without,
 )
@@ -63,6 +65,7 @@ class Arg(NamedTuple):
     type: Type
     kind: ArgKind = ARG_POS
     name: str | None = None
+    expression: Expression | None = None
 
 
 @dataclass
@@ -174,10 +177,18 @@ class Vmap:
 
     def _call(self, f: Expression, lifted: list[Type], args: list[Arg], ways: list[Type]) -> Type:
         """The type of `f(x', y')`."""
-        nodes: list[Expression] = [TempNode(t, context=self.at) for t in lifted]
+        nodes: list[Expression] = [
+            a.expression if isinstance(a.expression, LambdaExpr) else TempNode(t, context=self.at)
+            for a, t in zip(args, lifted, strict=True)
+        ]
         call = CallExpr(f, nodes, [a.kind for a in args], [a.name for a in args])
         call.set_line(self.at)
         if isinstance(f, LambdaExpr):  # mypy gives the parameters of a lambda that is called at once their types
+            blind = "with star-parameters" if {ARG_STAR, ARG_STAR2} & set(f.arg_kinds) else None
+            blind = "that is given a lambda" if any(isinstance(n, LambdaExpr) for n in nodes) else blind
+            if blind:
+                note = f"vmap: mypy does not look into a lambda {blind}, so not all is checked here"
+                self.api.note(note, self.at, code=ERROR)
             return self.api.get_expression_type(call)
         with self.api.msg.filter_errors(save_filtered_errors=True) as errors:
             inside = self.api.get_expression_type(call)
@@ -206,7 +217,9 @@ class Vmap:
         """The result without the brand."""
         for wrong in axes.misfits(self.options.out_axes, inside, "the result"):
             self._fail(f"out_axes: {wrong}")
-        outside = change(inside, without(lambda b: b == brand), self.options.out_axes)
+        for where, why in unmappable(inside, self.options.out_axes, "the result", result=True):
+            self._fail(f"out_axes: {where} is {why}, which cannot be stacked", "try:   None for it in out_axes")
+        outside = self._outside(inside, brand)
         if not occurs(brand, outside):
             return outside
         name = show(brand, self.api)
@@ -223,6 +236,17 @@ class Vmap:
                 "try:   return tensors, or tuples, lists, dicts and dataclasses of them",
             )
         return AnyType(TypeOfAny.from_error)
+
+    def _outside(self, inside: Type, brand: Brand | None) -> Type:
+        """A result without the brand in its rows; numbers and arrays are stacked to tensors."""
+        tensor = self.scope.instance(TENSOR)
+
+        def leaf(t: Type) -> Type:
+            p = get_proper_type(t)
+            p = p.fallback if isinstance(p, LiteralType) else p
+            return tensor if isinstance(p, Instance) and p.type.fullname in STACKED else t
+
+        return change(inside, without(lambda b: b == brand), self.options.out_axes, leaf)
 
     def _fail(self, message: str, *notes: str) -> None:
         fail(self.api, self.at, message, *notes)
@@ -264,7 +288,7 @@ class Vmap:
         self.apply(TempNode(f, context=self.at), needed, exact)
         drop = without(lambda b: b == brand)
         types = [change(t, drop) for t in f.arg_types]
-        return either(f.copy_modified(arg_types=types, ret_type=change(f.ret_type, drop)))
+        return either(f.copy_modified(arg_types=types, ret_type=self._outside(f.ret_type, brand)))
 
     def _has_axis(self, f: CallableType, name: str | None) -> bool:
         """Does in_axes have an entry for the optional parameter `name`?"""
@@ -302,27 +326,23 @@ class Vmap:
 # ---- what can be mapped ----
 
 
-def rows_in(t: Type) -> list[Brand]:
-    """All the brands of a tree."""
-    found: list[Brand] = []
-
-    def look(row: list[Brand]) -> Iterable[Type]:
-        found.extend(row)
-        return row
-
-    change(t, look)
-    return found
+NUMBERS = {"builtins.int", "builtins.float", "builtins.bool"}
+STACKED = {*NUMBERS, ARRAY}
+"""What becomes a tensor when it leaves."""
 
 
-def unmappable(t: Type, way: Type, what: str) -> Iterator[tuple[str, str]]:
-    """The leaves of a mapped value, which is called `what`, that have no axis to map over, and what they are."""
+def unmappable(t: Type, way: Type, what: str, result: bool = False) -> Iterator[tuple[str, str]]:
+    """The leaves of a mapped value, which is called `what`, that have no axis to map over, and what they are.
+
+    Of a result, those that cannot be stacked; there a number can, and tensors without a row of their own are shared.
+    """
     t, way = get_proper_type(t), get_proper_type(way)
     if isinstance(way, NoneType):
         return
     fields = fields_of(t)
     if isinstance(t, TupleType | TypedDictType):
         info = t.partial_fallback.type if isinstance(t, TupleType) else t.fallback.type
-        if info.is_named_tuple and not has_rows(info) and any(row_of(f) is not None for f in fields.values()):
+        if info.is_named_tuple and not result and not has_rows(info) and _any_tensor(fields):
             yield what, f"a {info.name}, which holds tensors but has no row: class {info.name}(NamedTuple, Generic[S])"
             return
         ways: list[Type] = [UNKNOWN] * len(fields)
@@ -331,19 +351,23 @@ def unmappable(t: Type, way: Type, what: str) -> Iterator[tuple[str, str]]:
         elif isinstance(way, TypedDictType):
             ways = [way.items.get(k, UNKNOWN) for k in fields]
         for (name, field), each in zip(fields.items(), ways, strict=True):
-            yield from unmappable(field, each, f"{what}{name}")
+            yield from unmappable(field, each, f"{what}{name}", result)
     elif isinstance(t, Instance):
         name = t.type.fullname
         if name in CONTAINERS:
-            yield from unmappable(t.args[-1], way, f"each item of {what}") if t.args else ()
-        elif has_rows(t.type):
+            yield from unmappable(t.args[-1], way, f"each item of {what}", result) if t.args else ()
+        elif has_rows(t.type) or (result and fields):
             for at, field in fields.items():
-                yield from unmappable(field, way, f"{what}{at}")
-        elif row_of(t) is None and name not in (ARRAY, "builtins.object"):
+                yield from unmappable(field, way, f"{what}{at}", result)
+        elif row_of(t) is None and name not in (ARRAY, "builtins.object", *(NUMBERS if result else ())):
             own = "" if name.startswith("builtins.") else f", which has no row: class {t.type.name}(Generic[S])"
             yield what, f"{'an' if t.type.name[0] in 'aeiouAEIOU' else 'a'} {t.type.name}{own}"
     elif isinstance(t, FunctionLike):
         yield what, "a function"
+
+
+def _any_tensor(fields: dict[str, Type]) -> bool:
+    return any(row_of(f) is not None for f in fields.values())
 
 
 def fields_of(t: ProperType) -> dict[str, Type]:

@@ -32,6 +32,7 @@ from mypy.plugin import (
     ReportConfigContext,
 )
 from mypy.types import (
+    AnyType,
     CallableType,
     FunctionLike,
     Instance,
@@ -41,10 +42,10 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy import axes, reading
+from branded.mypy import axes, operands, reading
 from branded.mypy.mapping import Arg, Options, Vmap, options_of
 from branded.mypy.opening import Scope
-from branded.mypy.rows import BRAND, VEC, change, has_rows, is_row, row_of, same, without
+from branded.mypy.rows import BRAND, TENSOR, VEC, change, has_rows, is_row, row_of, same, without
 
 VMAP, MAPPED, DECORATOR, WITH = (
     "branded.vmap.vmap",
@@ -70,7 +71,7 @@ def arguments(call: CallExpr, api: TypeChecker) -> list[Arg]:
         if kind == ARG_STAR and isinstance(star, TupleType):
             args += [Arg(i) for i in star.items]
         else:
-            args.append(Arg(t, kind, name))
+            args.append(Arg(t, kind, name, e))
     return args
 
 
@@ -88,7 +89,8 @@ class BrandedPlugin(Plugin):
     # ---- vmap(f)(x), vmap(f) ----
 
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
-        return {VMAP: self._vmap_signature, "builtins.len": reading.length}.get(fullname)
+        own = {VMAP: self._vmap_signature, "builtins.len": reading.length}.get(fullname)
+        return own or (operands.arguments if self._is_generic_in_rows(fullname) else None)
 
     def _vmap_signature(self, ctx: FunctionSigContext) -> FunctionLike:
         """`vmap(f, …)`: if it is called at once, the rule waits for its arguments.  Called for each overload."""
@@ -111,9 +113,10 @@ class BrandedPlugin(Plugin):
         return sig.copy_modified(arg_types=types, ret_type=result, variables=[])
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
-        if fullname in reading.OPERATORS:
-            return reading.operator
-        return {f"{MAPPED}.__call__": self._called_at_once, UNVEC: leaving}.get(fullname)
+        if fullname in operands.OPERANDS:
+            return operands.operands
+        own = {f"{MAPPED}.__call__": self._called_at_once, UNVEC: leaving}.get(fullname)
+        return own or (operands.arguments if self._is_generic_in_rows(fullname) else None)
 
     def _called_at_once(self, ctx: MethodSigContext) -> FunctionLike:
         """`vmap(f, …)(x, …)`"""
@@ -197,8 +200,10 @@ class BrandedPlugin(Plugin):
 
     def _is_generic_in_rows(self, fullname: str) -> bool:
         """Is this a function, a method or a class whose signature has row variables?"""
-        if fullname.startswith(("builtins.", "typing.", "tinygrad.", VEC)):
+        if fullname.startswith(("builtins.", "typing.", "tinygrad.", "branded.")):
             return False
+        if "." not in fullname:  # a function within a function, which has no other name
+            return True
         found = self.lookup_fully_qualified(fullname)
         node = found.node if found is not None else None
         if node is None:
@@ -212,7 +217,15 @@ class BrandedPlugin(Plugin):
         return isinstance(t, CallableType) and any(map(is_row, t.variables))
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        return reading.open_reads if fullname == VEC else None
+        return {VEC: reading.open_reads, TENSOR: own_argument}.get(fullname)
+
+
+def own_argument(ctx: ClassDefContext) -> None:
+    """`class Tensor(Vec[Never, Tensor])`: mypy before 2.2 takes Any for a class that is its own argument."""
+    info = ctx.cls.info
+    for i, base in enumerate(info.bases):
+        if base.type.fullname == VEC and isinstance(get_proper_type(base.args[1]), AnyType):
+            info.bases[i] = base.copy_modified(args=[base.args[0], Instance(info, [])])
 
 
 def defaults(api: TypeChecker) -> Options:

@@ -1,4 +1,4 @@
-"""What needs one value: reads, truth, len; and operators, whose errors should name both rows."""
+"""What needs one value: reads, truth, len."""
 
 from __future__ import annotations
 
@@ -7,30 +7,24 @@ from functools import lru_cache
 from pathlib import Path
 
 from mypy.checker import TypeChecker
-from mypy.expandtype import expand_type
 from mypy.nodes import Context, FuncDef
-from mypy.plugin import ClassDefContext, FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
+from mypy.plugin import ClassDefContext, FunctionContext, FunctionSigContext, MethodContext
 from mypy.types import (
     AnyType,
     CallableType,
-    FunctionLike,
     Type,
     TypeOfAny,
-    TypeVarType,
     UnboundType,
 )
 
 from branded.mypy.opening import fail, opened_at, show
-from branded.mypy.rows import VEC, row_of, union
+from branded.mypy.rows import VEC, row_of
 
 READS = tuple(
     f"{VEC}.{name}"
     for name in ("numpy", "data", "tolist", "item", "realize", "callify", "linear_with_vars", "schedule_linear")
 )
 COMPARISONS = tuple(f"{VEC}.__{op}__" for op in ("lt", "le", "gt", "ge", "eq", "ne"))
-OPERATORS = tuple(
-    f"{VEC}.__{op}__" for op in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
-)
 
 
 def _refuse(api: TypeChecker, at: Context, t: Type, message: str, fix: str) -> None:
@@ -110,7 +104,7 @@ def _asked(path: str, version: int) -> set[tuple[int, int]]:
     return {(t.lineno, t.col_offset) for t in tests if isinstance(t, ast.Compare)}
 
 
-# ---- len, operators ----
+# ---- len ----
 
 
 def length(ctx: FunctionSigContext) -> CallableType:
@@ -121,19 +115,6 @@ def length(ctx: FunctionSigContext) -> CallableType:
         if row_of(t):
             return sig.copy_modified(arg_types=[t])
     return sig
-
-
-def operator(ctx: MethodSigContext) -> FunctionLike:
-    """`a + b` has the row that its operands give it, whatever row is wanted of it: the error is then about that."""
-    sig = ctx.default_signature
-    if not (ctx.args and ctx.args[0] and isinstance(ctx.api, TypeChecker)):
-        return sig
-    row = row_of(ctx.api.get_expression_type(ctx.args[0][0]))
-    if row is None or len(sig.variables) != 1 or not isinstance(v := sig.variables[0], TypeVarType):
-        return sig
-    concrete = expand_type(sig.copy_modified(variables=[]), {v.id: union(row)})
-    assert isinstance(concrete, CallableType)
-    return concrete
 
 
 def _checker(ctx: FunctionContext | MethodContext) -> TypeChecker:

@@ -114,7 +114,10 @@ def change(t: Type, f: Change, axes: Type = UNKNOWN, leaf: Callable[[Type], Type
             return t.copy_modified(items=items, fallback=fallback if isinstance(fallback, Instance) else None)
         case TypedDictType():
             keys = axes.items if isinstance(axes, TypedDictType) else {}
-            return t.copy_modified(item_types=[change(i, f, keys.get(k, axes), leaf) for k, i in t.items.items()])
+            items = [change(i, f, keys.get(k, axes), leaf) for k, i in t.items.items()]
+            rows = zip(t.fallback.type.defn.type_vars, t.fallback.args, strict=False)
+            fallback = t.fallback.copy_modified(args=[union(f(brands(a))) if is_row(v) else a for v, a in rows])
+            return t.copy_modified(item_types=items, fallback=fallback)
         case UnionType():
             return make_simplified_union([change(i, f, axes, leaf) for i in t.items])
         case Instance() if t.type.fullname in CONTAINERS:
@@ -124,6 +127,18 @@ def change(t: Type, f: Change, axes: Type = UNKNOWN, leaf: Callable[[Type], Type
             changed = old.copy_modified(args=[union(f(brands(a))) if is_row(v) else a for v, a in variables])
             return plain(t if changed == old else changed)
     return leaf(t)
+
+
+def rows_in(t: Type) -> list[Brand]:
+    """All the brands of a tree."""
+    found: list[Brand] = []
+
+    def look(row: list[Brand]) -> Iterable[Type]:
+        found.extend(row)
+        return row
+
+    change(t, look)
+    return found
 
 
 def same(row: list[Brand]) -> Iterable[Type]:

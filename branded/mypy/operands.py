@@ -1,0 +1,62 @@
+"""The rows of a call's operands, where mypy would take what they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mypy.checker import TypeChecker
+from mypy.expandtype import expand_type
+from mypy.nodes import Expression
+from mypy.plugin import FunctionSigContext, MethodSigContext
+from mypy.types import AnyType, CallableType, Type, TypeVarId, TypeVarType, get_proper_type
+
+from branded.mypy.rows import TENSOR, VEC, occurs, row_variables, rows_in, union
+
+OPERANDS = {
+    *(f"{VEC}.__{op}__" for op in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")),
+    *(f"{VEC}.__{op}__" for op in ("and", "or", "xor", "lshift", "rshift")),
+    *(f"{c}.{name}" for c in (VEC, TENSOR) for name in ("stack", "cat", "einsum", "gradient", "meshgrid", "where")),
+}
+"""The methods that get their rows from `operands`."""
+
+
+def operands(ctx: MethodSigContext) -> CallableType:
+    """`a + b` has the row that its operands give it, whatever row is wanted of it: an error is then about that."""
+    return _united(ctx, fewest=0)
+
+
+def arguments(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
+    """`f(a, b)`, where both are `Vec[S]` for f: the row is that of `a` and that of `b`."""
+    return _united(ctx, fewest=2)
+
+
+def _united(ctx: FunctionSigContext | MethodSigContext, fewest: int) -> CallableType:
+    """The signature with each row variable that stands alone solved: the union of the rows that are given for it."""
+    sig, api = ctx.default_signature, ctx.api
+    known: dict[TypeVarId, Type] = {}
+    if not isinstance(api, TypeChecker):
+        return sig
+    for v in row_variables(sig):
+        formals = [(t, given) for t, given in zip(sig.arg_types, ctx.args, strict=False) if occurs(v, t)]
+        taken = [e for _, given in formals for e in given]
+        if len(taken) < fewest or not all(_stands_alone(v, t) for t, _ in formals):
+            continue
+        if (types := _types(taken, api)) is not None:
+            known[v.id] = union(b for t in types for b in rows_in(t))
+    if not known:
+        return sig
+    solved = expand_type(sig.copy_modified(variables=[v for v in sig.variables if v.id not in known]), known)
+    assert isinstance(solved, CallableType)
+    return solved
+
+
+def _stands_alone(v: TypeVarType, formal: Type) -> bool:
+    """Is `v` all of the rows of this parameter, as in `Vec[S]`, and not one of several or in a function?"""
+    rows = rows_in(formal)
+    return bool(rows) and all(b == v for b in rows)
+
+
+def _types(expressions: Sequence[Expression], api: TypeChecker) -> list[Type] | None:
+    with api.msg.filter_errors():
+        types = [api.get_expression_type(e) for e in expressions]
+    return None if any(isinstance(get_proper_type(t), AnyType) for t in types) else types
