@@ -75,6 +75,8 @@ def misfits(axes: Type, t: Type, what: str) -> Iterator[str]:
     axes, t = get_proper_type(axes), get_proper_type(t)
     if isinstance(axes, Instance) and axes.type.fullname in ("builtins.bool", "builtins.str", "builtins.float"):
         yield f"the axis of {what} is a {axes.type.name}: an axis is an int or None"
+    elif row_of(axes) is not None:
+        yield "a tensor is no axis: the arguments go into a call of their own, vmap(f)(x)"
     elif isinstance(axes, UnionType | AnyType) or isinstance(t, UnionType | AnyType):
         return
     elif isinstance(axes, TupleType):

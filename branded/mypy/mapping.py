@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mypy.checker import TypeChecker
+from mypy.errorcodes import NO_UNTYPED_CALL
 from mypy.expandtype import expand_type, expand_type_by_instance
 from mypy.nodes import (
     ARG_NAMED,
@@ -115,8 +116,16 @@ class Vmap:
         lifted = [self.entered(a.type, way, brand) for a, way in zip(args, ways, strict=True)]
         if not self._can_map(args, ways):
             return AnyType(TypeOfAny.from_error)
+        unknown = [v for scope in self.api.partial_types for v in scope.map]
         with self.scope.opened(brand):
             inside = self._call(f, lifted, args, ways)
+        for v in unknown:
+            if v.type is not None and occurs(brand, v.type):
+                self._fail(
+                    f'escape: brand "{show(brand, self.api)}" of this vmap is kept in `{v.name}`, which outlives it',
+                    f'value: "{show(v.type, self.api)}"',
+                    "try:   return it from the mapped function",
+                )
         return self._leave(inside, brand)
 
     def _axes(self, args: list[Arg], exact: bool) -> list[Type]:
@@ -195,7 +204,7 @@ class Vmap:
         for error in errors.filtered_errors():
             if error.code is ERROR:  # of a vmap within f
                 self.api.msg.add_errors([error])
-            elif error.severity == "error":
+            elif error.severity == "error" and error.code is not NO_UNTYPED_CALL:
                 self._explain(error.message, lifted, args, ways)
         return inside
 
@@ -217,10 +226,10 @@ class Vmap:
         """The result without the brand."""
         for wrong in axes.misfits(self.options.out_axes, inside, "the result"):
             self._fail(f"out_axes: {wrong}")
-        for where, why in unmappable(inside, self.options.out_axes, "the result", result=True):
-            self._fail(f"out_axes: {where} is {why}, which cannot be stacked", "try:   None for it in out_axes")
         outside = self._outside(inside, brand)
         if not occurs(brand, outside):
+            for where, why in unmappable(inside, self.options.out_axes, "the result", result=True):
+                self._fail(f"out_axes: {where} is {why}, which cannot be stacked", "try:   None for it in out_axes")
             return outside
         name = show(brand, self.api)
         if not occurs(brand, change(inside, without(lambda b: b == brand))):
@@ -259,6 +268,9 @@ class Vmap:
             return self._names(f.args[0])
         with self.api.msg.filter_errors():
             callables = items_of(self.api.get_expression_type(f), self.api)
+        if any(c.implicit for c in callables):
+            note = f"vmap: {callables[0].name or 'the function'} has no types, so nothing is checked here"
+            self.api.note(note, self.at, code=ERROR)
         return callables[0].arg_names if callables else []
 
     # ---- vmap(f), to be called later ----
@@ -272,8 +284,9 @@ class Vmap:
                 with self.api.msg.filter_errors() as errors:
                     one = self._generic(f)
                 found += [] if errors.has_new_errors() else one.items
-            if found:
-                return Overloaded(found)
+            if not found:
+                self._fail("vmap: no overload of the function takes one example of what is mapped")
+            return Overloaded(found) if found else AnyType(TypeOfAny.from_error)
         return self._generic(items[-1]) if items else None
 
     def _generic(self, f: CallableType) -> FunctionLike:
@@ -309,7 +322,11 @@ class Vmap:
         args = [Arg(v, ARG_POS) for v in vecs]
         with self.api.msg.filter_errors(save_filtered_errors=True) as errors:
             result = self.apply(f, args)
+        own = [e for e in errors.filtered_errors() if e.code is ERROR]
         wrong = [e.message for e in errors.filtered_errors() if e.severity == "error"]
+        if own:
+            self.api.msg.add_errors(own)
+            return AnyType(TypeOfAny.from_error)
         if wrong:
             self._fail(
                 "vmap: a lambda that is not called at once is taken to have tensors for parameters, and then: "
@@ -360,7 +377,8 @@ def unmappable(t: Type, way: Type, what: str, result: bool = False) -> Iterator[
             for at, field in fields.items():
                 yield from unmappable(field, way, f"{what}{at}", result)
         elif row_of(t) is None and name not in (ARRAY, "builtins.object", *(NUMBERS if result else ())):
-            own = "" if name.startswith("builtins.") else f", which has no row: class {t.type.name}(Generic[S])"
+            bare = result or name.startswith(("builtins.", "typing.", "collections."))
+            own = "" if bare else f", which has no row: class {t.type.name}(Generic[S])"
             yield what, f"{'an' if t.type.name[0] in 'aeiouAEIOU' else 'a'} {t.type.name}{own}"
     elif isinstance(t, FunctionLike):
         yield what, "a function"

@@ -35,6 +35,16 @@ def fail(api: TypeChecker, at: Context, message: str, *notes: str) -> None:
         api.note(f"  {note}", at, code=ERROR)
 
 
+def fail_at_once(api: TypeChecker, at: Context, message: str, *notes: str) -> None:
+    """`fail`, also where mypy only tries something, as it tries both operands of `0 < a`: it is wrong in any case."""
+    watchers, kept = api.errors._watchers, api.errors._watchers[:]
+    watchers.clear()
+    try:
+        fail(api, at, message, *notes)
+    finally:
+        watchers.extend(kept)
+
+
 def show(t: Type, api: TypeChecker) -> str:
     return format_type_bare(t, api.options)
 

@@ -129,13 +129,15 @@ class BrandedPlugin(Plugin):
         return ctx.default_signature.copy_modified(ret_type=vmap.apply(f, arguments(call, api)))
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
+        if fullname in reading.ASKERS:
+            return reading.truth
         match fullname:
             case "branded.vmap.vmap":
                 return self._vmap_result
             case "branded.brand.brand":
                 return self._with_brand
-            case "builtins.bool":
-                return reading.truth
+            case "tinygrad.tensor.Tensor":
+                return reading.tensor
         return emptied if self._is_generic_in_rows(fullname) else None
 
     def _vmap_result(self, ctx: FunctionContext) -> Type:
@@ -164,6 +166,8 @@ class BrandedPlugin(Plugin):
             return reading.read
         if fullname in reading.COMPARISONS:
             return reading.comparison
+        if fullname in reading.SEARCHES:
+            return reading.truth
         if fullname == f"{DECORATOR}.__call__":
             return self._decorated
         return emptied if fullname in (VEC_IN, UNVEC) or self._is_generic_in_rows(fullname) else None

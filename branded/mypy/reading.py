@@ -9,28 +9,23 @@ from pathlib import Path
 from mypy.checker import TypeChecker
 from mypy.nodes import Context, FuncDef
 from mypy.plugin import ClassDefContext, FunctionContext, FunctionSigContext, MethodContext
-from mypy.types import (
-    AnyType,
-    CallableType,
-    Type,
-    TypeOfAny,
-    UnboundType,
-)
+from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnboundType, get_proper_type
 
-from branded.mypy.opening import fail, opened_at, show
-from branded.mypy.rows import VEC, row_of
+from branded.mypy.opening import fail_at_once, opened_at, show
+from branded.mypy.rows import TENSOR, VEC, row_of, rows_in
 
 READS = tuple(
     f"{VEC}.{name}"
     for name in ("numpy", "data", "tolist", "item", "realize", "callify", "linear_with_vars", "schedule_linear")
 )
-COMPARISONS = tuple(f"{VEC}.__{op}__" for op in ("lt", "le", "gt", "ge", "eq", "ne"))
+COMPARISONS = {f"{c}.__{op}__" for c in (VEC, TENSOR) for op in ("lt", "le", "gt", "ge", "eq", "ne")}
 
 
 def _refuse(api: TypeChecker, at: Context, t: Type, message: str, fix: str) -> None:
-    opened = [f"{show(b, api)}: opened by vmap at {place}" for b in row_of(t) or [] if (place := opened_at(b))]
-    names = " and ".join(f'"{show(b, api)}"' for b in row_of(t) or [])
-    fail(api, at, message.format(names), f'value: "{show(t, api)}"', *opened, f"try:   {fix}")
+    row = [b for b in rows_in(t) if not isinstance(b, AnyType)]
+    opened = [f"{show(b, api)}: opened by vmap at {place}" for b in row if (place := opened_at(b))]
+    names = " and ".join(f'"{show(b, api)}"' for b in row)
+    fail_at_once(api, at, message.format(names), f'value: "{show(t, api)}"', *opened, f"try:   {fix}")
 
 
 # ---- reads ----
@@ -59,7 +54,6 @@ def read(ctx: MethodContext) -> Type:
             f"{name}: a value that varies over {{}} has no single value to read",
             "return it from the mapped function and read the result",
         )
-        return AnyType(TypeOfAny.from_error)
     return ctx.default_return_type
 
 
@@ -68,10 +62,37 @@ def read(ctx: MethodContext) -> Type:
 _TRUTH = "bool: a value that varies over {} has no single truth value", "x.where(a, b) in place of `if x`"
 
 
-def truth(ctx: FunctionContext) -> Type:
-    """`bool(x)`"""
-    if ctx.arg_types and ctx.arg_types[0] and row_of(ctx.arg_types[0][0]):
-        _refuse(_checker(ctx), ctx.context, ctx.arg_types[0][0], *_TRUTH)
+ASKERS = {"builtins.bool", "builtins.all", "builtins.any", "builtins.filter"}
+SEARCHES = {f"builtins.{c}.__contains__" for c in ("list", "tuple", "set", "frozenset", "dict")}
+
+
+def truth(ctx: FunctionContext | MethodContext) -> Type:
+    """`bool(x)`, `any([x])`, `filter(f, [x])` where f gives a Vec, `x in [1, 2]`"""
+    alone = [_checker(ctx).get_expression_type(e) for e in ctx.args[0]] if ctx.args else []
+    # builtins.any wants objects, and mypy then takes a list of anything for a list of them; filter gives its types
+    for t in map(_asked_of, [*alone, *ctx.arg_types[0]] if ctx.arg_types else alone):
+        if any(not isinstance(b, AnyType) for b in rows_in(t)):
+            _refuse(_checker(ctx), ctx.context, t, *_TRUTH)
+            break
+    return ctx.default_return_type
+
+
+def _asked_of(t: Type) -> Type:
+    """What the truth of is asked: the value, the result of a function, or the items of an iterator."""
+    t = get_proper_type(t)
+    if isinstance(t, CallableType):
+        return t.ret_type
+    if isinstance(t, Instance) and t.args and row_of(t) is None:
+        return t.args[0]
+    return t
+
+
+def tensor(ctx: FunctionContext) -> Type:
+    """`Tensor([x, y])`"""
+    for t in ctx.arg_types[0] if ctx.arg_types else ():
+        if rows_in(t):
+            message = "Tensor: values that vary over {} are no data to make a tensor of"
+            _refuse(_checker(ctx), ctx.context, t, message, "x.stack(y)")
     return ctx.default_return_type
 
 
@@ -96,12 +117,21 @@ def _asked(path: str, version: int) -> set[tuple[int, int]]:
     for node in ast.walk(ast.parse(Path(path).read_bytes())):
         match node:
             case ast.If(test=t) | ast.While(test=t) | ast.Assert(test=t) | ast.IfExp(test=t):
-                tests.append(t)
-            case ast.BoolOp(values=[*ts, _]) | ast.comprehension(ifs=ts):
+                tests += _operands(t)
+            case ast.match_case(guard=ast.expr() as t):
+                tests += _operands(t)
+            case ast.comprehension(ifs=ts):
+                tests += [operand for t in ts for operand in _operands(t)]
+            case ast.BoolOp(values=[*ts, _]):
                 tests += ts
             case ast.Compare(ops=[_, _, *_]):  # 0 < a < 1 is an `and`
                 tests.append(node)
     return {(t.lineno, t.col_offset) for t in tests if isinstance(t, ast.Compare)}
+
+
+def _operands(test: ast.expr) -> list[ast.expr]:
+    """What a test asks the truth of: of `n and a > 0`, both."""
+    return [o for value in test.values for o in _operands(value)] if isinstance(test, ast.BoolOp) else [test]
 
 
 # ---- len ----
