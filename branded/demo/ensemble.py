@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Generic, NamedTuple, Never, TypeVar
 
 import numpy as np
 from tinygrad import Tensor, TinyJit
 from tinygrad.helpers import tqdm
 
+from branded.brand import Brand
 from branded.demo import show
 from branded.demo.digits import Array, Digits
 from branded.values import vec_type
+from branded.vec import Vec
 from branded.vmap import vmap
+
+S = TypeVar("S", bound=Brand)
 
 TOLERANCE = 1e-3
 HIDDEN = 32
@@ -24,34 +28,39 @@ RATE = 0.3
 watch = show.Watch()
 
 
-class Network(NamedTuple):
-    w1: Tensor
-    b1: Tensor
-    w2: Tensor
-    b2: Tensor
+class Network(NamedTuple, Generic[S]):
+    w1: Vec[S]
+    b1: Vec[S]
+    w2: Vec[S]
+    b2: Vec[S]
 
 
 @watch
-def scores(network: Network, images: Tensor) -> Tensor:
+def scores(network: Network[S], images: Tensor) -> Vec[S]:
     return (images @ network.w1 + network.b1).relu() @ network.w2 + network.b2
 
 
-def train_step(network: Network, images: Tensor, labels: Tensor) -> tuple[Network, Tensor]:
+def train_step(
+    network: Network[S],
+    images: Tensor,
+    labels: Tensor,
+) -> tuple[Network[S], Vec[S]]:
     loss = scores(network, images).sparse_categorical_crossentropy(labels)
     gradient = loss.gradient(*network)
     return Network(*(p - RATE * g for p, g in zip(network, gradient, strict=True))), loss
 
 
-def train_all(networks: Network, images: Tensor, labels: Tensor) -> tuple[Network, Tensor]:
+def train_all(networks: Networks, images: Tensor, labels: Tensor) -> tuple[Networks, Tensor]:
     return vmap(train_step, in_axes=(0, None, None))(networks, images, labels)
 
 
-def accuracy(network: Network, images: Tensor, labels: Tensor) -> Tensor:
+def accuracy(network: Network[S], images: Tensor, labels: Tensor) -> Vec[S]:
     return (scores(network, images).argmax(-1) == labels).mean()
 
 
-Step = Callable[[Network, Tensor, Tensor], tuple[Network, Tensor]]
-Accuracy = Callable[[Network, Tensor, Tensor], Tensor]
+Networks = Network[Never]
+Step = Callable[[Networks, Tensor, Tensor], tuple[Networks, Tensor]]
+Accuracy = Callable[[Networks, Tensor, Tensor], Tensor]
 Batch = tuple[Tensor, Tensor]
 
 
@@ -151,7 +160,7 @@ def _start(rng: np.random.Generator, inputs: int) -> list[Array]:
     return [weights(inputs, HIDDEN), np.zeros(HIDDEN, np.float32), weights(HIDDEN, 10), np.zeros(10, np.float32)]
 
 
-def _network(arrays: Sequence[Array]) -> Network:
+def _network(arrays: Sequence[Array]) -> Networks:
     return Network(*(Tensor(a).realize() for a in arrays))
 
 

@@ -6,15 +6,20 @@ Functions that the demo prints have no docstrings: what they do is said beside t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from tinygrad import Tensor, TinyJit, Variable
 
+from branded.brand import Brand
 from branded.demo import show
 from branded.demo.digits import INK, Array, Digits
 from branded.values import vec_type
+from branded.vec import Vec
 from branded.vmap import vmap
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
 
 TOLERANCE = 1e-5
 RUNS = 3
@@ -22,12 +27,12 @@ RATE = 1.0
 watch = show.Watch()
 
 
-def loss(w: Tensor, image: Tensor, label: Tensor) -> Tensor:
+def loss(w: Vec[S], image: Vec[S1], label: Vec[S1]) -> Vec[S | S1]:
     return (image @ w).sparse_categorical_crossentropy(label)
 
 
 @watch
-def gradient(w: Tensor, image: Tensor, label: Tensor) -> Tensor:
+def gradient(w: Vec[S], image: Vec[S1], label: Vec[S1]) -> Vec[S | S1]:
     return loss(w, image, label).gradient(w)[0]
 
 

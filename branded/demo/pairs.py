@@ -6,15 +6,20 @@ Functions that the demo prints have no docstrings: what they do is said beside t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from tinygrad import Tensor, TinyJit, Variable
 
+from branded.brand import Brand
 from branded.demo import show
 from branded.demo.digits import Array, Digits
 from branded.values import vec_type
+from branded.vec import Vec
 from branded.vmap import vmap
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
 
 TOLERANCE = 1e-4
 RUNS = 3
@@ -22,7 +27,7 @@ watch = show.Watch()
 
 
 @watch
-def distance(x: Tensor, y: Tensor) -> Tensor:
+def distance(x: Vec[S], y: Vec[S1]) -> Vec[S | S1]:
     return (x - y).square().sum()
 
 
@@ -30,7 +35,7 @@ def all_pairs(images: Tensor) -> Tensor:
     return vmap(lambda x: vmap(lambda y: distance(x, y))(images))(images)
 
 
-def nearest(distances: Tensor, itself: Tensor) -> Tensor:
+def nearest(distances: Vec[S], itself: Vec[S]) -> Vec[S]:
     other = Tensor.arange(distances.shape[0]) != itself
     return other.where(distances, float("inf")).argmin()
 

@@ -316,8 +316,11 @@ class Vmap:
 
     def of_lambda(self, f: LambdaExpr) -> Type:
         """The type of `vmap(lambda …)` that is called later: its parameters are taken to be tensors of any row."""
-        names = enumerate(f.arg_names, 1)
-        rows = [self.scope.fresh((n or "x").upper(), self.at, self.api, which=i) for i, n in names]
+        place = f"{self.at.line}:{self.at.column}"
+        rows = [
+            self.scope.fresh((n or "x").upper(), self.at, self.api, place=f"{place}:{i}")
+            for i, n in enumerate(f.arg_names)
+        ]
         vecs: list[Type] = [self.scope.instance(VEC, r, self.scope.instance(TENSOR)) for r in rows]
         args = [Arg(v, ARG_POS) for v in vecs]
         with self.api.msg.filter_errors(save_filtered_errors=True) as errors:

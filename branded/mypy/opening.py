@@ -51,13 +51,14 @@ def show(t: Type, api: TypeChecker) -> str:
 
 def opened_at(brand: Brand) -> str | None:
     """Where a fresh brand was opened, `app.py:12`."""
-    if isinstance(brand, TypeVarType) and brand.id.namespace.startswith(_OURS):
-        path, line, _, _ = brand.id.namespace.removeprefix(_OURS).rsplit(":", 3)
-        return f"{Path(path).name}:{line}"
+    if isinstance(brand, TypeVarType) and brand.id.namespace.startswith(f"{_OURS}@"):
+        _, path, place = brand.id.namespace.split("@")
+        line = place.split(":")[0]
+        return f"{Path(path).name}:{line}" if line.isdigit() else None
     return None
 
 
-_OURS = "branded@"
+_OURS = "branded"
 
 
 class Scope:
@@ -82,13 +83,13 @@ class Scope:
             self.open.pop()
 
     def fresh(
-        self, stem: str, at: Context, api: TypeChecker, rows: Iterable[Brand] = (), which: int = 0
+        self, stem: str, at: Context, api: TypeChecker, rows: Iterable[Brand] = (), place: str | None = None
     ) -> TypeVarType:
         """A rigid type variable that no annotation can name; the same one at each visit of this place.
 
         Two brands never print the same name: it gives way to those that are open, those of `rows`, and the user's.
         """
-        here = TypeVarId(-1, namespace=f"{_OURS}{api.path}:{at.line}:{at.column}:{which}")
+        here = TypeVarId(-1, namespace=f"{_OURS}@{api.path}@{place or f'{at.line}:{at.column}'}")
         taken = {b.name for b in (*self.open, *rows) if isinstance(b, TypeVarType) and b.id != here}
         taken |= {v.name for f in _functions(api) for v in f.variables}
         name = next(n for n in itertools.chain([stem], (f"{stem}{i}" for i in itertools.count(2))) if n not in taken)

@@ -138,6 +138,10 @@ class BrandedPlugin(Plugin):
                 return self._with_brand
             case "tinygrad.tensor.Tensor":
                 return reading.tensor
+            case "tinygrad.engine.jit.TinyJit":
+                return compiled
+            case "tinygrad.function.function":
+                return as_it_was
         return emptied if self._is_generic_in_rows(fullname) else None
 
     def _vmap_result(self, ctx: FunctionContext) -> Type:
@@ -189,8 +193,10 @@ class BrandedPlugin(Plugin):
         if isinstance(t, Instance) and isinstance(inner, Instance):
             row = get_proper_type(inner.args[0])
             if isinstance(row, Instance) and row.type.fullname == BRAND:
-                stem = name.value if isinstance(name, StrExpr) else "brand"
-                opened = inner.copy_modified(args=[self.scope.fresh(stem, ctx.context, api)])
+                # two blocks of one name may share a variable, `as users`, so they share a brand; the run time has two
+                text = name.value if isinstance(name, StrExpr) else None
+                fresh = self.scope.fresh(text or "brand", ctx.context, api, place=text)
+                opened = inner.copy_modified(args=[fresh])
                 return t.copy_modified(args=[opened, *t.args[1:]])
         return t
 
@@ -240,6 +246,21 @@ def defaults(api: TypeChecker) -> Options:
 def emptied(ctx: FunctionContext | MethodContext) -> Type:
     """A result whose row is empty is a plain Tensor."""
     return change(ctx.default_return_type, same)
+
+
+def compiled(ctx: FunctionContext) -> Type:
+    """`TinyJit(f)` runs outside of every vmap: its results have no row."""
+    t = get_proper_type(ctx.default_return_type)
+    if not isinstance(t, Instance):
+        return t
+    forget = without(lambda b: isinstance(b, AnyType))
+    return t.copy_modified(args=[change(a, forget) for a in t.args])
+
+
+def as_it_was(ctx: FunctionContext) -> Type:
+    """`function(f)` has the type of `f`, where tinygrad's own would make its rows Any."""
+    f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types[0] else None
+    return f if isinstance(f, CallableType) and f.variables else ctx.default_return_type
 
 
 def leaving(ctx: MethodSigContext) -> FunctionLike:

@@ -12,7 +12,7 @@ from mypy.plugin import ClassDefContext, FunctionContext, FunctionSigContext, Me
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnboundType, get_proper_type
 
 from branded.mypy.opening import fail_at_once, opened_at, show
-from branded.mypy.rows import TENSOR, VEC, row_of, rows_in
+from branded.mypy.rows import TENSOR, VEC, Brand, row_of, rows_in
 
 READS = tuple(
     f"{VEC}.{name}"
@@ -22,10 +22,15 @@ COMPARISONS = {f"{c}.__{op}__" for c in (VEC, TENSOR) for op in ("lt", "le", "gt
 
 
 def _refuse(api: TypeChecker, at: Context, t: Type, message: str, fix: str) -> None:
-    row = [b for b in rows_in(t) if not isinstance(b, AnyType)]
+    row = known(t)
     opened = [f"{show(b, api)}: opened by vmap at {place}" for b in row if (place := opened_at(b))]
     names = " and ".join(f'"{show(b, api)}"' for b in row)
     fail_at_once(api, at, message.format(names), f'value: "{show(t, api)}"', *opened, f"try:   {fix}")
+
+
+def known(t: Type) -> list[Brand]:
+    """The brands of a tree, but for those that an Any hides."""
+    return [b for b in rows_in(t) if not isinstance(b, AnyType)]
 
 
 # ---- reads ----
@@ -45,7 +50,7 @@ def open_reads(ctx: ClassDefContext) -> None:
 
 def read(ctx: MethodContext) -> Type:
     """`x.numpy()`"""
-    if row_of(ctx.type):
+    if known(ctx.type):
         name = getattr(getattr(ctx.context, "callee", None), "name", "read")
         _refuse(
             _checker(ctx),
@@ -71,7 +76,7 @@ def truth(ctx: FunctionContext | MethodContext) -> Type:
     alone = [_checker(ctx).get_expression_type(e) for e in ctx.args[0]] if ctx.args else []
     # builtins.any wants objects, and mypy then takes a list of anything for a list of them; filter gives its types
     for t in map(_asked_of, [*alone, *ctx.arg_types[0]] if ctx.arg_types else alone):
-        if any(not isinstance(b, AnyType) for b in rows_in(t)):
+        if known(t):
             _refuse(_checker(ctx), ctx.context, t, *_TRUTH)
             break
     return ctx.default_return_type
@@ -90,7 +95,7 @@ def _asked_of(t: Type) -> Type:
 def tensor(ctx: FunctionContext) -> Type:
     """`Tensor([x, y])`"""
     for t in ctx.arg_types[0] if ctx.arg_types else ():
-        if rows_in(t):
+        if known(t):
             message = "Tensor: values that vary over {} are no data to make a tensor of"
             _refuse(_checker(ctx), ctx.context, t, message, "x.stack(y)")
     return ctx.default_return_type
@@ -99,7 +104,7 @@ def tensor(ctx: FunctionContext) -> Type:
 def comparison(ctx: MethodContext) -> Type:
     """`if a > 0: ...`, where mypy's truthy-bool does not look."""
     api, at = _checker(ctx), ctx.context
-    if row_of(ctx.default_return_type) and (at.line, at.column) in _asked(api.path, _version(api.path)):
+    if known(ctx.default_return_type) and (at.line, at.column) in _asked(api.path, _version(api.path)):
         _refuse(api, at, ctx.default_return_type, *_TRUTH)
     return ctx.default_return_type
 

@@ -1,0 +1,252 @@
+"""The static view: the stubs say what runs, and mypy says the same however it is run."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tinygrad
+import tinygrad.nn
+import tinygrad.tensor
+from tinygrad import Tensor
+
+ROOT = Path(__file__).resolve().parent.parent
+STUBS = ROOT / "stubs" / "tinygrad-stubs"
+OLDEST = ROOT / ".venv" / "oldest-mypy" / "bin" / "python"
+"""mypy of the lower end of the supported range, in its own environment; `make test` sets it up."""
+
+
+def run(*words: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(w) for w in words], cwd=cwd, capture_output=True, text=True, check=False, env={**os.environ, **env}
+    )
+
+
+# ---- the stubs ----
+
+
+def test_the_stubs_are_what_the_generator_writes() -> None:
+    done = run(sys.executable, ROOT / "stubs" / "generate.py", "--check", cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("module", ["branded.vec", "tinygrad.tensor", "tinygrad.nn"])
+def test_stubtest(module: str, tmp_path: Path) -> None:
+    allowed = ["--allowlist", str(ROOT / "stubs" / "stubtest-allowlist.txt"), "--ignore-unused-allowlist"]
+    done = run(sys.executable, "-m", "mypy.stubtest", module, "--concise", *allowed, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def names_of(cls: ast.ClassDef) -> Iterator[str]:
+    for node in ast.walk(cls):
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def test_vec_has_every_public_name_of_tensor() -> None:
+    module = ast.parse((ROOT / "branded" / "vec.pyi").read_text())
+    vec = next(n for n in module.body if isinstance(n, ast.ClassDef) and n.name == "Vec")
+    ours = set(names_of(vec))
+    public = {n for n in dir(Tensor) if not n.startswith("_")} - {"grad"}  # only a plain tensor has one
+    assert public - ours == set()
+    operators = {n for n in dir(Tensor) if n.startswith("__") and n in [*dir(int), "__matmul__", "__getitem__"]}
+    assert operators - ours - set(dir(object)) - {"__int__", "__float__", "__index__"} == set()
+
+
+def test_numbers_are_not_made_of_a_vec() -> None:
+    text = (ROOT / "branded" / "vec.pyi").read_text()
+    for name in ("__int__", "__float__", "__index__", "__complex__"):
+        assert name not in text
+
+
+@pytest.mark.parametrize("module", [tinygrad, tinygrad.tensor, tinygrad.nn], ids=lambda m: m.__name__)
+def test_every_name_that_tinygrad_exports_is_there(module: object, tmp_path: Path) -> None:
+    name = module.__name__  # type: ignore[attr-defined]
+    source = Path(module.__file__).read_text()  # type: ignore[attr-defined]
+    bound = {n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    defined = {n.name for n in ast.parse(source).body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    imported = {
+        a.asname or a.name
+        for n in ast.parse(source).body
+        if isinstance(n, ast.ImportFrom) and str(n.module).startswith("tinygrad")
+        for a in n.names
+    }
+    wanted = sorted(n for n in (bound | defined | imported) & set(vars(module)) if not n.startswith("_"))
+    wanted = [n for n in wanted if n not in ("fn", "name")]  # what a loop leaves behind
+    program = tmp_path / "program.py"
+    program.write_text("".join(f"from {name} import {n} as a_{n}\n" for n in wanted))
+    config = tmp_path / "mypy.ini"
+    config.write_text("[mypy]\nstrict = True\n")
+    done = run(
+        sys.executable, "-m", "mypy", "--config-file", config, "--cache-dir", tmp_path / "cache", program, cwd=tmp_path
+    )
+    assert "error" not in done.stdout, done.stdout
+
+
+# ---- one answer, however mypy is run ----
+
+A = """
+from typing import TypeVar
+from tinygrad import Tensor
+from branded import Brand, Vec, brand, vmap
+
+S = TypeVar("S", bound=Brand)
+class Users(Brand): ...
+
+def double(a: Vec[S]) -> Vec[S]:
+    return a * 2
+
+later = vmap(double)
+lambda_later = vmap(lambda a, b: a + b)
+decorate = vmap(in_axes=(0, None))
+with brand("p", 3) as p:
+    v = p.vec(Tensor([1, 2, 3]))
+wrong = vmap(double, in_axes=(0, 0))(Tensor([1]))
+"""
+B = """
+from tinygrad import Tensor
+from branded import Vec, vmap
+from pkg.a import S, decorate, double, lambda_later, later, p, v
+
+x = Tensor([1.0])
+z: Tensor = later(x)
+w: Tensor = lambda_later(x, x)
+reveal_type(v)
+reveal_type(p.unvec(v))
+
+@decorate
+def plus(a: Vec[S], b: Tensor) -> Vec[S]:
+    return a + b
+
+u: Tensor = plus(x, x)
+vmap(lambda a: vmap(lambda b: (a + b).numpy())(x))(x)
+"""
+SAID = """\
+pkg/a.py:17: error: in_axes: 2 axes for 1 positional argument  [brand]
+pkg/a.py:17: note:   axes:  (0, 0)
+pkg/a.py:17: note:   try:   one entry for each positional argument; keyword arguments are mapped over axis 0
+pkg/b.py:9: note: Revealed type is "branded.vec.Vec[p, tinygrad.tensor.Tensor]"
+pkg/b.py:10: note: Revealed type is "tinygrad.tensor.Tensor"
+pkg/b.py:17: error: numpy: a value that varies over "a" and "b" has no single value to read  [brand]
+pkg/b.py:17: note:   value: "Vec[a | b, Tensor]"
+pkg/b.py:17: note:   a: opened by vmap at b.py:17
+pkg/b.py:17: note:   b: opened by vmap at b.py:17
+pkg/b.py:17: note:   try:   return it from the mapped function and read the result
+Found 2 errors in 2 files (checked 3 source files)
+"""
+CONFIG = "[mypy]\nplugins = branded.mypy\nstrict = True\nenable_error_code = truthy-bool\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").touch()
+    (tmp_path / "pkg" / "a.py").write_text(A)
+    (tmp_path / "pkg" / "b.py").write_text(B)
+    (tmp_path / "mypy.ini").write_text(CONFIG)
+    return tmp_path
+
+
+def test_a_warm_run_says_what_a_cold_one_said(project: Path) -> None:
+    mypy = (sys.executable, "-m", "mypy", "pkg")
+    assert run(*mypy, cwd=project).stdout == SAID  # cold
+    assert run(*mypy, cwd=project).stdout == SAID  # warm
+    with (project / "pkg" / "b.py").open("a") as file:
+        file.write("\n# one of the two modules is new\n")
+    assert run(*mypy, cwd=project).stdout == SAID
+    (project / "pkg" / "a.py").write_text(A.replace("a * 2", "a * 3"))
+    assert run(*mypy, cwd=project).stdout == SAID
+
+
+def test_parallel_workers_say_the_same(project: Path) -> None:
+    assert run(sys.executable, "-m", "mypy", "--num-workers", "2", "pkg", cwd=project).stdout == SAID
+
+
+def test_the_daemon_says_the_same(project: Path) -> None:
+    def daemon() -> str:
+        out = run(sys.executable, "-m", "mypy.dmypy", "run", "--", "pkg", cwd=project).stdout
+        return re.sub("^Daemon started\n", "", out)
+
+    try:
+        assert daemon() == SAID
+        (project / "pkg" / "b.py").write_text(B.replace("(a + b).numpy()", "a + b"))
+        mended = daemon()
+        assert "numpy" not in mended and "in_axes" in mended
+        (project / "pkg" / "b.py").write_text(B)
+        assert daemon() == SAID
+    finally:
+        run(sys.executable, "-m", "mypy.dmypy", "stop", cwd=project)
+
+
+def test_the_oldest_mypy_says_the_same(project: Path) -> None:
+    if not OLDEST.exists():
+        pytest.skip("make test sets up the oldest mypy")
+    mypy = (OLDEST, "-m", "mypy", "--python-executable", sys.executable, "pkg")
+    assert run(*mypy, cwd=project, PYTHONPATH=str(ROOT)).stdout == SAID
+
+
+def test_results_of_another_version_of_the_plugin_are_not_taken(project: Path) -> None:
+    """The cache of an edited plugin is not used, also for modules that the first run after the edit did not look at."""
+    copy = project / "copy" / "branded"
+    shutil.copytree(ROOT / "branded", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    mypy = (sys.executable, "-m", "mypy")
+    env = {"PYTHONPATH": str(copy.parent), "MYPYPATH": str(STUBS.parent)}
+    assert "2 axes for 1" in run(*mypy, "pkg/a.py", cwd=project, **env).stdout
+    source = (copy / "mypy" / "mapping.py").read_text()
+    (copy / "mypy" / "mapping.py").write_text(
+        source.replace("positional {", "(changed) {").replace("in_axes: {n}", "new: {n}")
+    )
+    run(*mypy, "pkg/__init__.py", cwd=project, **env)
+    assert "new: 2 axes" in run(*mypy, "pkg/a.py", cwd=project, **env).stdout
+
+
+def test_an_error_inside_of_the_plugin_names_file_and_line(project: Path) -> None:
+    (project / "broken.py").write_text(
+        "from branded.mypy import BrandedPlugin\n"
+        "class Broken(BrandedPlugin):\n"
+        "    def _vmap_signature(self, ctx):\n"
+        "        raise KeyError('oh')\n"
+        "def plugin(version):\n"
+        "    return Broken\n"
+    )
+    (project / "mypy.ini").write_text(CONFIG.replace("branded.mypy", "broken.py"))
+    done = run(sys.executable, "-m", "mypy", "pkg/a.py", cwd=project)
+    assert done.returncode == 2
+    assert re.search(r"^pkg/a.py:12: error: INTERNAL ERROR", done.stderr, re.M)
+
+
+def test_the_plugin_does_not_import_tinygrad() -> None:
+    program = (
+        "import sys, mypy.build\n"
+        "import importlib; plugin = importlib.import_module('branded.mypy').plugin('2')\n"
+        "assert 'tinygrad' not in sys.modules, 'tinygrad'\n"
+        "from branded import vmap\n"
+        "assert 'tinygrad' in sys.modules and callable(vmap)\n"
+    )
+    done = run(sys.executable, "-c", program, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+# ---- our own typed code ----
+
+
+@pytest.mark.parametrize("page", ["README.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))])
+def test_the_code_of_the_documentation_type_checks(page: str, tmp_path: Path) -> None:
+    """The Python blocks of a page are one program, as they are when they run."""
+    blocks = re.findall(r"^```python\n(?!>>>)(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
+    if not blocks:
+        pytest.skip("no code on this page")
+    program = tmp_path / "page.py"
+    program.write_text("\n".join(blocks))
+    (tmp_path / "mypy.ini").write_text("[mypy]\nplugins = branded.mypy\nenable_error_code = truthy-bool\n")
+    done = run(sys.executable, "-m", "mypy", "page.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
