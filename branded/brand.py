@@ -306,6 +306,8 @@ def make_brand(
     """A fresh brand; a name that is open already is refused."""
     if name is None:
         return Brand(size, hint=hint, where=where, randomness=randomness)
+    if name is Brand:
+        raise OptionError("axis_name: `Brand` is every brand", fix="class Users(Brand): ..., and its name here")
     if isinstance(name, type) and issubclass(name, Brand):
         cls, text = name, name.__name__
     elif isinstance(name, str) and name:

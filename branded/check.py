@@ -22,6 +22,7 @@ OPTIONS = ("--check-untyped-defs", "--enable-error-code=truthy-bool", "--output=
 PLUGIN = "branded.mypy"
 _VEC = re.compile(r"\bVec\[")
 _EXTRA = re.compile(r'got "Vec\[(?P<got>[^,\[\]]+), .*expected "Vec\[(?P<wanted>[^,\[\]]+), ')
+_ASKED = re.compile(r'"(?P<type>Vec\[(?P<row>[^,\[\]]+), [^"]+)" which does not implement __bool__')
 _LONG = re.compile(r"\b(?:branded\.vec\.(?=Vec\b)|branded\.brand\.(?=Brand\b)|tinygrad\.tensor\.(?=Tensor\b))")
 
 
@@ -100,9 +101,13 @@ def _build(sources: list[build.BuildSource], options: Options, cache: FileSystem
 
 def _message(line: str) -> Message:
     raw = json.loads(line)
-    notes = [note for note in (raw["hint"] or "").splitlines() if note]
-    text = _LONG.sub("", raw["message"])
-    return Message(raw["file"], raw["line"], text, tuple(notes), raw["code"] or "", raw["severity"])
+    notes = tuple(note for note in (raw["hint"] or "").splitlines() if note)
+    text, code = _LONG.sub("", raw["message"]), raw["code"] or ""
+    if code == "truthy-bool" and (asked := _ASKED.search(text)):
+        names = " and ".join(f'"{b}"' for b in asked["row"].split(" | "))
+        text, code = f"bool: a value that varies over {names} has no single truth value", "brand"
+        notes = (f'  value: "{asked["type"]}"', "  try:   x.where(a, b) in place of `if x`")
+    return Message(raw["file"], raw["line"], text, notes, code, raw["severity"])
 
 
 def _report(messages: list[Message], files: int) -> list[str]:

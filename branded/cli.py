@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> int:
-    """Find batching mistakes before anything runs: mypy with the plugin, and no configuration."""
+    """Find batching mistakes before anything runs."""
     try:
         from branded.check import check
     except ModuleNotFoundError as missing:

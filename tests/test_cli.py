@@ -278,3 +278,114 @@ def test_demo_says_at_once_that_it_cannot_write(write: Write, capsys: pytest.Cap
     path = write("")
     assert cli.main(["demo", "--out", str(path)]) == 2
     check_one_line(capsys, "cannot make the folder", str(path))
+
+
+# ---- check ----
+
+WRONG = """\
+from typing import TypeVar
+
+from tinygrad import Tensor
+from branded import Brand, Vec, vmap
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+n: int = "three"
+
+
+def zipped(a: Vec[S], b: Vec[S1]) -> Vec[S]:
+    return a + b
+
+
+def single(a: Tensor) -> Tensor:
+    return a.relu()
+
+
+x = Tensor([1.0])
+reveal_type(vmap(lambda a: vmap(lambda b: reveal_type(a + b))(x))(x))
+vmap(single)(x)
+if vmap(zipped)(x, x).sum() if n else vmap(lambda a: a.item())(x):
+    pass
+"""
+SAID = """\
+app.py:12: Incompatible return value type (got "Vec[S | S1, Tensor]", expected "Vec[S, Tensor]")  [return-value]
+  the value varies over "S1" too, which the declared type does not say
+  try:   Vec[S | S1, Tensor]
+app.py:21: vmap: argument 1 is mapped, but single wants "Tensor" for one example
+  given: "Tensor", which is "Vec[a, Tensor]" for one example
+  try:   a row for it, Vec[S, Tensor], or None for it in in_axes if all examples share it
+app.py:22: item: a value that varies over "a" has no single value to read
+  value: "Vec[a, Tensor]"
+  a: opened by vmap at app.py:22
+  try:   return it from the mapped function and read the result
+
+app.py:8: error: Incompatible types in assignment (expression has type "str", variable has type "int")  [assignment]
+app.py:20: note: Revealed type is "Tensor"
+app.py:20: note: Revealed type is "Vec[a | b, Tensor]"
+
+3 brand errors, 1 other error (checked 1 file)
+"""
+
+
+def check(folder: Path, *paths: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "branded", "check", *paths]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+
+
+def test_check_prints_the_brand_errors_first(write: Write) -> None:
+    path = write(WRONG)
+    done = check(path.parent, "app.py")
+    assert (done.stdout, done.stderr, done.returncode) == (SAID, "", 1)
+    again = check(path.parent, ".")  # a warm cache, a folder
+    assert (again.stdout, again.returncode) == (SAID, 1)
+
+
+def test_check_of_what_is_right(write: Write) -> None:
+    path = write(
+        "from tinygrad import Tensor\nfrom branded import vmap\nz: Tensor = vmap(lambda a: a + 1)(Tensor([1]))\n"
+    )
+    done = check(path.parent, "app.py")
+    assert (done.stdout, done.stderr, done.returncode) == ("no errors (checked 1 file)\n", "", 0)
+
+
+def test_check_uses_the_configuration_of_mypy(write: Write) -> None:
+    path = write("def f(x):\n    return x\n")
+    assert check(path.parent, "app.py").returncode == 0
+    for plugins in ("", "plugins = branded.mypy\n"):
+        write(f"[mypy]\n{plugins}disallow_untyped_defs = True\n", "mypy.ini")
+        done = check(path.parent, "app.py")
+        assert done.stdout.startswith("app.py:1: error: Function is missing a type annotation  [no-untyped-def]\n")
+        assert done.stdout.endswith("\n\n1 other error (checked 1 file)\n")
+        assert done.returncode == 1
+
+
+def test_check_of_what_cannot_be_parsed(write: Write) -> None:
+    path = write("def f(:\n")
+    done = check(path.parent, "app.py")
+    assert done.stdout.startswith("app.py:1: error: ")
+    assert "[syntax]" in done.stdout
+    assert done.returncode == 2
+
+
+def test_check_says_what_an_if_asks(write: Write) -> None:
+    path = write("from branded import vmap\nfrom tinygrad import Tensor\nvmap(lambda a: 1 if a else 0)(Tensor([1]))\n")
+    assert check(path.parent, "app.py").stdout.splitlines()[0] == (
+        'app.py:3: bool: a value that varies over "a" has no single truth value'
+    )
+
+
+def test_check_without_paths(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check"]) == 2
+    check_one_line(capsys, "PATH")
+
+
+def test_check_of_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", "nowhere.py"]) == 2
+    check_one_line(capsys, "there is no file or folder nowhere.py")
+
+
+def test_check_without_mypy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "branded.check", None)
+    monkeypatch.delattr(branded, "check", raising=False)
+    assert cli.main(["check", str(Path(__file__))]) == 2
+    check_one_line(capsys, "pip install 'branded[mypy]'")

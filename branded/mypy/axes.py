@@ -51,10 +51,6 @@ def _known(t: Type) -> Type:
     return t if known else UNKNOWN
 
 
-def is_shared(axes: Type) -> bool:
-    return isinstance(get_proper_type(axes), NoneType)
-
-
 def show(axes: Type) -> str:
     """The tree as Python writes it, with 0 for every int."""
     axes = get_proper_type(axes)
@@ -86,16 +82,25 @@ def misfits(axes: Type, t: Type, what: str) -> Iterator[str]:
             else:
                 for i, (a, item) in enumerate(zip(axes.items, t.items, strict=True)):
                     yield from misfits(a, item, f"item {i} of {what}")
-        elif row_of(t) is not None:
-            yield f"{show(axes)} is a tuple of axes, but {what} is one tensor"
+        elif kind := _other_kind(t, "tuple"):
+            yield f"{show(axes)} is a tuple of axes, but {what} is {kind}"
     elif isinstance(axes, TypedDictType):
         if isinstance(t, TypedDictType):
             for key in [*(k for k in axes.items if k not in t.items), *(k for k in t.items if k not in axes.items)]:
                 yield f"{show(axes)} and {what} do not have the same keys: `{key}` is in one of them"
             for key in [k for k in axes.items if k in t.items]:
                 yield from misfits(axes.items[key], t.items[key], f"{what}[{key!r}]")
-        elif row_of(t) is not None:
-            yield f"{show(axes)} is a dict of axes, but {what} is one tensor"
+        elif kind := _other_kind(t, "dict"):
+            yield f"{show(axes)} is a dict of axes, but {what} is {kind}"
+
+
+def _other_kind(t: ProperType, kind: str) -> str | None:
+    """What a value is, in words, if it is sure not to be a tree of this kind."""
+    if row_of(t) is not None:
+        return "one tensor"
+    if isinstance(t, TypedDictType) or (isinstance(t, Instance) and t.type.fullname == "builtins.dict"):
+        return None if kind == "dict" else "a dict"
+    return "a tuple" if kind == "dict" and isinstance(t, TupleType) else None
 
 
 def _count(n: int, one: str, many: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from mypy.nodes import (
     Context,
     Expression,
     LambdaExpr,
+    StrExpr,
     TempNode,
 )
 from mypy.types import (
@@ -51,6 +53,8 @@ from branded.mypy.rows import (
     Brand,
     change,
     has_rows,
+    hides,
+    is_shared,
     occurs,
     row_of,
     row_variables,
@@ -86,12 +90,36 @@ def options_of(call: CallExpr, api: TypeChecker) -> Options:
     """The options of `vmap(f, …)`; in_axes and out_axes may be positional."""
     given: dict[str, Expression] = {}
     for i, (e, kind, name) in enumerate(zip(call.args, call.arg_kinds, call.arg_names, strict=True)):
-        if kind == ARG_POS and 0 < i < 3:
+        if kind in (ARG_STAR, ARG_STAR2):
+            api.note("vmap: options that are given by a star are not checked", call, code=ERROR)
+        elif kind == ARG_POS and i > 2:
+            fail(api, call, f"vmap: {len(call.args)} arguments, of which it takes 3", "try:   vmap(f)(x)")
+        elif kind == ARG_POS and i > 0:
             given[OPTIONS[i - 1]] = e
-        elif name is not None:
+        elif name in OPTIONS:
             given[name] = e
+        elif name is not None and name != "f":
+            like = difflib.get_close_matches(name, OPTIONS, 1)
+            fail(api, call, f"vmap: there is no option {name}", f"try:   {like[0] if like else ', '.join(OPTIONS)}")
+    for name, wanted in KINDS.items():
+        t = get_proper_type(api.get_expression_type(given[name])) if name in given else NoneType()
+        kind_of = t.type.fullname if isinstance(t, Instance) else "type" if isinstance(t, FunctionLike) else None
+        literal = given.get(name)
+        text = literal.value if isinstance(literal, StrExpr) else None
+        if (kind_of and kind_of not in wanted) or (name == "randomness" and text not in (None, *RANDOMNESS)):
+            fail(api, call, f"{name}: {show(t, api) if text is None else repr(text)} is no {wanted[-1]}")
     in_axes, out_axes = (axes.tree_of(given.get(n), api) for n in ("in_axes", "out_axes"))
     return Options(in_axes, out_axes, given.get("axis_name"), "axis_size" in given)
+
+
+RANDOMNESS = ("error", "same", "different")
+KINDS = {
+    "axis_name": ("builtins.str", "type", "name: a string, or a subclass of Brand"),
+    "axis_size": ("builtins.int", "size: an int of 0 or more"),
+    "chunk_size": ("builtins.int", "size: an int of 1 or more"),
+    "randomness": ("builtins.str", f"choice: {', '.join(map(repr, RANDOMNESS))}"),
+}
+"""The types of the options, and at last what they are called."""
 
 
 @dataclass
@@ -109,7 +137,7 @@ class Vmap:
         """The type of `vmap(f, …)(*args)`; `exact` if there cannot be more arguments than these."""
         ways = self._axes(args, exact)
         names = self._names(f)
-        mapped = next((i for i, a in enumerate(ways) if not axes.is_shared(a)), 0)
+        mapped = next((i for i, a in enumerate(ways) if not is_shared(a)), 0)
         stem = next((n for n in [*names[mapped : mapped + 1], *names] if n), "s")
         rows = [b for a in args for b in rows_in(a.type)]
         brand = self.scope.named(self.options.axis_name, stem, self.at, self.api, rows)
@@ -117,7 +145,7 @@ class Vmap:
         if not self._can_map(args, ways):
             return AnyType(TypeOfAny.from_error)
         unknown = [v for scope in self.api.partial_types for v in scope.map]
-        with self.scope.opened(brand):
+        with self.scope.opened(brand), self.api.msg.filter_errors(filter_errors=False) as errors:
             inside = self._call(f, lifted, args, ways)
         for v in unknown:
             if v.type is not None and occurs(brand, v.type):
@@ -126,6 +154,9 @@ class Vmap:
                     f'value: "{show(v.type, self.api)}"',
                     "try:   return it from the mapped function",
                 )
+        if hides(inside) and not errors.has_new_errors() and not any(hides(a.type) for a in args):
+            note = f'vmap: what the function gives has the type "{show(inside, self.api)}" here, so it is not checked'
+            self.api.note(note, self.at, code=ERROR)
         return self._leave(inside, brand)
 
     def _axes(self, args: list[Arg], exact: bool) -> list[Type]:
@@ -163,7 +194,7 @@ class Vmap:
             for where, why in unmappable(arg.type, way, what):
                 wrong.append((f"in_axes: {where} is {why}: there is no axis to map over", f"try:   {share}"))
         known = all(a.kind in (ARG_POS, ARG_NAMED) for a in args)
-        if known and all(map(axes.is_shared, ways)) and not self.options.axis_size:
+        if known and all(map(is_shared, ways)) and not self.options.axis_size:
             wrong.append(
                 (
                     "in_axes: nothing is mapped, so there is no number of examples",
@@ -193,11 +224,6 @@ class Vmap:
         call = CallExpr(f, nodes, [a.kind for a in args], [a.name for a in args])
         call.set_line(self.at)
         if isinstance(f, LambdaExpr):  # mypy gives the parameters of a lambda that is called at once their types
-            blind = "with star-parameters" if {ARG_STAR, ARG_STAR2} & set(f.arg_kinds) else None
-            blind = "that is given a lambda" if any(isinstance(n, LambdaExpr) for n in nodes) else blind
-            if blind:
-                note = f"vmap: mypy does not look into a lambda {blind}, so not all is checked here"
-                self.api.note(note, self.at, code=ERROR)
             return self.api.get_expression_type(call)
         with self.api.msg.filter_errors(save_filtered_errors=True) as errors:
             inside = self.api.get_expression_type(call)
@@ -212,7 +238,7 @@ class Vmap:
         """An error of calling `f` with one example: most often, `f` is not generic in the brand."""
         wrong = re.match(r'Argument (?:(\d+)|"(\w+)") to "?(.*?)"? has incompatible type .*; expected "(.*)"$', message)
         where = int(wrong[1]) - 1 if wrong and wrong[1] else None
-        if wrong is None or where is None or not where < len(args) or axes.is_shared(ways[where]):
+        if wrong is None or where is None or not where < len(args) or is_shared(ways[where]):
             self._fail(f"vmap: {message[0].lower()}{message[1:]}")
             return
         given, inside = show(args[where].type, self.api), show(lifted[where], self.api)
@@ -268,9 +294,6 @@ class Vmap:
             return self._names(f.args[0])
         with self.api.msg.filter_errors():
             callables = items_of(self.api.get_expression_type(f), self.api)
-        if any(c.implicit for c in callables):
-            note = f"vmap: {callables[0].name or 'the function'} has no types, so nothing is checked here"
-            self.api.note(note, self.at, code=ERROR)
         return callables[0].arg_names if callables else []
 
     # ---- vmap(f), to be called later ----
@@ -347,7 +370,7 @@ class Vmap:
 
 
 NUMBERS = {"builtins.int", "builtins.float", "builtins.bool"}
-STACKED = {*NUMBERS, ARRAY}
+STACKED = {*NUMBERS, ARRAY, "tinygrad.uop.ops.UOp"}
 """What becomes a tensor when it leaves."""
 
 
@@ -379,7 +402,7 @@ def unmappable(t: Type, way: Type, what: str, result: bool = False) -> Iterator[
         elif has_rows(t.type) or (result and fields):
             for at, field in fields.items():
                 yield from unmappable(field, way, f"{what}{at}", result)
-        elif row_of(t) is None and name not in (ARRAY, "builtins.object", *(NUMBERS if result else ())):
+        elif row_of(t) is None and name not in (ARRAY, "builtins.object", *(STACKED if result else ())):
             bare = result or name.startswith(("builtins.", "typing.", "collections."))
             own = "" if bare else f", which has no row: class {t.type.name}(Generic[S])"
             yield what, f"{'an' if t.type.name[0] in 'aeiouAEIOU' else 'a'} {t.type.name}{own}"

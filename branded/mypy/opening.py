@@ -107,7 +107,9 @@ class Scope:
                 fail(api, at, "axis_name: `Brand` is every brand", "try:   class Users(Brand): ..., and its name here")
             elif brand in [*self.open, *rows]:
                 self._taken(show(brand, api), at, api)
-            return brand
+            if isinstance(brand, Instance) and any(c.fullname == BRAND for c in brand.type.mro):
+                return brand
+            fail(api, at, f"axis_name: {show(brand, api)} is no name: a string, or a subclass of Brand")
         name = axis_name.value if isinstance(axis_name, StrExpr) else None
         if name is not None and any(isinstance(b, TypeVarType) and b.name == name for b in self.open):
             self._taken(name, at, api)

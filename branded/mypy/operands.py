@@ -6,32 +6,25 @@ from collections.abc import Sequence
 
 from mypy.checker import TypeChecker
 from mypy.expandtype import expand_type
-from mypy.nodes import Expression
+from mypy.nodes import CallExpr, Expression
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Type, TypeVarId, TypeVarType, get_proper_type
 
-from branded.mypy.rows import TENSOR, VEC, occurs, row_variables, rows_in, union
+from branded.mypy.rows import TENSOR, occurs, row_variables, rows_in, union
 
-OPERANDS = {
-    *(f"{VEC}.__{op}__" for op in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")),
-    *(f"{VEC}.__{op}__" for op in ("and", "or", "xor", "lshift", "rshift")),
-    *(f"{c}.{name}" for c in (VEC, TENSOR) for name in ("stack", "cat", "einsum", "gradient", "meshgrid", "where")),
-}
-"""The methods that get their rows from `operands`."""
+UNITED = {f"{TENSOR}.{name}" for name in ("stack", "cat", "einsum", "gradient", "meshgrid", "where")}
+"""The methods of Tensor that take several operands at once."""
 
-
-def operands(ctx: MethodSigContext) -> CallableType:
-    """`a + b` has the row that its operands give it, whatever row is wanted of it: an error is then about that."""
-    return _united(ctx, fewest=0)
+DEEPEST = 5
+"""How many calls in the arguments of calls are looked into: each doubles what there is to look at."""
 
 
-def arguments(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
-    """`f(a, b)`, where both are `Vec[S]` for f: the row is that of `a` and that of `b`."""
-    return _united(ctx, fewest=2)
+def operands(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
+    """The signature of a call with its row variables solved: each is the union of the rows that are given for it.
 
-
-def _united(ctx: FunctionSigContext | MethodSigContext, fewest: int) -> CallableType:
-    """The signature with each row variable that stands alone solved: the union of the rows that are given for it."""
+    So `f(a, b)`, where both are `Vec[S]` for f, has the row of `a` and that of `b`; and `a + b` has the row that its
+    operands give it, whatever row is wanted of it: an error is then about that, and not about an operand.
+    """
     sig, api = ctx.default_signature, ctx.api
     known: dict[TypeVarId, Type] = {}
     if not isinstance(api, TypeChecker):
@@ -39,7 +32,7 @@ def _united(ctx: FunctionSigContext | MethodSigContext, fewest: int) -> Callable
     for v in row_variables(sig):
         formals = [(t, given) for t, given in zip(sig.arg_types, ctx.args, strict=False) if occurs(v, t)]
         taken = [e for _, given in formals for e in given]
-        if len(taken) < fewest or not all(_stands_alone(v, t) for t, _ in formals):
+        if not all(_stands_alone(v, t) for t, _ in formals) or any(map(_is_deep, taken)):
             continue
         if (types := _types(taken, api)) is not None:
             known[v.id] = union(b for t in types for b in rows_in(t))
@@ -54,6 +47,12 @@ def _stands_alone(v: TypeVarType, formal: Type) -> bool:
     """Is `v` all of the rows of this parameter, as in `Vec[S]`, and not one of several or in a function?"""
     rows = rows_in(formal)
     return bool(rows) and all(b == v for b in rows)
+
+
+def _is_deep(e: Expression, left: int = DEEPEST) -> bool:
+    if isinstance(e, CallExpr):
+        return left == 0 or any(_is_deep(a, left - 1) for a in e.args)
+    return False
 
 
 def _types(expressions: Sequence[Expression], api: TypeChecker) -> list[Type] | None:

@@ -13,6 +13,7 @@ from mypy.nodes import (
     ARG_STAR2,
     CallExpr,
     Decorator,
+    Expression,
     FuncBase,
     LambdaExpr,
     StrExpr,
@@ -45,16 +46,24 @@ from mypy.types import (
 from branded.mypy import axes, operands, reading
 from branded.mypy.mapping import Arg, Options, Vmap, options_of
 from branded.mypy.opening import Scope
-from branded.mypy.rows import BRAND, TENSOR, VEC, change, has_rows, is_row, row_of, same, without
-
-VMAP, MAPPED, DECORATOR, WITH = (
-    "branded.vmap.vmap",
-    "branded.vmap._Mapped",
-    "branded.vmap._Decorator",
-    "branded.brand.brand",
+from branded.mypy.rows import (
+    BRAND,
+    TENSOR,
+    UNKNOWN,
+    VEC,
+    Brand,
+    Change,
+    change,
+    has_rows,
+    is_row,
+    row_of,
+    same,
+    without,
 )
+
+VMAP, MAPPED, DECORATOR = "branded.vmap.vmap", "branded.vmap._Mapped", "branded.vmap._Decorator"
 VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
-VEC_IN, UNVEC = "branded.brand.Opened.vec", "branded.brand.Opened.unvec"
+ENTER, UNVEC = "branded.brand.Opened.vec", "branded.brand.Opened.unvec"
 
 
 def checker(api: CheckerPluginInterface) -> TypeChecker:
@@ -90,40 +99,40 @@ class BrandedPlugin(Plugin):
 
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
         own = {VMAP: self._vmap_signature, "builtins.len": reading.length}.get(fullname)
-        return own or (operands.arguments if self._is_generic_in_rows(fullname) else None)
+        return own or (operands.operands if self._is_generic_in_rows(fullname) else None)
 
     def _vmap_signature(self, ctx: FunctionSigContext) -> FunctionLike:
         """`vmap(f, …)`: if it is called at once, the rule waits for its arguments.  Called for each overload."""
         call, sig, api = ctx.context, ctx.default_signature, checker(ctx.api)
-        if not isinstance(call, CallExpr) or not call.args or call.arg_kinds[0] != ARG_POS:
+        if not isinstance(call, CallExpr) or (f := function_of(call)) is None or len(sig.arg_names) < 3:
             return sig
-        if any(k in (ARG_STAR, ARG_STAR2) for k in call.arg_kinds):
-            return sig
-        f, overrides = call.args[0], api.expr_checker.type_overrides
+        overrides = api.expr_checker.type_overrides
         if api.expr_checker.is_callee:
             result: Type = self.scope.instance(MAPPED)
         elif isinstance(f, LambdaExpr):
             overrides.pop(f, None)
             result = Vmap(options_of(call, api), call, api, self.scope).of_lambda(f)
         else:
-            return sig
+            return any_options(sig)
         anything = api.named_generic_type("builtins.object", [])
         overrides[f] = anything  # its body is not looked at here, where less is known
-        types = [anything, *sig.arg_types[1:]]
-        return sig.copy_modified(arg_types=types, ret_type=result, variables=[])
+        own = sig.copy_modified(arg_types=[anything, *sig.arg_types[1:]], ret_type=result, variables=[])
+        return any_options(own)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
-        if fullname in operands.OPERANDS:
+        if fullname.startswith(f"{VEC}.") or fullname in operands.UNITED:
             return operands.operands
-        own = {f"{MAPPED}.__call__": self._called_at_once, UNVEC: leaving}.get(fullname)
-        return own or (operands.arguments if self._is_generic_in_rows(fullname) else None)
+        own = {f"{MAPPED}.__call__": self._called_at_once, UNVEC: leaving, ENTER: entering}.get(fullname)
+        return own or (operands.operands if self._is_generic_in_rows(fullname) else None)
 
     def _called_at_once(self, ctx: MethodSigContext) -> FunctionLike:
         """`vmap(f, …)(x, …)`"""
         call, api = ctx.context, checker(ctx.api)
         if not isinstance(call, CallExpr) or not isinstance(call.callee, CallExpr):
             return ctx.default_signature
-        f = call.callee.args[0]
+        f = function_of(call.callee)
+        if f is None:
+            return ctx.default_signature
         api.expr_checker.type_overrides.pop(f, None)
         vmap = Vmap(options_of(call.callee, api), call, api, self.scope)
         return ctx.default_signature.copy_modified(ret_type=vmap.apply(f, arguments(call, api)))
@@ -149,7 +158,7 @@ class BrandedPlugin(Plugin):
         api, given = checker(ctx.api), get_proper_type(ctx.default_return_type)
         if isinstance(given, Instance) and given.type.fullname == DECORATOR:
             call = ctx.context
-            if not isinstance(call, CallExpr) or any(k in (ARG_STAR, ARG_STAR2) for k in call.arg_kinds):
+            if not isinstance(call, CallExpr):
                 return given
             o = options_of(call, api)
             name = get_proper_type(api.get_expression_type(o.axis_name)) if o.axis_name is not None else NoneType()
@@ -174,7 +183,7 @@ class BrandedPlugin(Plugin):
             return reading.truth
         if fullname == f"{DECORATOR}.__call__":
             return self._decorated
-        return emptied if fullname in (VEC_IN, UNVEC) or self._is_generic_in_rows(fullname) else None
+        return emptied if fullname in (ENTER, UNVEC) or self._is_generic_in_rows(fullname) else None
 
     def _decorated(self, ctx: MethodContext) -> Type:
         """`@vmap(in_axes=…)`"""
@@ -212,8 +221,8 @@ class BrandedPlugin(Plugin):
         """Is this a function, a method or a class whose signature has row variables?"""
         if fullname.startswith(("builtins.", "typing.", "tinygrad.", "branded.")):
             return False
-        if "." not in fullname:  # a function within a function, which has no other name
-            return True
+        if "." not in fullname:  # a function within a function has no other name; a display is called "<list>"
+            return not fullname.startswith("<")
         found = self.lookup_fully_qualified(fullname)
         node = found.node if found is not None else None
         if node is None:
@@ -228,6 +237,20 @@ class BrandedPlugin(Plugin):
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         return {VEC: reading.open_reads, TENSOR: own_argument}.get(fullname)
+
+
+def function_of(call: CallExpr) -> Expression | None:
+    """The `f` of `vmap(f, …)`."""
+    for i, (e, kind, name) in enumerate(zip(call.args, call.arg_kinds, call.arg_names, strict=True)):
+        if (i == 0 and kind == ARG_POS) or name == "f":
+            return e
+    return None
+
+
+def any_options(sig: CallableType) -> CallableType:
+    """The signature of vmap with any options: `options_of` looks at them, and says what is wrong with one."""
+    types, kinds = [sig.arg_types[0], UNKNOWN, UNKNOWN], [sig.arg_kinds[0], ARG_STAR, ARG_STAR2]
+    return sig.copy_modified(arg_types=types, arg_kinds=kinds, arg_names=[sig.arg_names[0], None, None])
 
 
 def own_argument(ctx: ClassDefContext) -> None:
@@ -263,12 +286,21 @@ def as_it_was(ctx: FunctionContext) -> Type:
     return f if isinstance(f, CallableType) and f.variables else ctx.default_return_type
 
 
+def entering(ctx: MethodSigContext) -> FunctionLike:
+    """`users.vec(x)`: x with the brand, whatever row is wanted of it."""
+    return _crossing(ctx, lambda brand: lambda row: [*row, brand])
+
+
 def leaving(ctx: MethodSigContext) -> FunctionLike:
     """`users.unvec(x)`: x without the brand; mypy alone would take what the other brands have in common."""
+    return _crossing(ctx, lambda brand: without(lambda b: b == brand))
+
+
+def _crossing(ctx: MethodSigContext, to: Callable[[Brand], Change]) -> FunctionLike:
     sig, opened = ctx.default_signature, ctx.type
     brand = get_proper_type(opened.args[0]) if isinstance(opened, Instance) and opened.args else opened
     value = checker(ctx.api).get_expression_type(ctx.args[0][0]) if ctx.args and ctx.args[0] else NoneType()
     if row_of(value) is None or not sig.variables:
         return sig
     types = [value, *sig.arg_types[1:]]
-    return sig.copy_modified(arg_types=types, ret_type=change(value, without(lambda b: b == brand)), variables=[])
+    return sig.copy_modified(arg_types=types, ret_type=change(value, to(brand)), variables=[])

@@ -89,7 +89,13 @@ def row_of(t: Type) -> list[Brand] | None:
     return brands(vec.args[0]) if vec is not None and vec.type.fullname == VEC else None
 
 
-def change(t: Type, f: Change, axes: Type = UNKNOWN, leaf: Callable[[Type], Type] = lambda t: t) -> Type:
+def change(
+    t: Type,
+    f: Change,
+    axes: Type = UNKNOWN,
+    leaf: Callable[[Type], Type] = lambda t: t,
+    end: Callable[[Instance], Instance] = plain,
+) -> Type:
     """A tree with all of its rows changed, but where `axes`, a prefix of the tree, says None.
 
     Args:
@@ -97,9 +103,10 @@ def change(t: Type, f: Change, axes: Type = UNKNOWN, leaf: Callable[[Type], Type
         f: From the brands of a row to those of the new one.
         axes: A tree of axes, as `axes.tree_of` gives it.
         leaf: What to do with what is no container and has no row.
+        end: What to do with a Vec at last; by default one with the empty row becomes a Tensor.
     """
     axes = get_proper_type(axes)
-    if isinstance(axes, NoneType):
+    if is_shared(axes):
         return t
     if isinstance(t, TypeAliasType) and t.is_recursive and t.alias is not None:
         new = [union(f(brands(a))) if is_row(v) else a for v, a in zip(t.alias.alias_tvars, t.args, strict=False)]
@@ -109,23 +116,25 @@ def change(t: Type, f: Change, axes: Type = UNKNOWN, leaf: Callable[[Type], Type
         case TupleType():
             same = isinstance(axes, TupleType) and len(axes.items) == len(t.items)
             each = axes.items if isinstance(axes, TupleType) and same else [axes] * len(t.items)
-            items = [change(i, f, a, leaf) for i, a in zip(t.items, each, strict=True)]
-            fallback = change(t.partial_fallback, f, UNKNOWN, leaf)
+            items = [change(i, f, a, leaf, end) for i, a in zip(t.items, each, strict=True)]
+            fallback = change(t.partial_fallback, f, UNKNOWN, leaf, end)
             return t.copy_modified(items=items, fallback=fallback if isinstance(fallback, Instance) else None)
         case TypedDictType():
             keys = axes.items if isinstance(axes, TypedDictType) else {}
-            items = [change(i, f, keys.get(k, axes), leaf) for k, i in t.items.items()]
+            if has_rows(t.fallback.type):  # what is declared of its items holds of a Vec[Never, Tensor] too
+                end = _as_it_is
+            items = [change(i, f, keys.get(k, axes), leaf, end) for k, i in t.items.items()]
             rows = zip(t.fallback.type.defn.type_vars, t.fallback.args, strict=False)
             fallback = t.fallback.copy_modified(args=[union(f(brands(a))) if is_row(v) else a for v, a in rows])
             return t.copy_modified(item_types=items, fallback=fallback)
         case UnionType():
-            return make_simplified_union([change(i, f, axes, leaf) for i in t.items])
+            return make_simplified_union([change(i, f, axes, leaf, end) for i in t.items])
         case Instance() if t.type.fullname in CONTAINERS:
-            return t.copy_modified(args=[change(a, f, UNKNOWN, leaf) for a in t.args])
+            return t.copy_modified(args=[change(a, f, UNKNOWN, leaf, end) for a in t.args])
         case Instance() if has_rows((old := as_vec(t)).type):
             variables = zip(old.type.defn.type_vars, old.args, strict=False)
             changed = old.copy_modified(args=[union(f(brands(a))) if is_row(v) else a for v, a in variables])
-            return plain(t if changed == old else changed)
+            return end(t if changed == old else changed)
     return leaf(t)
 
 
@@ -139,6 +148,19 @@ def rows_in(t: Type) -> list[Brand]:
 
     change(t, look)
     return found
+
+
+def _as_it_is(t: Instance) -> Instance:
+    return t
+
+
+def is_shared(axes: Type) -> bool:
+    """Is this the axis None, or a tree of nothing else?"""
+    axes = get_proper_type(axes)
+    if isinstance(axes, TupleType | TypedDictType):
+        items = axes.items if isinstance(axes, TupleType) else axes.items.values()
+        return bool(items) and all(map(is_shared, items))
+    return isinstance(axes, NoneType)
 
 
 def same(row: list[Brand]) -> Iterable[Type]:
@@ -167,6 +189,19 @@ class _Occurs(TypeQuery[bool]):
 
 def occurs(brand: Brand, t: Type) -> bool:
     return t.accept(_Occurs(brand))
+
+
+def hides(t: Type) -> bool:
+    """Is there an Any in this tree, which no error has told of?"""
+    t = get_proper_type(t)
+    match t:
+        case AnyType():
+            return (t.source_any or t).type_of_any != TypeOfAny.from_error
+        case TupleType() | UnionType():
+            return any(map(hides, t.items))
+        case Instance() if t.type.fullname in CONTAINERS or t.type.fullname == VEC:
+            return any(map(hides, t.args))
+    return False
 
 
 def row_variables(f: CallableType) -> list[TypeVarType]:
