@@ -40,7 +40,7 @@ $(VENV)/demo.done: pyproject.toml | $(VENV)/bin/python
 $(VENV)/dev.done: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	$(PYTHON) -m venv $(VENV)/oldest-mypy
-	$(VENV)/oldest-mypy/bin/python -m pip install --quiet --disable-pip-version-check 'mypy==2.1.0'
+	$(VENV)/oldest-mypy/bin/python -m pip install --quiet --disable-pip-version-check 'mypy==2.2.0'
 	touch $@
 
 clean:

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mypy import build, main
 from mypy.errors import CompileError
@@ -27,11 +27,12 @@ _LONG = re.compile(r"\b(?:branded\.vec\.(?=Vec\b)|branded\.brand\.(?=Brand\b)|ti
 
 
 class Message(NamedTuple):
-    """One of mypy's messages."""
+    """One of mypy's messages; `raw` is its text as mypy has it."""
 
     file: str
     line: int
     text: str
+    raw: str
     notes: tuple[str, ...]
     code: str
     severity: str
@@ -77,9 +78,9 @@ def check(arguments: Sequence[str]) -> tuple[str, int]:
     cache = FileSystemCache()
     sources, options = main.process_options([*OPTIONS, *arguments], fscache=cache, program="branded check")
     status, lines = _build(sources, options, cache)
-    messages = [_message(line) for line in lines if line.startswith("{")]
+    messages = [parse(json.loads(line)) for line in lines if line.startswith("{")]
     other = [line for line in lines if not line.startswith("{")]
-    return "\n".join([*_report(messages, len(sources)), *other]), status
+    return "\n".join([*report(messages, len(sources)), *other]), status
 
 
 def _build(sources: list[build.BuildSource], options: Options, cache: FileSystemCache) -> tuple[int, list[str]]:
@@ -99,18 +100,18 @@ def _build(sources: list[build.BuildSource], options: Options, cache: FileSystem
     return int(any('"severity": "error"' in line for line in lines)), lines
 
 
-def _message(line: str) -> Message:
-    raw = json.loads(line)
+def parse(raw: dict[str, Any]) -> Message:
+    """One of mypy's messages from its JSON, in our words."""
     notes = tuple(note for note in (raw["hint"] or "").splitlines() if note)
     text, code = _LONG.sub("", raw["message"]), raw["code"] or ""
     if code == "truthy-bool" and (asked := _ASKED.search(text)):
         names = " and ".join(f'"{b}"' for b in asked["row"].split(" | "))
         text, code = f"bool: a value that varies over {names} has no single truth value", "brand"
         notes = (f'  value: "{asked["type"]}"', "  try:   x.where(a, b) in place of `if x`")
-    return Message(raw["file"], raw["line"], text, notes, code, raw["severity"])
+    return Message(raw["file"], raw["line"], text, raw["message"], notes, code, raw["severity"])
 
 
-def _report(messages: list[Message], files: int) -> list[str]:
+def report(messages: list[Message], files: int) -> list[str]:
     """The brand errors in our form, then all the rest as mypy has it, then how many of each."""
     brand = [m for m in messages if m.is_about_brands]
     rest = [m for m in messages if not m.is_about_brands]

@@ -15,7 +15,7 @@ def test_every_block_has_a_language() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
         fences = re.findall(r"^```(\w*)", page.read_text(), re.MULTILINE)
         assert all(fences[::2]), f"{page.name}: a block has no language"
-        assert set(fences[::2]) <= {"python", "text", "console", "mermaid"}, page.name
+        assert set(fences[::2]) <= {"python", "text", "console", "mermaid", "ini", "toml", "yaml", "json"}, page.name
 
 
 def test_every_public_name_is_documented() -> None:

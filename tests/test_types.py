@@ -1,23 +1,35 @@
 """What mypy says of tests/types, with the plugin, is what the comments there say.
 
-A program is a section that begins with `# --- what it is about`.  `# E: text` on a line wants an error that has the text,
-`# N: text` a note; any other error or note is a failure.  The notes under an error are part of it.  All files are
-checked by one run of mypy.
+A program is a section that begins with `# --- what it is about`.  `# E: text` on a line wants an error that has the
+text, `# N: text` a note; any other error or note is a failure.  The notes under an error are part of it.  All files
+are checked by one run of each mypy that there is, the newest and the oldest of the supported range.  What `branded
+check` prints for the rejected programs is kept, word for word, in tests/types/messages.txt; `python -m
+tests.test_types` writes it anew.
 """
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import re
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
-from mypy import api
+
+from branded.check import Message, parse, report
+from tests.test_static import OLDEST
 
 HERE = Path(__file__).parent / "types"
-FILES = sorted(HERE.glob("*/*.py"))
+FILES = [*sorted(HERE.glob("accepted/*.py")), *sorted(HERE.glob("rejected/*.py"))]
+if sys.version_info >= (3, 12):
+    FILES.append(HERE / "pep695.py")
+MESSAGES = HERE / "messages.txt"
 WANTED = re.compile(r"([EN]): (.*?)(?=  [EN]: |$)")
 
 
@@ -39,37 +51,47 @@ def programs() -> Iterator[Program]:
 PROGRAMS = list(programs())
 
 
-@pytest.fixture(scope="session")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], list[dict[str, Any]]]:
-    """What mypy says of each line of each file."""
-    cache = tmp_path_factory.mktemp("mypy")
-    config = ["--config-file", str(HERE / "mypy.ini"), "--cache-dir", str(cache), "--output", "json"]
-    out, err, _ = api.run([*config, "--show-traceback", *map(str, FILES)])
-    assert not err, err
-    found: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for line in out.splitlines():
-        message = json.loads(line)
-        found.setdefault((str(Path(message["file"]).resolve()), message["line"]), []).append(message)
+@functools.cache
+def messages(which: str) -> list[Message]:
+    """What mypy says, with the plugin."""
+    python = {"newest": sys.executable, "oldest": str(OLDEST)}[which]
+    with tempfile.TemporaryDirectory() as cache:
+        config = ["--config-file", str(HERE / "mypy.ini"), "--cache-dir", cache, "--output", "json"]
+        command = [python, "-m", "mypy", *config, "--python-executable", sys.executable, "--show-traceback"]
+        env = {**os.environ, "PYTHONPATH": str(HERE.parent.parent)}
+        done = subprocess.run([*command, *map(str, FILES)], capture_output=True, text=True, check=False, env=env)
+    assert done.returncode in (0, 1) and not done.stderr, done.stdout + done.stderr
+    return [parse(json.loads(line)) for line in done.stdout.splitlines()]
+
+
+@functools.cache
+def said(which: str) -> dict[tuple[str, int], list[Message]]:
+    found: dict[tuple[str, int], list[Message]] = {}
+    for m in messages(which):
+        found.setdefault((str(Path(m.file).resolve()), m.line), []).append(m)
     return found
 
 
+@pytest.mark.parametrize("which", ["newest", "oldest"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: f"{p.file.parent.name}/{p.file.stem}: {p.title}")
-def test_program(program: Program, said: dict[tuple[str, int], list[dict[str, Any]]]) -> None:
+def test_program(program: Program, which: str) -> None:
+    if which == "oldest" and not OLDEST.exists():
+        pytest.skip("make test sets up the oldest mypy")
     lines = program.file.read_text().splitlines()
     errors = 0
     for n in range(program.first, program.last + 1):
         wanted = WANTED.findall(lines[n - 1].partition("  # ")[2])
-        got = [
-            (m["severity"][0].upper(), f"{m['message']}\n{m['hint'] or ''}")
-            for m in said.get((str(program.file), n), [])
-        ]
+        here = said(which).get((str(program.file), n), [])
+        got = [(m.severity[0].upper(), "\n".join([m.raw, *m.notes])) for m in here]
         errors += sum(kind == "E" for kind, _ in wanted)
         for kind, text in wanted:
             match = next((g for g in got if g[0] == kind and text in g[1]), None)
             assert match, f"{program.file.name}:{n}: wanted {kind}: {text}\nmypy said {got}"
             got.remove(match)
         assert not got, f"{program.file.name}:{n}: {got}"
-    assert (errors > 0) == (program.file.parent.name == "rejected"), "accepted programs have no errors, rejected ones do"
+    if program.file.parent != HERE:
+        is_rejected = program.file.parent.name == "rejected"
+        assert (errors > 0) == is_rejected, "rejected programs have errors, others none"
 
 
 def test_there_are_enough_programs() -> None:
@@ -78,3 +100,17 @@ def test_there_are_enough_programs() -> None:
     assert kinds.count("rejected") >= 80
     titles = [(p.file, p.title) for p in PROGRAMS]
     assert len(set(titles)) == len(titles)
+
+
+def golden() -> str:
+    """The rejected programs, as `branded check` tells of them."""
+    rejected = [m._replace(file=Path(m.file).name) for m in messages("newest") if "rejected" in m.file]
+    return "\n".join(report(rejected, len({m.file for m in rejected}))) + "\n"
+
+
+def test_every_message_word_for_word() -> None:
+    assert golden() == MESSAGES.read_text(), "python -m tests.test_types"
+
+
+if __name__ == "__main__":
+    MESSAGES.write_text(golden())

@@ -143,7 +143,8 @@ class Vmap:
         brand = self.scope.named(self.options.axis_name, stem, self.at, self.api, rows)
         lifted = [self.entered(a.type, way, brand) for a, way in zip(args, ways, strict=True)]
         if not self._can_map(args, ways):
-            return AnyType(TypeOfAny.from_error)
+            with self.scope.opened(brand), self.api.msg.filter_errors():
+                return self._outside(self._call(f, lifted, args, ways), brand)
         unknown = [v for scope in self.api.partial_types for v in scope.map]
         with self.scope.opened(brand), self.api.msg.filter_errors(filter_errors=False) as errors:
             inside = self._call(f, lifted, args, ways)
@@ -236,14 +237,15 @@ class Vmap:
 
     def _explain(self, message: str, lifted: list[Type], args: list[Arg], ways: list[Type]) -> None:
         """An error of calling `f` with one example: most often, `f` is not generic in the brand."""
-        wrong = re.match(r'Argument (?:(\d+)|"(\w+)") to "?(.*?)"? has incompatible type .*; expected "(.*)"$', message)
-        where = int(wrong[1]) - 1 if wrong and wrong[1] else None
-        if wrong is None or where is None or not where < len(args) or is_shared(ways[where]):
+        wrong = re.match(r'Argument (\d+)(?: to "?(.*?)"?)? has incompatible type .*; expected "(.*)"$', message)
+        where = int(wrong[1]) - 1 if wrong else len(args)
+        if wrong is None or not where < len(args) or is_shared(ways[where]):
             self._fail(f"vmap: {message[0].lower()}{message[1:]}")
             return
         given, inside = show(args[where].type, self.api), show(lifted[where], self.api)
+        name = (wrong[2] or "the function").replace('"', "")
         self._fail(
-            f'vmap: argument {where + 1} is mapped, but {wrong[3]} wants "{wrong[4]}" for one example',
+            f'vmap: argument {where + 1} is mapped, but {name} wants "{wrong[3]}" for one example',
             f'given: "{given}", which is "{inside}" for one example',
             "try:   a row for it, Vec[S, Tensor], or None for it in in_axes if all examples share it",
         )
@@ -264,12 +266,12 @@ class Vmap:
                 f'value: "{show(inside, self.api)}"',
                 "try:   an int, or a reduction over the examples outside of vmap",
             )
-        else:
-            self._fail(
-                f'escape: brand "{name}" of this vmap is still in the result after it',
-                f'value: "{show(inside, self.api)}"',
-                "try:   return tensors, or tuples, lists, dicts and dataclasses of them",
-            )
+            return change(inside, without(lambda b: b == brand))
+        self._fail(
+            f'escape: brand "{name}" of this vmap is still in the result after it',
+            f'value: "{show(inside, self.api)}"',
+            "try:   return tensors, or tuples, lists, dicts and dataclasses of them",
+        )
         return AnyType(TypeOfAny.from_error)
 
     def _outside(self, inside: Type, brand: Brand | None) -> Type:
@@ -301,6 +303,8 @@ class Vmap:
     def generic(self, body: Type) -> Type | None:
         """The type of `vmap(f)`: that of `f`, if `f` is generic in the rows that are mapped."""
         items = items_of(body, self.api)
+        if any(f.implicit for f in items):
+            self.api.note("vmap: the function has no types, so nothing is checked here", self.at, code=ERROR)
         if len(items) > 1:  # keep those that one example can go to
             found = []
             for f in items:

@@ -48,7 +48,6 @@ from branded.mypy.mapping import Arg, Options, Vmap, options_of
 from branded.mypy.opening import Scope
 from branded.mypy.rows import (
     BRAND,
-    TENSOR,
     UNKNOWN,
     VEC,
     Brand,
@@ -98,6 +97,8 @@ class BrandedPlugin(Plugin):
     # ---- vmap(f)(x), vmap(f) ----
 
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
+        if fullname in reading.NUMBERS:
+            return reading.number
         own = {VMAP: self._vmap_signature, "builtins.len": reading.length}.get(fullname)
         return own or (operands.operands if self._is_generic_in_rows(fullname) else None)
 
@@ -236,7 +237,7 @@ class BrandedPlugin(Plugin):
         return isinstance(t, CallableType) and any(map(is_row, t.variables))
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        return {VEC: reading.open_reads, TENSOR: own_argument}.get(fullname)
+        return reading.open_reads if fullname == VEC else None
 
 
 def function_of(call: CallExpr) -> Expression | None:
@@ -251,14 +252,6 @@ def any_options(sig: CallableType) -> CallableType:
     """The signature of vmap with any options: `options_of` looks at them, and says what is wrong with one."""
     types, kinds = [sig.arg_types[0], UNKNOWN, UNKNOWN], [sig.arg_kinds[0], ARG_STAR, ARG_STAR2]
     return sig.copy_modified(arg_types=types, arg_kinds=kinds, arg_names=[sig.arg_names[0], None, None])
-
-
-def own_argument(ctx: ClassDefContext) -> None:
-    """`class Tensor(Vec[Never, Tensor])`: mypy before 2.2 takes Any for a class that is its own argument."""
-    info = ctx.cls.info
-    for i, base in enumerate(info.bases):
-        if base.type.fullname == VEC and isinstance(get_proper_type(base.args[1]), AnyType):
-            info.bases[i] = base.copy_modified(args=[base.args[0], Instance(info, [])])
 
 
 def defaults(api: TypeChecker) -> Options:

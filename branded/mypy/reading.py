@@ -144,6 +144,23 @@ def _operands(test: ast.expr) -> list[ast.expr]:
 # ---- len ----
 
 
+NUMBERS = {f"builtins.{name}": name.replace("range", "int") for name in ("int", "float", "complex", "range")}
+
+
+def number(ctx: FunctionSigContext) -> CallableType:
+    """`float(x)`, `int(x)`, `range(x)`"""
+    sig, name = ctx.default_signature, getattr(getattr(ctx.context, "callee", None), "fullname", "")
+    if isinstance(ctx.api, TypeChecker) and ctx.args and ctx.args[0]:
+        t = ctx.api.get_expression_type(ctx.args[0][0])
+        if known(t):
+            kind = NUMBERS.get(name, "number")
+            message = f"{kind}: a value that varies over {{}} has no single {kind}"
+            _refuse(ctx.api, ctx.context, t, message, "tinygrad's methods, which take tensors")
+            anything: Type = AnyType(TypeOfAny.from_error)
+            return sig.copy_modified(arg_types=[anything] * len(sig.arg_types))
+    return sig
+
+
 def length(ctx: FunctionSigContext) -> CallableType:
     """`len(x)` is that of an example; vec.pyi hides `__len__` from mypy, for the sake of truthy-bool."""
     sig = ctx.default_signature

@@ -193,6 +193,8 @@ def occurs(brand: Brand, t: Type) -> bool:
 
 def hides(t: Type) -> bool:
     """Is there an Any in this tree, which no error has told of?"""
+    if isinstance(t, TypeAliasType) and t.is_recursive:
+        return any(map(hides, t.args))
     t = get_proper_type(t)
     match t:
         case AnyType():

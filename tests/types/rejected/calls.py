@@ -1,0 +1,141 @@
+"""Calls that do not fit the function, and functions that are none."""
+
+from typing import TypeVar
+
+from tinygrad import Tensor
+
+from branded import Brand, Vec, brand, vmap
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+
+
+def double(a: Vec[S]) -> Vec[S]:
+    return a * 2
+
+
+def add(a: Vec[S1], b: Vec[S2], *, scale: float = 1.0) -> Vec[S1 | S2]:
+    return (a + b) * scale
+
+
+# --- too many arguments
+vmap(double)(x, y)  # E: vmap: too many arguments for "double"
+
+# --- too few arguments
+vmap(add)(x)  # E: vmap: missing positional argument "b" in call to "add"
+
+# --- a wrong keyword
+vmap(double)(x, shift=y)  # E: vmap: unexpected keyword argument "shift" for "double"
+
+# --- too many arguments for a lambda
+vmap(lambda a: a)(x, y)  # E: Too many arguments
+
+# --- too few arguments for a lambda
+vmap(lambda a, b: a + b)(x)  # E: Too few arguments
+
+# --- too many arguments of what was stored
+stored = vmap(double)
+stored(x, y)  # E: No overload variant
+
+# --- too few arguments of what was stored
+stored_add = vmap(add)
+stored_add(x)  # E: No overload variant
+
+# --- a wrong argument of what was stored
+stored_double = vmap(double)
+stored_double("x")  # E: No overload variant
+
+# --- a wrong argument of a stored lambda
+stored_lambda = vmap(lambda a: a * 2)
+stored_lambda("x")  # E: No overload variant
+
+# --- too many arguments of a stored lambda
+two_lambda = vmap(lambda a: a * 2)
+two_lambda(x, y)  # E: No overload variant
+
+
+# --- a wrong argument of what was decorated
+@vmap
+def decorated(a: Vec[S]) -> Vec[S]:
+    return a
+
+
+decorated(1.0)  # E: No overload variant
+
+
+# --- no arguments at all
+vmap(double)()  # E: in_axes: nothing is mapped
+
+# --- a number is no function
+vmap(3)(x)  # E: vmap: "int" not callable
+
+# --- a tensor is no function: vmap(f)(x), not vmap(f, x)
+vmap(x)(x)  # E: vmap: "Tensor" not callable
+
+# --- an error within the body is told once
+vmap(lambda a: a + "s")(x)  # E: Unsupported operand types for + ("Vec[a, Tensor]" and "str")
+
+# --- an error within a nested body is told once
+vmap(lambda a: vmap(lambda b: a + b.nope)(y))(x)  # E: "Vec[b, Tensor]" has no attribute "nope"
+
+# --- an unknown name in the body is told once
+vmap(lambda a: a + zz)(x)  # noqa: F821  # E: Name "zz" is not defined
+
+# --- an unknown name as the function
+vmap(unknown)(x)  # noqa: F821  # E: Name "unknown" is not defined
+
+# --- an unknown name as the argument
+vmap(double)(unknown)  # noqa: F821  # E: Name "unknown" is not defined
+
+# --- the result is not what is wanted
+vmap(lambda a: a * 2)(x).append(3)  # E: "Tensor" has no attribute "append"
+
+# --- a keyword argument of a mapped function is mapped: a number has no axis
+vmap(add)(x, y, scale=2.0)  # E: in_axes: argument `scale` is a float: there is no axis to map over
+
+
+# --- brand() of a name that is none
+with brand(3, 2):  # E: No overload variant
+    pass
+
+# --- brand() without a size
+with brand("users"):  # E: No overload variant
+    pass
+
+
+# --- arguments beside the function, as if it were not curried
+vmap(double, x)  # E: in_axes
+
+
+# --- arguments beside a lambda, as if it were not curried
+vmap(lambda a, b: a + b, x, y)  # E: axes
+
+# --- a class that gives no tensor
+vmap(str)(x)  # E: out_axes: the result is a str, which cannot be stacked
+
+# --- a class that takes no Vec
+vmap(int)(x)  # E: int: a value that varies over "s" has no single int
+
+# --- a complex number is mapped
+vmap(lambda a: a)(3 + 4j)  # E: in_axes: argument 1 is a complex: there is no axis to map over
+
+# --- a lambda of no parameters, without a size
+vmap(lambda: y)()  # E: in_axes: nothing is mapped
+
+
+# --- an option that vmap does not have
+vmap(double, in_axis=0)(x)  # E: vmap: there is no option in_axis
+
+
+# --- an option of another type
+vmap(double, chunk_size="2")(x)  # E: chunk_size: '2' is no size
+
+
+# --- a randomness that there is not
+vmap(double, randomness="some")(x)  # E: randomness: 'some' is no choice
+
+
+# --- a name that is none
+vmap(double, axis_name=3)(x)  # E: axis_name: int is no name

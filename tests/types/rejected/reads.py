@@ -1,0 +1,178 @@
+"""A value that varies has no single value to read."""
+
+from typing import TypeVar
+
+from tinygrad import Tensor
+
+from branded import Brand, Vec, brand, unvec, vmap
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+
+
+# --- numpy
+def numpy(a: Vec[S]) -> Vec[S]:
+    a.numpy()  # E: numpy: a value that varies over "S" has no single value to read
+    return a
+
+
+# --- item
+def item(a: Vec[S]) -> Vec[S]:
+    n = a.sum().item()  # E: item: a value that varies over "S" has no single value to read
+    return a * n
+
+
+# --- realize
+def realize(a: Vec[S]) -> Vec[S]:
+    a.realize()  # E: realize: a value that varies over "S" has no single value to read
+    return a
+
+
+# --- tolist
+def tolist(a: Vec[S]) -> Vec[S]:
+    print(a.tolist())  # E: tolist: a value that varies over "S" has no single value to read
+    return a
+
+
+# --- data
+def data(a: Vec[S]) -> Vec[S]:
+    a.data()  # E: data: a value that varies over "S" has no single value to read
+    return a
+
+
+# --- two brands are both named
+def two(a: Vec[S1], b: Vec[S2]) -> None:
+    (a + b).tolist()  # E: tolist: a value that varies over "S1" and "S2" has no single value to read
+
+
+# --- in a lambda
+vmap(lambda a: a.numpy())(x)  # E: numpy: a value that varies over "a" has no single value to read
+
+# --- in a lambda at the second depth
+vmap(lambda a: vmap(lambda b: (a + b).item())(y))(x)  # E: item: a value that varies over "a" and "b"
+
+# --- what an inner vmap gave back varies still over the outer brand
+vmap(lambda a: vmap(lambda b: a + b)(y).numpy())(x)  # E: numpy: a value that varies over "a"
+
+# --- in an argument
+vmap(lambda a: print(a.tolist()))(x)  # E: tolist: a value that varies over "a"
+
+# --- within `with brand(...)`
+with brand("users", 2) as users:
+    users.vec(x).numpy()  # E: numpy: a value that varies over "users"
+
+
+# --- float()
+def to_float(a: Vec[S]) -> float:
+    return float(a)  # E: "Vec[S, Tensor]"
+
+
+# --- int()
+def to_int(a: Vec[S]) -> Vec[S]:
+    print(int(a))  # E: "Vec[S, Tensor]"
+    return a
+
+
+# --- range()
+def to_range(a: Vec[S]) -> Vec[S]:
+    for _ in range(a):  # E: "Vec[S, Tensor]"
+        a = a + 1
+    return a
+
+
+# --- an index into a list
+def index(a: Vec[S], values: list[int]) -> int:
+    values[a].bit_count()  # E: "Vec[S, Tensor]"
+    return len(values)
+
+
+# --- a function of math
+def sine(a: Vec[S]) -> float:
+    import math
+
+    return math.sin(a)  # E: incompatible type "Vec[S, Tensor]"
+
+
+# --- a Vec passed to a function of Tensor
+def helper(w: Tensor) -> Tensor:
+    return w.realize()
+
+
+def calls_helper(a: Vec[S]) -> Vec[S]:
+    return helper(a)  # E: Argument 1 to "helper" has incompatible type "Vec[S, Tensor]"; expected "Tensor"
+
+
+# --- a Vec passed to a function of Tensor, in a lambda
+def plain(w: Tensor) -> Tensor:
+    return w
+
+
+vmap(lambda a: plain(a))(x)  # E: Argument 1 to "plain" has incompatible type "Vec[a, Tensor]"; expected "Tensor"
+
+
+# --- a Vec passed to a function of float
+def power(n: float) -> Tensor:
+    return x * n
+
+
+vmap(lambda a: power(a.sum()))(x)  # E: Argument 1 to "power" has incompatible type "Vec[a, Tensor]"; expected "float"
+
+
+# --- unvec of a row that is not empty
+def not_empty(a: Vec[S]) -> Tensor:
+    return unvec(a)  # E: Argument 1 to "unvec"
+
+
+# --- a Vec as the shape of a tensor
+def shape(a: Vec[S]) -> Vec[S]:
+    return a.reshape(a)  # E: Argument 1 to "reshape"
+
+
+# --- a Vec as a size
+def size(a: Vec[S]) -> Tensor:
+    return Tensor.zeros(a)  # E: Argument 1 to "zeros"
+
+
+# --- backward
+def backward(a: Vec[S]) -> Vec[S]:
+    a.sum().backward()  # E: backward
+    return a
+
+
+# --- an attribute that tensors do not have
+vmap(lambda a: a.sinus())(x)  # E: "Vec[a, Tensor]" has no attribute "sinus"
+
+# --- max() of Python
+vmap(lambda a: max(a, 0))(x)  # E: max
+
+# --- round() of Python
+vmap(lambda a: round(a))(x)  # E: round
+
+
+# --- item, in a result
+def item_result(a: Vec[S]) -> Vec[S]:
+    return a * a.sum().item()  # E: item: a value that varies over "S" has no single value to read
+
+
+# --- realize, in a result
+def realize_result(a: Vec[S]) -> Vec[S]:
+    return a.realize()  # E: realize: a value that varies over "S" has no single value to read
+
+
+# --- float(), in a result
+def result_to_float(a: Vec[S]) -> float:
+    return float(a)  # E: float: a value that varies over "S" has no single float
+
+
+# --- int(), in a result
+def result_to_int(a: Vec[S]) -> int:
+    return int(a)  # E: int: a value that varies over "S" has no single int
+
+
+# --- range(), in a result
+def result_to_range(a: Vec[S]) -> Vec[S]:
+    for _ in range(a):  # E: int: a value that varies over "S" has no single int
+        a = a + 1
+    return a

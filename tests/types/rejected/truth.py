@@ -1,0 +1,271 @@
+"""A value that varies has no single truth value."""
+
+from typing import TypeVar
+
+from tinygrad import Tensor
+
+from branded import Brand, Vec, vmap
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+
+
+# --- if, on a comparison with a number
+def if_comparison(a: Vec[S]) -> Vec[S]:
+    if a > 0:  # E: no single truth value
+        return a
+    return -a
+
+
+# --- if, on a comparison of two rows
+def if_two(a: Vec[S1], b: Vec[S2]) -> Vec[S1 | S2]:
+    if a < b:  # E: bool: a value that varies over "S1" and "S2" has no single truth value
+        return a
+    return b
+
+
+# --- while
+def while_(a: Vec[S]) -> Vec[S]:
+    while a < 10:  # E: no single truth value
+        a = a * 2
+    return a
+
+
+# --- assert
+def assert_(a: Vec[S]) -> Vec[S]:
+    assert a > 0  # E: no single truth value
+    return a
+
+
+# --- and, in place of &
+def and_(a: Vec[S]) -> Vec[S]:
+    return a > 0 and a < 1  # E: no single truth value
+
+
+# --- or, in place of |
+def or_(a: Vec[S]) -> Vec[S]:
+    return a < 0 or a > 1  # E: no single truth value
+
+
+# --- an if-expression
+def ternary(a: Vec[S]) -> Vec[S]:
+    return a if a > 0 else -a  # E: no single truth value
+
+
+# --- an if-expression in a lambda
+vmap(lambda a: a if a > 0 else -a)(x)  # E: no single truth value
+
+
+# --- if in a comprehension
+def comprehension(values: list[Vec[S]]) -> list[Vec[S]]:
+    return [v for v in values if v > 0]  # E: no single truth value
+
+
+# --- bool() of a value
+def bool_value(a: Vec[S]) -> bool:
+    return bool(a)  # E: bool: a value that varies over "S" has no single truth value
+
+
+# --- bool() of a comparison
+def bool_comparison(a: Vec[S]) -> bool:
+    return bool(a > 0)  # E: bool: a value that varies over "S" has no single truth value
+
+
+# --- if at the second depth
+vmap(lambda a: vmap(lambda b: a if a > b else b)(y))(x)  # E: bool: a value that varies over "a" and "b"
+
+# --- if on a value of an outer brand
+vmap(lambda a: vmap(lambda b: b if a > 0 else -b)(y))(x)  # E: bool: a value that varies over "a"
+
+
+# --- elif
+def elif_(a: Vec[S], n: int) -> Vec[S]:
+    if n > 2:
+        n = 2
+    elif a > 0:  # E: no single truth value
+        return -a
+    return a
+
+
+# --- a comparison of two values of one row
+def maximum(a: Vec[S], b: Vec[S]) -> Vec[S]:
+    return a if a >= b else b  # E: bool: a value that varies over "S" has no single truth value
+
+
+# --- if, with what all examples share after it
+def shared_after(a: Vec[S], n: int) -> Vec[S]:
+    if a > 0 and n > 2:  # E: bool: a value that varies over "S" has no single truth value
+        return a
+    return -a
+
+
+# --- bool() of a reduction
+def bool_reduction(a: Vec[S]) -> bool:
+    return bool((a > 0).all())  # E: bool: a value that varies over "S" has no single truth value
+
+
+# --- if bool()
+def if_bool(a: Vec[S]) -> Vec[S]:
+    if bool(a.sum() > 0):  # E: bool: a value that varies over "S" has no single truth value
+        return a
+    return -a
+
+
+# --- if in a generator
+def generator(values: list[Vec[S]]) -> int:
+    return sum(1 for v in values if v > 0)  # E: no single truth value
+
+
+# --- if on an element of an example
+vmap(lambda r: r if r[0] > 0 else -r)(Tensor.ones(2, 3))  # E: bool: a value that varies over "r"
+
+
+# --- sorted()
+def ordered(values: list[Vec[S]]) -> list[Vec[S]]:
+    return sorted(values)  # E: of "sorted" cannot be "Vec[S, Tensor]"
+
+
+# --- min() of Python
+def smallest(a: Vec[S], b: Vec[S]) -> None:
+    print(min(a, b))  # E: No overload variant of "min" matches
+
+
+# --- if, on an equality
+def if_equal(a: Vec[S]) -> Vec[S]:
+    if a == 0:  # E: no single truth value
+        return a
+    return -a
+
+
+# --- if, on a difference
+def if_different(a: Vec[S]) -> Vec[S]:
+    if a != x:  # E: no single truth value
+        return a
+    return -a
+
+
+# --- a chained comparison
+def chained(a: Vec[S]) -> Vec[S]:
+    return 0 < a < 1  # E: no single truth value
+
+
+# --- if, on a comparison with a tensor on the left
+def tensor_left(a: Vec[S]) -> Vec[S]:
+    if x > a:  # E: bool: a value that varies over "S" has no single truth value
+        return a
+    return -a
+
+
+# --- if, on a comparison with a number on the left
+def number_left(a: Vec[S]) -> Vec[S]:
+    if 0 < a:  # noqa: SIM300  # E: bool: a value that varies over "S" has no single truth value
+        return a
+    return -a
+
+
+# --- if, with what all examples share before it
+def shared_and(a: Vec[S], n: int) -> Vec[S]:
+    if n > 2 and a > 0:  # E: bool: a value that varies over "S" has no single truth value
+        return a
+    return -a
+
+
+# --- assert, with what all examples share before it
+def assert_or(a: Vec[S], n: int) -> Vec[S]:
+    assert n or a > 0  # E: bool: a value that varies over "S" has no single truth value
+    return a
+
+
+# --- a guard of a case
+def guard(a: Vec[S], n: int) -> Vec[S]:
+    match n:
+        case 0 if a > 0:  # E: bool: a value that varies over "S" has no single truth value
+            return a
+    return -a
+
+
+# --- all() of comparisons
+def all_of(a: Vec[S]) -> bool:
+    return all([a > 0, a < 1])  # E: truth value
+
+
+# --- any() of comparisons
+def any_of(a: Vec[S]) -> bool:
+    return any(v > 0 for v in a)  # E: truth value
+
+
+# --- in a list
+def in_list(a: Vec[S]) -> bool:
+    return a in [x, x]  # E: truth value
+
+
+# --- the condition of filter()
+def filtered(values: list[Vec[S]]) -> list[Vec[S]]:
+    return list(filter(lambda v: v > 0, values))  # E: truth value
+
+
+# --- bool() of an equality
+def bool_equality(a: Vec[S]) -> bool:
+    return bool(a == 0)  # E: bool: a value that varies over "S" has no single truth value
+
+
+# --- if, on a value
+def if_value(a: Vec[S]) -> Vec[S]:
+    if a:  # E: "Vec[S, Tensor]"
+        return a
+    return -a
+
+
+# --- if, on a reduction
+def if_reduction(a: Vec[S]) -> Vec[S]:
+    if (a > 0).all():  # E: "Vec[S, Tensor]"
+        return a
+    return -a
+
+
+# --- if not
+def if_not(a: Vec[S]) -> Vec[S]:
+    if not a:  # E: "Vec[S, Tensor]"
+        return a
+    return -a
+
+
+# --- while, on a value
+def while_value(a: Vec[S]) -> Vec[S]:
+    while a:  # E: "Vec[S, Tensor]"
+        a = a - 1
+    return a
+
+
+# --- assert, on a reduction, with a message
+def assert_all(a: Vec[S]) -> Vec[S]:
+    assert (a > 0).all(), "positive"  # E: "Vec[S, Tensor]"
+    return a
+
+
+# --- an if-expression on a value, in a lambda
+vmap(lambda a: a if a else -a)(x)  # E: "Vec[a, Tensor]"
+
+
+# --- not, of a comparison
+def not_comparison(a: Vec[S]) -> Vec[S]:
+    if not (a > 0):  # E: "Vec[S, Tensor]"
+        return a
+    return -a
+
+
+# --- a comparison kept in a variable
+def kept(a: Vec[S]) -> Vec[S]:
+    positive = a > 0
+    if positive:  # E: "Vec[S, Tensor]"
+        return a
+    return -a
+
+
+# --- a comparison kept by a walrus
+def walrus(a: Vec[S]) -> Vec[S]:
+    if b := a > 0:  # E: "Vec[S, Tensor]"
+        return b
+    return -a
