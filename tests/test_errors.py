@@ -755,6 +755,14 @@ OPTIONS = {
           try: a string that is not empty, or a subclass of Brand
         """,
     ),
+    "name of every brand": Golden(
+        lambda: vmap(lambda x: x, axis_name=Brand)(X),
+        errors.OptionError,
+        """
+        axis_name: `Brand` is every brand
+          try: class Users(Brand): ..., and its name here
+        """,
+    ),
     "axis_size": Golden(
         lambda: vmap(lambda x: x, axis_size=-1),
         errors.OptionError,
