@@ -118,6 +118,7 @@ def test_there_are_enough_programs() -> None:
 def golden() -> str:
     """The rejected programs, as `branded check` tells of them."""
     rejected = [m._replace(file=Path(m.file).name) for m in messages("newest") if "rejected" in m.file]
+    rejected.sort(key=lambda m: (m.file, m.line))
     return "\n".join(report(rejected, len({m.file for m in rejected}))) + "\n"
 
 

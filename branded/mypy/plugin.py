@@ -12,13 +12,16 @@ from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
     CallExpr,
+    Context,
     Decorator,
     Expression,
     FuncBase,
     LambdaExpr,
+    RefExpr,
     StrExpr,
     TempNode,
     TypeInfo,
+    Var,
 )
 from mypy.options import Options as MypyOptions
 from mypy.plugin import (
@@ -32,12 +35,14 @@ from mypy.plugin import (
     Plugin,
     ReportConfigContext,
 )
+from mypy.plugins.functools import partial_new_callback
 from mypy.types import (
     AnyType,
     CallableType,
     FunctionLike,
     Instance,
     NoneType,
+    Overloaded,
     TupleType,
     Type,
     get_proper_type,
@@ -99,20 +104,38 @@ class BrandedPlugin(Plugin):
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
         if fullname in reading.NUMBERS:
             return reading.number
-        own = {VMAP: self._vmap_signature, "builtins.len": reading.length}.get(fullname)
+        if self._is_vmap(fullname):
+            return self._vmap_signature
+        own = {"builtins.len": reading.length}.get(fullname) if "." in fullname else self._local_signature
         return own or (operands.operands if self._is_generic_in_rows(fullname) else None)
 
-    def _vmap_signature(self, ctx: FunctionSigContext) -> FunctionLike:
-        """`vmap(f, …)`: if it is called at once, the rule waits for its arguments.  Called for each overload."""
+    def _is_vmap(self, fullname: str) -> bool:
+        """Is this vmap, or a variable that is?"""
+        if fullname == VMAP:
+            return True
+        found = self.lookup_fully_qualified(fullname) if "." in fullname else None
+        t = get_proper_type(found.node.type) if found is not None and isinstance(found.node, Var) else None
+        return isinstance(t, Overloaded) and has_options(t.items[0])
+
+    def _local_signature(self, ctx: FunctionSigContext) -> FunctionLike:
+        """A function within a function has no name to know it by; it may be vmap."""
+        is_vmap = has_options(ctx.default_signature)
+        return self._vmap_signature(ctx) if is_vmap else operands.operands(ctx)
+
+    def _vmap_signature(self, ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
+        """`vmap(f, …)` or `vmap(…)(f)`: if it is called at once, the rule waits for its arguments.
+
+        Called for each overload.
+        """
         call, sig, api = ctx.context, ctx.default_signature, checker(ctx.api)
-        if not isinstance(call, CallExpr) or (f := function_of(call)) is None or len(sig.arg_names) < 3:
+        if not isinstance(call, CallExpr) or (f := function_of(call)) is None:
             return sig
         overrides = api.expr_checker.type_overrides
         if api.expr_checker.is_callee:
             result: Type = self.scope.instance(MAPPED)
         elif isinstance(f, LambdaExpr):
             overrides.pop(f, None)
-            result = Vmap(options_of(call, api), call, api, self.scope).of_lambda(f)
+            result = Vmap(options_at(call, api), call, api, self.scope).of_lambda(f)
         else:
             return any_options(sig)
         anything = api.named_generic_type("builtins.object", [])
@@ -123,6 +146,8 @@ class BrandedPlugin(Plugin):
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         if fullname.startswith(f"{VEC}.") or fullname in operands.UNITED:
             return operands.operands
+        if fullname == f"{DECORATOR}.__call__":
+            return self._vmap_signature
         own = {f"{MAPPED}.__call__": self._called_at_once, UNVEC: leaving, ENTER: entering}.get(fullname)
         return own or (operands.operands if self._is_generic_in_rows(fullname) else None)
 
@@ -135,15 +160,17 @@ class BrandedPlugin(Plugin):
         if f is None:
             return ctx.default_signature
         api.expr_checker.type_overrides.pop(f, None)
-        vmap = Vmap(options_of(call.callee, api), call, api, self.scope)
+        vmap = Vmap(options_at(call.callee, api), call, api, self.scope)
         return ctx.default_signature.copy_modified(ret_type=vmap.apply(f, arguments(call, api)))
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname in reading.ASKERS:
             return reading.truth
+        if self._is_vmap(fullname):
+            return self._vmap_result
         match fullname:
-            case "branded.vmap.vmap":
-                return self._vmap_result
+            case "functools.partial":
+                return self._partial
             case "branded.brand.brand":
                 return self._with_brand
             case "tinygrad.tensor.Tensor":
@@ -161,9 +188,7 @@ class BrandedPlugin(Plugin):
             call = ctx.context
             if not isinstance(call, CallExpr):
                 return given
-            o = options_of(call, api)
-            name = get_proper_type(api.get_expression_type(o.axis_name)) if o.axis_name is not None else NoneType()
-            return given.copy_modified(args=[o.in_axes, o.out_axes, name])
+            return self._decorator(options_of(call, api), api)
         if (isinstance(given, Instance) and given.type.fullname == MAPPED) or not ctx.arg_types[0]:
             return given
         f = ctx.args[0][0]
@@ -174,6 +199,18 @@ class BrandedPlugin(Plugin):
             body = api.get_expression_type(f)  # a partial: without vmap's context, which would make its rows Any
         options = options_of(ctx.context, api) if isinstance(ctx.context, CallExpr) else defaults(api)
         return Vmap(options, ctx.context, api, self.scope).generic(body) or given
+
+    def _decorator(self, o: Options, api: TypeChecker) -> Instance:
+        """The type of `vmap(in_axes=…)`, which keeps the options."""
+        name: Type = api.get_expression_type(o.axis_name) if o.axis_name is not None else NoneType()
+        return self.scope.instance(DECORATOR, o.in_axes, o.out_axes, name)
+
+    def _partial(self, ctx: FunctionContext) -> Type:
+        """`partial(vmap, in_axes=…)` is `vmap(in_axes=…)`; any other partial is mypy's own affair."""
+        f, api, call = ctx.args[0][0] if ctx.args and ctx.args[0] else None, checker(ctx.api), ctx.context
+        if isinstance(f, RefExpr) and self._is_vmap(f.fullname) and isinstance(call, CallExpr):
+            return self._decorator(options_of(call, api), api)
+        return partial_new_callback(ctx)
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         if fullname in reading.READS:
@@ -190,10 +227,11 @@ class BrandedPlugin(Plugin):
         """`@vmap(in_axes=…)`"""
         assert isinstance(ctx.type, Instance)
         api = checker(ctx.api)
-        in_axes, out_axes, name = ctx.type.args
-        axis_name = None if isinstance(get_proper_type(name), NoneType) else TempNode(name, context=ctx.context)
-        vmap = Vmap(Options(in_axes, out_axes, axis_name), ctx.context, api, self.scope)
-        return vmap.generic(ctx.arg_types[0][0]) or ctx.default_return_type
+        given = get_proper_type(ctx.default_return_type)
+        if (isinstance(given, Instance) and given.type.fullname == MAPPED) or isinstance(ctx.args[0][0], LambdaExpr):
+            return given
+        vmap = Vmap(kept_options(ctx.type, ctx.context), ctx.context, api, self.scope)
+        return vmap.generic(ctx.arg_types[0][0]) or given
 
     # ---- with brand("users", 3) as users ----
 
@@ -248,8 +286,30 @@ def function_of(call: CallExpr) -> Expression | None:
     return None
 
 
+def has_options(f: CallableType) -> bool:
+    """Does a function have the options of vmap?"""
+    return {"in_axes", "chunk_size"} <= set(f.arg_names)
+
+
+def options_at(call: CallExpr, api: TypeChecker) -> Options:
+    """The options of `vmap(f, …)`, and of `vmap(…)(f)`."""
+    decorator = get_proper_type(api.get_expression_type(call.callee))
+    if isinstance(decorator, Instance) and decorator.type.fullname == DECORATOR:
+        return kept_options(decorator, call)
+    return options_of(call, api)
+
+
+def kept_options(decorator: Instance, at: Context) -> Options:
+    """The options that a `vmap(…)` keeps."""
+    in_axes, out_axes, name = decorator.args
+    axis_name = None if isinstance(get_proper_type(name), NoneType | AnyType) else TempNode(name, context=at)
+    return Options(in_axes, out_axes, axis_name)
+
+
 def any_options(sig: CallableType) -> CallableType:
     """The signature of vmap with any options: `options_of` looks at them, and says what is wrong with one."""
+    if len(sig.arg_types) == 1:  # of a decorator, which has them already
+        return sig
     types, kinds = [sig.arg_types[0], UNKNOWN, UNKNOWN], [sig.arg_kinds[0], ARG_STAR, ARG_STAR2]
     return sig.copy_modified(arg_types=types, arg_kinds=kinds, arg_names=[sig.arg_names[0], None, None])
 

@@ -1,5 +1,6 @@
 """Calls that do not fit the function, and functions that are none."""
 
+from functools import partial
 from typing import TypeVar
 
 from tinygrad import Tensor
@@ -139,3 +140,16 @@ vmap(double, randomness="some")(x)  # E: randomness: 'some' is no choice
 
 # --- a name that is none
 vmap(double, axis_name=3)(x)  # E: axis_name: int is no name
+
+
+# --- partial(vmap, ...) with more axes than there are parameters
+@partial(vmap, in_axes=(None, 0))  # E: in_axes: 2 axes for 1 positional argument
+def one_parameter(a: Vec[S]) -> Vec[S]:
+    return a * 2
+
+
+# --- partial(vmap, ...) of a lambda that reads
+partial(vmap, in_axes=0)(lambda a: a.numpy())(x)  # E: numpy: a value that varies over "a" has no single value to read
+
+# --- options before the function, out_axes=None for a mapped result
+vmap(out_axes=None)(lambda a: a * 2)(x)  # E: out_axes: None for a result that varies over "a"

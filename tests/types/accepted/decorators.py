@@ -1,0 +1,49 @@
+"""vmap by other names, and what keeps its options for later."""
+
+from functools import partial
+from typing import TypeVar, assert_type
+
+from tinygrad import Tensor
+
+from branded import Brand, Vec, vmap
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+again = vmap
+second = partial(vmap, in_axes=(None, 0))
+
+
+# --- partial(vmap, ...) as a decorator, the idiom of JAX
+@partial(vmap, in_axes=(None, 0))
+def shifted(a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
+    return a + b
+
+
+assert_type(shifted(x, y), Tensor)
+
+# --- partial(vmap, ...) of a lambda, called at once
+assert_type(partial(vmap, in_axes=(None, 0))(lambda a, b: a + b)(x, y), Tensor)
+
+# --- partial(vmap, ...) of a lambda, called later
+stored = partial(vmap, in_axes=(None, 0))(lambda a, b: a + b)
+assert_type(stored(x, y), Tensor)
+
+# --- options kept in a variable
+assert_type(second(lambda a, b: (a * b).sum())(x, y), Tensor)
+
+# --- options given before the function
+assert_type(vmap(in_axes=1, out_axes=1)(lambda a: a.exp())(Tensor.ones(2, 3)), Tensor)
+
+# --- vmap by another name
+assert_type(again(lambda a: a + 1)(x), Tensor)
+assert_type(again(lambda a: again(lambda b: a + b)(y))(x), Tensor)
+
+
+# --- vmap by another name within a function
+def within(a: Vec[S]) -> Vec[S]:
+    v = vmap
+    return v(lambda b: a + b)(y)
+
+
+assert_type(vmap(within)(x), Tensor)
