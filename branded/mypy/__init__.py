@@ -5,9 +5,12 @@ says); then the brand is removed; if it still occurs, it escaped.
 
 - `rows`      the algebra of rows: sets of brands, and the trees of values that carry them
 - `axes`      `in_axes` and `out_axes`, read as literals
+- `leaves`    what can be mapped over, and what can be stacked
+- `options`   the options of a vmap
 - `opening`   fresh brands, and which are open
 - `mapping`   the rule
 - `operands`  the rows that the operands of a call give it
+- `results`   what calls give: plain tensors, brands entered and left
 - `reading`   what has no single value: numpy(), bool(), `if a > 0`
 - `plugin`    which hook calls what
 """

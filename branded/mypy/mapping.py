@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import NO_UNTYPED_CALL
-from mypy.expandtype import expand_type, expand_type_by_instance
+from mypy.expandtype import expand_type
 from mypy.nodes import (
     ARG_NAMED,
     ARG_POS,
@@ -21,7 +20,6 @@ from mypy.nodes import (
     Context,
     Expression,
     LambdaExpr,
-    StrExpr,
     TempNode,
 )
 from mypy.types import (
@@ -32,7 +30,6 @@ from mypy.types import (
     LiteralType,
     NoneType,
     Overloaded,
-    ProperType,
     TupleType,
     Type,
     TypedDictType,
@@ -43,20 +40,19 @@ from mypy.types import (
 )
 
 from branded.mypy import axes
+from branded.mypy.leaves import STACKED, unmappable
 from branded.mypy.opening import ERROR, Scope, fail, show
+from branded.mypy.options import Options
 from branded.mypy.rows import (
     ARRAY,
-    CONTAINERS,
     TENSOR,
     UNKNOWN,
     VEC,
     Brand,
     change,
-    has_rows,
     hides,
     is_shared,
     occurs,
-    row_of,
     row_variables,
     rows_in,
     same,
@@ -71,55 +67,6 @@ class Arg(NamedTuple):
     kind: ArgKind = ARG_POS
     name: str | None = None
     expression: Expression | None = None
-
-
-@dataclass
-class Options:
-    """What a vmap was told."""
-
-    in_axes: Type
-    out_axes: Type
-    axis_name: Expression | None = None
-    axis_size: bool = False
-
-
-OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness")
-
-
-def options_of(call: CallExpr, api: TypeChecker) -> Options:
-    """The options of `vmap(f, …)`; in_axes and out_axes may be positional."""
-    given: dict[str, Expression] = {}
-    for i, (e, kind, name) in enumerate(zip(call.args, call.arg_kinds, call.arg_names, strict=True)):
-        if kind in (ARG_STAR, ARG_STAR2):
-            api.note("vmap: options that are given by a star are not checked", call, code=ERROR)
-        elif kind == ARG_POS and i > 2:
-            fail(api, call, f"vmap: {len(call.args)} arguments, of which it takes 3", "try:   vmap(f)(x)")
-        elif kind == ARG_POS and i > 0:
-            given[OPTIONS[i - 1]] = e
-        elif name in OPTIONS:
-            given[name] = e
-        elif name is not None and name != "f":
-            like = difflib.get_close_matches(name, OPTIONS, 1)
-            fail(api, call, f"vmap: there is no option {name}", f"try:   {like[0] if like else ', '.join(OPTIONS)}")
-    for name, wanted in KINDS.items():
-        t = get_proper_type(api.get_expression_type(given[name])) if name in given else NoneType()
-        kind_of = t.type.fullname if isinstance(t, Instance) else "type" if isinstance(t, FunctionLike) else None
-        literal = given.get(name)
-        text = literal.value if isinstance(literal, StrExpr) else None
-        if (kind_of and kind_of not in wanted) or (name == "randomness" and text not in (None, *RANDOMNESS)):
-            fail(api, call, f"{name}: {show(t, api) if text is None else repr(text)} is no {wanted[-1]}")
-    in_axes, out_axes = (axes.tree_of(given.get(n), api) for n in ("in_axes", "out_axes"))
-    return Options(in_axes, out_axes, given.get("axis_name"), "axis_size" in given)
-
-
-RANDOMNESS = ("error", "same", "different")
-KINDS = {
-    "axis_name": ("builtins.str", "type", "name: a string, or a subclass of Brand"),
-    "axis_size": ("builtins.int", "size: an int of 0 or more"),
-    "chunk_size": ("builtins.int", "size: an int of 1 or more"),
-    "randomness": ("builtins.str", f"choice: {', '.join(map(repr, RANDOMNESS))}"),
-}
-"""The types of the options, and at last what they are called."""
 
 
 @dataclass
@@ -370,68 +317,7 @@ class Vmap:
         return either(CallableType(vecs, kinds, list(f.arg_names), result, function, variables=rows))
 
 
-# ---- what can be mapped ----
-
-
-NUMBERS = {"builtins.int", "builtins.float", "builtins.bool"}
-STACKED = {*NUMBERS, ARRAY, "tinygrad.uop.ops.UOp"}
-"""What becomes a tensor when it leaves."""
-
-
-def unmappable(t: Type, way: Type, what: str, result: bool = False) -> Iterator[tuple[str, str]]:
-    """The leaves of a mapped value, which is called `what`, that have no axis to map over, and what they are.
-
-    Of a result, those that cannot be stacked; there a number can, and tensors without a row of their own are shared.
-    """
-    t, way = get_proper_type(t), get_proper_type(way)
-    if isinstance(way, NoneType):
-        return
-    fields = fields_of(t)
-    if isinstance(t, TupleType | TypedDictType):
-        info = t.partial_fallback.type if isinstance(t, TupleType) else t.fallback.type
-        if info.is_named_tuple and not result and not has_rows(info) and _any_tensor(fields):
-            yield what, f"a {info.name}, which holds tensors but has no row: class {info.name}(NamedTuple, Generic[S])"
-            return
-        ways: list[Type] = [UNKNOWN] * len(fields)
-        if isinstance(way, TupleType) and len(way.items) == len(fields):
-            ways = list(way.items)
-        elif isinstance(way, TypedDictType):
-            ways = [way.items.get(k, UNKNOWN) for k in fields]
-        for (name, field), each in zip(fields.items(), ways, strict=True):
-            yield from unmappable(field, each, f"{what}{name}", result)
-    elif isinstance(t, Instance):
-        name = t.type.fullname
-        if name in CONTAINERS:
-            yield from unmappable(t.args[-1], way, f"each item of {what}", result) if t.args else ()
-        elif has_rows(t.type) or (result and fields):
-            for at, field in fields.items():
-                yield from unmappable(field, way, f"{what}{at}", result)
-        elif row_of(t) is None and name not in (ARRAY, "builtins.object", *(STACKED if result else ())):
-            bare = result or name.startswith(("builtins.", "typing.", "collections."))
-            own = "" if bare else f", which has no row: class {t.type.name}(Generic[S])"
-            yield what, f"{'an' if t.type.name[0] in 'aeiouAEIOU' else 'a'} {t.type.name}{own}"
-    elif isinstance(t, FunctionLike):
-        yield what, "a function"
-
-
-def _any_tensor(fields: dict[str, Type]) -> bool:
-    return any(row_of(f) is not None for f in fields.values())
-
-
-def fields_of(t: ProperType) -> dict[str, Type]:
-    """The children of a tuple, TypedDict, NamedTuple or dataclass, by how Python reaches them."""
-    match t:
-        case TupleType() if t.partial_fallback.type.is_named_tuple:
-            names = t.partial_fallback.type.metadata["namedtuple"]["fields"]
-            return {f".{n}": item for n, item in zip(names, t.items, strict=True)}
-        case TupleType():
-            return {f"[{i}]": item for i, item in enumerate(t.items)}
-        case TypedDictType():
-            return {f"[{k!r}]": item for k, item in t.items.items()}
-        case Instance() if "dataclass" in t.type.metadata:
-            found = {a["name"]: t.type.get(a["name"]) for a in t.type.metadata["dataclass"]["attributes"]}
-            return {f".{n}": expand_type_by_instance(s.type, t) for n, s in found.items() if s and s.type}
-    return {}
+# ---- what can be called ----
 
 
 def items_of(f: Type, api: TypeChecker) -> list[CallableType]:

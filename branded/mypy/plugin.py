@@ -8,13 +8,9 @@ from pathlib import Path
 
 from mypy.checker import TypeChecker
 from mypy.nodes import (
-    ARG_POS,
     ARG_STAR,
-    ARG_STAR2,
     CallExpr,
-    Context,
     Decorator,
-    Expression,
     FuncBase,
     LambdaExpr,
     RefExpr,
@@ -37,7 +33,6 @@ from mypy.plugin import (
 )
 from mypy.plugins.functools import partial_new_callback
 from mypy.types import (
-    AnyType,
     CallableType,
     FunctionLike,
     Instance,
@@ -48,24 +43,31 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy import axes, operands, reading
-from branded.mypy.mapping import Arg, Options, Vmap, options_of
+from branded.mypy import operands, reading
+from branded.mypy.mapping import Arg, Vmap
 from branded.mypy.opening import Scope
+from branded.mypy.options import (
+    DECORATOR,
+    Options,
+    any_options,
+    defaults,
+    function_of,
+    has_options,
+    kept_options,
+    options_at,
+    options_of,
+)
+from branded.mypy.results import as_it_was, compiled, emptied, entering, leaving
 from branded.mypy.rows import (
     BRAND,
-    UNKNOWN,
     VEC,
-    Brand,
-    Change,
     change,
     has_rows,
     is_row,
-    row_of,
     same,
-    without,
 )
 
-VMAP, MAPPED, DECORATOR = "branded.vmap.vmap", "branded.vmap._Mapped", "branded.vmap._Decorator"
+VMAP, MAPPED = "branded.vmap.vmap", "branded.vmap._Mapped"
 VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 ENTER, UNVEC = "branded.brand.Opened.vec", "branded.brand.Opened.unvec"
 
@@ -276,84 +278,3 @@ class BrandedPlugin(Plugin):
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         return reading.open_reads if fullname == VEC else None
-
-
-def function_of(call: CallExpr) -> Expression | None:
-    """The `f` of `vmap(f, …)`."""
-    for i, (e, kind, name) in enumerate(zip(call.args, call.arg_kinds, call.arg_names, strict=True)):
-        if (i == 0 and kind == ARG_POS) or name == "f":
-            return e
-    return None
-
-
-def has_options(f: CallableType) -> bool:
-    """Does a function have the options of vmap?"""
-    return {"in_axes", "chunk_size"} <= set(f.arg_names)
-
-
-def options_at(call: CallExpr, api: TypeChecker) -> Options:
-    """The options of `vmap(f, …)`, and of `vmap(…)(f)`."""
-    decorator = get_proper_type(api.get_expression_type(call.callee))
-    if isinstance(decorator, Instance) and decorator.type.fullname == DECORATOR:
-        return kept_options(decorator, call)
-    return options_of(call, api)
-
-
-def kept_options(decorator: Instance, at: Context) -> Options:
-    """The options that a `vmap(…)` keeps."""
-    in_axes, out_axes, name = decorator.args
-    axis_name = None if isinstance(get_proper_type(name), NoneType | AnyType) else TempNode(name, context=at)
-    return Options(in_axes, out_axes, axis_name)
-
-
-def any_options(sig: CallableType) -> CallableType:
-    """The signature of vmap with any options: `options_of` looks at them, and says what is wrong with one."""
-    if len(sig.arg_types) == 1:  # of a decorator, which has them already
-        return sig
-    types, kinds = [sig.arg_types[0], UNKNOWN, UNKNOWN], [sig.arg_kinds[0], ARG_STAR, ARG_STAR2]
-    return sig.copy_modified(arg_types=types, arg_kinds=kinds, arg_names=[sig.arg_names[0], None, None])
-
-
-def defaults(api: TypeChecker) -> Options:
-    zero = axes.tree_of(None, api)
-    return Options(zero, zero)
-
-
-def emptied(ctx: FunctionContext | MethodContext) -> Type:
-    """A result whose row is empty is a plain Tensor."""
-    return change(ctx.default_return_type, same)
-
-
-def compiled(ctx: FunctionContext) -> Type:
-    """`TinyJit(f)` runs outside of every vmap: its results have no row."""
-    t = get_proper_type(ctx.default_return_type)
-    if not isinstance(t, Instance):
-        return t
-    forget = without(lambda b: isinstance(b, AnyType))
-    return t.copy_modified(args=[change(a, forget) for a in t.args])
-
-
-def as_it_was(ctx: FunctionContext) -> Type:
-    """`function(f)` has the type of `f`, where tinygrad's own would make its rows Any."""
-    f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types[0] else None
-    return f if isinstance(f, CallableType) and f.variables else ctx.default_return_type
-
-
-def entering(ctx: MethodSigContext) -> FunctionLike:
-    """`users.vec(x)`: x with the brand, whatever row is wanted of it."""
-    return _crossing(ctx, lambda brand: lambda row: [*row, brand])
-
-
-def leaving(ctx: MethodSigContext) -> FunctionLike:
-    """`users.unvec(x)`: x without the brand; mypy alone would take what the other brands have in common."""
-    return _crossing(ctx, lambda brand: without(lambda b: b == brand))
-
-
-def _crossing(ctx: MethodSigContext, to: Callable[[Brand], Change]) -> FunctionLike:
-    sig, opened = ctx.default_signature, ctx.type
-    brand = get_proper_type(opened.args[0]) if isinstance(opened, Instance) and opened.args else opened
-    value = checker(ctx.api).get_expression_type(ctx.args[0][0]) if ctx.args and ctx.args[0] else NoneType()
-    if row_of(value) is None or not sig.variables:
-        return sig
-    types = [value, *sig.arg_types[1:]]
-    return sig.copy_modified(arg_types=types, ret_type=change(value, to(brand)), variables=[])

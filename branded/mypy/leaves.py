@@ -1,0 +1,79 @@
+"""The leaves of a tree: which can be mapped over, and which can be stacked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mypy.expandtype import expand_type_by_instance
+from mypy.types import (
+    FunctionLike,
+    Instance,
+    NoneType,
+    ProperType,
+    TupleType,
+    Type,
+    TypedDictType,
+    get_proper_type,
+)
+
+from branded.mypy.rows import ARRAY, CONTAINERS, UNKNOWN, has_rows, row_of
+
+NUMBERS = {"builtins.int", "builtins.float", "builtins.bool"}
+STACKED = {*NUMBERS, ARRAY, "tinygrad.uop.ops.UOp"}
+"""What becomes a tensor when it leaves."""
+
+
+def unmappable(t: Type, way: Type, what: str, result: bool = False) -> Iterator[tuple[str, str]]:
+    """The leaves of a mapped value, which is called `what`, that have no axis to map over, and what they are.
+
+    Of a result, those that cannot be stacked; there a number can, and tensors without a row of their own are shared.
+    """
+    t, way = get_proper_type(t), get_proper_type(way)
+    if isinstance(way, NoneType):
+        return
+    fields = fields_of(t)
+    if isinstance(t, TupleType | TypedDictType):
+        info = t.partial_fallback.type if isinstance(t, TupleType) else t.fallback.type
+        if info.is_named_tuple and not result and not has_rows(info) and _any_tensor(fields):
+            yield what, f"a {info.name}, which holds tensors but has no row: class {info.name}(NamedTuple, Generic[S])"
+            return
+        ways: list[Type] = [UNKNOWN] * len(fields)
+        if isinstance(way, TupleType) and len(way.items) == len(fields):
+            ways = list(way.items)
+        elif isinstance(way, TypedDictType):
+            ways = [way.items.get(k, UNKNOWN) for k in fields]
+        for (name, field), each in zip(fields.items(), ways, strict=True):
+            yield from unmappable(field, each, f"{what}{name}", result)
+    elif isinstance(t, Instance):
+        name = t.type.fullname
+        if name in CONTAINERS:
+            yield from unmappable(t.args[-1], way, f"each item of {what}", result) if t.args else ()
+        elif has_rows(t.type) or (result and fields):
+            for at, field in fields.items():
+                yield from unmappable(field, way, f"{what}{at}", result)
+        elif row_of(t) is None and name not in (ARRAY, "builtins.object", *(STACKED if result else ())):
+            bare = result or name.startswith(("builtins.", "typing.", "collections."))
+            own = "" if bare else f", which has no row: class {t.type.name}(Generic[S])"
+            yield what, f"{'an' if t.type.name[0] in 'aeiouAEIOU' else 'a'} {t.type.name}{own}"
+    elif isinstance(t, FunctionLike):
+        yield what, "a function"
+
+
+def _any_tensor(fields: dict[str, Type]) -> bool:
+    return any(row_of(f) is not None for f in fields.values())
+
+
+def fields_of(t: ProperType) -> dict[str, Type]:
+    """The children of a tuple, TypedDict, NamedTuple or dataclass, by how Python reaches them."""
+    match t:
+        case TupleType() if t.partial_fallback.type.is_named_tuple:
+            names = t.partial_fallback.type.metadata["namedtuple"]["fields"]
+            return {f".{n}": item for n, item in zip(names, t.items, strict=True)}
+        case TupleType():
+            return {f"[{i}]": item for i, item in enumerate(t.items)}
+        case TypedDictType():
+            return {f"[{k!r}]": item for k, item in t.items.items()}
+        case Instance() if "dataclass" in t.type.metadata:
+            found = {a["name"]: t.type.get(a["name"]) for a in t.type.metadata["dataclass"]["attributes"]}
+            return {f".{n}": expand_type_by_instance(s.type, t) for n, s in found.items() if s and s.type}
+    return {}

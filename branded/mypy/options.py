@@ -1,0 +1,106 @@
+"""The options of a vmap: how they are given, and what is wrong with one."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from mypy.checker import TypeChecker
+from mypy.nodes import ARG_POS, ARG_STAR, ARG_STAR2, CallExpr, Context, Expression, StrExpr, TempNode
+from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, Type, get_proper_type
+
+from branded.mypy import axes
+from branded.mypy.opening import ERROR, fail, show
+from branded.mypy.rows import UNKNOWN
+
+DECORATOR = "branded.vmap._Decorator"
+
+
+@dataclass
+class Options:
+    """What a vmap was told."""
+
+    in_axes: Type
+    out_axes: Type
+    axis_name: Expression | None = None
+    axis_size: bool = False
+
+
+OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness")
+
+
+def options_of(call: CallExpr, api: TypeChecker) -> Options:
+    """The options of `vmap(f, …)`; in_axes and out_axes may be positional."""
+    given: dict[str, Expression] = {}
+    for i, (e, kind, name) in enumerate(zip(call.args, call.arg_kinds, call.arg_names, strict=True)):
+        if kind in (ARG_STAR, ARG_STAR2):
+            api.note("vmap: options that are given by a star are not checked", call, code=ERROR)
+        elif kind == ARG_POS and i > 2:
+            fail(api, call, f"vmap: {len(call.args)} arguments, of which it takes 3", "try:   vmap(f)(x)")
+        elif kind == ARG_POS and i > 0:
+            given[OPTIONS[i - 1]] = e
+        elif name in OPTIONS:
+            given[name] = e
+        elif name is not None and name != "f":
+            like = difflib.get_close_matches(name, OPTIONS, 1)
+            fail(api, call, f"vmap: there is no option {name}", f"try:   {like[0] if like else ', '.join(OPTIONS)}")
+    for name, wanted in KINDS.items():
+        t = get_proper_type(api.get_expression_type(given[name])) if name in given else NoneType()
+        kind_of = t.type.fullname if isinstance(t, Instance) else "type" if isinstance(t, FunctionLike) else None
+        literal = given.get(name)
+        text = literal.value if isinstance(literal, StrExpr) else None
+        if (kind_of and kind_of not in wanted) or (name == "randomness" and text not in (None, *RANDOMNESS)):
+            fail(api, call, f"{name}: {show(t, api) if text is None else repr(text)} is no {wanted[-1]}")
+    in_axes, out_axes = (axes.tree_of(given.get(n), api) for n in ("in_axes", "out_axes"))
+    return Options(in_axes, out_axes, given.get("axis_name"), "axis_size" in given)
+
+
+RANDOMNESS = ("error", "same", "different")
+KINDS = {
+    "axis_name": ("builtins.str", "type", "name: a string, or a subclass of Brand"),
+    "axis_size": ("builtins.int", "size: an int of 0 or more"),
+    "chunk_size": ("builtins.int", "size: an int of 1 or more"),
+    "randomness": ("builtins.str", f"choice: {', '.join(map(repr, RANDOMNESS))}"),
+}
+"""The types of the options, and at last what they are called."""
+
+
+def function_of(call: CallExpr) -> Expression | None:
+    """The `f` of `vmap(f, …)`."""
+    for i, (e, kind, name) in enumerate(zip(call.args, call.arg_kinds, call.arg_names, strict=True)):
+        if (i == 0 and kind == ARG_POS) or name == "f":
+            return e
+    return None
+
+
+def has_options(f: CallableType) -> bool:
+    """Does a function have the options of vmap?"""
+    return {"in_axes", "chunk_size"} <= set(f.arg_names)
+
+
+def options_at(call: CallExpr, api: TypeChecker) -> Options:
+    """The options of `vmap(f, …)`, and of `vmap(…)(f)`."""
+    decorator = get_proper_type(api.get_expression_type(call.callee))
+    if isinstance(decorator, Instance) and decorator.type.fullname == DECORATOR:
+        return kept_options(decorator, call)
+    return options_of(call, api)
+
+
+def kept_options(decorator: Instance, at: Context) -> Options:
+    """The options that a `vmap(…)` keeps."""
+    in_axes, out_axes, name = decorator.args
+    axis_name = None if isinstance(get_proper_type(name), NoneType | AnyType) else TempNode(name, context=at)
+    return Options(in_axes, out_axes, axis_name)
+
+
+def any_options(sig: CallableType) -> CallableType:
+    """The signature of vmap with any options: `options_of` looks at them, and says what is wrong with one."""
+    if len(sig.arg_types) == 1:  # of a decorator, which has them already
+        return sig
+    types, kinds = [sig.arg_types[0], UNKNOWN, UNKNOWN], [sig.arg_kinds[0], ARG_STAR, ARG_STAR2]
+    return sig.copy_modified(arg_types=types, arg_kinds=kinds, arg_names=[sig.arg_names[0], None, None])
+
+
+def defaults(api: TypeChecker) -> Options:
+    zero = axes.tree_of(None, api)
+    return Options(zero, zero)

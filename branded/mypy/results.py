@@ -1,0 +1,56 @@
+"""What calls give: a result without a row is a plain Tensor, and brands that are entered and left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mypy.checker import TypeChecker
+from mypy.plugin import FunctionContext, MethodContext, MethodSigContext
+from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, Type, get_proper_type
+
+from branded.mypy.rows import Brand, Change, change, row_of, same, without
+
+
+def emptied(ctx: FunctionContext | MethodContext) -> Type:
+    """A result whose row is empty is a plain Tensor."""
+    return change(ctx.default_return_type, same)
+
+
+def compiled(ctx: FunctionContext) -> Type:
+    """`TinyJit(f)` runs outside of every vmap: its results have no row."""
+    t = get_proper_type(ctx.default_return_type)
+    if not isinstance(t, Instance):
+        return t
+    forget = without(lambda b: isinstance(b, AnyType))
+    return t.copy_modified(args=[change(a, forget) for a in t.args])
+
+
+def as_it_was(ctx: FunctionContext) -> Type:
+    """`function(f)` has the type of `f`, where tinygrad's own would make its rows Any."""
+    f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types[0] else None
+    return f if isinstance(f, CallableType) and f.variables else ctx.default_return_type
+
+
+def entering(ctx: MethodSigContext) -> FunctionLike:
+    """`users.vec(x)`: x with the brand, whatever row is wanted of it."""
+    return _crossing(ctx, lambda brand: lambda row: [*row, brand])
+
+
+def leaving(ctx: MethodSigContext) -> FunctionLike:
+    """`users.unvec(x)`: x without the brand; mypy alone would take what the other brands have in common."""
+    return _crossing(ctx, lambda brand: without(lambda b: b == brand))
+
+
+def _crossing(ctx: MethodSigContext, to: Callable[[Brand], Change]) -> FunctionLike:
+    sig, opened = ctx.default_signature, ctx.type
+    brand = get_proper_type(opened.args[0]) if isinstance(opened, Instance) and opened.args else opened
+    value = _checker(ctx).get_expression_type(ctx.args[0][0]) if ctx.args and ctx.args[0] else NoneType()
+    if row_of(value) is None or not sig.variables:
+        return sig
+    types = [value, *sig.arg_types[1:]]
+    return sig.copy_modified(arg_types=types, ret_type=change(value, to(brand)), variables=[])
+
+
+def _checker(ctx: MethodSigContext) -> TypeChecker:
+    assert isinstance(ctx.api, TypeChecker)
+    return ctx.api
