@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 from tinygrad import Tensor, function
@@ -48,10 +48,11 @@ class _Decorator(Generic[I, O, N]):
         raise NotImplementedError  # vmap gives a function
 
 
-class _Mapped(Protocol):
-    """`vmap(f)` that is called at once; only the mypy plugin speaks of it."""
+class _Mapped(Generic[N]):
+    """`vmap(f)` whose body is looked at where it is called; only the mypy plugin speaks of it."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError  # vmap gives a function
 
 
 @overload

@@ -107,6 +107,7 @@ def double(a: Vec[S]) -> Vec[S]:
 
 later = vmap(double)
 lambda_later = vmap(lambda a, b: a + b)
+by_key = vmap(lambda p, a: p["w"] * a, in_axes=(None, 0))
 decorate = vmap(in_axes=(0, None))
 with brand("p", 3) as p:
     v = p.vec(Tensor([1, 2, 3]))
@@ -115,7 +116,7 @@ wrong = vmap(double, in_axes=(0, 0))(Tensor([1]))
 B = """
 from tinygrad import Tensor
 from branded import Vec, vmap
-from pkg.a import S, decorate, double, lambda_later, later, p, v
+from pkg.a import S, by_key, decorate, double, lambda_later, later, p, v
 
 x = Tensor([1.0])
 z: Tensor = later(x)
@@ -129,11 +130,12 @@ def plus(a: Vec[S], b: Tensor) -> Vec[S]:
 
 u: Tensor = plus(x, x)
 vmap(lambda a: vmap(lambda b: (a + b).numpy())(x))(x)
+by_key({"w": x}, x)
 """
 SAID = """\
-pkg/a.py:17: error: in_axes: 2 axes for 1 positional argument  [brand]
-pkg/a.py:17: note:   axes:  (0, 0)
-pkg/a.py:17: note:   try:   one entry for each positional argument; keyword arguments are mapped over axis 0
+pkg/a.py:18: error: in_axes: 2 axes for 1 positional argument  [brand]
+pkg/a.py:18: note:   axes:  (0, 0)
+pkg/a.py:18: note:   try:   one entry for each positional argument; keyword arguments are mapped over axis 0
 pkg/b.py:9: note: Revealed type is "branded.vec.Vec[p, tinygrad.tensor.Tensor]"
 pkg/b.py:10: note: Revealed type is "tinygrad.tensor.Tensor"
 pkg/b.py:17: error: numpy: a value that varies over "a" and "b" has no single value to read  [brand]
@@ -141,6 +143,7 @@ pkg/b.py:17: note:   value: "Vec[a | b, Tensor]"
 pkg/b.py:17: note:   a: opened by vmap at b.py:17
 pkg/b.py:17: note:   b: opened by vmap at b.py:17
 pkg/b.py:17: note:   try:   return it from the mapped function and read the result
+pkg/b.py:18: note: vmap: the lambda of pkg/a.py:14 is not checked in another file
 Found 2 errors in 2 files (checked 3 source files)
 """
 CONFIG = "[mypy]\nplugins = branded.mypy\nstrict = True\nenable_error_code = truthy-bool\n"

@@ -41,7 +41,7 @@ from mypy.types import (
 
 from branded.mypy import axes
 from branded.mypy.leaves import STACKED, unmappable
-from branded.mypy.opening import ERROR, Scope, fail, show
+from branded.mypy.opening import ERROR, Scope, fail, show, trying
 from branded.mypy.options import Options
 from branded.mypy.rows import (
     ARRAY,
@@ -90,7 +90,7 @@ class Vmap:
         brand = self.scope.named(self.options.axis_name, stem, self.at, self.api, rows)
         lifted = [self.entered(a.type, way, brand) for a, way in zip(args, ways, strict=True)]
         if not self._can_map(args, ways):
-            with self.scope.opened(brand), self.api.msg.filter_errors():
+            with self.scope.opened(brand), trying(self.api):
                 return self._outside(self._call(f, lifted, args, ways), brand)
         unknown = [v for scope in self.api.partial_types for v in scope.map]
         with self.scope.opened(brand), self.api.msg.filter_errors(filter_errors=False) as errors:
@@ -173,7 +173,7 @@ class Vmap:
         call.set_line(self.at)
         if isinstance(f, LambdaExpr):  # mypy gives the parameters of a lambda that is called at once their types
             return self.api.get_expression_type(call)
-        with self.api.msg.filter_errors(save_filtered_errors=True) as errors:
+        with trying(self.api) as errors:
             inside = self.api.get_expression_type(call)
         for error in errors.filtered_errors():
             if error.code is ERROR:  # of a vmap within f
@@ -241,7 +241,7 @@ class Vmap:
             return f.arg_names
         if isinstance(f, CallExpr) and f.args:  # vmap(f, ...) or partial(f, ...)
             return self._names(f.args[0])
-        with self.api.msg.filter_errors():
+        with trying(self.api):
             callables = items_of(self.api.get_expression_type(f), self.api)
         return callables[0].arg_names if callables else []
 
@@ -255,7 +255,7 @@ class Vmap:
         if len(items) > 1:  # keep those that one example can go to
             found = []
             for f in items:
-                with self.api.msg.filter_errors() as errors:
+                with trying(self.api) as errors:
                     one = self._generic(f)
                 found += [] if errors.has_new_errors() else one.items
             if not found:
@@ -288,30 +288,20 @@ class Vmap:
         t = get_proper_type(self.api.get_expression_type(name)) if name is not None else None
         return get_proper_type(t.ret_type) if isinstance(t, CallableType) and t.is_type_obj() else None
 
-    def of_lambda(self, f: LambdaExpr) -> Type:
-        """The type of `vmap(lambda …)` that is called later: its parameters are taken to be tensors of any row."""
+    def of_lambda(self, f: LambdaExpr) -> Type | None:
+        """The type of `vmap(lambda …)` that is called later, if its parameters can be tensors of any row."""
         place = f"{self.at.line}:{self.at.column}"
         rows = [
             self.scope.fresh((n or "x").upper(), self.at, self.api, place=f"{place}:{i}")
             for i, n in enumerate(f.arg_names)
         ]
         vecs: list[Type] = [self.scope.instance(VEC, r, self.scope.instance(TENSOR)) for r in rows]
-        args = [Arg(v, ARG_POS) for v in vecs]
-        with self.api.msg.filter_errors(save_filtered_errors=True) as errors:
-            result = self.apply(f, args)
-        own = [e for e in errors.filtered_errors() if e.code is ERROR]
-        wrong = [e.message for e in errors.filtered_errors() if e.severity == "error"]
-        if own:
-            self.api.msg.add_errors(own)
-            return AnyType(TypeOfAny.from_error)
-        if wrong:
-            self._fail(
-                "vmap: a lambda that is not called at once is taken to have tensors for parameters, and then: "
-                + wrong[0][0].lower()
-                + wrong[0][1:],
-                "try:   vmap(lambda ...)(x), or a def with types",
-            )
-            return AnyType(TypeOfAny.from_error)
+        with trying(self.api) as errors:
+            result = self.apply(f, [Arg(v) for v in vecs])
+        told = errors.filtered_errors()
+        if any(e.severity == "error" and e.code is not ERROR for e in told):
+            return None
+        self.api.msg.add_errors(told)
         function = self.api.named_generic_type("builtins.function", [])
         kinds = [ARG_POS] * len(vecs)
         return either(CallableType(vecs, kinds, list(f.arg_names), result, function, variables=rows))
@@ -328,7 +318,7 @@ def items_of(f: Type, api: TypeChecker) -> list[CallableType]:
             return items_of(f.extra_attrs.attrs.get("__mypy_partial", UNKNOWN), api)
         if f.type.has_readable_member("__call__"):
             at = TempNode(f)
-            with api.msg.filter_errors():
+            with trying(api):
                 return items_of(api.expr_checker.analyze_external_member_access("__call__", f, at), api)
     if isinstance(f, Overloaded):
         if either(f.items[-1]) == f:

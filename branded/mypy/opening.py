@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
+from mypy.errors import ErrorWatcher
 from mypy.messages import format_type_bare
 from mypy.nodes import Context, Expression, FuncDef, StrExpr, SymbolTableNode, TypeInfo
 from mypy.types import (
@@ -35,8 +36,24 @@ def fail(api: TypeChecker, at: Context, message: str, *notes: str) -> None:
         api.note(f"  {note}", at, code=ERROR)
 
 
+_trials: list[TypeChecker] = []
+
+
+@contextmanager
+def trying(api: TypeChecker) -> Iterator[ErrorWatcher]:
+    """Look at something without telling of its errors; the watcher has them."""
+    _trials.append(api)
+    try:
+        with api.msg.filter_errors(save_filtered_errors=True) as errors:
+            yield errors
+    finally:
+        _trials.pop()
+
+
 def fail_at_once(api: TypeChecker, at: Context, message: str, *notes: str) -> None:
     """`fail`, also where mypy only tries something, as it tries both operands of `0 < a`: it is wrong in any case."""
+    if _trials:
+        return fail(api, at, message, *notes)
     watchers, kept = api.errors._watchers, api.errors._watchers[:]
     watchers.clear()
     try:

@@ -10,6 +10,7 @@ from mypy.nodes import CallExpr, Expression
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Type, TypeVarId, TypeVarType, get_proper_type
 
+from branded.mypy.opening import trying
 from branded.mypy.rows import TENSOR, occurs, row_variables, rows_in, union
 
 UNITED = {f"{TENSOR}.{name}" for name in ("stack", "cat", "einsum", "gradient", "meshgrid", "where")}
@@ -56,6 +57,6 @@ def _is_deep(e: Expression, left: int = DEEPEST) -> bool:
 
 
 def _types(expressions: Sequence[Expression], api: TypeChecker) -> list[Type] | None:
-    with api.msg.filter_errors():
+    with trying(api):
         types = [api.get_expression_type(e) for e in expressions]
     return None if any(isinstance(get_proper_type(t), AnyType) for t in types) else types

@@ -36,6 +36,7 @@ from mypy.types import (
     CallableType,
     FunctionLike,
     Instance,
+    LiteralType,
     NoneType,
     Overloaded,
     TupleType,
@@ -45,7 +46,7 @@ from mypy.types import (
 
 from branded.mypy import operands, reading
 from branded.mypy.mapping import Arg, Vmap
-from branded.mypy.opening import Scope
+from branded.mypy.opening import ERROR, Scope
 from branded.mypy.options import (
     DECORATOR,
     Options,
@@ -96,6 +97,7 @@ class BrandedPlugin(Plugin):
     def __init__(self, options: MypyOptions) -> None:
         super().__init__(options)
         self.scope = Scope(self.lookup_fully_qualified)
+        self.stored: dict[str, CallExpr] = {}
 
     def report_config_data(self, ctx: ReportConfigContext) -> str:
         """What mypy keeps with what it knows of each module: another plugin, another answer."""
@@ -134,10 +136,10 @@ class BrandedPlugin(Plugin):
             return sig
         overrides = api.expr_checker.type_overrides
         if api.expr_checker.is_callee:
-            result: Type = self.scope.instance(MAPPED)
+            result: Type = self.scope.instance(MAPPED, NoneType())
         elif isinstance(f, LambdaExpr):
             overrides.pop(f, None)
-            result = Vmap(options_at(call, api), call, api, self.scope).of_lambda(f)
+            result = Vmap(options_at(call, api), call, api, self.scope).of_lambda(f) or self._store(call, api)
         else:
             return any_options(sig)
         anything = api.named_generic_type("builtins.object", [])
@@ -153,16 +155,27 @@ class BrandedPlugin(Plugin):
         own = {f"{MAPPED}.__call__": self._called_at_once, UNVEC: leaving, ENTER: entering}.get(fullname)
         return own or (operands.operands if self._is_generic_in_rows(fullname) else None)
 
+    def _store(self, call: CallExpr, api: TypeChecker) -> Instance:
+        """The type of a `vmap(lambda …)` whose parameters are no tensors: its body is looked at where it is called."""
+        place = f"{api.path}:{call.line}:{call.column}"
+        self.stored[place] = call
+        return self.scope.instance(MAPPED, LiteralType(place, api.named_generic_type("builtins.str", [])))
+
     def _called_at_once(self, ctx: MethodSigContext) -> FunctionLike:
-        """`vmap(f, …)(x, …)`"""
+        """`vmap(f, …)(x, …)`, and `f(x, …)` of what `_store` has stored."""
         call, api = ctx.context, checker(ctx.api)
-        if not isinstance(call, CallExpr) or not isinstance(call.callee, CallExpr):
-            return ctx.default_signature
-        f = function_of(call.callee)
-        if f is None:
+        place = get_proper_type(ctx.type.args[0]) if isinstance(ctx.type, Instance) and ctx.type.args else None
+        made = call.callee if isinstance(call, CallExpr) else None
+        if isinstance(place, LiteralType):
+            made = self.stored.get(str(place.value)) if str(place.value).startswith(f"{api.path}:") else None
+            if made is None:
+                note = f"vmap: the lambda of {str(place.value).rsplit(':', 1)[0]} is not checked in another file"
+                api.note(note, call, code=ERROR)
+        f = function_of(made) if isinstance(made, CallExpr) else None
+        if not isinstance(call, CallExpr) or not isinstance(made, CallExpr) or f is None:
             return ctx.default_signature
         api.expr_checker.type_overrides.pop(f, None)
-        vmap = Vmap(options_at(call.callee, api), call, api, self.scope)
+        vmap = Vmap(options_at(made, api), call, api, self.scope)
         return ctx.default_signature.copy_modified(ret_type=vmap.apply(f, arguments(call, api)))
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:

@@ -47,3 +47,18 @@ def within(a: Vec[S]) -> Vec[S]:
 
 
 assert_type(vmap(within)(x), Tensor)
+
+# --- a stored lambda whose parameters are trees: its body is looked at where it is called
+params = {"w": x, "b": y}
+predict = vmap(lambda p, a: (p["w"] * a).sum() + p["b"], in_axes=(None, 0))
+assert_type(predict(params, x), Tensor)
+assert_type(vmap(lambda a: predict(params, a))(Tensor.ones(3, 2)), Tensor)
+
+
+# --- a stored lambda over a tree, within a function
+def by_key(a: Vec[S]) -> Vec[S]:
+    local = vmap(lambda d: d["w"] + a)
+    return local(params)
+
+
+assert_type(vmap(by_key)(x), Tensor)

@@ -153,3 +153,7 @@ partial(vmap, in_axes=0)(lambda a: a.numpy())(x)  # E: numpy: a value that varie
 
 # --- options before the function, out_axes=None for a mapped result
 vmap(out_axes=None)(lambda a: a * 2)(x)  # E: out_axes: None for a result that varies over "a"
+
+# --- a stored lambda over a tree reads, and is called
+reading = vmap(lambda p: p["w"].numpy())  # E: numpy: a value that varies over "p" has no single value to read
+reading({"w": x})

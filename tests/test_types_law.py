@@ -1,0 +1,149 @@
+"""The law of the types: on generated programs, the row that mypy says is the row that a value has when it runs."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tinygrad import Context, Tensor
+
+import branded
+from branded import brands
+
+PROGRAMS = 150
+HEAD = """\
+from tinygrad import Tensor
+from branded import vmap
+
+x, y, w = Tensor([1.0, 2.0, 3.0]), Tensor([4.0, 5.0]), Tensor(0.5)
+"""
+Rows = dict[int, set[str]]
+PROBE = re.compile(r"probe\[(\d+)\]")
+
+
+class Writer:
+    """Writes one program: an expression of scalars per example, with a probe on a line of its own here and there.
+
+    No probe stands in an operand on the right or in an argument: mypy tries those, and takes what `reveal_type` says
+    there for an error.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random, self.names, self.probes = random.Random(seed), 0, 0
+
+    def name(self) -> str:
+        self.names += 1
+        return f"p{self.names}"
+
+    def operand(self, scope: tuple[str, ...], depth: int) -> str:
+        return PROBE.sub("", self.scalar(scope, max(depth, 0)))
+
+    def scalar(self, scope: tuple[str, ...], depth: int) -> str:
+        """An expression of 0-d tensors in the names of the scope."""
+        if depth == 0 or self.random.random() < 0.1:
+            return self.random.choice([*scope, *scope, "w"])
+        match self.random.randrange(11):
+            case 0:
+                return f"({self.scalar(scope, depth - 1)}).exp()"
+            case 1:
+                return f"(-({self.scalar(scope, depth - 1)}))"
+            case 2:
+                operator = self.random.choice("+-*")
+                return f"({self.scalar(scope, depth - 1)} {operator} {self.operand(scope, depth - 1)})"
+            case 3:
+                return f"(2 * ({self.operand(scope, depth - 1)}) - 1.5)"
+            case 4:
+                test = f"({self.scalar(scope, depth - 1)}) > ({self.operand(scope, depth - 2)})"
+                return f"({test}).where(({self.operand(scope, 0)}), 0.5)"
+            case 5:
+                return f"({self.scalar(scope, depth - 1)}).maximum({self.operand(scope, 1)})"
+            case 6:
+                more = f"{self.operand(scope, 1)}, {self.operand(scope, 0)}"
+                return f"({self.scalar(scope, depth - 1)}).stack({more}).sum()"
+            case 7 | 8:  # mypy tells of it on the line where the expression begins
+                self.probes += 1
+                return f"\nprobe[{self.probes - 1}](w + ({self.operand(scope, depth - 1)}))\n"
+            case 9:
+                p = self.name()
+                body = self.scalar((*scope, p), depth - 1)
+                return f"vmap(lambda {p}: {body})({self.vector(scope)}).sum()"
+            case _:
+                p, q = self.name(), self.name()
+                axes = self.random.choice(["(0, None)", "[0, None]"])
+                body, shared = self.scalar((*scope, p, q), depth - 1), self.operand(scope, depth - 1)
+                return f"vmap(lambda {p}, {q}: {body}, in_axes={axes})({self.vector(scope)}, {shared}).sum()"
+
+    def vector(self, scope: tuple[str, ...]) -> str:
+        """A 1-d tensor to map over; with a brand of its own or not."""
+        own = [f"({s} * x)" for s in scope]
+        return self.random.choice(["x", "y", *own])
+
+
+def programs() -> Iterator[str]:
+    for seed in range(PROGRAMS):
+        writer = Writer(seed)
+        p = writer.name()
+        yield f"vmap(lambda {p}: {writer.scalar((p,), 6)})(x)"
+
+
+def static_rows(texts: list[str], folder: Path) -> list[Rows]:
+    """What mypy says of each probe of each program."""
+    lines, where = HEAD.splitlines(), {}
+    for i, text in enumerate(texts):
+        for line in f"z{i}: Tensor = (\n{text}\n)".splitlines():
+            if probe := PROBE.search(line):
+                where[len(lines) + 1] = (i, int(probe[1]))
+            lines.append(PROBE.sub("reveal_type", line))
+    (folder / "generated.py").write_text("\n".join(lines) + "\n")
+    (folder / "mypy.ini").write_text("[mypy]\nplugins = branded.mypy\nstrict = True\n")
+    command = [sys.executable, "-m", "mypy", "--output=json", "generated.py"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert not done.stderr
+    assert [m for m in said if m["severity"] == "error"] == []
+    rows: list[Rows] = [{} for _ in texts]
+    for m in said:
+        row = re.search(r"Vec\[(.*?), ", m["message"])
+        i, k = where[m["line"]]
+        rows[i][k] = set(row[1].split(" | ")) if row else set()
+    return rows
+
+
+def dynamic_rows(text: str) -> Rows:
+    """What the probes of a program see when it runs."""
+    rows: Rows = {}
+
+    def probe(k: int) -> Any:
+        def look(x: Tensor) -> Tensor:
+            rows[k] = {b.name for b in brands(x)}
+            return x
+
+        return look
+
+    names: dict[str, Any] = {}
+    exec(HEAD, names)
+    with Context(NOOPT=1):
+        eval(PROBE.sub(r"probe(\1)", f"(\n{text}\n)"), names | {"probe": probe, "vmap": branded.vmap})
+    return rows
+
+
+def test_the_row_that_mypy_says_is_the_row_at_run_time(tmp_path: Path) -> None:
+    texts = list(programs())
+    static = static_rows(texts, tmp_path)
+    probed = sum(map(len, static))
+    assert probed > 50, "the programs say too little"
+    assert max(len(row) for rows in static for row in rows.values()) >= 3, "they are not deep enough"
+    for text, rows in zip(texts, static, strict=True):
+        assert rows == dynamic_rows(text), text
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_programs_differ(seed: int) -> None:
+    assert Writer(seed).scalar(("p",), 6) != Writer(seed + 2).scalar(("p",), 6)
