@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tinygrad import Context
 
 from branded.check import Message, parse, report
 from tests.test_static import OLDEST
@@ -105,6 +106,13 @@ def test_program(program: Program, which: str) -> None:
     if program.file.parent != HERE:
         is_rejected = program.file.parent.name == "rejected"
         assert (errors > 0) == is_rejected, "rejected programs have errors, others none"
+
+
+@pytest.mark.parametrize("file", sorted(HERE.glob("accepted/*.py")), ids=lambda f: f.stem)
+def test_accepted_programs_run(file: Path) -> None:
+    """What is accepted is right: it runs."""
+    with Context(NOOPT=1):
+        exec(compile(file.read_text(), str(file), "exec", dont_inherit=True), {"__name__": file.stem})
 
 
 def test_there_are_enough_programs() -> None:

@@ -16,8 +16,20 @@ from branded.mypy.rows import TENSOR, VEC, Brand, row_of, rows_in
 
 READS = tuple(
     f"{VEC}.{name}"
-    for name in ("numpy", "data", "tolist", "item", "realize", "callify", "linear_with_vars", "schedule_linear")
+    for name in (
+        "numpy",
+        "data",
+        "tolist",
+        "item",
+        "realize",
+        "callify",
+        "linear_with_vars",
+        "schedule_linear",
+        "backward",
+    )
 )
+_READ = "has no single value to read", "return it from the mapped function and read the result"
+_BACKWARD = "has a gradient for each example, and .grad holds one", "loss.gradient(w), which is per example"
 COMPARISONS = {f"{c}.__{op}__" for c in (VEC, TENSOR) for op in ("lt", "le", "gt", "ge", "eq", "ne")}
 
 
@@ -52,13 +64,8 @@ def read(ctx: MethodContext) -> Type:
     """`x.numpy()`"""
     if known(ctx.type):
         name = getattr(getattr(ctx.context, "callee", None), "name", "read")
-        _refuse(
-            _checker(ctx),
-            ctx.context,
-            ctx.type,
-            f"{name}: a value that varies over {{}} has no single value to read",
-            "return it from the mapped function and read the result",
-        )
+        says, fix = _BACKWARD if name == "backward" else _READ
+        _refuse(_checker(ctx), ctx.context, ctx.type, f"{name}: a value that varies over {{}} {says}", fix)
     return ctx.default_return_type
 
 

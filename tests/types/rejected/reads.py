@@ -137,7 +137,7 @@ def size(a: Vec[S]) -> Tensor:
 
 # --- backward
 def backward(a: Vec[S]) -> Vec[S]:
-    a.sum().backward()  # E: backward
+    a.sum().backward()  # E: backward: a value that varies over "S" has a gradient for each example
     return a
 
 
