@@ -23,6 +23,7 @@ PLUGIN = "branded.mypy"
 _VEC = re.compile(r"\bVec\[")
 _EXTRA = re.compile(r'got "Vec\[(?P<got>[^,\[\]]+), .*expected "Vec\[(?P<wanted>[^,\[\]]+), ')
 _ASKED = re.compile(r'"(?P<type>Vec\[(?P<row>[^,\[\]]+), [^"]+)" which does not implement __bool__')
+_GAINS = re.compile(r'expression has type "Vec\[(?P<got>[^,\[\]]+), .*variable has type "(?:Tensor|Vec\[[^"]*)"')
 _LONG = re.compile(r"\b(?:branded\.vec\.(?=Vec\b)|branded\.brand\.(?=Brand\b)|tinygrad\.tensor\.(?=Tensor\b))")
 
 
@@ -117,12 +118,13 @@ def report(messages: list[Message], files: int) -> list[str]:
     rest = [m for m in messages if not m.is_about_brands]
     out: list[str] = []
     for m in brand:
-        code = "" if m.code == "brand" else f"  [{m.code}]"
+        code = "" if m.code in ("brand", "") else f"  [{m.code}]"
         out += [f"{m.file}:{m.line}: {m.text}{code}", *m.notes, *_advice(m)]
     if brand and rest:
         out.append("")
     for m in rest:
-        out += [f"{m.file}:{m.line}: {m.severity}: {m.text}" + (f"  [{m.code}]" if m.severity == "error" else "")]
+        at = f"{m.file}:{m.line}" if m.line > 0 else m.file
+        out += [f"{at}: {m.severity}: {m.text}" + (f"  [{m.code}]" if m.severity == "error" and m.code else "")]
         out += [f"{m.file}:{m.line}: note: {note}" for note in m.notes]
     others = sum(m.severity == "error" for m in rest)
     found = [_count(n, what) for n, what in ((len(brand), "brand error"), (others, "other error")) if n]
@@ -131,6 +133,9 @@ def report(messages: list[Message], files: int) -> list[str]:
 
 def _advice(m: Message) -> list[str]:
     """What to write instead, where mypy says only that two rows differ."""
+    if gains := _GAINS.search(m.text):
+        row = gains["got"]
+        return ["  the variable is of the type that it was first given", f"  try:   x: Vec[{row}, Tensor] = ..., there"]
     if (differs := _EXTRA.search(m.text)) is None:
         return []
     got, wanted = (differs[side].split(" | ") for side in ("got", "wanted"))

@@ -6,6 +6,7 @@ A command is one function here, and one line of `COMMANDS`.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import inspect
 import io
 import os
@@ -75,9 +76,16 @@ def check(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as missing:
         raise UsageError(f"there is no {missing.name} here: pip install 'branded[mypy]'") from None
     for path in args.paths:
-        if not Path(path).exists():
+        if not any(word.startswith("-") for word in args.paths) and not Path(path).exists():
             raise UsageError(f"there is no file or folder {path}")
-    text, status = check(args.paths)
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            text, status = check(args.paths)
+    except SystemExit as stop:  # of mypy, which does not go on with its configuration, or without files
+        if args.paths:
+            raise UsageError(said.getvalue().strip().splitlines()[-1]) from stop
+        raise UsageError("no PATH is given, and mypy's configuration names no files") from stop
     print(text)
     return status
 
@@ -94,7 +102,7 @@ _OUT = {"metavar": "DIR", "default": "demo-pictures", "help": "the folder for th
 _TARGET = {"metavar": "FILE.py[:function]", "help": "a file, or a function of it that needs no arguments"}
 _ARGS = {"nargs": argparse.REMAINDER, "metavar": "...", "help": "what the file finds in sys.argv"}
 
-_PATHS = {"nargs": "+", "metavar": "PATH", "help": "a file or a folder; mypy's own configuration holds too"}
+_PATHS = {"nargs": "*", "metavar": "PATH", "help": "a file or a folder; without one, those of mypy's configuration"}
 
 COMMANDS = {
     "check": Command(check, "find batching mistakes with mypy", (("paths", _PATHS),)),

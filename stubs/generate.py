@@ -71,7 +71,11 @@ WIDER = {
 }
 """The same, where the type of the default would be too narrow."""
 
+LOOSER = {"sequential"}
+"""Methods whose parameters are what `UNTYPED_HERE` says: to mypy a list of layers and functions is one of objects."""
+
 UNTYPED_HERE = {
+    "sequential": {"ll": "Sequence[Any]"},
     "meshgrid": {"args": "Self"},
     "max_unpool2d": {"output_size": "tuple[int, ...] | None"},
     "flip": {"args": "int"},
@@ -82,6 +86,9 @@ UNTYPED_HERE = {
     "argmin": {"axis": "int | None"},
 }
 """The same, for one method."""
+
+RESULTS = {"shape": "tuple[int, ...]", "size": "int | tuple[int, ...]", "numel": "int", "tolist": "Any"}
+"""Results that tinygrad types by what they may be at worst, a symbolic size or a number, and nobody writes code for."""
 
 READS = {
     *("numpy", "data", "tolist", "item", "realize", "callify", "backward", "custom_kernel"),
@@ -139,7 +146,7 @@ def annotation(arg: ast.arg, default: ast.expr | None, method: str) -> ast.expr:
     """The type of a parameter: its own, or what this file says, or that of its default."""
     if isinstance(arg.annotation, ast.Constant):
         return parsed(str(arg.annotation.value))
-    if arg.annotation is not None:
+    if arg.annotation is not None and method not in LOOSER:
         return arg.annotation
     if text := UNTYPED_HERE.get(method, {}).get(arg.arg):
         return parsed(text)
@@ -236,6 +243,8 @@ def is_static(f: ast.FunctionDef) -> bool:
 
 
 def returned(f: ast.FunctionDef) -> ast.expr:
+    if f.name in RESULTS:
+        return parsed(RESULTS[f.name])
     if f.returns is None:
         return parsed("None" if f.name in ("manual_seed",) else "Self")
     return parsed(str(f.returns.value)) if isinstance(f.returns, ast.Constant) and f.returns.value else f.returns
@@ -274,7 +283,14 @@ def in_vec(f: ast.FunctionDef) -> Iterator[str]:
     elif f.name in READS:
         yield signature(f, "self: Vec[Never, _T]", ["Vec[Never, _T]"] * len(own), "_T")
     elif f.name in SAME_ROW or not own:
-        yield signature(f, "self", ["Self"] * len(own), "Self")
+        text = signature(f, "self", ["Self"] * len(own), "Self")
+        if (flag := "return_indices: builtins.bool = False") in text:
+            one, both = "-> Self:", "-> tuple[Self, Self]:"
+            plain = text.replace(flag, flag.replace("builtins.bool", "Literal[False]"))
+            yield from ("@overload", plain.replace("-> Self | tuple[Self, Self]:", one))
+            yield "@overload"
+            text = text.replace(flag, "*, return_indices: Literal[True]").replace("-> Self | tuple[Self, Self]:", both)
+        yield text
     elif is_reflected(f):  # a Vec on the left has its own method
         yield signature(f, "self", ["Never"] * len(own), "Self").replace("Never | ", "")
     else:

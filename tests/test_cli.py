@@ -359,6 +359,14 @@ def test_check_uses_the_configuration_of_mypy(write: Write) -> None:
         assert done.returncode == 1
 
 
+def test_check_takes_options_of_mypy(write: Write) -> None:
+    path = write("def f(x):\n    return x\n")
+    assert check(path.parent, "--", "--strict", "app.py").returncode == 1
+    done = check(path.parent, "--", "--nonsense", "app.py")
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert done.stderr.count("\n") == 1 and "--nonsense" in done.stderr
+
+
 def test_check_of_what_cannot_be_parsed(write: Write) -> None:
     path = write("def f(:\n")
     done = check(path.parent, "app.py")
@@ -374,9 +382,14 @@ def test_check_says_what_an_if_asks(write: Write) -> None:
     )
 
 
-def test_check_without_paths(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["check"]) == 2
-    check_one_line(capsys, "PATH")
+def test_check_without_paths(write: Write) -> None:
+    path = write("n: int = 'three'\n")
+    done = check(path.parent)
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert done.stderr == "branded check: no PATH is given, and mypy's configuration names no files\n"
+    write("[mypy]\nfiles = app.py\n", "mypy.ini")
+    done = check(path.parent)
+    assert done.stdout.startswith("app.py:1: error: Incompatible types") and done.returncode == 1
 
 
 def test_check_of_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:

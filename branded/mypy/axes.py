@@ -45,6 +45,8 @@ def _tuple(items: list[Type], api: TypeChecker) -> TupleType:
 def _known(t: Type) -> Type:
     """The type of an expression that is no literal, so far as it says what the axes are."""
     t = get_proper_type(t)
+    if isinstance(t, TupleType) and t.partial_fallback.type.is_named_tuple:
+        return UNKNOWN  # axes in the place of its tensors, for which it has no types
     if isinstance(t, TupleType):
         return t.copy_modified(items=[_known(i) for i in t.items])
     known = isinstance(t, NoneType | TypedDictType) or (isinstance(t, Instance) and t.type.fullname not in CONTAINERS)

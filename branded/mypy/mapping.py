@@ -91,10 +91,10 @@ class Vmap:
         lifted = [self.entered(a.type, way, brand) for a, way in zip(args, ways, strict=True)]
         if not self._can_map(args, ways):
             with self.scope.opened(brand), trying(self.api):
-                return self._outside(self._call(f, lifted, args, ways), brand)
+                return self._outside(self._call(f, lifted, args, ways, brand), brand)
         unknown = [v for scope in self.api.partial_types for v in scope.map]
         with self.scope.opened(brand), self.api.msg.filter_errors(filter_errors=False) as errors:
-            inside = self._call(f, lifted, args, ways)
+            inside = self._call(f, lifted, args, ways, brand)
         for v in unknown:
             if v.type is not None and occurs(brand, v.type):
                 self._fail(
@@ -105,6 +105,7 @@ class Vmap:
         if hides(inside) and not errors.has_new_errors() and not any(hides(a.type) for a in args):
             note = f'vmap: what the function gives has the type "{show(inside, self.api)}" here, so it is not checked'
             self.api.note(note, self.at, code=ERROR)
+            return UNKNOWN
         return self._leave(inside, brand)
 
     def _axes(self, args: list[Arg], exact: bool) -> list[Type]:
@@ -163,24 +164,35 @@ class Vmap:
 
         return change(t, lambda row: [*row, brand], way, leaf)
 
-    def _call(self, f: Expression, lifted: list[Type], args: list[Arg], ways: list[Type]) -> Type:
+    def _call(self, f: Expression, lifted: list[Type], args: list[Arg], ways: list[Type], brand: Brand) -> Type:
         """The type of `f(x', y')`."""
-        nodes: list[Expression] = [
-            a.expression if isinstance(a.expression, LambdaExpr) else TempNode(t, context=self.at)
-            for a, t in zip(args, lifted, strict=True)
-        ]
-        call = CallExpr(f, nodes, [a.kind for a in args], [a.name for a in args])
-        call.set_line(self.at)
+        call = self._call_of(f, lifted, args)
         if isinstance(f, LambdaExpr):  # mypy gives the parameters of a lambda that is called at once their types
             return self.api.get_expression_type(call)
         with trying(self.api) as errors:
             inside = self.api.get_expression_type(call)
+        if errors.has_new_errors() and any(map(is_shared, ways)):
+            # a dict of tensors is no dict of Vecs to mypy; but vmap makes the containers that f gets anew
+            wider = [self.entered(t, UNKNOWN, brand) if is_shared(w) else t for t, w in zip(lifted, ways, strict=True)]
+            with trying(self.api) as more:
+                again = self.api.get_expression_type(self._call_of(f, wider, args))
+            if not more.has_new_errors():
+                return again
         for error in errors.filtered_errors():
             if error.code is ERROR:  # of a vmap within f
                 self.api.msg.add_errors([error])
             elif error.severity == "error" and error.code is not NO_UNTYPED_CALL:
                 self._explain(error.message, lifted, args, ways)
         return inside
+
+    def _call_of(self, f: Expression, types: list[Type], args: list[Arg]) -> CallExpr:
+        nodes: list[Expression] = [
+            a.expression if isinstance(a.expression, LambdaExpr) else TempNode(t, context=self.at)
+            for a, t in zip(args, types, strict=True)
+        ]
+        call = CallExpr(f, nodes, [a.kind for a in args], [a.name for a in args])
+        call.set_line(self.at)
+        return call
 
     def _explain(self, message: str, lifted: list[Type], args: list[Arg], ways: list[Type]) -> None:
         """An error of calling `f` with one example: most often, `f` is not generic in the brand."""
@@ -191,10 +203,13 @@ class Vmap:
             return
         given, inside = show(args[where].type, self.api), show(lifted[where], self.api)
         name = (wrong[2] or "the function").replace('"', "")
+        fix = "a row for it, Vec[S, Tensor], or None for it in in_axes if all examples share it"
+        if wrong[3].startswith("Vec[") and not wrong[3].startswith("Vec[Never"):
+            fix = "a row variable of the function's own, axis_name= for a named brand, or a Protocol for a parameter"
         self._fail(
             f'vmap: argument {where + 1} is mapped, but {name} wants "{wrong[3]}" for one example',
             f'given: "{given}", which is "{inside}" for one example',
-            "try:   a row for it, Vec[S, Tensor], or None for it in in_axes if all examples share it",
+            f"try:   {fix}",
         )
 
     def _leave(self, inside: Type, brand: Brand) -> Type:

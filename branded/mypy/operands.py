@@ -8,10 +8,10 @@ from mypy.checker import TypeChecker
 from mypy.expandtype import expand_type
 from mypy.nodes import CallExpr, Expression
 from mypy.plugin import FunctionSigContext, MethodSigContext
-from mypy.types import AnyType, CallableType, Type, TypeVarId, TypeVarType, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, Type, TypeVarId, TypeVarType, get_proper_type
 
 from branded.mypy.opening import trying
-from branded.mypy.rows import TENSOR, occurs, row_variables, rows_in, union
+from branded.mypy.rows import CONTAINERS, TENSOR, Brand, has_rows, occurs, row_of, row_variables, rows_in, union
 
 UNITED = {f"{TENSOR}.{name}" for name in ("stack", "cat", "einsum", "gradient", "meshgrid", "where")}
 """The methods of Tensor that take several operands at once."""
@@ -36,7 +36,7 @@ def operands(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
         if not all(_stands_alone(v, t) for t, _ in formals) or any(map(_is_deep, taken)):
             continue
         if (types := _types(taken, api)) is not None:
-            known[v.id] = union(b for t in types for b in rows_in(t))
+            known[v.id] = union(b for t in types for b in _rows(t))
     if not known:
         return sig
     solved = expand_type(sig.copy_modified(variables=[v for v in sig.variables if v.id not in known]), known)
@@ -48,6 +48,14 @@ def _stands_alone(v: TypeVarType, formal: Type) -> bool:
     """Is `v` all of the rows of this parameter, as in `Vec[S]`, and not one of several or in a function?"""
     rows = rows_in(formal)
     return bool(rows) and all(b == v for b in rows)
+
+
+def _rows(t: Type) -> list[Brand]:
+    """The brands of an argument; of a star-argument, which may be any iterable, those of its items."""
+    t = get_proper_type(t)
+    if isinstance(t, Instance) and not has_rows(t.type) and t.type.fullname not in CONTAINERS and row_of(t) is None:
+        return [b for a in t.args for b in _rows(a)]
+    return rows_in(t)
 
 
 def _is_deep(e: Expression, left: int = DEEPEST) -> bool:

@@ -236,6 +236,8 @@ class BrandedPlugin(Plugin):
             return reading.truth
         if fullname == f"{DECORATOR}.__call__":
             return self._decorated
+        if fullname == "tinygrad.engine.jit._TinyJit.__call__":
+            return reading.compiled
         return emptied if fullname in (ENTER, UNVEC) or self._is_generic_in_rows(fullname) else None
 
     def _decorated(self, ctx: MethodContext) -> Type:

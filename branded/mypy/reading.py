@@ -148,6 +148,16 @@ def _operands(test: ast.expr) -> list[ast.expr]:
     return [o for value in test.values for o in _operands(value)] if isinstance(test, ast.BoolOp) else [test]
 
 
+def compiled(ctx: MethodContext) -> Type:
+    """`TinyJit(f)(x)`"""
+    for t in (t for types in ctx.arg_types for t in types):
+        if known(t):
+            message = "TinyJit: a value that varies over {} is no input of a compiled program"
+            _refuse(_checker(ctx), ctx.context, t, message, "TinyJit(vmap(f)), with vmap inside of it")
+            break
+    return ctx.default_return_type
+
+
 # ---- len ----
 
 

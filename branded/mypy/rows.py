@@ -121,8 +121,8 @@ def change(
             return t.copy_modified(items=items, fallback=fallback if isinstance(fallback, Instance) else None)
         case TypedDictType():
             keys = axes.items if isinstance(axes, TypedDictType) else {}
-            if has_rows(t.fallback.type):  # what is declared of its items holds of a Vec[Never, Tensor] too
-                end = _as_it_is
+            if has_rows(t.fallback.type):  # its items are as declared: of one row, and none a plain Tensor
+                end, keys, axes = _as_it_is, {}, UNKNOWN
             items = [change(i, f, keys.get(k, axes), leaf, end) for k, i in t.items.items()]
             rows = zip(t.fallback.type.defn.type_vars, t.fallback.args, strict=False)
             fallback = t.fallback.copy_modified(args=[union(f(brands(a))) if is_row(v) else a for v, a in rows])

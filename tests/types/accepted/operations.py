@@ -2,7 +2,7 @@
 
 from typing import Never, TypeVar, assert_type
 
-from tinygrad import Tensor, dtypes
+from tinygrad import Tensor, dtypes, nn
 
 from branded import Brand, Vec, vmap
 
@@ -329,3 +329,31 @@ def scaled_by_constant(a: Vec[S]) -> Vec[S]:
 # --- reads of the empty row
 def empty_row(a: Vec[Never]) -> Tensor:
     return a.realize()
+
+
+# --- star-arguments of any iterable
+def iterables(a: Vec[S1], vs: list[Vec[S2]], d: dict[str, Vec[S2]]) -> None:
+    assert_type(Tensor.stack(*(v.exp() for v in vs)), Vec[S2])
+    assert_type(Tensor.stack(*map(Vec.exp, vs)), Vec[S2])
+    assert_type(a.stack(*reversed(vs)), Vec[S1 | S2])
+    assert_type(Tensor.einsum("i,i->", *d.values()), Vec[S2])
+    assert_type(a.gradient(*d.values()), list[Vec[S1 | S2]])
+
+
+# --- sizes are ints
+def sizes(a: Vec[S1]) -> None:
+    assert_type(a.shape, tuple[int, ...])
+    assert_type(a.numel(), int)
+    for _ in range(a.shape[0]):
+        pass
+
+
+# --- pooling gives one tensor, or two if it is asked
+def pooled(a: Vec[S1]) -> None:
+    assert_type(a.max_pool2d().flatten(), Vec[S1])
+    assert_type(a.max_pool2d(return_indices=True), tuple[Vec[S1], Vec[S1]])
+
+
+# --- layers and functions in a row
+model = [nn.Linear(2, 3), Tensor.relu, nn.Linear(3, 2)]
+assert_type(vmap(lambda a: a.sequential(model))(Tensor.ones(4, 2)), Tensor)

@@ -250,3 +250,42 @@ def weights(a: Vec[S]) -> RowWeights[S]:
 
 
 row_params: RowWeights[Never] = vmap(weights)(x)
+
+
+# --- a frozen dataclass of a covariant row: a shared one stands where a mapped one is wanted
+S_co = TypeVar("S_co", bound=Brand, covariant=True)
+
+
+@dataclass(frozen=True)
+class Pose(Generic[S_co]):
+    at: Vec[S_co]
+
+
+def between(a: Pose[S], b: Pose[S]) -> Pose[S]:
+    return Pose((a.at + b.at) / 2)
+
+
+assert_type(vmap(between, in_axes=(0, None))(Pose(x), Pose(Tensor(1.0))).at, Tensor)
+assert_type(vmap(lambda p: between(p, Pose(Tensor(1.0))))(Pose(x)), Pose[Never])
+
+
+# --- a dict of tensors that all share, for a function of a dict of Vecs
+def scaled_by(p: dict[str, Vec[S]], a: Vec[S]) -> Vec[S]:
+    return p["w"] * a
+
+
+assert_type(vmap(scaled_by, in_axes=(None, 0))({"w": x}, x), Tensor)
+
+
+# --- axes by key of a TypedDict that is generic in the row
+class Line(TypedDict, Generic[S]):
+    slope: Vec[S]
+    start: Vec[S]
+
+
+def line(p: Line[S], a: Vec[S]) -> Vec[S]:
+    return p["slope"] * a + p["start"]
+
+
+lines: Line[Never] = {"slope": x, "start": Tensor(1.0)}
+assert_type(vmap(line, in_axes=({"slope": 0, "start": None}, None))(lines, Tensor(2.0)), Tensor)

@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from tinygrad import Tensor
+from tinygrad import Tensor, TinyJit
 
 from branded import Brand, Vec, brand, unvec, vmap
 
@@ -176,3 +176,15 @@ def result_to_range(a: Vec[S]) -> Vec[S]:
     for _ in range(a):  # E: int: a value that varies over "S" has no single int
         a = a + 1
     return a
+
+
+# --- a compiled program in a body
+def plain_double(a: Tensor) -> Tensor:
+    return a * 2
+
+
+compiled_double = TinyJit(plain_double)
+vmap(lambda a: compiled_double(a))(x)  # E: TinyJit: a value that varies over "a" is no input of a compiled program
+
+# --- a compiled program, mapped
+vmap(TinyJit(plain_double))(x)  # E: TinyJit: a value that varies over "a" is no input of a compiled program

@@ -1,0 +1,56 @@
+"""Many springs at once: the physics of one, in a dataclass that is generic in what it varies over.
+
+python examples/springs.py
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Never, TypeVar
+
+from tinygrad import Tensor
+
+from branded import Brand, Vec, vmap
+
+S = TypeVar("S", bound=Brand)
+
+
+S_co = TypeVar("S_co", bound=Brand, covariant=True)
+
+
+@dataclass(frozen=True)
+class Spring(Generic[S_co]):
+    """The state of one spring: scalars."""
+
+    position: Vec[S_co]
+    speed: Vec[S_co]
+
+
+def step(spring: Spring[S], stiffness: Vec[S], dt: float) -> Spring[S]:
+    """One step of the leapfrog method."""
+    speed = spring.speed - stiffness * spring.position * dt
+    return Spring(spring.position + speed * dt, speed)
+
+
+def simulate(springs: Spring[Never], stiffness: Tensor, steps: int, dt: float) -> Spring[Never]:
+    """All springs, each with a stiffness of its own."""
+
+    def one(spring: Spring[S], k: Vec[S]) -> Spring[S]:
+        for _ in range(steps):
+            spring = step(spring, k, dt)
+        return spring
+
+    return vmap(one)(springs, stiffness)
+
+
+def main() -> None:
+    stiffness = Tensor([1.0, 4.0, 9.0])
+    start = Spring(Tensor.ones(3), Tensor.zeros(3))
+    after = simulate(start, stiffness, steps=100, dt=0.01)
+    exact = stiffness.sqrt().cos()  # of x'' = -k x after 1 s
+    for k, x, y in zip(stiffness.tolist(), after.position.tolist(), exact.tolist(), strict=True):
+        print(f"stiffness {k:.0f}: {x:+.3f} after 1 s, exactly {y:+.3f}")
+
+
+if __name__ == "__main__":
+    main()
