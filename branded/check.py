@@ -80,8 +80,9 @@ def check(arguments: Sequence[str]) -> tuple[str, int]:
     sources, options = main.process_options([*OPTIONS, *arguments], fscache=cache, program="branded check")
     status, lines = _build(sources, options, cache)
     messages = [parse(json.loads(line)) for line in lines if line.startswith("{")]
-    other = [line for line in lines if not line.startswith("{")]
-    return "\n".join([*report(messages, len(sources)), *other]), status
+    other = [line for line in lines if not line.startswith("{")]  # of what mypy could not even read
+    told = report(messages, len(sources)) if messages or not other else []
+    return "\n".join([*told, *other]), status
 
 
 def _build(sources: list[build.BuildSource], options: Options, cache: FileSystemCache) -> tuple[int, list[str]]:

@@ -375,6 +375,14 @@ def test_check_of_what_cannot_be_parsed(write: Write) -> None:
     assert done.returncode == 2
 
 
+def test_check_of_what_cannot_be_read(write: Write) -> None:
+    path = write("x = 1\n")
+    path.write_bytes(b"x = '\xff\xfe'\n")
+    done = check(path.parent, "app.py")
+    assert "app.py" in done.stdout and "no errors" not in done.stdout
+    assert done.returncode == 2
+
+
 def test_check_says_what_an_if_asks(write: Write) -> None:
     path = write("from branded import vmap\nfrom tinygrad import Tensor\nvmap(lambda a: 1 if a else 0)(Tensor([1]))\n")
     assert check(path.parent, "app.py").stdout.splitlines()[0] == (

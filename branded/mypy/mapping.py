@@ -102,9 +102,11 @@ class Vmap:
                     f'value: "{show(v.type, self.api)}"',
                     "try:   return it from the mapped function",
                 )
-        if hides(inside) and not errors.has_new_errors() and not any(hides(a.type) for a in args):
-            note = f'vmap: what the function gives has the type "{show(inside, self.api)}" here, so it is not checked'
-            self.api.note(note, self.at, code=ERROR)
+        if hides(inside):
+            if not errors.has_new_errors() and not any(hides(a.type) for a in args):
+                given = show(inside, self.api)
+                note = f'vmap: what the function gives has the type "{given}" here, so it is not checked'
+                self.api.note(note, self.at, code=ERROR)
             return UNKNOWN
         return self._leave(inside, brand)
 

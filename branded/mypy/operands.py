@@ -8,6 +8,7 @@ from mypy.checker import TypeChecker
 from mypy.expandtype import expand_type
 from mypy.nodes import CallExpr, Expression
 from mypy.plugin import FunctionSigContext, MethodSigContext
+from mypy.subtypes import is_same_type
 from mypy.types import AnyType, CallableType, Instance, Type, TypeVarId, TypeVarType, get_proper_type
 
 from branded.mypy.opening import trying
@@ -35,8 +36,13 @@ def operands(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
         taken = [e for _, given in formals for e in given]
         if not all(_stands_alone(v, t) for t, _ in formals) or any(map(_is_deep, taken)):
             continue
-        if (types := _types(taken, api)) is not None:
-            known[v.id] = union(b for t in types for b in _rows(t))
+        if (types := _types(taken, api)) is None:
+            continue
+        rows = [_rows(t) for t in types]
+        united = union(b for row in rows for b in row)
+        if sig.is_type_obj() and (not rows or any(is_same_type(union(row), united) for row in rows)):
+            continue  # mypy can tell, by what is wanted too: an object may be declared to have more rows than its parts
+        known[v.id] = united
     if not known:
         return sig
     solved = expand_type(sig.copy_modified(variables=[v for v in sig.variables if v.id not in known]), known)

@@ -101,7 +101,8 @@ def _asked_of(t: Type) -> Type:
 
 def tensor(ctx: FunctionContext) -> Type:
     """`Tensor([x, y])`"""
-    for t in ctx.arg_types[0] if ctx.arg_types else ():
+    for e in ctx.args[0] if ctx.args else ():
+        t = _checker(ctx).get_expression_type(e)  # without the context of Tensor, which takes lists of anything
         if known(t):
             message = "Tensor: values that vary over {} are no data to make a tensor of"
             _refuse(_checker(ctx), ctx.context, t, message, "x.stack(y)")

@@ -8,7 +8,7 @@ from mypy.checker import TypeChecker
 from mypy.plugin import FunctionContext, MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, Type, get_proper_type
 
-from branded.mypy.rows import Brand, Change, change, row_of, same, without
+from branded.mypy.rows import UNKNOWN, Brand, Change, change, hides, row_of, same, without
 
 
 def emptied(ctx: FunctionContext | MethodContext) -> Type:
@@ -47,8 +47,8 @@ def _crossing(ctx: MethodSigContext, to: Callable[[Brand], Change]) -> FunctionL
     value = _checker(ctx).get_expression_type(ctx.args[0][0]) if ctx.args and ctx.args[0] else NoneType()
     if row_of(value) is None or not sig.variables:
         return sig
-    types = [value, *sig.arg_types[1:]]
-    return sig.copy_modified(arg_types=types, ret_type=change(value, to(brand)), variables=[])
+    result = UNKNOWN if hides(value) else change(value, to(brand))
+    return sig.copy_modified(arg_types=[value, *sig.arg_types[1:]], ret_type=result, variables=[])
 
 
 def _checker(ctx: MethodSigContext) -> TypeChecker:

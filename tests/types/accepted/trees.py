@@ -289,3 +289,26 @@ def line(p: Line[S], a: Vec[S]) -> Vec[S]:
 
 lines: Line[Never] = {"slope": x, "start": Tensor(1.0)}
 assert_type(vmap(line, in_axes=({"slope": 0, "start": None}, None))(lines, Tensor(2.0)), Tensor)
+
+
+# --- an object of a declared row is made of parts of fewer rows
+@dataclass
+class Solid(Generic[S]):
+    place: Vec[S]
+    pace: Vec[S]
+
+
+def at_rest(place: Vec[S]) -> Solid[S]:
+    return Solid(place, Tensor(0.0))
+
+
+def origin() -> Solid[S]:
+    return Solid(Tensor(0.0), Tensor(0.0))
+
+
+def widened(b: Solid[S], a: Vec[S1]) -> Solid[S | S1]:
+    wide: Solid[S | S1] = Solid(b.place, b.pace)
+    return Solid(wide.place + a, b.pace)
+
+
+assert_type(vmap(at_rest)(x).pace, Tensor)

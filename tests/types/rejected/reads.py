@@ -188,3 +188,8 @@ vmap(lambda a: compiled_double(a))(x)  # E: TinyJit: a value that varies over "a
 
 # --- a compiled program, mapped
 vmap(TinyJit(plain_double))(x)  # E: TinyJit: a value that varies over "a" is no input of a compiled program
+
+
+# --- a tensor made of a list of values that vary
+def listed(a: Vec[S]) -> Tensor:
+    return Tensor([a[0], a[1]])  # E: Tensor: values that vary over "S" are no data to make a tensor of
