@@ -26,7 +26,6 @@ from tinygrad import Context
 from branded.check import Message, parse, report
 from tests.test_static import OLDEST
 
-pytestmark = pytest.mark.xdist_group("types")  # mypy runs once for all of them
 HERE = Path(__file__).parent / "types"
 FILES = [*sorted(HERE.glob("accepted/*.py")), *sorted(HERE.glob("rejected/*.py"))]
 PEP695 = HERE / "pep695.py"
