@@ -37,6 +37,12 @@ def _names(row: Row) -> str:
 
 # ---- reads ----
 
+READS = (
+    *("numpy", "data", "tolist", "item", "realize"),
+    *("linear_with_vars", "schedule_linear", "callify", "backward"),
+)
+"""The methods of Tensor that read its value, or that of its gradient."""
+
 _READS = {
     "bool": ("has no single truth value", "x.where(a, b) in place of `if x`"),
     "int": ("has no single int", "index with the tensor itself, or use where"),
@@ -268,17 +274,7 @@ def _custom_kernel(original: Method) -> Method:
 
 
 def install() -> None:
-    for name in (
-        "numpy",
-        "data",
-        "tolist",
-        "item",
-        "realize",
-        "linear_with_vars",
-        "schedule_linear",
-        "callify",
-        "backward",
-    ):
+    for name in READS:
         _wrap(name, _reader("realize" if name == "linear_with_vars" else name))
     for name in ("nonzero", "masked_select"):
         _wrap(name, _counting)

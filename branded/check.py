@@ -78,14 +78,16 @@ def check(arguments: Sequence[str]) -> tuple[str, int]:
     """
     cache = FileSystemCache()
     sources, options = main.process_options([*OPTIONS, *arguments], fscache=cache, program="branded check")
-    status, lines = _build(sources, options, cache)
+    lines, blocked = _build(sources, options, cache)
     messages = [parse(json.loads(line)) for line in lines if line.startswith("{")]
     other = [line for line in lines if not line.startswith("{")]  # of what mypy could not even read
     told = report(messages, len(sources)) if messages or not other else []
+    status = 2 if blocked else int(any(m.severity == "error" for m in messages))
     return "\n".join([*told, *other]), status
 
 
-def _build(sources: list[build.BuildSource], options: Options, cache: FileSystemCache) -> tuple[int, list[str]]:
+def _build(sources: list[build.BuildSource], options: Options, cache: FileSystemCache) -> tuple[list[str], bool]:
+    """What mypy says, a message a line, and whether it could not check at all."""
     lines: list[str] = []
 
     def keep(file: str | None, messages: list[str], serious: bool) -> None:
@@ -97,9 +99,9 @@ def _build(sources: list[build.BuildSource], options: Options, cache: FileSystem
     try:
         result = build.build(sources, options, None, keep, cache, io.StringIO(), io.StringIO(), extra_plugins=own)
     except CompileError:
-        return 2, lines
+        return lines, True
     result.manager.metastore.close()
-    return int(any('"severity": "error"' in line for line in lines)), lines
+    return lines, False
 
 
 def parse(raw: dict[str, Any]) -> Message:

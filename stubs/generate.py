@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from branded import _hooks
+
 ROOT = Path(__file__).resolve().parent.parent
 STUBS = ROOT / "stubs" / "tinygrad-stubs"
 
@@ -29,15 +31,8 @@ AXES, SHAPE, ANY = "int | Sequence[int] | None", "sint | Sequence[sint]", "Any"
 TENSORS = "Self | ConstType"
 UNTYPED = {
     "args": SHAPE,
-    "arg": ANY,
-    "axis": AXES,
-    "b": "ConstType | UOp",
     "dtype": "DTypeLike | None",
     "device": "str | tuple[str, ...] | None",
-    "dim": "int",
-    "dims": AXES,
-    "fill_value": "ConstType",
-    "formula": "str",
     "indices": "_Index | Self | tuple[_Index | Self, ...]",
     "kwargs": ANY,
     "mask": "Self",
@@ -45,13 +40,11 @@ UNTYPED = {
     "min_": f"{TENSORS} | None",
     "order": SHAPE,
     "other": TENSORS,
-    "params": ANY,
     "repeats": SHAPE,
     "shape": SHAPE,
     "size": "sint",
     "sizes": "int",
     "start": "sint | float",
-    "step": "sint | float",
     "stop": "sint | float | None",
     "uops": "Self",
     "x": TENSORS,
@@ -90,11 +83,8 @@ UNTYPED_HERE = {
 RESULTS = {"shape": "tuple[int, ...]", "size": "int | tuple[int, ...]", "numel": "int", "tolist": "Any"}
 """Results that tinygrad types by what they may be at worst, a symbolic size or a number, and nobody writes code for."""
 
-READS = {
-    *("numpy", "data", "tolist", "item", "realize", "callify", "backward", "custom_kernel"),
-    *("linear_with_vars", "schedule_linear"),
-}
-"""What needs the empty row: the methods that `branded._hooks` refuses for a value that varies."""
+READS = {*_hooks.READS, "custom_kernel"}
+"""What needs the empty row: the methods that the run time refuses for a value that varies."""
 
 SAME_ROW = frozenset(["assign", "replace", "__setitem__", "shard_like", "decode_hevc_frame", "call"])
 """What writes into its receiver: the value must not vary over more than the receiver does."""
@@ -206,8 +196,8 @@ class Parameter:
     kind: str  # "positional", "star", "named", "kwargs"
 
 
-def parameters(f: ast.FunctionDef) -> list[Parameter]:
-    """The parameters after `self` or `cls`."""
+def parameters(f: ast.FunctionDef, bound_to: str = "self") -> list[Parameter]:
+    """The parameters after `self` or `cls`; all of them, of a function that is bound to nothing."""
     a = f.args
     bound = [*a.posonlyargs, *a.args]
     out: list[Parameter] = []
@@ -220,7 +210,8 @@ def parameters(f: ast.FunctionDef) -> list[Parameter]:
 
     missing: list[ast.expr | None] = [None] * (len(bound) - len(a.defaults))
     for arg, default in zip(bound, missing + list(a.defaults), strict=True):
-        add(arg, default, "positional") if arg is not bound[0] or is_static(f) else None
+        if arg is not bound[0] or is_static(f) or not bound_to:
+            add(arg, default, "positional")
     if a.vararg:
         add(a.vararg, None, "star", "*")
     for arg, default in zip(a.kwonlyargs, a.kw_defaults, strict=True):
@@ -246,7 +237,7 @@ def returned(f: ast.FunctionDef) -> ast.expr:
     if f.name in RESULTS:
         return parsed(RESULTS[f.name])
     if f.returns is None:
-        return parsed("None" if f.name in ("manual_seed",) else "Self")
+        return parsed("None" if f.name == "manual_seed" else "Self")
     return parsed(str(f.returns.value)) if isinstance(f.returns, ast.Constant) and f.returns.value else f.returns
 
 
@@ -463,15 +454,10 @@ def nn() -> str:
 
 def plain_signature(f: ast.FunctionDef, first: str = "") -> str:
     parts = [first] if first else []
-    for p in parameters(f) if first else static_parameters(f):
+    for p in parameters(f, first):
         parts.append(f"{p.name}: {ast.unparse(p.type)}" + (f" = {p.default}" if p.default else ""))
     result = "None" if f.name == "__init__" else ast.unparse(f.returns) if f.returns else "Any"
     return f"def {f.name}({', '.join(parts)}) -> {result}: ..."
-
-
-def static_parameters(f: ast.FunctionDef) -> list[Parameter]:
-    f.decorator_list = [ast.Name("staticmethod")]
-    return parameters(f)
 
 
 def layer(cls: ast.ClassDef) -> Iterator[str]:

@@ -24,9 +24,7 @@ from branded.mypy.rows import CONTAINERS, UNKNOWN, row_of
 def tree_of(e: Expression | None, api: TypeChecker) -> Type:
     """The tree of axes that an expression is; unknown where it is no literal and its type does not tell."""
     match e:
-        case None:
-            return api.named_generic_type("builtins.int", [])
-        case IntExpr() | UnaryExpr(op="-", expr=IntExpr()):
+        case None | IntExpr() | UnaryExpr(op="-", expr=IntExpr()):
             return api.named_generic_type("builtins.int", [])
         case NameExpr(name="None"):
             return NoneType()
@@ -80,7 +78,7 @@ def misfits(axes: Type, t: Type, what: str) -> Iterator[str]:
     elif isinstance(axes, TupleType):
         if isinstance(t, TupleType):
             if len(axes.items) != len(t.items):
-                yield f"{show(axes)} has {_count(len(axes.items), 'axis', 'axes')}, but {what} has {len(t.items)} items"
+                yield f"{show(axes)} has {count(len(axes.items), 'axis', 'axes')}, but {what} has {len(t.items)} items"
             else:
                 for i, (a, item) in enumerate(zip(axes.items, t.items, strict=True)):
                     yield from misfits(a, item, f"item {i} of {what}")
@@ -105,7 +103,8 @@ def _other_kind(t: ProperType, kind: str) -> str | None:
     return "a tuple" if kind == "dict" and isinstance(t, TupleType) else None
 
 
-def _count(n: int, one: str, many: str) -> str:
+def count(n: int, one: str, many: str) -> str:
+    """`1 axis`, `2 axes`"""
     return f"{n} {one if n == 1 else many}"
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from mypy.expandtype import expand_type_by_instance
 from mypy.types import (
     FunctionLike,
     Instance,
+    LiteralType,
     NoneType,
     ProperType,
     TupleType,
@@ -21,6 +22,17 @@ from branded.mypy.rows import ARRAY, CONTAINERS, UNKNOWN, has_rows, row_of
 NUMBERS = {"builtins.int", "builtins.float", "builtins.bool"}
 STACKED = {*NUMBERS, ARRAY, "tinygrad.uop.ops.UOp"}
 """What becomes a tensor when it leaves."""
+
+
+def becoming(new: Type, kinds: Collection[str]) -> Callable[[Type], Type]:
+    """What makes `new` of each leaf that is an object of one of these classes, for `rows.change`."""
+
+    def leaf(t: Type) -> Type:
+        p = get_proper_type(t)
+        p = p.fallback if isinstance(p, LiteralType) else p
+        return new if isinstance(p, Instance) and p.type.fullname in kinds else t
+
+    return leaf
 
 
 def unmappable(t: Type, way: Type, what: str, result: bool = False) -> Iterator[tuple[str, str]]:

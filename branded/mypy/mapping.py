@@ -27,7 +27,6 @@ from mypy.types import (
     CallableType,
     FunctionLike,
     Instance,
-    LiteralType,
     NoneType,
     Overloaded,
     TupleType,
@@ -40,8 +39,8 @@ from mypy.types import (
 )
 
 from branded.mypy import axes
-from branded.mypy.leaves import STACKED, unmappable
-from branded.mypy.opening import ERROR, Scope, fail, show, trying
+from branded.mypy.leaves import STACKED, becoming, unmappable
+from branded.mypy.opening import ERROR, Scope, class_of, fail, show, trying
 from branded.mypy.options import Options
 from branded.mypy.rows import (
     ARRAY,
@@ -123,10 +122,10 @@ class Vmap:
         each = axes.for_arguments(tree, positional)
         if each is None:
             if exact and not starred and isinstance(tree, TupleType):
-                n = len(tree.items)
+                given = axes.count(len(tree.items), "axis", "axes")
+                wanted = axes.count(positional, "positional argument", "positional arguments")
                 self._fail(
-                    f"in_axes: {n} {'axis' if n == 1 else 'axes'} for {positional} positional "
-                    f"argument{'s' * (positional != 1)}",
+                    f"in_axes: {given} for {wanted}",
                     f"axes:  {axes.show(tree)}",
                     "try:   one entry for each positional argument; keyword arguments are mapped over axis 0",
                 )
@@ -159,12 +158,7 @@ class Vmap:
     def entered(self, t: Type, way: Type, brand: Brand) -> Type:
         """A type with the brand in its rows; an array becomes a tensor."""
         vec = self.scope.instance(VEC, brand, self.scope.instance(TENSOR))
-
-        def leaf(t: Type) -> Type:
-            p = get_proper_type(t)
-            return vec if isinstance(p, Instance) and p.type.fullname == ARRAY else t
-
-        return change(t, lambda row: [*row, brand], way, leaf)
+        return change(t, lambda row: [*row, brand], way, becoming(vec, {ARRAY}))
 
     def _call(self, f: Expression, lifted: list[Type], args: list[Arg], ways: list[Type], brand: Brand) -> Type:
         """The type of `f(x', y')`."""
@@ -223,14 +217,14 @@ class Vmap:
             for where, why in unmappable(inside, self.options.out_axes, "the result", result=True):
                 self._fail(f"out_axes: {where} is {why}, which cannot be stacked", "try:   None for it in out_axes")
             return outside
-        name = show(brand, self.api)
-        if not occurs(brand, change(inside, without(lambda b: b == brand))):
+        name, bare = show(brand, self.api), change(inside, without(lambda b: b == brand))
+        if not occurs(brand, bare):
             self._fail(
                 f'out_axes: None for a result that varies over "{name}"',
                 f'value: "{show(inside, self.api)}"',
                 "try:   an int, or a reduction over the examples outside of vmap",
             )
-            return change(inside, without(lambda b: b == brand))
+            return bare
         self._fail(
             f'escape: brand "{name}" of this vmap is still in the result after it',
             f'value: "{show(inside, self.api)}"',
@@ -240,14 +234,8 @@ class Vmap:
 
     def _outside(self, inside: Type, brand: Brand | None) -> Type:
         """A result without the brand in its rows; numbers and arrays are stacked to tensors."""
-        tensor = self.scope.instance(TENSOR)
-
-        def leaf(t: Type) -> Type:
-            p = get_proper_type(t)
-            p = p.fallback if isinstance(p, LiteralType) else p
-            return tensor if isinstance(p, Instance) and p.type.fullname in STACKED else t
-
-        return change(inside, without(lambda b: b == brand), self.options.out_axes, leaf)
+        stacked = becoming(self.scope.instance(TENSOR), STACKED)
+        return change(inside, without(lambda b: b == brand), self.options.out_axes, stacked)
 
     def _fail(self, message: str, *notes: str) -> None:
         fail(self.api, self.at, message, *notes)
@@ -302,8 +290,7 @@ class Vmap:
 
     def _named_brand(self) -> Brand | None:
         name = self.options.axis_name
-        t = get_proper_type(self.api.get_expression_type(name)) if name is not None else None
-        return get_proper_type(t.ret_type) if isinstance(t, CallableType) and t.is_type_obj() else None
+        return class_of(self.api.get_expression_type(name)) if name is not None else None
 
     def of_lambda(self, f: LambdaExpr) -> Type | None:
         """The type of `vmap(lambda …)` that is called later, if its parameters can be tensors of any row."""

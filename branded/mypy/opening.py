@@ -12,6 +12,7 @@ from mypy.errorcodes import ErrorCode
 from mypy.errors import ErrorWatcher
 from mypy.messages import format_type_bare
 from mypy.nodes import Context, Expression, FuncDef, StrExpr, SymbolTableNode, TypeInfo
+from mypy.plugin import FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
 from mypy.types import (
     AnyType,
     CallableType,
@@ -26,7 +27,14 @@ from mypy.types import (
 
 from branded.mypy.rows import BRAND, Brand
 
+AnyContext = FunctionContext | FunctionSigContext | MethodContext | MethodSigContext
 ERROR = ErrorCode("brand", "Check that a brand stays inside its vmap", "branded")
+
+
+def checker(ctx: AnyContext) -> TypeChecker:
+    """What a hook asks and tells, as the type checker that it is."""
+    assert isinstance(ctx.api, TypeChecker)
+    return ctx.api
 
 
 def fail(api: TypeChecker, at: Context, message: str, *notes: str) -> None:
@@ -118,8 +126,7 @@ class Scope:
     ) -> Brand:
         """The brand that a vmap opens: `axis_name=Users`, `axis_name="users"`, or one called after a parameter."""
         given = get_proper_type(api.get_expression_type(axis_name)) if axis_name is not None else NoneType()
-        if isinstance(given, CallableType) and given.is_type_obj():
-            brand: Brand = get_proper_type(given.ret_type)
+        if (brand := class_of(given)) is not None:
             if isinstance(brand, Instance) and brand.type.fullname == BRAND:
                 fail(api, at, "axis_name: `Brand` is every brand", "try:   class Users(Brand): ..., and its name here")
             elif brand in [*self.open, *rows]:
@@ -136,6 +143,12 @@ class Scope:
 
     def _taken(self, name: str, at: Context, api: TypeChecker) -> None:
         fail(api, at, f'axis_name: brand "{name}" is open already', "try:   another name")
+
+
+def class_of(t: Type) -> Brand | None:
+    """The brand that a class is, given the type of its name."""
+    t = get_proper_type(t)
+    return get_proper_type(t.ret_type) if isinstance(t, CallableType) and t.is_type_obj() else None
 
 
 def _functions(api: TypeChecker) -> Iterator[CallableType]:

@@ -11,7 +11,7 @@ from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.subtypes import is_same_type
 from mypy.types import AnyType, CallableType, Instance, Type, TypeVarId, TypeVarType, get_proper_type
 
-from branded.mypy.opening import trying
+from branded.mypy.opening import checker, trying
 from branded.mypy.rows import CONTAINERS, TENSOR, Brand, has_rows, occurs, row_of, row_variables, rows_in, union
 
 UNITED = {f"{TENSOR}.{name}" for name in ("stack", "cat", "einsum", "gradient", "meshgrid", "where")}
@@ -27,10 +27,8 @@ def operands(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
     So `f(a, b)`, where both are `Vec[S]` for f, has the row of `a` and that of `b`; and `a + b` has the row that its
     operands give it, whatever row is wanted of it: an error is then about that, and not about an operand.
     """
-    sig, api = ctx.default_signature, ctx.api
+    sig, api = ctx.default_signature, checker(ctx)
     known: dict[TypeVarId, Type] = {}
-    if not isinstance(api, TypeChecker):
-        return sig
     for v in row_variables(sig):
         formals = [(t, given) for t, given in zip(sig.arg_types, ctx.args, strict=False) if occurs(v, t)]
         taken = [e for _, given in formals for e in given]

@@ -11,7 +11,7 @@ from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, 
 
 from branded.mypy import axes
 from branded.mypy.opening import ERROR, fail, show
-from branded.mypy.rows import UNKNOWN
+from branded.mypy.rows import UNKNOWN, is_a
 
 DECORATOR = "branded.vmap._Decorator"
 
@@ -80,8 +80,8 @@ def has_options(f: CallableType) -> bool:
 
 def options_at(call: CallExpr, api: TypeChecker) -> Options:
     """The options of `vmap(f, …)`, and of `vmap(…)(f)`."""
-    decorator = get_proper_type(api.get_expression_type(call.callee))
-    if isinstance(decorator, Instance) and decorator.type.fullname == DECORATOR:
+    decorator: Type = get_proper_type(api.get_expression_type(call.callee))
+    if is_a(decorator, DECORATOR):
         return kept_options(decorator, call)
     return options_of(call, api)
 

@@ -22,7 +22,6 @@ from mypy.nodes import (
 from mypy.options import Options as MypyOptions
 from mypy.plugin import (
     AttributeContext,
-    CheckerPluginInterface,
     ClassDefContext,
     FunctionContext,
     FunctionSigContext,
@@ -46,7 +45,7 @@ from mypy.types import (
 
 from branded.mypy import operands, reading
 from branded.mypy.mapping import Arg, Vmap
-from branded.mypy.opening import ERROR, Scope
+from branded.mypy.opening import ERROR, Scope, checker
 from branded.mypy.options import (
     DECORATOR,
     Options,
@@ -64,18 +63,14 @@ from branded.mypy.rows import (
     VEC,
     change,
     has_rows,
-    is_row,
+    is_a,
+    row_variables,
     same,
 )
 
 VMAP, MAPPED = "branded.vmap.vmap", "branded.vmap._Mapped"
 VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 ENTER, UNVEC = "branded.brand.Opened.vec", "branded.brand.Opened.unvec"
-
-
-def checker(api: CheckerPluginInterface) -> TypeChecker:
-    assert isinstance(api, TypeChecker)
-    return api
 
 
 def arguments(call: CallExpr, api: TypeChecker) -> list[Arg]:
@@ -131,7 +126,7 @@ class BrandedPlugin(Plugin):
 
         Called for each overload.
         """
-        call, sig, api = ctx.context, ctx.default_signature, checker(ctx.api)
+        call, sig, api = ctx.context, ctx.default_signature, checker(ctx)
         if not isinstance(call, CallExpr) or (f := function_of(call)) is None:
             return sig
         overrides = api.expr_checker.type_overrides
@@ -163,7 +158,7 @@ class BrandedPlugin(Plugin):
 
     def _called_at_once(self, ctx: MethodSigContext) -> FunctionLike:
         """`vmap(f, …)(x, …)`, and `f(x, …)` of what `_store` has stored."""
-        call, api = ctx.context, checker(ctx.api)
+        call, api = ctx.context, checker(ctx)
         place = get_proper_type(ctx.type.args[0]) if isinstance(ctx.type, Instance) and ctx.type.args else None
         made = call.callee if isinstance(call, CallExpr) else None
         if isinstance(place, LiteralType):
@@ -198,16 +193,10 @@ class BrandedPlugin(Plugin):
 
     def _vmap_result(self, ctx: FunctionContext) -> Type:
         """`vmap(f)`, `@vmap`, and `vmap(in_axes=…)`, which is a decorator."""
-        api, given = checker(ctx.api), get_proper_type(ctx.default_return_type)
-        if isinstance(given, Instance) and given.type.fullname == DECORATOR:
-            call = ctx.context
-            if not isinstance(call, CallExpr):
-                return given
-            return self._decorator(options_of(call, api), api)
-        if (isinstance(given, Instance) and given.type.fullname == MAPPED) or not ctx.arg_types[0]:
-            return given
-        f = ctx.args[0][0]
-        if isinstance(f, LambdaExpr):
+        api, given = checker(ctx), get_proper_type(ctx.default_return_type)
+        if is_a(given, DECORATOR):
+            return self._decorator(options_of(ctx.context, api), api) if isinstance(ctx.context, CallExpr) else given
+        if is_a(given, MAPPED) or not ctx.arg_types[0] or isinstance(f := ctx.args[0][0], LambdaExpr):
             return given
         body = ctx.arg_types[0][0]
         if isinstance(get_proper_type(body), Instance) and not isinstance(f, TempNode):
@@ -222,7 +211,7 @@ class BrandedPlugin(Plugin):
 
     def _partial(self, ctx: FunctionContext) -> Type:
         """`partial(vmap, in_axes=…)` is `vmap(in_axes=…)`; any other partial is mypy's own affair."""
-        f, api, call = ctx.args[0][0] if ctx.args and ctx.args[0] else None, checker(ctx.api), ctx.context
+        f, api, call = ctx.args[0][0] if ctx.args and ctx.args[0] else None, checker(ctx), ctx.context
         if isinstance(f, RefExpr) and self._is_vmap(f.fullname) and isinstance(call, CallExpr):
             return self._decorator(options_of(call, api), api)
         return partial_new_callback(ctx)
@@ -243,9 +232,9 @@ class BrandedPlugin(Plugin):
     def _decorated(self, ctx: MethodContext) -> Type:
         """`@vmap(in_axes=…)`"""
         assert isinstance(ctx.type, Instance)
-        api = checker(ctx.api)
+        api = checker(ctx)
         given = get_proper_type(ctx.default_return_type)
-        if (isinstance(given, Instance) and given.type.fullname == MAPPED) or isinstance(ctx.args[0][0], LambdaExpr):
+        if is_a(given, MAPPED) or isinstance(ctx.args[0][0], LambdaExpr):
             return given
         vmap = Vmap(kept_options(ctx.type, ctx.context), ctx.context, api, self.scope)
         return vmap.generic(ctx.arg_types[0][0]) or given
@@ -253,17 +242,14 @@ class BrandedPlugin(Plugin):
     # ---- with brand("users", 3) as users ----
 
     def _with_brand(self, ctx: FunctionContext) -> Type:
-        api, t, name = checker(ctx.api), get_proper_type(ctx.default_return_type), ctx.args[0][0]
+        api, t, name = checker(ctx), get_proper_type(ctx.default_return_type), ctx.args[0][0]
         inner = get_proper_type(t.args[0]) if isinstance(t, Instance) and t.args else None
-        if isinstance(t, Instance) and isinstance(inner, Instance):
-            row = get_proper_type(inner.args[0])
-            if isinstance(row, Instance) and row.type.fullname == BRAND:
-                # two blocks of one name may share a variable, `as users`, so they share a brand; the run time has two
-                text = name.value if isinstance(name, StrExpr) else None
-                fresh = self.scope.fresh(text or "brand", ctx.context, api, place=text)
-                opened = inner.copy_modified(args=[fresh])
-                return t.copy_modified(args=[opened, *t.args[1:]])
-        return t
+        if not isinstance(t, Instance) or not isinstance(inner, Instance) or not is_a(inner.args[0], BRAND):
+            return t
+        # two blocks of one name may share a variable, `as users`, so they share a brand; the run time has two
+        text = name.value if isinstance(name, StrExpr) else None
+        fresh = self.scope.fresh(text or "brand", ctx.context, api, place=text)
+        return t.copy_modified(args=[inner.copy_modified(args=[fresh]), *t.args[1:]])
 
     # ---- results without a row are plain ----
 
@@ -289,7 +275,7 @@ class BrandedPlugin(Plugin):
         if isinstance(node, TypeInfo):
             return has_rows(node)
         t = node.type if isinstance(node, FuncBase | Decorator) else None
-        return isinstance(t, CallableType) and any(map(is_row, t.variables))
+        return isinstance(t, CallableType) and bool(row_variables(t))
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         return reading.open_reads if fullname == VEC else None

@@ -11,7 +11,7 @@ from mypy.nodes import Context, FuncDef
 from mypy.plugin import ClassDefContext, FunctionContext, FunctionSigContext, MethodContext
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnboundType, get_proper_type
 
-from branded.mypy.opening import fail_at_once, opened_at, show
+from branded.mypy.opening import checker, fail_at_once, opened_at, show
 from branded.mypy.rows import TENSOR, VEC, Brand, row_of, rows_in
 
 READS = tuple(
@@ -65,7 +65,7 @@ def read(ctx: MethodContext) -> Type:
     if known(ctx.type):
         name = getattr(getattr(ctx.context, "callee", None), "name", "read")
         says, fix = _BACKWARD if name == "backward" else _READ
-        _refuse(_checker(ctx), ctx.context, ctx.type, f"{name}: a value that varies over {{}} {says}", fix)
+        _refuse(checker(ctx), ctx.context, ctx.type, f"{name}: a value that varies over {{}} {says}", fix)
     return ctx.default_return_type
 
 
@@ -80,11 +80,11 @@ SEARCHES = {f"builtins.{c}.__contains__" for c in ("list", "tuple", "set", "froz
 
 def truth(ctx: FunctionContext | MethodContext) -> Type:
     """`bool(x)`, `any([x])`, `filter(f, [x])` where f gives a Vec, `x in [1, 2]`"""
-    alone = [_checker(ctx).get_expression_type(e) for e in ctx.args[0]] if ctx.args else []
+    alone = [checker(ctx).get_expression_type(e) for e in ctx.args[0]] if ctx.args else []
     # builtins.any wants objects, and mypy then takes a list of anything for a list of them; filter gives its types
     for t in map(_asked_of, [*alone, *ctx.arg_types[0]] if ctx.arg_types else alone):
         if known(t):
-            _refuse(_checker(ctx), ctx.context, t, *_TRUTH)
+            _refuse(checker(ctx), ctx.context, t, *_TRUTH)
             break
     return ctx.default_return_type
 
@@ -102,23 +102,26 @@ def _asked_of(t: Type) -> Type:
 def tensor(ctx: FunctionContext) -> Type:
     """`Tensor([x, y])`"""
     for e in ctx.args[0] if ctx.args else ():
-        t = _checker(ctx).get_expression_type(e)  # without the context of Tensor, which takes lists of anything
+        t = checker(ctx).get_expression_type(e)  # without the context of Tensor, which takes lists of anything
         if known(t):
             message = "Tensor: values that vary over {} are no data to make a tensor of"
-            _refuse(_checker(ctx), ctx.context, t, message, "x.stack(y)")
+            _refuse(checker(ctx), ctx.context, t, message, "x.stack(y)")
     return ctx.default_return_type
 
 
 def comparison(ctx: MethodContext) -> Type:
     """`if a > 0: ...`, where mypy's truthy-bool does not look."""
-    api, at = _checker(ctx), ctx.context
+    api, at = checker(ctx), ctx.context
     if known(ctx.default_return_type) and (at.line, at.column) in _asked(api.path, _version(api.path)):
         _refuse(api, at, ctx.default_return_type, *_TRUTH)
     return ctx.default_return_type
 
 
 def _version(path: str) -> int:
-    return Path(path).stat().st_mtime_ns if Path(path).exists() else 0
+    try:
+        return Path(path).stat().st_mtime_ns
+    except OSError:  # text that is in no file
+        return 0
 
 
 @lru_cache(maxsize=8)
@@ -154,7 +157,7 @@ def compiled(ctx: MethodContext) -> Type:
     for t in (t for types in ctx.arg_types for t in types):
         if known(t):
             message = "TinyJit: a value that varies over {} is no input of a compiled program"
-            _refuse(_checker(ctx), ctx.context, t, message, "TinyJit(vmap(f)), with vmap inside of it")
+            _refuse(checker(ctx), ctx.context, t, message, "TinyJit(vmap(f)), with vmap inside of it")
             break
     return ctx.default_return_type
 
@@ -168,12 +171,12 @@ NUMBERS = {f"builtins.{name}": name.replace("range", "int") for name in ("int", 
 def number(ctx: FunctionSigContext) -> CallableType:
     """`float(x)`, `int(x)`, `range(x)`"""
     sig, name = ctx.default_signature, getattr(getattr(ctx.context, "callee", None), "fullname", "")
-    if isinstance(ctx.api, TypeChecker) and ctx.args and ctx.args[0]:
-        t = ctx.api.get_expression_type(ctx.args[0][0])
+    if ctx.args and ctx.args[0]:
+        t = checker(ctx).get_expression_type(ctx.args[0][0])
         if known(t):
             kind = NUMBERS.get(name, "number")
             message = f"{kind}: a value that varies over {{}} has no single {kind}"
-            _refuse(ctx.api, ctx.context, t, message, "tinygrad's methods, which take tensors")
+            _refuse(checker(ctx), ctx.context, t, message, "tinygrad's methods, which take tensors")
             anything: Type = AnyType(TypeOfAny.from_error)
             return sig.copy_modified(arg_types=[anything] * len(sig.arg_types))
     return sig
@@ -182,13 +185,8 @@ def number(ctx: FunctionSigContext) -> CallableType:
 def length(ctx: FunctionSigContext) -> CallableType:
     """`len(x)` is that of an example; vec.pyi hides `__len__` from mypy, for the sake of truthy-bool."""
     sig = ctx.default_signature
-    if ctx.args and ctx.args[0] and isinstance(ctx.api, TypeChecker):
-        t = ctx.api.get_expression_type(ctx.args[0][0])
+    if ctx.args and ctx.args[0]:
+        t = checker(ctx).get_expression_type(ctx.args[0][0])
         if row_of(t):
             return sig.copy_modified(arg_types=[t])
     return sig
-
-
-def _checker(ctx: FunctionContext | MethodContext) -> TypeChecker:
-    assert isinstance(ctx.api, TypeChecker)
-    return ctx.api

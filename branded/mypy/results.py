@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mypy.checker import TypeChecker
 from mypy.plugin import FunctionContext, MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, Type, get_proper_type
 
+from branded.mypy.opening import checker
 from branded.mypy.rows import UNKNOWN, Brand, Change, change, hides, row_of, same, without
 
 
@@ -44,13 +44,8 @@ def leaving(ctx: MethodSigContext) -> FunctionLike:
 def _crossing(ctx: MethodSigContext, to: Callable[[Brand], Change]) -> FunctionLike:
     sig, opened = ctx.default_signature, ctx.type
     brand = get_proper_type(opened.args[0]) if isinstance(opened, Instance) and opened.args else opened
-    value = _checker(ctx).get_expression_type(ctx.args[0][0]) if ctx.args and ctx.args[0] else NoneType()
+    value = checker(ctx).get_expression_type(ctx.args[0][0]) if ctx.args and ctx.args[0] else NoneType()
     if row_of(value) is None or not sig.variables:
         return sig
     result = UNKNOWN if hides(value) else change(value, to(brand))
     return sig.copy_modified(arg_types=[value, *sig.arg_types[1:]], ret_type=result, variables=[])
-
-
-def _checker(ctx: MethodSigContext) -> TypeChecker:
-    assert isinstance(ctx.api, TypeChecker)
-    return ctx.api

@@ -6,7 +6,8 @@ bounded by `Brand`, one that vmap made or one of the user's, or a subclass of `B
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeGuard
 
 from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import TypeInfo
@@ -68,6 +69,12 @@ def union(brands: Iterable[Type]) -> Type:
     return make_simplified_union(list(brands))
 
 
+def is_a(t: Type, fullname: str) -> TypeGuard[Instance]:
+    """Is this an object of just this class?"""
+    t = get_proper_type(t)
+    return isinstance(t, Instance) and t.type.fullname == fullname
+
+
 def as_vec(t: Instance) -> Instance:
     """A Tensor, seen as the `Vec[Never, Tensor]` that it is."""
     vec = next((c for c in t.type.mro if c.fullname == VEC), None)
@@ -109,8 +116,7 @@ def change(
     if is_shared(axes):
         return t
     if isinstance(t, TypeAliasType) and t.is_recursive and t.alias is not None:
-        new = [union(f(brands(a))) if is_row(v) else a for v, a in zip(t.alias.alias_tvars, t.args, strict=False)]
-        return t.copy_modified(args=new)
+        return t.copy_modified(args=_changed(t.alias.alias_tvars, t.args, f))
     t = get_proper_type(t)
     match t:
         case TupleType():
@@ -124,18 +130,21 @@ def change(
             if has_rows(t.fallback.type):  # its items are as declared: of one row, and none a plain Tensor
                 end, keys, axes = _as_it_is, {}, UNKNOWN
             items = [change(i, f, keys.get(k, axes), leaf, end) for k, i in t.items.items()]
-            rows = zip(t.fallback.type.defn.type_vars, t.fallback.args, strict=False)
-            fallback = t.fallback.copy_modified(args=[union(f(brands(a))) if is_row(v) else a for v, a in rows])
+            fallback = t.fallback.copy_modified(args=_changed(t.fallback.type.defn.type_vars, t.fallback.args, f))
             return t.copy_modified(item_types=items, fallback=fallback)
         case UnionType():
             return make_simplified_union([change(i, f, axes, leaf, end) for i in t.items])
         case Instance() if t.type.fullname in CONTAINERS:
             return t.copy_modified(args=[change(a, f, UNKNOWN, leaf, end) for a in t.args])
         case Instance() if has_rows((old := as_vec(t)).type):
-            variables = zip(old.type.defn.type_vars, old.args, strict=False)
-            changed = old.copy_modified(args=[union(f(brands(a))) if is_row(v) else a for v, a in variables])
+            changed = old.copy_modified(args=_changed(old.type.defn.type_vars, old.args, f))
             return end(t if changed == old else changed)
     return leaf(t)
+
+
+def _changed(variables: Sequence[Type], args: Sequence[Type], f: Change) -> list[Type]:
+    """The arguments of a class or an alias, those for row variables changed."""
+    return [union(f(brands(a))) if is_row(v) else a for v, a in zip(variables, args, strict=False)]
 
 
 def rows_in(t: Type) -> list[Brand]:
