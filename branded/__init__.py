@@ -26,6 +26,9 @@ if not _for_mypy_alone:
     from branded.brand import Brand, brand
     from branded.errors import BrandedError
     from branded.transforms import random as _random
+    from branded.transforms.derivatives import (
+        grad, hessian, jacfwd, jacrev, jvp, stop_gradient, value_and_grad, vjp,
+    )
     from branded.tree import register_pytree_node
     from branded.values import brands, lift, unvec, vec_type
     from branded.vec import Vec

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import tinygrad.mixin.gradient as tg_gradient
 from tinygrad import Tensor
@@ -18,7 +18,9 @@ import branded.rules  # noqa: F401  fills the table of rules
 from branded.brand import check_live, open_brands
 from branded.dispatch import lower
 from branded.errors import EscapeError, ReadError, ShapeError, WriteError
-from branded.rows import Row, row_of
+from branded.primitive import primitive_of
+from branded.rows import Row, has_left, row_of
+from branded.transforms.derivatives import is_leaf
 from branded.values import vec_type
 
 Method = Callable[..., Any]
@@ -72,7 +74,11 @@ def _forbid(what: str, *tensors: Tensor) -> None:
 def _reader(what: str) -> Callable[[Method], Method]:
     def make(original: Method) -> Method:
         def read(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            _forbid(what, self, *(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)))
+            tensors = [self, *(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor))]
+            _forbid(what, *tensors)
+            for t in tensors:
+                if has_left(t.uop):  # examples exchanged values: plain operations from here on
+                    t.uop = lower([t.uop])[0]
             return original(self, *args, **kwargs)
 
         return read
@@ -228,6 +234,20 @@ def _gradient(original: Method) -> Method:
     return gradient
 
 
+def _leaf_gradient(ctx: UOp, ret: UOp) -> tuple[UOp] | None:
+    """A leaf of `grad` is an identity, where tinygrad's own CONTIGUOUS_BACKWARD makes the cotangent a buffer."""
+    return (ctx,) if is_leaf(ret) else None
+
+
+def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
+    def call_gradient(ctx: UOp, k: UOp, needed: set[int]) -> tuple[UOp | None, ...]:
+        if (p := primitive_of(k)) is None:
+            return cast("tuple[UOp | None, ...]", original(ctx, k, needed))
+        return (None, *p.pull(k, [None if g.op is Ops.NOOP else g for g in ctx.src], needed))
+
+    return call_gradient
+
+
 def _index_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
     """d/dX of X[brand]: the cotangent in the example's own row, zero in the others."""
     x, r = ret.src
@@ -240,8 +260,8 @@ def _index_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
 
 
 def _lift_into_function(ctx: Any, x: UOp) -> UOp | None:
-    """A @function that closes over a per-example value gets it as one more argument."""
-    if "_brand" not in x.src[-1].__dict__:
+    """A @function that closes over a per-example value, or one of a derivative, gets it as one more argument."""
+    if "_brand" not in x.src[-1].__dict__ and not is_leaf(x):
         return None
     arguments: list[UOp] = ctx[0]
     param: UOp = x.param_like(len(arguments))
@@ -298,8 +318,17 @@ def install() -> None:
     _wrap("gradient", _gradient)
     _wrap("custom_kernel", _custom_kernel)
     brand_index = UPat(Ops.INDEX, src=(UPat(), UPat(Ops.RANGE)))
-    tg_gradient.pm_gradient = tg_gradient.pm_gradient + PatternMatcher([(brand_index.named("ret"), _index_gradient)])
+    leaf = UPat(Ops.CONTIGUOUS_BACKWARD, name="ret")
+    tg_gradient.pm_gradient = (
+        PatternMatcher([(leaf, _leaf_gradient), (brand_index.named("ret"), _index_gradient)]) + tg_gradient.pm_gradient
+    )
+    tg_gradient.call_gradient = _call_gradient(tg_gradient.call_gradient)
     tg_function.pm_ctx = (
-        PatternMatcher([(UPat((Ops.INDEX, Ops.STAGE), src=(UPat(), UPat(Ops.RANGE)), name="x"), _lift_into_function)])
+        PatternMatcher(
+            [
+                (UPat((Ops.INDEX, Ops.STAGE), src=(UPat(), UPat(Ops.RANGE)), name="x"), _lift_into_function),
+                (UPat(Ops.CONTIGUOUS_BACKWARD, name="x"), _lift_into_function),
+            ]
+        )
         + tg_function.pm_ctx
     )

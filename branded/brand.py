@@ -74,6 +74,11 @@ class Brand:
             self._name = next(n for n in _numbered(stem) if n not in taken)
         return self._name
 
+    @property
+    def is_named(self) -> bool:
+        """Did the user name it?  A collective finds only such brands."""
+        return self._explicit
+
     def _avoid(self, name: str) -> None:
         """Give way to a brand that the user named: two open brands never print the same name."""
         if not self._explicit and self.name == name:

@@ -95,11 +95,7 @@ class Resolution:
 
     def fill(self, x: Batched) -> UOp:
         """`x` with a full axis for each brand of the result."""
-        if x.row == self.row:
-            return x.uop
-        missing = [b for b in self.row if b not in x.row]
-        now = [*missing, *x.row]
-        return lead(expand(x.uop, tuple(b.size for b in missing)), tuple(now.index(b) for b in self.row))
+        return full(x, self.row)
 
 
 # ---- the table ----
@@ -217,27 +213,56 @@ def leave(us: Sequence[UOp], brand: Brand, axes: Sequence[int], repeat: int) -> 
     Where another brand is still open in a value, the work is left to the pass that closes that one: however deep
     vmaps are nested, a graph is batched once.  Only the body of a @function must be whole by itself.
     """
-    last = [u for u in us if row_of(u) == (brand,)]
-    done = dict(zip(last, (x.uop for x in close(last)), strict=True)) if last else {}
-    outs = [done[u] if u in done else stage(u, brand) if brand in row_of(u) else expand(u, (repeat,)) for u in us]
+    last = [u for u in us if is_touched(u) and row_of(u) in ((brand,), ())]
+    done = dict(zip(last, close(last), strict=True)) if last else {}
+
+    def out(u: UOp) -> UOp:
+        x = done.get(u) or Batched(u, ())
+        return x.uop if x.row else stage(u, brand) if brand in row_of(u) else expand(x.uop, (repeat,))
+
+    outs = [out(u) for u in us]
     if _function.depth:
         outs = lower(outs)
     return [lead(u, (*range(1, axis + 1), 0)) for u, axis in zip(outs, axes, strict=True)]
 
 
-def lower(roots: Sequence[UOp]) -> list[UOp]:
-    """The same values with every brand that was left also closed; open ones stay.  Reverse mode needs it."""
+def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
+    """The same values with every brand that was left also closed, but for those to keep; open ones stay.
+
+    Reverse mode and the bodies of functions and loops need it.
+    """
     if not any(map(has_left, roots)):
         return list(roots)
+
+    def closed(u: UOp) -> UOp | None:
+        if u.op is not Ops.STAGE or (b := u.src[1].__dict__["_brand"]) in keep:
+            return None
+        return Pass((b,)).run([u.src[0]], {}, is_touched)[0].uop
+
+    return replaced(roots, closed, has_left)
+
+
+def replaced(
+    roots: Sequence[UOp], new: Callable[[UOp], UOp | None], gate: Callable[[UOp], bool] | None = None
+) -> list[UOp]:
+    """The same graphs with some operations replaced: `new` sees each with its operands replaced; None leaves it."""
     env: dict[UOp, UOp] = {}
-    for u in UOp(Ops.SINK, src=tuple(roots)).toposort(has_left):
-        src = tuple(env.get(s, s) for s in u.src)
-        if u.op is Ops.STAGE:
-            b = u.src[1].__dict__["_brand"]
-            env[u] = Pass((b,)).run([src[0]], {}, is_touched)[0].uop
-        elif src != u.src:
-            env[u] = u.replace(src=src)
+    for u in UOp(Ops.SINK, src=tuple(roots)).toposort(gate, enter_calls=False):
+        src = u.src if env.keys().isdisjoint(u.src) else tuple(env.get(s, s) for s in u.src)
+        v = u if src is u.src else u.replace(src=src)
+        if v is not u:
+            for key in _KNOWN:
+                if key in u.__dict__:
+                    v.__dict__[key] = u.__dict__[key]
+        if (w := new(v)) is not None:
+            env[u] = w
+        elif v is not u:
+            env[u] = v
     return [env.get(r, r) for r in roots]
+
+
+_KNOWN = (SHAPE, "axis")
+"""What is kept about a UOp, and would be worked out again of one with other operands."""
 
 
 # ---- how rules build: as tinygrad does, without what it would work out again ----
@@ -284,6 +309,13 @@ def behind(front: tuple[UOp, ...], argument: UOp) -> UOp:
     src = (*front, *(argument.src if argument.op is Ops.STACK else (argument,)))
     dtype = front[0].dtype if argument.dtype is dtypes.void else argument.dtype  # void: of no sizes
     return src[0] if len(src) == 1 else UOp(Ops.STACK, dtype, src)
+
+
+def full(x: Batched, row: Sequence[Brand]) -> UOp:
+    """`x` with a leading axis for each brand of `row`, in its order."""
+    missing = [b for b in row if b not in x.row]
+    now = [*missing, *x.row]
+    return lead(expand(x.uop, tuple(b.size for b in missing)), tuple(now.index(b) for b in row))
 
 
 def permute(x: UOp, order: tuple[int, ...]) -> UOp:

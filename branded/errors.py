@@ -47,6 +47,10 @@ class NameTakenError(BrandedError, ValueError):
     """The name of a brand is already open."""
 
 
+class NameUnboundError(BrandedError, NameError):
+    """A collective names a brand that is not open."""
+
+
 class OptionError(BrandedError, ValueError):
     """An option of vmap has a value that means nothing."""
 
@@ -73,6 +77,10 @@ class ShapeError(BrandedError, TypeError):
 
 class UnsupportedError(BrandedError, TypeError):
     """An operation that cannot be batched met a per-example value."""
+
+
+class DerivativeError(BrandedError, TypeError):
+    """A derivative of what has none, or with tangents or cotangents that do not fit."""
 
 
 class CompilerError(BrandedError, RuntimeError):

@@ -8,11 +8,14 @@ graph.  Nothing else is kept about a batch.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp, srender
+
+from branded.primitive import primitive_of
 
 if TYPE_CHECKING:
     from branded.brand import Brand
@@ -88,7 +91,10 @@ def _info(u: UOp) -> _Info:
 def _of_function(call: UOp, i: int) -> _Info:
     """A result of a @function varies over what those arguments do that it uses."""
     body, *arguments = call.src
-    used = [p.arg.slot for p in body.src[i].toposort(enter_calls=False) if p.op is Ops.PARAM]
+    if (p := primitive_of(call)) is not None:
+        used = sorted(p.uses(call, i))
+    else:
+        used = [p.arg.slot for p in body.src[i].toposort(enter_calls=False) if p.op is Ops.PARAM]
     below = [cast("_Info", s.__dict__[_KEY]) for s in (body.src[i], *(arguments[slot] for slot in used))]
     if all(info is _PLAIN for info in below):
         return _PLAIN
@@ -110,6 +116,14 @@ def is_touched(u: UOp) -> bool:
 def has_left(u: UOp) -> bool:
     """Was a brand left somewhere in the graph, and not yet closed?"""
     return _info(u).left
+
+
+def left_brands(us: Sequence[UOp]) -> Row:
+    """The brands that were left somewhere in these graphs, and are not yet closed there."""
+    if not any(map(has_left, us)):
+        return ()
+    nodes = UOp(Ops.SINK, src=tuple(us)).toposort(has_left)
+    return tuple(dict.fromkeys(u.src[1].__dict__["_brand"] for u in nodes if u.op is Ops.STAGE))
 
 
 def stage(y: UOp, brand: Brand) -> UOp:

@@ -29,7 +29,7 @@ from branded.brand import (
 )
 from branded.dispatch import leave, lower
 from branded.errors import AxesError, AxisTypeError, OptionError, SizeError
-from branded.rows import row_of
+from branded.rows import has_left, row_of
 from branded.transforms.random import Draws
 from branded.values import brands, vec_type
 
@@ -336,7 +336,7 @@ class _Call:
             tensors.append(t)
             at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
         left = map(tensor, leave([t.uop for t in tensors], b, at, self.size))
-        return tree.rebuild(out, iter([y if a is None else next(left) for y, a in zip(leaves, axes, strict=True)]))
+        return tree.rebuild(out, iter([settled(y) if a is None else next(left) for y, a in zip(leaves, axes, strict=True)]))
 
     def _tensor(self, out: Any, i: int, y: Any) -> Tensor:
         if isinstance(y, Tensor):
@@ -351,6 +351,11 @@ class _Call:
 
     def _result(self, out: Any, i: int) -> str:
         return tree.paths(out, "the result")[i]
+
+
+def settled(y: Any) -> Any:
+    """A result that varies over nothing, though examples may have exchanged values in it."""
+    return tensor(lower([y.uop])[0]) if isinstance(y, Tensor) and has_left(y.uop) and not row_of(y.uop) else y
 
 
 def _slice(x: Tensor, axis: int, start: int, stop: int) -> Tensor:

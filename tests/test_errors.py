@@ -888,7 +888,7 @@ def test_brands(g: Golden) -> None:
 def test_every_error_is_also_a_python_error() -> None:
     for cls in vars(errors).values():
         if isinstance(cls, type) and cls is not BrandedError and issubclass(cls, BrandedError):
-            assert issubclass(cls, TypeError | ValueError | IndexError | RuntimeError)
+            assert issubclass(cls, TypeError | ValueError | IndexError | NameError | RuntimeError)
 
 
 def test_an_error_leaves_no_brand_open() -> None:

@@ -1,0 +1,408 @@
+"""Derivatives: grad, vjp, jvp, Jacobians and Hessians, in any order and under any nesting with vmap.
+
+What is differentiated with respect to is a leaf: an identity that no other value is (CONTIGUOUS_BACKWARD with a
+`Level`), so a derivative never mistakes another value for it, however derivatives nest.  Leaves are taken out again of
+what the outermost transform returns: what runs is the plain graph.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from tinygrad import Tensor, dtypes
+from tinygrad.mixin.gradient import compute_gradient
+from tinygrad.uop.ops import Ops, UOp
+
+from branded import tree
+from branded.brand import Brand, check_live, open_brands, tensor
+from branded.dispatch import Batched, Pass, full, lower, replaced
+from branded.errors import DerivativeError
+from branded.rows import SHAPE, Row, left_brands
+from branded.transforms.forward import push
+from branded.values import vec_type
+from branded.vmap import vmap
+
+# ---- leaves ----
+
+
+class Level:
+    """One use of a derivative: leaves of two levels are different, though they have the same value."""
+
+
+_depth = 0
+
+
+@contextmanager
+def _transform() -> Iterator[None]:
+    global _depth
+    _depth += 1
+    try:
+        yield
+    finally:
+        _depth -= 1
+
+
+def is_differentiating() -> bool:
+    """Is a derivative being taken of what runs here?"""
+    return _depth > 0
+
+
+def _leaf(x: Tensor, level: Level) -> Tensor:
+    out = UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x.uop,), level)
+    out.__dict__[SHAPE] = x.shape
+    return tensor(out)
+
+
+def is_leaf(u: UOp) -> bool:
+    return u.op is Ops.CONTIGUOUS_BACKWARD and type(u.arg) is Level
+
+
+def plain(us: Sequence[UOp]) -> list[UOp]:
+    """The same values without leaves.  Inside of another transform they stay: it will take them all."""
+    if _depth:
+        return list(us)
+    return replaced(us, lambda u: u.src[0] if is_leaf(u) else None)
+
+
+# ---- arguments and results ----
+
+
+def _real(x: Any, what: str, where: str) -> Tensor:
+    """A leaf of an argument as a tensor of floats."""
+    if isinstance(x, bool) or not isinstance(x, Tensor | np.ndarray | np.generic | float | int):
+        raise DerivativeError(f"{what}: {where} is {tree.describe(x)}; derivatives are with respect to float tensors")
+    t = x if isinstance(x, Tensor) else Tensor(np.asarray(x)) if isinstance(x, np.ndarray | np.generic) else Tensor(x)
+    if isinstance(x, int) or not dtypes.is_float(t.dtype):
+        raise DerivativeError(
+            f"{what}: {where} is {tree.describe(x)}; derivatives are with respect to floats",
+            fix="cast it to float32, or leave it out of argnums",
+        )
+    check_live(t.uop, what)
+    return t.cast(dtypes.default_float) if t.dtype in dtypes.weaks else t
+
+
+def _positions(argnums: Any, args: Sequence[Any], what: str) -> tuple[int, ...]:
+    given = argnums if isinstance(argnums, tuple | list) else (argnums,)
+    for i in given:
+        if type(i) is not int or not -len(args) <= i < len(args):
+            raise DerivativeError(
+                f"{what}: argnums={argnums!r} for a call with {len(args)} positional "
+                f"argument{'' if len(args) == 1 else 's'}",
+                fix="the positions of the arguments to differentiate with respect to, counted from 0",
+            )
+    return tuple(i % len(args) for i in given)
+
+
+class _Call:
+    """A call of `f` with leaves for those arguments that it is differentiated with respect to."""
+
+    def __init__(self, f: Callable[..., Any], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any], what: str):
+        self.what, self.level = what, Level()
+        nums = _positions(argnums, args, what)
+        self.single = not isinstance(argnums, tuple | list)
+        self.wrt = [args[i] for i in nums]
+        self.names = [p for i in nums for p in tree.paths(args[i], f"argument {i + 1}")]
+        values = [leaf for x in self.wrt for leaf in tree.leaves(x)]
+        self.values = [_real(v, what, name) for v, name in zip(values, self.names, strict=True)]
+        self.leaves = [_leaf(v, self.level) for v in self.values]
+        new = iter(self.leaves)
+        full = list(args)
+        for i in nums:
+            full[i] = tree.rebuild(args[i], new)
+        with _transform():
+            self.out = f(*full, **kwargs)
+
+    def split(self, has_aux: bool) -> tuple[Any, Any]:
+        if not has_aux:
+            return self.out, None
+        if not isinstance(self.out, tuple) or len(self.out) != 2:
+            raise DerivativeError(
+                f"{self.what}: has_aux=True, and the function returned {tree.describe(self.out)}",
+                fix="return a pair: the value, and whatever else",
+            )
+        return self.out
+
+    def like_arguments(self, grads: Iterable[Tensor]) -> Any:
+        """Derivatives in the trees of the arguments."""
+        new = iter(grads)
+        out = tuple(tree.rebuild(x, new) for x in self.wrt)
+        return out[0] if self.single else out
+
+
+def _outputs(y: Any, what: str) -> list[Tensor]:
+    out = []
+    for x, at in zip(tree.leaves(y), tree.paths(y, "the result"), strict=True):
+        if isinstance(x, bool | int | float):
+            x = Tensor(x)
+        if not isinstance(x, Tensor):
+            raise DerivativeError(
+                f"{what}: {at} is {tree.describe(x)}, not a tensor", fix="return tensors; others with has_aux=True"
+            )
+        check_live(x.uop, what)
+        out.append(x)
+    return out
+
+
+def _results(y: Any) -> Any:
+    """What the user gets: the same tree without leaves."""
+    ts = [x for x in tree.leaves(y) if isinstance(x, Tensor)]
+    new = dict(zip(map(id, ts), plain([t.uop for t in ts]), strict=True))
+    out = (
+        x if not isinstance(x, Tensor) or new[id(x)] is x.uop else tensor(new[id(x)]) for x in tree.leaves(y)
+    )
+    return tree.rebuild(y, out)
+
+
+# ---- reverse mode ----
+
+
+def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], over: Row | None = None) -> list[UOp]:
+    """The cotangents of `targets` from those of `ys`: vᵀJ.
+
+    Where examples exchange values over a brand that is still open (`psum` and the like), the loss is that of all
+    examples together, and each has a copy of what it shares with the others: the brand is closed first, and entered
+    again by the result.  `over` are the brands to look for; None means all that are open.
+    """
+    exchanged = left_brands([*ys, *cts])
+    crossed = [b for b in (open_brands() if over is None else over) if b in exchanged]
+    if not crossed:
+        new = lower([*ys, *cts])
+        return _pull(new[: len(ys)], new[len(ys) :], targets)
+    run = Pass((*exchanged, *crossed))
+    env: dict[UOp, Any] = {}
+    new_targets = []
+    for t in targets:
+        x = run.run([t], {}, None)[0]
+        batched = UOp(Ops.CONTIGUOUS_BACKWARD, t.dtype, (full(x, crossed),), Level())
+        env[t] = Batched(batched, tuple(crossed))
+        new_targets.append(batched)
+    new_ys = [full(x, crossed) for x in run.run(ys, env, None)]
+    new_cts = [full(x, crossed) for x in run.run(cts, dict(env), None)]
+    out = []
+    for g in _pull(new_ys, new_cts, new_targets):
+        for b in crossed:
+            g = b.enter(g, 0)
+        out.append(g)
+    return out
+
+
+def _pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> list[UOp]:
+    pairs = [(y, ct) for y, ct in zip(ys, cts, strict=True) if dtypes.is_float(y.dtype)]
+    if not pairs:
+        return [t.const_like(0) for t in targets]
+    root, seed = UOp.maketuple(*(y for y, _ in pairs)), UOp.maketuple(*(ct for _, ct in pairs))
+    grads = compute_gradient(root, seed, set(targets))
+    return [grads[t].cast(t.dtype) if t in grads and grads[t].op is not Ops.NOOP else t.const_like(0) for t in targets]
+
+
+def value_and_grad(
+    f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """`value_and_grad(f)(x)` is `(f(x), grad(f)(x))`, computed together."""
+    return _value_and_grad(f, argnums, has_aux, "value_and_grad")
+
+
+def _value_and_grad(f: Callable[..., Any], argnums: Any, has_aux: bool, what: str) -> Callable[..., Any]:
+    _check_function(f, what)
+
+    @functools.wraps(f)
+    def differentiated(*args: Any, **kwargs: Any) -> Any:
+        call = _Call(f, argnums, args, kwargs, what)
+        value, aux = call.split(has_aux)
+        ys = _outputs(value, what)
+        if len(ys) != 1 or isinstance(value, tuple | list | dict) or ys[0].shape or not dtypes.is_float(ys[0].dtype):
+            raise DerivativeError(
+                f"{what}: the function must return one float, and it returned {_describe(value)}",
+                fix="reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor",
+            )
+        y = ys[0]
+        with _transform():
+            grads = pull([y.uop], [y.uop.const_like(1)], [x.uop for x in call.leaves])
+        out = call.like_arguments(map(tensor, grads))
+        return _results(((y, aux) if has_aux else y, out))
+
+    return differentiated
+
+
+def _describe(x: Any) -> str:
+    if isinstance(x, Tensor):
+        return vec_type(x)
+    n = tree.node(x)
+    if n is None or x is None:
+        return repr(x) if x is None else tree.describe(x)
+    inside = ", ".join(_describe(leaf) for leaf in tree.leaves(x))
+    return f"a {type(x).__name__} of {inside}"
+
+
+def _check_function(f: Any, what: str) -> None:
+    if not callable(f):
+        raise DerivativeError(f"{what}: {tree.describe(f)} is not a function", fix=f"{what}(f)(x)")
+
+
+def grad(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """`grad(f)(x)` is the gradient of the number `f(x)` with respect to `x`."""
+    run = _value_and_grad(f, argnums, has_aux, "grad")
+
+    @functools.wraps(f)
+    def differentiated(*args: Any, **kwargs: Any) -> Any:
+        value, grads = run(*args, **kwargs)
+        return (grads, value[1]) if has_aux else grads
+
+    return differentiated
+
+
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """`y, pullback = vjp(f, x)`: the value, and the linear map `ct -> ctᵀ J`."""
+    _check_function(f, "vjp")
+    call = _Call(f, tuple(range(len(primals))), primals, {}, "vjp")
+    y, aux = call.split(has_aux)
+    ys = _outputs(y, "vjp")
+
+    def pullback(ct: Any) -> Any:
+        cts = _like(ct, y, ys, "vjp", "cotangent", "result")
+        with _transform():
+            grads = pull([t.uop for t in ys], cts, [x.uop for x in call.leaves])
+        return _results(call.like_arguments(map(tensor, grads)))
+
+    out = _results(y)
+    return (out, pullback, _results(aux)) if has_aux else (out, pullback)
+
+
+def _like(given: Any, wanted: Any, ts: Sequence[Tensor], what: str, kind: str, of: str) -> list[UOp]:
+    """The leaves of tangents or cotangents, which must have the tree, the shapes and the dtypes of the values."""
+    xs, at = tree.leaves(given), tree.paths(wanted, f"the {of}" if of == "result" else "the primals")
+    if tree.paths(given, "") != tree.paths(wanted, ""):
+        raise DerivativeError(
+            f"{what}: the {kind} has another tree than the {of}",
+            (kind, _describe(given)),
+            (of, _describe(wanted)),
+            fix=f"a {kind} for each tensor of the {of}",
+        )
+    out = []
+    for x, t, name in zip(xs, ts, at, strict=True):
+        if isinstance(x, bool) or not isinstance(x, Tensor | np.ndarray | np.generic | int | float):
+            raise DerivativeError(f"{what}: the {kind} of {name} is {tree.describe(x)}, not a tensor")
+        v = x if isinstance(x, Tensor) else Tensor(np.asarray(x)) if isinstance(x, np.ndarray | np.generic) else Tensor(x)
+        dtype = t.dtype if dtypes.is_float(t.dtype) and t.dtype not in dtypes.weaks else dtypes.default_float
+        if v.dtype in dtypes.weaks or not dtypes.is_float(t.dtype):
+            v = v.cast(dtype)
+        if v.shape != t.shape or v.dtype != dtype:
+            raise DerivativeError(
+                f"{what}: the {kind} of {name} does not fit it",
+                (kind, vec_type(v)),
+                (of, vec_type(t)),
+                fix="the same shape and dtype",
+            )
+        check_live(v.uop, what)
+        out.append(v.uop)
+    return out
+
+
+# ---- forward mode ----
+
+
+def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+    """`y, dy = jvp(f, (x,), (dx,))`: the value, and its directional derivative `J dx`."""
+    _check_function(f, "jvp")
+    if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
+        raise DerivativeError("jvp: primals and tangents are tuples", fix="jvp(f, (x,), (dx,))")
+    call = _Call(f, tuple(range(len(primals))), tuple(primals), {}, "jvp")
+    dxs = _like(tuple(tangents), tuple(primals), call.values, "jvp", "tangent", "primal")
+    y, aux = call.split(has_aux)
+    ys = _outputs(y, "jvp")
+    with _transform():
+        dys = _push(ys, call.leaves, dxs)
+    out = _results((y, tree.rebuild(y, iter(dys)), aux))
+    return out if has_aux else out[:2]
+
+
+def _push(ys: Sequence[Tensor], leaves: Sequence[Tensor], dxs: Sequence[UOp]) -> list[Tensor]:
+    ds = push([t.uop for t in ys], {x.uop: d for x, d in zip(leaves, dxs, strict=True)})
+    return [tensor(t.uop.const_like(0) if d is None else d) for t, d in zip(ys, ds, strict=True)]
+
+
+# ---- Jacobians ----
+
+
+def _basis(ts: Sequence[Tensor]) -> list[Tensor]:
+    """The standard basis of all these tensors together: a leading axis, one entry for each element."""
+    total, out, at = sum(t.numel() for t in ts), [], 0
+    for t in ts:
+        n = t.numel()
+        dtype = t.dtype if dtypes.is_float(t.dtype) and t.dtype not in dtypes.weaks else dtypes.default_float
+        eye = Tensor.eye(n, dtype=dtype).pad(((at, total - at - n), (0, 0)))
+        out.append(eye.reshape(total, *t.shape))
+        at += n
+    return out
+
+
+def _split(j: Tensor, ts: Sequence[Tensor], axis: int) -> list[Tensor]:
+    """A Jacobian over all elements together, one for each tensor: the axis `axis` (0 or -1) becomes their shapes."""
+    out, at = [], 0
+    for t in ts:
+        n = t.numel()
+        if axis == 0:
+            out.append(j[at : at + n].reshape(*t.shape, *j.shape[1:]))
+        else:
+            out.append(j[..., at : at + n].reshape(*j.shape[:-1], *t.shape))
+        at += n
+    return out
+
+
+def jacfwd(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """`jacfwd(f)(x)` is the Jacobian of `f` at `x`, in forward mode: one column for each element of `x`, by one vmap."""
+    _check_function(f, "jacfwd")
+
+    @functools.wraps(f)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        call = _Call(f, argnums, args, kwargs, "jacfwd")
+        y, aux = call.split(has_aux)
+        ys = _outputs(y, "jacfwd")
+        with _transform():
+            mapped = vmap(
+                lambda *basis: tuple(_push(ys, call.leaves, [d.uop for d in basis])), out_axes=-1
+            )
+            columns = mapped(*_basis(call.values))
+        rows = [call.like_arguments(_split(j, call.values, -1)) for j in columns]
+        out = _results((tree.rebuild(y, iter(rows)), aux))
+        return out if has_aux else out[0]
+
+    return jacobian
+
+
+def jacrev(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """`jacrev(f)(x)` is the Jacobian of `f` at `x`, in reverse mode: one row for each element of `f(x)`, by one vmap."""
+    _check_function(f, "jacrev")
+
+    @functools.wraps(f)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        call = _Call(f, argnums, args, kwargs, "jacrev")
+        y, aux = call.split(has_aux)
+        ys = _outputs(y, "jacrev")
+        with _transform():
+            back = vmap(
+                lambda *basis: tuple(
+                    map(tensor, pull([t.uop for t in ys], [d.uop for d in basis], [x.uop for x in call.leaves]))
+                )
+            )
+            by_argument = back(*_basis(ys))
+        rows = zip(*(_split(j, ys, 0) for j in by_argument), strict=True)
+        out = _results((tree.rebuild(y, iter([call.like_arguments(r) for r in rows])), aux))
+        return out if has_aux else out[0]
+
+    return jacobian
+
+
+def hessian(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """`hessian(f)(x)` is the matrix of second derivatives of the number `f(x)`: forward over reverse."""
+    return jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux)
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x`, as a constant to every derivative."""
+    return tree.rebuild(x, iter([t.detach() if isinstance(t, Tensor) else t for t in tree.leaves(x)]))
+

@@ -1,0 +1,262 @@
+"""Forward mode: one pass over a graph pushes tangents through it, with a rule for each primitive.
+
+The rule of an operation gets the operation and the tangents of its operands, None where one has none, and gives the
+tangent of its result.  Values that do not depend on what is differentiated are not looked at.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tinygrad import dtypes
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.dispatch import expand
+from branded.errors import UnsupportedError
+from branded.primitive import primitive_of
+from branded.rows import row_of, stage
+
+Tangent = UOp | None
+Push = Callable[..., Tangent]
+
+_table: dict[Ops, Push] = {}
+
+
+def tangent(*ops: Ops) -> Callable[[Push], Push]:
+    """Register the rule of operations: `(u, *tangents of its operands) -> tangent of u`."""
+
+    def register(f: Push) -> Push:
+        _table.update(dict.fromkeys(ops, f))
+        return f
+
+    return register
+
+
+def covered() -> set[Ops]:
+    """The operations that have a rule, or no derivative."""
+    return {*_table, *_FLAT, Ops.FUNCTION, Ops.GETTUPLE}
+
+
+def push(roots: Sequence[UOp], tangents: Mapping[UOp, UOp]) -> list[Tangent]:
+    """The tangents of `roots`, from those of some values below them; None where a root has none.
+
+    One pass: each operation of the graph is looked at once, whatever the number of roots.
+    """
+    t: dict[UOp, Any] = dict(tangents)
+    for u in UOp(Ops.SINK, src=tuple(roots)).toposort(enter_calls=False):
+        if u in t or u.op is Ops.SINK or t.keys().isdisjoint(u.src):
+            continue
+        if u.op is Ops.FUNCTION:
+            t[u] = _function(u, [t.get(s) for s in u.src[1:]])
+        elif u.op is Ops.GETTUPLE:
+            pushed, where = t[u.src[0]]
+            if where[u.arg] is not None:
+                t[u] = pushed.gettuple(where[u.arg])
+        elif (d := _one(u, [t.get(s) for s in u.src])) is not None:
+            t[u] = d
+    return [t.get(r) for r in roots]
+
+
+def _one(u: UOp, ts: list[Tangent]) -> Tangent:
+    if u.op in _FLAT or all(d is None for d in ts) or not (is_float(u) or u.dtype == dtypes.void):
+        return None
+    if (f := _table.get(u.op)) is None:
+        raise UnsupportedError(
+            f"jvp: {u.op.name} has no rule in forward mode",
+            fix="reverse mode, or register one with branded.transforms.forward.tangent",
+        )
+    return f(u, *ts)
+
+
+def is_float(u: UOp) -> bool:
+    return dtypes.is_float(u.dtype)
+
+
+def zero(x: UOp) -> UOp:
+    return x.const_like(0)
+
+
+def add(a: Tangent, b: Tangent) -> Tangent:
+    return b if a is None else a if b is None else a + b
+
+
+def _scaled(d: Tangent, by: Callable[[], UOp]) -> Tangent:
+    return None if d is None else d * by()
+
+
+_FLAT = {Ops.DETACH, Ops.BITCAST, Ops.TRUNC, *GroupOp.Comparison}
+"""Their derivative is zero, or there is none."""
+
+
+@tangent(
+    *GroupOp.Movement,
+    *(Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.COPY, Ops.UNSHARD, Ops.MSELECT, Ops.ALLREDUCE),
+)
+def linear(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
+    """d f(x) = f(dx) where f is linear: movement, copies."""
+    arg = None if u.op is Ops.CONTIGUOUS_BACKWARD else u.arg
+    return None if d is None else u.replace(src=(d, *u.src[1:]), arg=arg)
+
+
+@tangent(Ops.INDEX)
+def enter(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
+    """d X[brand] = dX[brand]: entering a brand is linear."""
+    return None if d is None else u.src[1].__dict__["_brand"].enter(d, 0)
+
+
+@tangent(Ops.STAGE)
+def leave(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
+    """The tangents of all examples are those of each, side by side."""
+    if d is None:
+        return None
+    b = u.src[1].__dict__["_brand"]
+    return stage(d, b) if b in row_of(d) else expand(d, (b.size,))
+
+
+@tangent(Ops.CAST)
+def cast(u: UOp, d: Tangent) -> Tangent:
+    return None if d is None else d.cast(u.dtype)
+
+
+@tangent(Ops.ADD)
+def add_(u: UOp, a: Tangent, b: Tangent) -> Tangent:
+    """d(x + y) = dx + dy, in the shape of the sum."""
+    d = add(a, b)
+    return d if d is None or d.shape == u.shape else d._broadcast_to(u.shape)
+
+
+@tangent(Ops.MUL)
+def mul(u: UOp, a: Tangent, b: Tangent) -> Tangent:
+    """d(x y) = dx y + x dy."""
+    x, y = u.src
+    return add(_scaled(a, lambda: y), _scaled(b, lambda: x))
+
+
+@tangent(Ops.RECIPROCAL)
+def reciprocal(u: UOp, d: UOp) -> Tangent:
+    """d(1/x) = -dx / x²."""
+    return -d * u * u
+
+
+@tangent(Ops.SIN)
+def sin(u: UOp, d: UOp) -> Tangent:
+    """d sin x = cos x dx."""
+    return (math.pi / 2 - u.src[0]).sin() * d
+
+
+@tangent(Ops.LOG2)
+def log2(u: UOp, d: UOp) -> Tangent:
+    return d / (u.src[0] * math.log(2))
+
+
+@tangent(Ops.EXP2)
+def exp2(u: UOp, d: UOp) -> Tangent:
+    return d * u * math.log(2)
+
+
+@tangent(Ops.SQRT)
+def sqrt(u: UOp, d: UOp) -> Tangent:
+    return d / (u * 2)
+
+
+@tangent(Ops.POW)
+def pow_(u: UOp, a: Tangent, b: Tangent) -> Tangent:
+    """d(xⁿ) = n xⁿ⁻¹ dx + xⁿ log x dn, with the limits at x = 0 and n = 0 that reverse mode takes."""
+    x, n = u.src
+    at_zero = (n < 0).where(u.const_like(-math.inf), zero(u))
+    return add(
+        _scaled(a, lambda: n.eq(0).where(zero(n), n * x.pow(n - 1))),
+        _scaled(b, lambda: x.eq(0).where(at_zero, u * x.log2() * math.log(2.0))),
+    )
+
+
+@tangent(Ops.MAX)
+def maximum(u: UOp, a: Tangent, b: Tangent) -> Tangent:
+    """The tangent of the larger one; ties share it."""
+    x, y = u.src
+    da, db = (zero(u) if d is None else d for d in (a, b))
+    return (x > y).where(da, (x < y).where(db, (da + db) * 0.5))
+
+
+@tangent(Ops.WHERE)
+def where(u: UOp, _: Tangent, a: Tangent, b: Tangent) -> Tangent:
+    """The tangent of the one that was chosen; nothing of the other, not even a NaN."""
+    return u.src[0].where(*(zero(u) if d is None else d for d in (a, b)))
+
+
+@tangent(Ops.STACK)
+def stack(u: UOp, *ds: Tangent) -> Tangent:
+    return u.replace(src=tuple(zero(x) if d is None else d for x, d in zip(u.src, ds, strict=True)))
+
+
+@tangent(Ops.MSTACK)
+def mstack(u: UOp, *ds: Tangent) -> Tangent:
+    return stack(u, *ds)
+
+
+@tangent(Ops.REDUCE)
+def reduce(u: UOp, d: UOp, *_: Tangent) -> Tangent:
+    """Of a sum: the sum of the tangents.  Of a maximum: the mean over those that attain it.  Of a product: each in turn."""
+    op, n = u.arg
+    x, axes = u.src[0], tuple(range(u.arg[1]))
+    if op is Ops.ADD:
+        return u.replace(src=(d, *u.src[1:]))
+    if op is Ops.MAX:
+        attained = x.eq(u).cast(d.dtype)
+        return (attained * d)._rop(Ops.ADD, axes) / attained._rop(Ops.ADD, axes)
+    size, rest = math.prod(x.shape[:n]), x.shape[n:]
+    eye = UOp.eye(size, dtype=dtypes.bool).reshape((size, size) + (1,) * len(rest))
+    others = eye.where(zero(x).reshape((1, size, *rest)) + 1, x.reshape((1, size, *rest)))._rop(Ops.MUL, (1,))
+    return (others * d.reshape((size, *rest)))._rop(Ops.ADD, (0,))
+
+
+@tangent(Ops.STORE)
+def store(u: UOp, _: Tangent, d: Tangent, *__: Tangent) -> Tangent:
+    """The tangent of a write is that of what is written; the AFTER that follows takes it."""
+    return d
+
+
+@tangent(Ops.AFTER)
+def after(u: UOp, d: Tangent, written: Tangent, *rest: Tangent) -> Tangent:
+    if u.src[1].op is Ops.STORE and len(u.src) == 2 and u.src[1].src[0] is u.src[0]:
+        return written if written is None or written.shape == u.shape else written._broadcast_to(u.shape)
+    raise UnsupportedError(
+        "jvp: a write into a part of a tensor, or a kernel written by hand, has no rule in forward mode",
+        fix="return the new value, with where or cat, or use reverse mode",
+    )
+
+
+@tangent(Ops.TUPLE)
+def tuple_(u: UOp, *ds: Tangent) -> Tangent:
+    return u.replace(src=tuple(zero(x) if d is None else d for x, d in zip(u.src, ds, strict=True)))
+
+
+def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
+    """The function of values and tangents, and which of its results is the tangent of which."""
+    if (p := primitive_of(u)) is not None:
+        return p.push(u, ts)
+    if u.arg.grad_fxn is not None:
+        raise UnsupportedError(
+            "jvp: a function with a gradient of its own (grad_fxn) has no rule in forward mode",
+            fix="branded.custom_jvp, whose rule both modes use",
+        )
+    body, args = u.src[0], u.src[1:]
+    given = [(i, d) for i, d in enumerate(ts) if d is not None]
+    slots = {i: len(args) + k for k, (i, _) in enumerate(given)}
+    params = {p for p in body.toposort(enter_calls=False) if p.op is Ops.PARAM and p.arg.slot in slots}
+    outs = push(body.src, {p: _param(p, slots[p.arg.slot]) for p in params})
+    where, last = list[int | None](), len(body.src)
+    for d in outs:
+        where.append(None if d is None else last)
+        last += d is not None
+    new = UOp.maketuple(*body.src, *(d for d in outs if d is not None))
+    info = dataclasses.replace(u.arg, name=f"{u.arg.name}_jvp" if u.arg.name else None)
+    return UOp(Ops.FUNCTION, u.dtype, (new, *args, *(d for _, d in given)), info), where
+
+
+def _param(p: UOp, slot: int) -> UOp:
+    return p.replace(arg=dataclasses.replace(p.arg, slot=slot))
+
