@@ -26,9 +26,11 @@ if not _for_mypy_alone:
     from branded.brand import Brand, brand
     from branded.errors import BrandedError
     from branded.transforms import random as _random
+    from branded.transforms import replay as _replay
     from branded.transforms.derivatives import (
         grad, hessian, jacfwd, jacrev, jvp, stop_gradient, value_and_grad, vjp,
     )
+    from branded.transforms.loops import fori_loop, map, scan, while_loop
     from branded.tree import register_pytree_node
     from branded.values import brands, lift, unvec, vec_type
     from branded.vec import Vec
@@ -37,6 +39,7 @@ if not _for_mypy_alone:
     _cc.choose()  # before the first compile
     _hooks.install()
     _random.install()
+    _replay.install()
 
 __all__ = [
     "Brand",

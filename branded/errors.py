@@ -83,5 +83,9 @@ class DerivativeError(BrandedError, TypeError):
     """A derivative of what has none, or with tangents or cotangents that do not fit."""
 
 
+class CarryError(BrandedError, TypeError):
+    """The body of a loop, or a branch, does not give what it should."""
+
+
 class CompilerError(BrandedError, RuntimeError):
     """tinygrad's CPU device has no C compiler."""

@@ -43,7 +43,8 @@ def batch_body(u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
 @rule(Ops.GETTUPLE)
 def gettuple(u: UOp, how: Resolution, x: Bundle) -> Batched:
     """vmap(f)(xs)[i] = the i-th result of the batched function."""
-    return Batched(x.uop.gettuple(u.arg), x.rows[u.arg])
+    value = x.uop.src[u.arg] if x.uop.op is Ops.TUPLE else x.uop.gettuple(u.arg)
+    return Batched(value, x.rows[u.arg])
 
 
 @rule(Ops.TUPLE)

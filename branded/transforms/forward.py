@@ -54,7 +54,7 @@ def push(roots: Sequence[UOp], tangents: Mapping[UOp, UOp]) -> list[Tangent]:
         elif u.op is Ops.GETTUPLE:
             pushed, where = t[u.src[0]]
             if where[u.arg] is not None:
-                t[u] = pushed.gettuple(where[u.arg])
+                t[u] = pushed.src[where[u.arg]] if pushed.op is Ops.TUPLE else pushed.gettuple(where[u.arg])
         elif (d := _one(u, [t.get(s) for s in u.src])) is not None:
             t[u] = d
     return [t.get(r) for r in roots]

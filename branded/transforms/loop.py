@@ -1,0 +1,489 @@
+"""Loops as primitives: a step that is traced once, and its rules for batching and for derivatives.
+
+The step is a graph of parameters: the carries, the slices of the inputs, and the constants.  A loop is a FUNCTION of
+the initial carries, the inputs and the constants, whose results are the last carries and the stacked outputs.  What
+does not change from step to step is a constant: it is computed once, before the loop.  A transform of a loop is a loop
+again, so transforms compose.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Sequence, Set
+from typing import NamedTuple
+
+from tinygrad import dtypes
+from tinygrad.device import canonicalize_device
+from tinygrad.dtype import DType
+from tinygrad.mixin.gradient import compute_gradient
+from tinygrad.uop.ops import CallInfo, GroupOp, Ops, UOp
+
+from branded.dispatch import Batched, Bundle, Pass, full, lead, replaced
+from branded.errors import DerivativeError, UnsupportedError
+from branded.primitive import Primitive
+from branded.rows import Row, union
+from branded.transforms.forward import is_float, push, zero
+
+
+class Carry(NamedTuple):
+    """A value that each step gives to the next: as a parameter of the step, at first, and what the step makes of it."""
+
+    param: UOp
+    init: UOp
+    next: UOp
+
+
+class Input(NamedTuple):
+    """A value of which each step gets a slice: as a parameter of the step, and whole, with the steps in front."""
+
+    param: UOp
+    whole: UOp
+
+
+_slots = itertools.count(1 << 20)
+
+
+def param(shape: tuple[int, ...], dtype: DType, device: str | tuple[str, ...] | None) -> UOp:
+    """A parameter that no other graph has."""
+    return UOp.param(next(_slots), dtype, shape, device)
+
+
+def like(x: UOp, drop: int = 0) -> UOp:
+    return param(x.shape[drop:], x.dtype, x.device)
+
+
+def on_device(x: UOp, device: str | None = None) -> UOp:
+    """`x`, which may be a number that no device has, as a value in memory."""
+    return x if x.device is not None else _strong(x).clone(device=device or canonicalize_device(None))
+
+
+# ---- the common part ----
+
+
+class Loop(Primitive):
+    """A loop: its step, as a TUPLE of UOps over the parameters 0, 1, …: carries, inputs, constants."""
+
+    what = "loop"
+    _made: dict[str, Loop] = {}
+
+    def __init__(self, step: UOp, carries: int, inputs: int) -> None:
+        self.step, self.carries, self.inputs = step, carries, inputs
+        self.device = next(p.device for p in self.params() if p.device is not None)
+        self._uses: dict[int, set[int]] = {}
+
+    def params(self) -> list[UOp]:
+        found = {p.arg.slot: p for p in self.step.toposort(enter_calls=False) if p.op is Ops.PARAM}
+        return [found[i] for i in sorted(found)]
+
+    @classmethod
+    def named(cls, name: str, loop: Loop) -> Loop:
+        """The loop of this name: equal loops are one, and compile once."""
+        loop.name = name
+        return Loop._made.setdefault(name, loop)
+
+    name = ""
+
+    def uses(self, u: UOp, i: int) -> set[int]:
+        if i not in self._uses:
+            direct = [_slots_of(out) for out in self.step.src]
+            seen, todo = set[int](), [i, *self.always()]
+            done = set[int]()
+            while todo:
+                if (k := todo.pop()) in done:
+                    continue
+                done.add(k)
+                seen |= direct[k]
+                todo += [s for s in direct[k] if s < self.carries]
+            self._uses[i] = seen | ({i} if i < self.carries else set())
+        return self._uses[i]
+
+    def always(self) -> list[int]:
+        """The results of the step on which every result of the loop depends."""
+        return []
+
+    def opened(self, u: UOp) -> tuple[list[UOp], list[UOp], list[UOp]]:
+        """The step of a call with parameters of its own: those of the carries, those of the inputs, and its results."""
+        args = u.src[1:]
+        old = {p.arg.slot: p for p in self.params()}
+        n = self.carries + self.inputs
+        new = {i: like(p) for i, p in old.items() if i < n}
+        of = {p: new[i] if i < n else args[i] for i, p in old.items()}
+        outs = replaced(self.step.src, of.get)
+        wanted = [new[i] if i in new else like(x, i >= self.carries) for i, x in enumerate(args[:n])]
+        return wanted[: self.carries], wanted[self.carries :], outs
+
+
+def _slots_of(u: UOp) -> set[int]:
+    return {p.arg.slot for p in u.toposort(enter_calls=False) if p.op is Ops.PARAM}
+
+
+def _constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
+    """What a step uses and no step changes: to be computed before the loop."""
+    varies: dict[UOp, bool] = {}
+    found: dict[UOp, None] = {}
+    for u in UOp(Ops.SINK, src=tuple(outs)).toposort(enter_calls=False):
+        varies[u] = u in moving or any(varies.get(s, False) for s in u.src)
+        if not varies[u] and u.op is not Ops.SINK:
+            continue
+        for i, s in enumerate(u.src):
+            into = i == 0 and u.op in {Ops.STORE, Ops.AFTER, Ops.FUNCTION}  # what is written to, and a body
+            if into or varies.get(s, True):
+                continue
+            while s.op in GroupOp.Movement:
+                s = s.src[0]  # a view costs nothing in the step, and its copy would
+            if s.device is not None and s._shape is not None:
+                found[s] = None
+    return list(found)
+
+
+def _number(params: Sequence[UOp]) -> dict[UOp, UOp]:
+    return {p: p.replace(arg=dataclasses.replace(p.arg, slot=i)) for i, p in enumerate(params)}
+
+
+class _Parts(NamedTuple):
+    """A loop in the making: its step over numbered parameters, and its arguments."""
+
+    step: UOp
+    carries: list[Carry]
+    inputs: list[Input]
+    args: tuple[UOp, ...]
+
+
+def _assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp]) -> _Parts:
+    """The step over numbered parameters; `outs` are what it gives beside the carries."""
+    carries = [c._replace(init=on_device(c.init, c.param.device)) for c in carries]
+    inputs = [x._replace(whole=on_device(x.whole, x.param.device)) for x in inputs]
+    device = next(p.device for p in (*(c.param for c in carries), *(x.param for x in inputs)))
+    results = [on_device(x, device) for x in (*(c.next.cast(c.param.dtype) for c in carries), *outs)]
+    own = [*(c.param for c in carries), *(x.param for x in inputs)]
+    constants = _constants(results, set(own))
+    if any(isinstance(x.device, tuple) for x in (*constants, *own)):
+        raise UnsupportedError("loop: a sharded tensor cannot go through a loop yet", fix="gather it with .to() first")
+    of = _number([*own, *map(like, constants)])
+    stand_ins = dict(zip(constants, [*of.values()][len(own) :], strict=True)) | {p: of[p] for p in own}
+    step = UOp.maketuple(*replaced(results, stand_ins.get))
+    args = (*(c.init for c in carries), *(x.whole for x in inputs), *constants)
+    return _Parts(step, list(carries), list(inputs), args)
+
+
+def _call(loop: Loop, body: Sequence[UOp], args: tuple[UOp, ...]) -> UOp:
+    return UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*body), *args), CallInfo(name=loop.what, aux=loop))
+
+
+def _without_size_zero(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp]) -> list[UOp]:
+    """The results of the step, in which values without elements, which no kernel computes, are zeros."""
+    empty = {p: p.const_like(0) for p in (*(c.param for c in carries), *(x.param for x in inputs)) if 0 in p.shape}
+    return replaced(outs, empty.get) if empty else list(outs)
+
+
+def _steady(carries: Sequence[Carry]) -> dict[UOp, UOp]:
+    """Carries that no step changes are constants."""
+    return {c.param: c.init for c in carries if c.next is c.param or 0 in c.param.shape}
+
+
+# ---- scan ----
+
+
+class Scan(Loop):
+    """`for x in xs: carry, y = step(carry, x)`, with the `y`s stacked."""
+
+    what = "scan"
+
+    def __init__(self, step: UOp, carries: int, inputs: int, length: int, reverse: bool) -> None:
+        super().__init__(step, carries, inputs)
+        self.length, self.reverse = length, reverse
+
+    def batch(self, u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
+        """vmap(scan(step))(xs) = scan(vmap(step))(xs): the steps stay in front, the brands come next."""
+        n = self.carries
+        carries, inputs, outs = self.opened(u)
+        rows = [a.row for a in args]
+        own = [*carries, *inputs]
+        env0 = dict(zip(u.src[1:], args, strict=True))
+        inner = lambda v: v not in env0  # noqa: E731  the arguments are batched already
+        while True:
+            wide = [_wider(p, row) for p, row in zip(own, rows, strict=False)]
+            env = {x: a for x, a in env0.items() if a.row} | {
+                p: Batched(w, row) for p, w, row in zip(own, wide, rows, strict=False)
+            }
+            new = run.run(outs, dict(env), inner)
+            grown = [union(row, x.row) for row, x in zip(rows[:n], new, strict=False)]
+            if grown == rows[:n]:
+                break
+            rows[:n] = grown
+        finals, ys = scan(
+            [
+                Carry(w, full(a, row), full(x, row))
+                for w, a, row, x in zip(wide[:n], args, rows, new[:n], strict=False)
+            ],
+            [Input(w, _steps_first(a)) for w, a in zip(wide[n:], args[n:], strict=False)],
+            [x.uop for x in new[n:]],
+            self.length,
+            self.reverse,
+        )
+        out_rows = (*rows[:n], *(x.row for x in new[n:]))
+        stacked = [_brands_first(y, x.row) for y, x in zip(ys, new[n:], strict=True)]
+        return Bundle(UOp.maketuple(*finals, *stacked), out_rows)
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        """The tangent of a scan is a scan of values and tangents."""
+        n, m = self.carries, self.inputs
+        args = u.src[1:]
+        carries, inputs, outs = self.opened(u)
+        given = {x: d for x, d in zip(args[n + m :], tangents[n + m :], strict=True) if d is not None}
+        dx = {x: like(x) for x, d in zip(inputs, tangents[n:], strict=False) if d is not None}
+        dc = {c: like(c) for c, d in zip(carries, tangents, strict=False) if d is not None}
+        while True:
+            ds = push(outs, {**given, **dx, **dc})
+            more = {c: like(c) for c, d in zip(carries, ds, strict=False) if d is not None and c not in dc}
+            if not more:
+                break
+            dc |= more
+        moving = [i for i, c in enumerate(carries) if c in dc]
+        finals, ys = scan(
+            [
+                *(Carry(c, x, out) for c, x, out in zip(carries, args, outs, strict=False)),
+                *(Carry(dc[carries[i]], _or_zero(tangents[i], args[i]), _or_zero(ds[i], outs[i])) for i in moving),
+            ],
+            [
+                *map(Input, inputs, args[n:]),
+                *(Input(dx[x], d) for x, d in zip(inputs, tangents[n:], strict=False) if d is not None),
+            ],
+            [*outs[n:], *(d for d in ds[n:] if d is not None)],
+            self.length,
+            self.reverse,
+        )
+        results, where = [*finals[:n], *ys[: len(outs) - n]], list[int | None](itertools.repeat(None, len(outs)))
+        for i, d in (*zip(moving, finals[n:], strict=True), *zip([i for i in range(n, len(outs)) if ds[i] is not None], ys[len(outs) - n :], strict=True)):
+            where[i] = len(results)
+            results.append(d)
+        return UOp.maketuple(*results), where
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """The transpose of a scan is a scan from its end to its beginning, over the carries that each step had."""
+        n, m = self.carries, self.inputs
+        args = u.src[1:]
+        carries, inputs, outs = self.opened(u)
+        active = [i for i in range(n) if is_float(args[i]) and (self.uses(u, i) & needed or i in needed)]
+        over = [i for i in range(m) if n + i in needed and is_float(args[n + i])]
+        shared = list(dict.fromkeys(args[i] for i in sorted(needed) if i >= n + m and is_float(args[i])))
+        dys = [(i, ct) for i, ct in enumerate(cotangents) if i >= n and ct is not None and is_float(outs[i])]
+
+        ct_next = {i: like(carries[i]) for i in active}
+        ct_y = {i: like(outs[i]) if outs[i].device is not None else param(outs[i].shape, outs[i].dtype, self.device) for i, _ in dys}
+        roots = [*((outs[i], ct_next[i]) for i in active), *((outs[i], ct_y[i]) for i, _ in dys)]
+        targets = [*(carries[i] for i in active), *(inputs[i] for i in over), *shared]
+        grads = _pulled(roots, targets)
+
+        before = [c for c in carries if any(c in g.toposort(enter_calls=False) for g in grads)]
+        _, stacked = self._again(u, carries, inputs, outs, before) if before else ([], [])
+        sums = [like(x) for x in shared]
+        na, no = len(active), len(over)
+        finals, ys = scan(
+            [
+                *(
+                    Carry(ct_next[i], _or_zero(cotangents[i], args[i]), g)
+                    for i, g in zip(active, grads, strict=False)
+                ),
+                *(Carry(s, zero(x), s + g) for s, x, g in zip(sums, shared, grads[na + no :], strict=True)),
+            ],
+            [
+                *map(Input, before, stacked),
+                *map(Input, inputs, args[n:]),
+                *(Input(ct_y[i], ct) for i, ct in dys),
+            ],
+            grads[na : na + no],
+            self.length,
+            not self.reverse,
+        )
+        result: list[UOp | None] = [None] * len(args)
+        for i, ct in zip(active, finals, strict=False):
+            result[i] = ct
+        for i, ct in zip(over, ys, strict=True):
+            result[n + i] = ct
+        for x, ct in zip(shared, finals[na:], strict=True):
+            result[next(i for i in range(n + m, len(args)) if args[i] is x)] = ct
+        return result
+
+    def _again(
+        self, u: UOp, carries: list[UOp], inputs: list[UOp], outs: list[UOp], stack: list[UOp]
+    ) -> tuple[list[UOp], list[UOp]]:
+        """The loop itself, which also keeps what these carries were before each step."""
+        n, args = self.carries, u.src[1:]
+        finals, ys = scan(
+            list(map(Carry, carries, args, outs)),
+            list(map(Input, inputs, args[n:])),
+            [*outs[n:], *stack],
+            self.length,
+            self.reverse,
+        )
+        kept = len(outs) - n
+        return [*finals, *ys[:kept]], ys[kept:]
+
+
+def scan(
+    carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp], length: int, reverse: bool
+) -> tuple[list[UOp], list[UOp]]:
+    """A loop of `length` steps in a graph: the last carries, and the stacked `outs`."""
+    if not length:
+        return [c.init for c in carries], [_zeros((0, *y.shape), y) for y in outs]
+    steady = _steady(carries)
+    results = _without_size_zero(carries, inputs, replaced([*(c.next for c in carries), *outs], steady.get))
+    moving = [c._replace(next=x) for c, x in zip(carries, results, strict=False) if c.param not in steady]
+    some = [x for x in inputs if 0 not in x.param.shape]
+    ys = list(map(_strong, results[len(carries) :]))
+    own = {c.param for c in moving} | {x.param for x in some}
+    kept = [i for i, y in enumerate(ys) if not own.isdisjoint(y.toposort(enter_calls=False))]
+    done = _scan_call(_assembled(moving, some, [ys[i] for i in kept]), length, reverse) if moving or kept else []
+    last = {c.param: x for c, x in zip(moving, done, strict=False)}
+    stacked = dict(zip(kept, done[len(moving) :], strict=True))
+    return (
+        [last.get(c.param, c.init) for c in carries],
+        [stacked[i] if i in stacked else y.expand((length, *y.shape)) for i, y in enumerate(ys)],
+    )
+
+
+def _strong(y: UOp) -> UOp:
+    """`y` with a dtype that memory can have."""
+    if y.dtype not in dtypes.weaks:
+        return y
+    return y.cast(dtypes.default_float if y.dtype == dtypes.weakfloat else dtypes.default_int)
+
+
+def _scan_call(parts: _Parts, length: int, reverse: bool) -> list[UOp]:
+    n, m = len(parts.carries), len(parts.inputs)
+    name = f"branded.scan.{parts.step.key.hex()}.{n}.{m}.{length}.{'down' if reverse else 'up'}"
+    loop = Loop.named(name, Scan(parts.step, n, m, length, reverse))
+    # for tinygrad: the first step, with the shapes of the whole
+    whole = {}
+    for p in loop.params():
+        if n <= (i := p.arg.slot) < n + m:
+            q = UOp.param(i, p.dtype, (length, *p.shape), p.device)
+            whole[p] = q.shrink(((0, 1), *((0, s) for s in p.shape))).reshape(p.shape)
+    first = replaced(loop.step.src, whole.get)
+    body = [*first[:n], *(y.expand((length, *y.shape)) for y in first[n:])]
+    call = _call(loop, body, parts.args)
+    return [call.gettuple(i) for i in range(len(body))]
+
+
+def _zeros(shape: tuple[int, ...], like: UOp) -> UOp:
+    return UOp.const(0, _strong(like).dtype).reshape((1,) * len(shape)).expand(shape)
+
+
+def _or_zero(d: UOp | None, x: UOp) -> UOp:
+    return zero(x) if d is None else d if d.shape == x.shape else d._broadcast_to(x.shape)
+
+
+def _wider(p: UOp, row: Row) -> UOp:
+    return param((*(b.size for b in row), *p.shape), p.dtype, p.device)
+
+
+def _steps_first(x: Batched) -> UOp:
+    n = len(x.row)
+    return lead(x.uop, (n, *range(n)))
+
+
+def _brands_first(y: UOp, row: Row) -> UOp:
+    n = len(row)
+    return lead(y, (*range(1, n + 1), 0))
+
+
+def _pulled(roots: Sequence[tuple[UOp, UOp]], targets: Sequence[UOp]) -> list[UOp]:
+    if not roots:
+        return [zero(t) for t in targets]
+    ys, cts = UOp.maketuple(*(y for y, _ in roots)), UOp.maketuple(*(ct for _, ct in roots))
+    grads = compute_gradient(ys, cts, set(targets))
+    return [grads[t].cast(t.dtype) if t in grads and grads[t].op is not Ops.NOOP else zero(t) for t in targets]
+
+
+# ---- while ----
+
+
+class While(Loop):
+    """`while go(carry): carry = step(carry)`.  The last result of the step is `go` of the carry that it gets."""
+
+    what = "while_loop"
+
+    def always(self) -> list[int]:
+        return [self.carries]
+
+    def batch(self, u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
+        """Until the last example is done; one that is done keeps its state."""
+        n = self.carries
+        carries, _, outs = self.opened(u)
+        rows = [a.row for a in args]
+        env0 = dict(zip(u.src[1:], args, strict=True))
+        inner = lambda v: v not in env0  # noqa: E731  the arguments are batched already
+        while True:
+            wide = [_wider(p, row) for p, row in zip(carries, rows, strict=False)]
+            env = {x: a for x, a in env0.items() if a.row} | {
+                p: Batched(w, row) for p, w, row in zip(carries, wide, rows, strict=False)
+            }
+            new = run.run(outs, dict(env), inner)
+            go = new[n]
+            grown = [union(union(row, x.row), go.row) for row, x in zip(rows[:n], new, strict=False)]
+            if grown == rows[:n]:
+                break
+            rows[:n] = grown
+        nexts, flag = [full(x, row) for x, row in zip(new[:n], rows, strict=False)], go.uop
+        if go.row:
+            nexts = [
+                _aligned(go, row, w.shape).where(x, w) for x, w, row in zip(nexts, wide, rows, strict=False)
+            ]
+            flag = flag._rop(Ops.MAX, tuple(range(len(go.row))))
+        finals = while_loop(
+            [Carry(w, full(a, row), x) for w, a, row, x in zip(wide, args, rows, nexts, strict=False)], flag
+        )
+        return Bundle(UOp.maketuple(*finals), tuple(rows[:n]))
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        """The tangent of a loop is a loop of values and tangents."""
+        n, args = self.carries, u.src[1:]
+        carries, _, outs = self.opened(u)
+        given = {x: d for x, d in zip(args[n:], tangents[n:], strict=True) if d is not None}
+        dc = {c: like(c) for c, d in zip(carries, tangents, strict=False) if d is not None}
+        while True:
+            ds = push(outs[:n], {**given, **dc})
+            more = {c: like(c) for c, d in zip(carries, ds, strict=True) if d is not None and c not in dc}
+            if not more:
+                break
+            dc |= more
+        moving = [i for i, c in enumerate(carries) if c in dc]
+        finals = while_loop(
+            [
+                *(Carry(c, x, out) for c, x, out in zip(carries, args, outs, strict=False)),
+                *(Carry(dc[carries[i]], _or_zero(tangents[i], args[i]), _or_zero(ds[i], outs[i])) for i in moving),
+            ],
+            outs[n],
+        )
+        where: list[int | None] = [n + moving.index(i) if i in moving else None for i in range(n)]
+        return UOp.maketuple(*finals), where
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        raise DerivativeError(
+            "while_loop: reverse mode would have to remember every step, and nobody knows how many there are",
+            fix="scan, or fori_loop with bounds that are ints; or forward mode (jvp, jacfwd)",
+        )
+
+
+def while_loop(carries: Sequence[Carry], go: UOp) -> list[UOp]:
+    """A loop in a graph that runs while `go`, of the carries, is true: the last carries."""
+    steady = _steady(carries)
+    results = _without_size_zero(carries, [], replaced([*(c.next for c in carries), go], steady.get))
+    moving = [c._replace(next=x) for c, x in zip(carries, results, strict=False) if c.param not in steady]
+    if not moving:
+        return [c.init for c in carries]
+    parts = _assembled(moving, [], [results[-1].cast(dtypes.bool)])
+    n = len(moving)
+    loop = Loop.named(f"branded.while.{parts.step.key.hex()}.{n}", While(parts.step, n, 0))
+    call = _call(loop, loop.step.src[:n], parts.args)
+    last = {c.param: call.gettuple(i) for i, c in enumerate(moving)}
+    return [last.get(c.param, c.init) for c in carries]
+
+
+def _aligned(go: Batched, row: Row, shape: tuple[int, ...]) -> UOp:
+    """A flag for each example, ready to choose between values of this row and shape."""
+    own = tuple(b.size if b in go.row else 1 for b in row)
+    return go.uop.reshape(own + (1,) * (len(shape) - len(row)))
+

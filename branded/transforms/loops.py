@@ -1,0 +1,320 @@
+"""Loops: scan, fori_loop, while_loop and map, whose time to trace and to compile does not depend on their length."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from tinygrad import Tensor, dtypes
+from tinygrad.device import canonicalize_device
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import UOp
+
+from branded import tree
+from branded.brand import Brand, check_live, open_brands, opened, tensor
+from branded.dispatch import lower, replaced
+from branded.errors import CarryError, SizeError
+from branded.rows import Row, row_of, type_text, union
+from branded.transforms.loop import Carry, Input, param
+from branded.transforms.loop import scan as scan_steps
+from branded.transforms.loop import while_loop as while_steps
+from branded.values import vec_type
+from branded.vmap import vmap
+
+# ---- tracing a body ----
+
+
+class Steps(Brand):
+    """The scope of a loop's body: its values differ from step to step, and the body is traced once."""
+
+    is_loop = True
+
+    def __init__(self, what: str) -> None:
+        super().__init__(1, hint=lambda: what)
+
+
+class _Type(NamedTuple):
+    """What a body knows of a value: its per-example type, and what it varies over."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    device: Any
+    row: Row
+
+    @classmethod
+    def of(cls, x: UOp, drop: int = 0) -> _Type:
+        device = x.device if x.device is not None else canonicalize_device(None)
+        return cls(x.shape[drop:], x.dtype, device, row_of(x))
+
+    def placeholder(self, steps: Brand) -> UOp:
+        shape = (1, *(b.size for b in self.row), *self.shape)
+        size = 1
+        for s in shape:
+            size *= s
+        x = steps.enter(UOp.new_buffer(self.device, size, self.dtype).reshape(shape), 0)
+        for b in self.row:
+            x = b.enter(x, 0)
+        return x
+
+
+class _Traced(NamedTuple):
+    """A body as a graph: the parameters in the place of its arguments, and its results."""
+
+    params: list[UOp]
+    out: Any
+    leaves: list[UOp]
+
+
+def _trace(what: str, f: Callable[..., Any], types: Sequence[_Type], result: Callable[[Any], tuple[Any, list[Tensor]]]) -> _Traced:
+    steps = Steps(what)
+    with opened(steps):
+        places = [t.placeholder(steps) for t in types]
+        out, values = result(f([tensor(p) for p in places]))
+        for x in values:
+            check_live(x.uop, what)
+        leaves = lower([x.uop for x in values], open_brands())
+    params = [param(t.shape, t.dtype, t.device) for t in types]
+    return _Traced(params, out, replaced(leaves, dict(zip(places, params, strict=True)).get))
+
+
+# ---- what goes around ----
+
+
+def _leaf(x: Any, what: str, where: str) -> Tensor:
+    if isinstance(x, Tensor):
+        check_live(x.uop, what)
+        return x
+    if isinstance(x, bool | int | float):
+        return Tensor(x)
+    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biuf":
+        return Tensor(np.asarray(x))
+    raise CarryError(f"{what}: {where} is {tree.describe(x)}, not a tensor", fix="tensors, numbers, or trees of them")
+
+
+def _leaves(x: Any, what: str, where: str) -> list[Tensor]:
+    return [_leaf(v, what, at) for v, at in zip(tree.leaves(x), tree.paths(x, where), strict=True)]
+
+
+def _strong(x: Tensor) -> Tensor:
+    if x.dtype not in dtypes.weaks:
+        return x
+    return x.cast(dtypes.default_float if x.dtype == dtypes.weakfloat else dtypes.default_int)
+
+
+def _same_tree(a: Any, b: Any) -> bool:
+    return tree.paths(a, "") == tree.paths(b, "") and _shape(a) == _shape(b)
+
+
+def _shape(x: Any) -> Any:
+    n = tree.node(x)
+    return None if n is None else (type(x), [_shape(c) for c in n.children])
+
+
+class _State:
+    """The carry of a loop, whose types must be the same after each step as before it."""
+
+    def __init__(self, what: str, init: Any) -> None:
+        self.what, self.tree = what, init
+        self.where = tree.paths(init, "carry")
+        given = tree.leaves(init)
+        self.values = [_strong(x) for x in _leaves(init, what, "the carry")]
+        # a number of Python takes the dtype that the body gives it
+        self.loose = [isinstance(x, int | float) for x in given]
+        self.rows = [row_of(x.uop) for x in self.values]
+
+    def types(self) -> list[_Type]:
+        return [_Type.of(x.uop)._replace(row=row) for x, row in zip(self.values, self.rows, strict=True)]
+
+    def rebuilt(self, xs: Sequence[Tensor]) -> Any:
+        return tree.rebuild(self.tree, iter(xs))
+
+    def checked(self, new: Any) -> list[Tensor]:
+        """The leaves of what a step gave, which has the tree of the carry."""
+        if not _same_tree(new, self.tree):
+            raise CarryError(
+                f"{self.what}: the carry has another tree after a step than before it",
+                ("before", _describe(self.tree)),
+                ("after", _describe(new)),
+                fix="return the carry in the form in which it came",
+            )
+        return _leaves(new, self.what, "the carry")
+
+    def settled(self, out: Sequence[UOp], rows: Sequence[Row]) -> bool:
+        """Do the types agree?  If not, but they can, they are made to, and the body is to be traced again."""
+        again = False
+        for i, (x, y, row) in enumerate(zip(self.values, out, rows, strict=True)):
+            weak = y.dtype in dtypes.weaks
+            if y.shape != x.shape or (y.dtype != x.dtype and not weak and not self.loose[i]):
+                raise CarryError(
+                    f"{self.what}: {self.where[i]} changes its type from step to step",
+                    ("before", type_text(x.uop, ())),
+                    ("after", type_text(y, ())),
+                    fix="cast or reshape it, before the loop or in the body, so that the two agree",
+                )
+            if y.dtype != x.dtype and not weak:
+                self.values[i], self.loose[i], again = x.cast(y.dtype), False, True
+            if (wide := union(self.rows[i], row)) != self.rows[i]:
+                self.rows[i], again = wide, True
+        return not again
+
+
+def _describe(x: Any) -> str:
+    if isinstance(x, Tensor):
+        return vec_type(x)
+    n = tree.node(x)
+    if n is None:
+        return tree.describe(x)
+    if x is None:
+        return "None"
+    inside = ", ".join(_describe(c) for c in n.children)
+    return f"({inside})" if isinstance(x, tuple) else f"{type(x).__name__}({inside})"
+
+
+# ---- scan ----
+
+
+def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> Any:
+    """`scan(f, init, xs)` is the loop `for x in xs: carry, y = f(carry, x)`, and gives `(carry, stacked ys)`."""
+    return _scan("scan", f, init, xs, length, reverse)
+
+
+def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: int | None, reverse: bool) -> Any:
+    state = _State(what, init)
+    whole = [_strong(x) for x in _leaves(xs, what, "xs")]
+    n = _length(what, whole, tree.paths(xs, "xs"), length)
+
+    def body(given: list[Tensor]) -> Any:
+        k = len(state.values)
+        return f(state.rebuilt(given[:k]), tree.rebuild(xs, iter(given[k:])))
+
+    def result(pair: Any) -> tuple[Any, list[Tensor]]:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise CarryError(
+                f"{what}: the body returned {_describe(pair)}", fix="return a pair: the carry, and the output or None"
+            )
+        return pair[1], [*state.checked(pair[0]), *_leaves(pair[1], what, "the output")]
+
+    k = len(state.values)
+    while True:
+        traced = _trace(what, body, [*state.types(), *(_Type.of(x.uop, 1) for x in whole)], result)
+        rows = _rows(traced, [*state.rows, *(row_of(x.uop) for x in whole)])
+        if state.settled(traced.leaves[:k], rows[:k]):
+            break
+    finals, ys = scan_steps(
+        [Carry(p, x.uop, y) for p, x, y in zip(traced.params, state.values, traced.leaves, strict=False)],
+        [Input(p, x.uop) for p, x in zip(traced.params[k:], whole, strict=True)],
+        traced.leaves[k:],
+        n,
+        reverse,
+    )
+    return state.rebuilt([tensor(x) for x in finals]), tree.rebuild(traced.out, iter([tensor(y) for y in ys]))
+
+
+def _rows(traced: _Traced, rows: Sequence[Row]) -> list[Row]:
+    """The rows of what a body gave, whose parameters have these."""
+    of = {p: row for p, row in zip(traced.params, rows, strict=True) if row}
+    out = []
+    for x in traced.leaves:
+        row = row_of(x)
+        if of:
+            for u in x.toposort(enter_calls=False):
+                row = union(row, of.get(u, ()))
+        out.append(row)
+    return out
+
+
+def _length(what: str, whole: Sequence[Tensor], at: Sequence[str], length: Any) -> int:
+    if length is not None:
+        try:
+            length = operator.index(length)
+        except TypeError:
+            length = -1
+        if length < 0:
+            raise SizeError(f"{what}: length is not a number of steps", fix="an int of 0 or more")
+    for x, where in zip(whole, at, strict=True):
+        if not x.shape:
+            raise SizeError(f"{what}: {where} is {vec_type(x)}: there is no axis of steps", fix="stack the steps along axis 0")
+        if length is None:
+            length, first = x.shape[0], where
+        elif x.shape[0] != length:
+            raise SizeError(
+                f"{what}: {where} has {x.shape[0]} steps, and there are {length}",
+                ("value", vec_type(x)),
+                ("steps", "length" if x is whole[0] else f"those of {first}" if "first" in locals() else "length"),
+                fix="the same size along axis 0 for each of xs",
+            )
+    if length is None:
+        raise SizeError(f"{what}: nothing says how many steps there are", fix="xs with an axis of steps, or length=n")
+    return int(length)
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    """`fori_loop(a, b, f, x)` is the loop `for i in range(a, b): x = f(i, x)`."""
+    if isinstance(lower, int) and isinstance(upper, int):
+        steps = Tensor.arange(lower, max(lower, upper), dtype=dtypes.int32)
+        carry, _ = _scan("fori_loop", lambda x, i: (body_fun(i, x), None), init_val, steps, max(0, upper - lower), False)
+        return carry
+    start, stop = (_leaf(x, "fori_loop", at).cast(dtypes.int32) for x, at in ((lower, "lower"), (upper, "upper")))
+    _, out = _while(
+        "fori_loop", lambda c: c[0] < stop, lambda c: (c[0] + 1, body_fun(c[0], c[1])), (start, init_val)
+    )
+    return out
+
+
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: A001
+    """`map(f, xs)` is `stack([f(x) for x in xs])`, one after the other: the memory of one example."""
+    if batch_size is not None:
+        whole = _leaves(xs, "map", "xs")
+        n = _length("map", whole, tree.paths(xs, "xs"), None)
+        if type(batch_size) is not int or batch_size < 1:
+            raise SizeError(f"map: batch_size={batch_size!r} is not a size", fix="an int of 1 or more")
+        full = n // batch_size
+        parts = [x[: full * batch_size].reshape(full, batch_size, *x.shape[1:]) for x in whole]
+        rest = [x[full * batch_size :] for x in whole]
+        _, out = _scan("map", lambda _, x: (None, vmap(f)(x)), None, tree.rebuild(xs, iter(parts)), None, False)
+        done = tree.rebuild(out, iter([y.flatten(0, 1) for y in tree.leaves(out)]))
+        if n == full * batch_size:
+            return done
+        last = vmap(f)(tree.rebuild(xs, iter(rest)))
+        if not full:
+            return last
+        return tree.rebuild(done, iter([a.cat(b) for a, b in zip(tree.leaves(done), tree.leaves(last), strict=True)]))
+    return _scan("map", lambda _, x: (None, f(x)), None, xs, None, False)[1]
+
+
+# ---- while ----
+
+
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+    """`while_loop(go, f, x)` is the loop `while go(x): x = f(x)`."""
+    return _while("while_loop", cond_fun, body_fun, init_val)
+
+
+def _while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
+    state = _State(what, init)
+
+    def result(pair: tuple[Any, Any]) -> tuple[Any, list[Tensor]]:
+        new, go = pair
+        if isinstance(go, bool):
+            go = Tensor(go)
+        if not isinstance(go, Tensor) or go.shape or go.dtype != dtypes.bool:
+            raise CarryError(
+                f"{what}: the condition is {_describe(go)}, not one bool", fix="a comparison, .any() or .all()"
+            )
+        return None, [*state.checked(new), go]
+
+    def body(given: list[Tensor]) -> Any:
+        return body_fun(state.rebuilt(given)), cond_fun(state.rebuilt(given))
+
+    while True:
+        traced = _trace(what, body, state.types(), result)
+        rows = _rows(traced, state.rows)
+        if state.settled(traced.leaves[:-1], [union(r, rows[-1]) for r in rows[:-1]]):
+            break
+    finals = while_steps(
+        [Carry(p, x.uop, y) for p, x, y in zip(traced.params, state.values, traced.leaves, strict=False)],
+        traced.leaves[-1],
+    )
+    return state.rebuilt([tensor(x) for x in finals])

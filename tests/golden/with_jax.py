@@ -1,0 +1,57 @@
+"""The names of the programs, in JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import custom_batching, lax
+
+from tests.golden import registry
+
+PLACES = (jax, jnp, lax, jax.nn, custom_batching)
+
+
+def __getattr__(name: str) -> Any:
+    for place in PLACES:
+        if hasattr(place, name):
+            return getattr(place, name)
+    raise AttributeError(name)
+
+
+def array(x: Any) -> Any:
+    return jnp.asarray(registry.array(x))
+
+
+def some(*shape: int) -> Any:
+    return jnp.asarray(registry.some(*shape))
+
+
+def to_float(x: Any) -> Any:
+    return x.astype(jnp.float32)
+
+
+def to_int(x: Any) -> Any:
+    return x.astype(jnp.int32)
+
+
+def norm(x: Any, axis: int | None = None) -> Any:
+    return jnp.sqrt((x * x).sum(axis))
+
+
+def put(x: Any, at: Any, value: Any) -> Any:
+    return x.at[at].set(value)
+
+
+def conv(x: Any, w: Any, stride: int = 1, padding: int = 0) -> Any:
+    return lax.conv(x, w, (stride, stride), [(padding, padding)] * 2)
+
+
+def max_pool(x: Any, size: int) -> Any:
+    return lax.reduce_window(x, -np.inf, lax.max, (1, 1, size, size), (1, 1, size, size), "VALID")
+
+
+def results(x: Any) -> dict[str, np.ndarray]:
+    return {path: np.asarray(leaf) for path, leaf in registry.flat(x)}
