@@ -27,6 +27,11 @@ if not _for_mypy_alone:
     from branded.errors import BrandedError
     from branded.transforms import random as _random
     from branded.transforms import replay as _replay
+    from branded.transforms.branches import cond, switch
+    from branded.transforms.collectives import (
+        all_gather, all_to_all, axis_index, axis_size, pmax, pmean, pmin, ppermute, psum, psum_scatter,
+    )
+    from branded.transforms.custom import custom_jvp, custom_vjp, custom_vmap, sequential_vmap
     from branded.transforms.derivatives import (
         grad, hessian, jacfwd, jacrev, jvp, stop_gradient, value_and_grad, vjp,
     )

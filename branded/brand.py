@@ -43,6 +43,9 @@ class Brand:
         name: What messages call it: the name that was given, else that of the parameter that introduced it.
     """
 
+    is_loop = False
+    """Is this the scope of a loop's body, whose values differ from step to step?"""
+
     def __init__(
         self,
         size: int,

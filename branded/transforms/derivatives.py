@@ -335,7 +335,7 @@ def _basis(ts: Sequence[Tensor]) -> list[Tensor]:
         n = t.numel()
         dtype = t.dtype if dtypes.is_float(t.dtype) and t.dtype not in dtypes.weaks else dtypes.default_float
         eye = Tensor.eye(n, dtype=dtype).pad(((at, total - at - n), (0, 0)))
-        out.append(eye.reshape(total, *t.shape))
+        out.append(eye.reshape((total, *t.shape)))
         at += n
     return out
 
@@ -346,9 +346,9 @@ def _split(j: Tensor, ts: Sequence[Tensor], axis: int) -> list[Tensor]:
     for t in ts:
         n = t.numel()
         if axis == 0:
-            out.append(j[at : at + n].reshape(*t.shape, *j.shape[1:]))
+            out.append(j[at : at + n].reshape((*t.shape, *j.shape[1:])))
         else:
-            out.append(j[..., at : at + n].reshape(*j.shape[:-1], *t.shape))
+            out.append(j[..., at : at + n].reshape((*j.shape[:-1], *t.shape)))
         at += n
     return out
 

@@ -118,7 +118,7 @@ def _slots_of(u: UOp) -> set[int]:
     return {p.arg.slot for p in u.toposort(enter_calls=False) if p.op is Ops.PARAM}
 
 
-def _constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
+def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
     """What a step uses and no step changes: to be computed before the loop."""
     varies: dict[UOp, bool] = {}
     found: dict[UOp, None] = {}
@@ -137,7 +137,7 @@ def _constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
     return list(found)
 
 
-def _number(params: Sequence[UOp]) -> dict[UOp, UOp]:
+def numbered(params: Sequence[UOp]) -> dict[UOp, UOp]:
     return {p: p.replace(arg=dataclasses.replace(p.arg, slot=i)) for i, p in enumerate(params)}
 
 
@@ -157,13 +157,13 @@ def _assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence
     device = next(p.device for p in (*(c.param for c in carries), *(x.param for x in inputs)))
     results = [on_device(x, device) for x in (*(c.next.cast(c.param.dtype) for c in carries), *outs)]
     own = [*(c.param for c in carries), *(x.param for x in inputs)]
-    constants = _constants(results, set(own))
-    if any(isinstance(x.device, tuple) for x in (*constants, *own)):
+    fixed = constants(results, set(own))
+    if any(isinstance(x.device, tuple) for x in (*fixed, *own)):
         raise UnsupportedError("loop: a sharded tensor cannot go through a loop yet", fix="gather it with .to() first")
-    of = _number([*own, *map(like, constants)])
-    stand_ins = dict(zip(constants, [*of.values()][len(own) :], strict=True)) | {p: of[p] for p in own}
+    of = numbered([*own, *map(like, fixed)])
+    stand_ins = dict(zip(fixed, [*of.values()][len(own) :], strict=True)) | {p: of[p] for p in own}
     step = UOp.maketuple(*replaced(results, stand_ins.get))
-    args = (*(c.init for c in carries), *(x.whole for x in inputs), *constants)
+    args = (*(c.init for c in carries), *(x.whole for x in inputs), *fixed)
     return _Parts(step, list(carries), list(inputs), args)
 
 

@@ -1,0 +1,188 @@
+"""Branches: cond and switch.
+
+Where one predicate holds for everything, one branch runs.  Where each example has its own, both are computed and each
+example takes the values of its branch; derivatives are those of its branch alone: what enters a branch passes a gate,
+through which no derivative flows for the examples that did not take it, so that a NaN there stays there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from tinygrad import Tensor, dtypes
+from tinygrad.engine.realize import capturing
+from tinygrad.function import _function
+from tinygrad.tensor import all_tensors
+from tinygrad.uop.ops import Ops, UOp
+
+from branded import tree
+from branded.brand import check_live, tensor
+from branded.errors import CarryError
+from branded.rows import row_of
+from branded.values import vec_type
+
+
+def _is_known(x: Tensor) -> bool:
+    """May the value be read here, so that it is decided now which branch runs?"""
+    return not row_of(x.uop) and not _function.depth and not capturing
+
+
+def _number(x: Any, what: str, kind: str) -> Any:
+    if isinstance(x, np.ndarray | np.generic):
+        x = Tensor(np.asarray(x))
+    if isinstance(x, bool | int | float):
+        return x
+    if not isinstance(x, Tensor) or x.shape:
+        raise CarryError(
+            f"{what}: the {kind} is {tree.describe(x)}, and must be one for each example",
+            fix=".any() or .all() of it, where() for a choice element by element, vmap for one choice per example",
+        )
+    check_live(x.uop, what)
+    return x
+
+
+def _gate(x: UOp, flag: UOp) -> UOp:
+    """`x`, whose derivatives are those of the examples where `flag` is true."""
+    return flag.where(x, UOp(Ops.DETACH, x.dtype, (x,))) if dtypes.is_float(x.dtype) else x
+
+
+def _gated(outs: Sequence[UOp], flag: UOp, before: set[UOp], operands: set[UOp]) -> list[UOp]:
+    """The results of a branch with a gate at every value from outside that it uses."""
+    outside = before | operands
+    nodes = UOp(Ops.SINK, src=tuple(outs)).toposort(lambda u: u not in outside, enter_calls=False)
+    used = {s for u in nodes for s in u.src if s in before and s not in operands}
+    env = {s: _gate(s, flag) for s in used if s.op is not Ops.CONST}
+    for u in nodes:
+        if not env.keys().isdisjoint(u.src):
+            env[u] = u.replace(src=tuple(env.get(s, s) for s in u.src))
+    return [env.get(u, u) for u in outs]
+
+
+def _leaves(out: Any, what: str, name: str) -> list[Tensor]:
+    found = []
+    for x, at in zip(tree.leaves(out), tree.paths(out, "its result"), strict=True):
+        if isinstance(x, np.ndarray | np.generic):
+            x = Tensor(np.asarray(x))
+        if not isinstance(x, Tensor | bool | int | float):
+            raise CarryError(f"{what}: {at} of {name} is {tree.describe(x)}, not a tensor")
+        if isinstance(x, Tensor):
+            check_live(x.uop, what)
+        found.append(x)
+    return found
+
+
+def _agreed(what: str, names: Sequence[str], outs: Sequence[Any]) -> list[list[Tensor]]:
+    """The leaves of what the branches gave, which must be of the same trees, shapes and dtypes."""
+    all_leaves = [_leaves(out, what, name) for out, name in zip(outs, names, strict=True)]
+    for out, name in zip(outs[1:], names[1:], strict=True):
+        if tree.paths(out, "") != tree.paths(outs[0], ""):
+            raise CarryError(
+                f"{what}: the branches give different trees",
+                (names[0], _describe(outs[0])),
+                (name, _describe(out)),
+                fix="the same tree from each",
+            )
+    result: list[list[Tensor]] = []
+    for at, xs in zip(tree.paths(outs[0], "the result"), zip(*all_leaves, strict=True), strict=True):
+        first = next((x for x in xs if isinstance(x, Tensor) and x.dtype not in dtypes.weaks), None)
+        like = first if first is not None else Tensor(max(xs, key=lambda x: isinstance(x, float)) if not any(isinstance(x, Tensor) for x in xs) else next(x for x in xs if isinstance(x, Tensor)).float())
+        same = []
+        for x, name in zip(xs, names, strict=True):
+            t = x if isinstance(x, Tensor) else Tensor(x)
+            if not isinstance(x, Tensor) or x.dtype in dtypes.weaks:
+                t = t.cast(like.dtype)
+            if t.shape != like.shape or t.dtype != like.dtype:
+                k = next(i for i, y in enumerate(xs) if y is first)
+                raise CarryError(
+                    f"{what}: the branches disagree about {at}",
+                    (names[k], vec_type(like)),
+                    (name, vec_type(t)),
+                    fix="cast or reshape one of them, so that the shapes and dtypes agree",
+                )
+            same.append(t)
+        result.append(same)
+    return result
+
+
+def _describe(x: Any) -> str:
+    n = tree.node(x)
+    if n is None:
+        return tree.describe(x)
+    if x is None:
+        return "None"
+    inside = ", ".join(map(_describe, n.children))
+    return f"({inside})" if isinstance(x, tuple) else f"{type(x).__name__}({inside})"
+
+
+def _branch(
+    what: str, names: Sequence[str], branches: Sequence[Callable[..., Any]], operands: tuple[Any, ...], chosen: Any
+) -> Any:
+    """The result of one branch, given by its number, or by a flag for each."""
+    for f, name in zip(branches, names, strict=True):
+        if not callable(f):
+            raise CarryError(f"{what}: {name} is {tree.describe(f)}, not a function")
+    if isinstance(chosen, int):
+        outs = [f(*operands) for f in branches]
+        leaves = _agreed(what, names, outs)
+        return tree.rebuild(outs[0], iter([xs[chosen] for xs in leaves]))
+    flags: list[UOp] = chosen
+    before = {t.uop for ref in list(all_tensors) if (t := ref()) is not None}
+    outs, inside = [], []
+    for f, flag in zip(branches, flags, strict=True):
+        gated = {}
+
+        def enter(x: Any, flag: UOp = flag, gated: dict[UOp, None] = gated) -> Any:
+            if not isinstance(x, Tensor) or not dtypes.is_float(x.dtype):
+                return x
+            check_live(x.uop, what)
+            u = _gate(x.uop, flag)
+            gated[u] = None
+            return tensor(u)
+
+        given = [tree.rebuild(x, iter([enter(v) for v in tree.leaves(x)])) for x in operands]
+        outs.append(f(*given))
+        inside.append(set(gated))
+    leaves = _agreed(what, names, outs)
+    if not leaves:
+        return outs[0]
+    by_branch = [
+        _gated([t.uop for t in ts], flag, before, own)
+        for ts, flag, own in zip(zip(*leaves, strict=True), flags, inside, strict=True)
+    ]
+    results = []
+    for ys in zip(*by_branch, strict=True):
+        y = ys[-1]
+        for flag, other in zip(flags[-2::-1], ys[-2::-1], strict=True):
+            y = y if other is y else flag.where(other, y)
+        results.append(tensor(y))
+    return tree.rebuild(outs[0], iter(results))
+
+
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+    """`cond(p, f, g, *xs)` is `f(*xs) if p else g(*xs)`."""
+    p = _number(pred, "cond", "predicate")
+    names = ("true_fun", "false_fun")
+    if isinstance(p, Tensor) and not _is_known(p):
+        flag = p.uop if p.dtype == dtypes.bool else p.uop.ne(0)
+        return _branch("cond", names, (true_fun, false_fun), operands, [flag, flag.logical_not()])
+    value = bool(p.item()) if isinstance(p, Tensor) else bool(p)
+    return _branch("cond", names, (true_fun, false_fun), operands, 0 if value else 1)
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """`switch(i, fs, *xs)` is `fs[i](*xs)`, with `i` clamped to the branches that there are."""
+    i = _number(index, "switch", "index")
+    n = len(branches)
+    if n == 0:
+        raise CarryError("switch: there are no branches", fix="a sequence of functions")
+    if isinstance(i, bool | float) or (isinstance(i, Tensor) and not dtypes.is_int(i.dtype)):
+        raise CarryError(f"switch: the index is {tree.describe(i)}, not an int", fix="cond for a bool; .cast(int32)")
+    names = [f"branch {k}" for k in range(n)]
+    if isinstance(i, Tensor) and not _is_known(i) and n > 1:
+        at = i.clip(0, n - 1)
+        return _branch("switch", names, branches, operands, [at.eq(k).uop for k in range(n)])
+    value = int(i.item()) if isinstance(i, Tensor) and n > 1 else 0 if isinstance(i, Tensor) else i
+    return _branch("switch", names, branches, operands, min(max(value, 0), n - 1))
+

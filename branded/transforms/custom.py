@@ -1,0 +1,436 @@
+"""Rules of one's own: custom_jvp, custom_vjp, custom_vmap and sequential_vmap."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable, Sequence, Set
+from typing import Any
+
+import numpy as np
+from tinygrad import Tensor, dtypes
+from tinygrad.mixin.gradient import compute_gradient
+from tinygrad.uop.ops import CallInfo, Ops, UOp
+
+from branded import tree
+from branded.brand import Brand, check_live, opened, tensor
+from branded.dispatch import Batched, Bundle, Pass, full, replaced
+from branded.errors import AxesError, DerivativeError, OptionError
+from branded.primitive import Primitive, primitive_of
+from branded.rows import Row, row_of, stage, union
+from branded.rules.function import batch_body, enter, together, total
+from branded.transforms.collectives import own
+from branded.transforms.derivatives import Level
+from branded.transforms.forward import zero
+from branded.transforms.loop import constants, like, numbered, param
+from branded.transforms.loops import map as map_
+from branded.values import vec_type
+
+# ---- calls whose derivative the user gives ----
+
+
+class _Call(Primitive):
+    """A call of a function with a derivative of its own: which leaves of its arguments are tensors, and the trees."""
+
+    def __init__(self, f: _Custom, args: tuple[Any, ...], tensors: int, out: Any) -> None:
+        self.f, self.args, self.tensors, self.out = f, args, tensors, out
+
+    def arguments(self, xs: Sequence[Any]) -> tuple[Any, ...]:
+        """The arguments of the function with other tensors."""
+        new = iter(xs)
+        return tuple(
+            a if i in self.f.static else tree.rebuild(a, iter([next(new) for _ in tree.leaves(a)]))
+            for i, a in enumerate(self.args)
+        )
+
+    def split(self, args: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The arguments that are not differentiated, and those that are."""
+        return tuple(a for i, a in enumerate(args) if i in self.f.static), tuple(
+            a for i, a in enumerate(args) if i not in self.f.static
+        )
+
+    def batch(self, u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
+        """The batched function, whose rules are those of one example."""
+        out = batch_body(u, run, args)
+        row: Row = functools.reduce(union, (a.row for a in args), ())
+        n = len(u.src[0].src)
+        body = UOp.maketuple(*(full(Batched(x, r), row) for x, r in zip(out.uop.src[0].src, out.rows, strict=True)))
+        mapped = _Mapped(u, tuple(a.row for a in args), row)
+        info = CallInfo(name=u.arg.name, aux=mapped)
+        return Bundle(UOp(Ops.FUNCTION, u.dtype, (body, *out.uop.src[1:]), info), (row,) * n)
+
+
+class _Mapped(_Call):
+    """A call on a batch: its rules are those of one example, with the brands open again."""
+
+    def __init__(self, one: UOp, rows: tuple[Row, ...], row: Row) -> None:
+        self.one, self.rows, self.row = one, rows, row
+
+    @contextlib.contextmanager
+    def _opened(self) -> Any:
+        fresh = {b: type(b)(b.size, b.name) for b in self.row}
+        with contextlib.ExitStack() as stack:
+            for b in fresh.values():
+                stack.enter_context(opened(b))
+            yield fresh
+
+    def _call(self, u: UOp, fresh: dict[Brand, Brand]) -> UOp:
+        args = [enter(x, row, fresh) for x, row in zip(u.src[1:], self.rows, strict=True)]
+        return UOp(Ops.FUNCTION, self.one.dtype, (self.one.src[0], *args), self.one.arg)
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        inner = primitive_of(self.one)
+        assert inner is not None
+        with self._opened() as fresh:
+            ts = [None if d is None else enter(d, row, fresh) for d, row in zip(tangents, self.rows, strict=True)]
+            pushed, where = inner.push(self._call(u, fresh), ts)
+            n = len(pushed.src if pushed.op is Ops.TUPLE else pushed.src[0].src)
+            outs = [pushed.src[i] if pushed.op is Ops.TUPLE else pushed.gettuple(i) for i in range(n)]
+            return UOp.maketuple(*(together(x, self.row, fresh) for x in outs)), where
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        inner = primitive_of(self.one)
+        assert inner is not None
+        with self._opened() as fresh:
+            cts = [None if g is None else enter(g, self.row, fresh) for g in cotangents]
+            grads = inner.pull(self._call(u, fresh), cts, needed)
+            return [None if g is None else total(g, row, fresh) for g, row in zip(grads, self.rows, strict=True)]
+
+
+class _Jvp(_Call):
+    def _pushed(self, u: UOp, ts: Sequence[UOp]) -> tuple[list[UOp], list[UOp]]:
+        xs = [tensor(x) for x in u.src[1 : 1 + self.tensors]]
+        static, primals = self.split(self.arguments(xs))
+        _, tangents = self.split(self.arguments([tensor(d) for d in ts]))
+        pair = self.f.rule(*static, primals, tangents)
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise DerivativeError(
+                f"custom_jvp: the rule of {self.f.name} returned {tree.describe(pair)}",
+                fix="return a pair: the value and its tangent",
+            )
+        return tuple(_fitting(self, out, kind) for out, kind in zip(pair, ("value", "tangent"), strict=True))  # type: ignore[return-value]
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        """The rule that the user gave."""
+        ts = [_zero(x) if d is None else d for x, d in zip(u.src[1:], tangents[: self.tensors], strict=False)]
+        ys, dys = self._pushed(u, ts)
+        n = len(ys)
+        where: list[int | None] = [n + i if dtypes.is_float(y.dtype) else None for i, y in enumerate(ys)]
+        return UOp.maketuple(*ys, *dys), where
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """The transpose of the rule, which is linear in the tangents."""
+        wanted = [i for i in range(self.tensors) if i in needed and dtypes.is_float(u.src[1 + i].dtype)]
+        ts = [_zero(x) for x in u.src[1 : 1 + self.tensors]]
+        seeds = {i: UOp(Ops.CONTIGUOUS_BACKWARD, ts[i].dtype, (ts[i],), Level()) for i in wanted}
+        _, dys = self._pushed(u, [seeds.get(i, d) for i, d in enumerate(ts)])
+        pairs = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None and dtypes.is_float(d.dtype)]
+        result: list[UOp | None] = [None] * (len(u.src) - 1)
+        if pairs:
+            root, seed = UOp.maketuple(*(d for d, _ in pairs)), UOp.maketuple(*(ct for _, ct in pairs))
+            grads = compute_gradient(root, seed, set(seeds.values()))
+            for i, s in seeds.items():
+                g = grads.get(s)
+                result[i] = None if g is None or g.op is Ops.NOOP else g
+        return result
+
+
+class _Vjp(_Call):
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        raise DerivativeError(
+            f"jvp: {self.f.name} has a rule for reverse mode alone (custom_vjp)",
+            fix="reverse mode (grad, vjp, jacrev), or custom_jvp, whose rule both modes use",
+        )
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """The rule that the user gave: the residuals of the forward rule, then the backward rule."""
+        xs = [tensor(x) for x in u.src[1 : 1 + self.tensors]]
+        args = self.arguments(xs)
+        static, primals = self.split(args)
+        pair = self.f.forward(*args)
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise DerivativeError(
+                f"custom_vjp: the forward rule of {self.f.name} returned {tree.describe(pair)}",
+                fix="return a pair: the value, and what the backward rule needs",
+            )
+        ys = tree.leaves(self.out)
+        cts = [tensor(y.const_like(0) if ct is None else ct) for y, ct in zip(ys, cotangents, strict=True)]
+        grads = self.f.rule(*static, pair[1], tree.rebuild(self.out, iter(cts)))
+        if not isinstance(grads, tuple | list) or len(grads) != len(primals):
+            raise DerivativeError(
+                f"custom_vjp: the backward rule of {self.f.name} returned {tree.describe(grads)}",
+                fix=f"a tuple with a cotangent for each of the {len(primals)} arguments, None for zero",
+            )
+        result: list[UOp | None] = []
+        for i, (x, g) in enumerate(zip(primals, grads, strict=True)):
+            result += self._cotangents(x, g, f"argument {i + 1}")
+        return result + [None] * (len(u.src) - 1 - len(result))
+
+    def _cotangents(self, x: Any, g: Any, where: str) -> list[UOp | None]:
+        own_leaves = tree.leaves(x)
+        if g is None:
+            return [None] * len(own_leaves)
+        found: list[UOp | None] = []
+        given = _with_none(x, g)
+        if given is None or len(given) != len(own_leaves):
+            raise DerivativeError(f"custom_vjp: the cotangent of {where} has another tree than it")
+        for t, v in zip(own_leaves, given, strict=True):
+            if v is None or not dtypes.is_float(t.dtype):
+                found.append(None)
+                continue
+            v = v if isinstance(v, Tensor) else Tensor(v)
+            if v.shape != t.shape:
+                raise DerivativeError(
+                    f"custom_vjp: the cotangent of {where} does not fit it",
+                    ("cotangent", vec_type(v)),
+                    ("argument", vec_type(t)),
+                    fix="the same shape",
+                )
+            found.append(v.cast(t.dtype).uop)
+        return found
+
+
+def _with_none(x: Any, g: Any) -> list[Any] | None:
+    """The leaves of `g` for those of `x`, where None may stand for a part."""
+    n = tree.node(x)
+    if g is None and x is not None:
+        return [None] * len(tree.leaves(x))
+    if n is None:
+        return [g]
+    m = tree.node(g)
+    if m is None or m.keys != n.keys:
+        return None
+    parts = [_with_none(a, b) for a, b in zip(n.children, m.children, strict=True)]
+    return None if any(p is None for p in parts) else [v for p in parts if p is not None for v in p]
+
+
+def _zero(x: UOp) -> UOp:
+    return zero(x) if dtypes.is_float(x.dtype) else zero(x).cast(dtypes.default_float)
+
+
+def _fitting(call: _Call, out: Any, kind: str) -> list[UOp]:
+    """The leaves of what a rule gave, which must be like the result of the function."""
+    if tree.paths(out, "") != tree.paths(call.out, ""):
+        raise DerivativeError(f"custom_jvp: the {kind} that the rule of {call.f.name} gave has another tree than the result")
+    found = []
+    for x, y, at in zip(tree.leaves(out), tree.leaves(call.out), tree.paths(call.out, "the result"), strict=True):
+        t = x if isinstance(x, Tensor) else Tensor(x)
+        if t.shape != y.shape:
+            raise DerivativeError(
+                f"custom_jvp: the {kind} that the rule of {call.f.name} gave for {at} does not fit",
+                (kind, vec_type(t)),
+                ("result", vec_type(tensor(y))),
+                fix="the shape of the result",
+            )
+        found.append(t.cast(y.dtype).uop if dtypes.is_float(y.dtype) else t.uop)
+    return found
+
+
+class _Custom:
+    """A function with a rule of its own for its derivative."""
+
+    what = "custom"
+    primitive: type[_Call]
+
+    def __init__(self, f: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
+        if not callable(f):
+            raise DerivativeError(f"{self.what}: {tree.describe(f)} is not a function")
+        functools.update_wrapper(self, f)
+        self.f, self.static = f, frozenset(nondiff_argnums)
+        self.name = getattr(f, "__name__", repr(f))
+        self.rule: Callable[..., Any] = self._missing
+
+    def _missing(self, *args: Any, **kwargs: Any) -> Any:
+        raise DerivativeError(f"{self.what}: {self.name} has no rule yet", fix=f"{self.name}.{self._definer}(...)")
+
+    _definer = "def"
+
+    def __get__(self, obj: Any, objtype: type | None = None) -> Any:
+        return self if obj is None else functools.partial(self, obj)
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        try:
+            bound = inspect.signature(self.f).bind(*args, **kwargs)
+        except ValueError:
+            return args
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise OptionError(f"{self.what}: {self.name} has keyword-only arguments", fix="positional ones")
+        return bound.args
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        given = self._bound(args, kwargs)
+        # a leaf of its own for each tensor, so that the graph of the result says where it is used
+        level, places, new_args = Level(), list[UOp](), list[Any]()
+        for i, a in enumerate(given):
+            if i in self.static:
+                new_args.append(a)
+                continue
+            new = []
+            for x, at in zip(tree.leaves(a), tree.paths(a, f"argument {i + 1}"), strict=True):
+                t = _tensor(x, f"{self.what}: {at} of {self.name}")
+                places.append(UOp(Ops.CONTIGUOUS_BACKWARD, t.dtype, (t.uop,), (level, len(places))))
+                new.append(tensor(places[-1]))
+            new_args.append(tree.rebuild(a, iter(new)))
+        out = self.f(*new_args)
+        ys = []
+        for x, at in zip(tree.leaves(out), tree.paths(out, "the result"), strict=True):
+            t = _tensor(x, f"{self.what}: {at} of {self.name}")
+            ys.append(t.uop)
+        if not ys:
+            return out
+        params = [param(p.shape, p.dtype, p.device) for p in places]
+        body = replaced(ys, dict(zip(places, params, strict=True)).get)
+        fixed = constants(body, set(params))
+        slots = numbered([*params, *map(like, fixed)])
+        of = dict(zip(fixed, [*slots.values()][len(params) :], strict=True)) | {p: slots[p] for p in params}
+        call = self.primitive(self, tuple(new_args), len(places), tree.rebuild(out, iter(ys)))
+        u = UOp(
+            Ops.FUNCTION,
+            dtypes.void,
+            (UOp.maketuple(*replaced(body, of.get)), *(p.src[0] for p in places), *fixed),
+            CallInfo(name=self.name, aux=call),
+        )
+        return tree.rebuild(out, iter([tensor(u.gettuple(i)) for i in range(len(ys))]))
+
+
+def _tensor(x: Any, where: str) -> Tensor:
+    if isinstance(x, bool | int | float):
+        x = Tensor(x)
+    if isinstance(x, np.ndarray | np.generic):
+        x = Tensor(np.asarray(x))
+    if not isinstance(x, Tensor):
+        raise DerivativeError(f"{where} is {tree.describe(x)}, not a tensor", fix="nondiff_argnums for other values")
+    check_live(x.uop, where)
+    if x.dtype in dtypes.weaks:
+        x = x.cast(dtypes.default_float if x.dtype == dtypes.weakfloat else dtypes.default_int)
+    return x
+
+
+class custom_jvp(_Custom):  # noqa: N801  as in JAX
+    """A function with a rule for its tangent, which both modes of derivatives use."""
+
+    what, _definer, primitive = "custom_jvp", "defjvp", _Jvp
+
+    def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
+        """`jvp(primals, tangents) -> (value, tangent)`, with arguments of `nondiff_argnums` in front."""
+        self.rule = jvp
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """A rule for each argument: `jvp(tangent, value, *primals) -> tangent`; None where it is zero."""
+
+        def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+            y = self(*primals)
+            parts = [f(t, y, *primals) for f, t in zip(jvps, tangents, strict=True) if f is not None]
+            zeros = [x.const_like(0) for x in tree.leaves(y)]
+            sums = [functools.reduce(lambda a, b: a + b, xs) for xs in zip(zeros, *map(tree.leaves, parts), strict=True)]
+            return y, tree.rebuild(y, iter(sums))
+
+        self.rule = rule
+
+
+class custom_vjp(_Custom):  # noqa: N801  as in JAX
+    """A function with a rule for its cotangents, which reverse mode uses."""
+
+    what, _definer, primitive = "custom_vjp", "defvjp", _Vjp
+    forward: Callable[..., Any]
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """`fwd(*args) -> (value, residuals)` and `bwd(residuals, ct) -> cotangents`, static arguments in front."""
+        self.forward, self.rule = fwd, bwd
+
+
+# ---- calls whose batching the user gives ----
+
+
+class custom_vmap:  # noqa: N801  as in JAX
+    """A function with a rule of its own for vmap."""
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        if not callable(fun):
+            raise AxesError(f"custom_vmap: {tree.describe(fun)} is not a function")
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.rule: Callable[..., Any] | None = None
+
+    def def_vmap(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """`rule(axis_size, in_batched, *args) -> (out, out_batched)`."""
+        self.rule = rule
+        return rule
+
+    def __get__(self, obj: Any, objtype: type | None = None) -> Any:
+        return self if obj is None else functools.partial(self, obj)
+
+    def __call__(self, *args: Any) -> Any:
+        leaves = [x for a in args for x in tree.leaves(a)]
+        row: Row = functools.reduce(union, (row_of(x.uop) for x in leaves if isinstance(x, Tensor)), ())
+        here = [b for b in row if not b.is_loop]
+        if not here:
+            return self.fun(*args)
+        name = getattr(self.fun, "__name__", "f")
+        if self.rule is None:
+            raise AxesError(f"custom_vmap: {name} has no rule yet", fix=f"{name}.def_vmap(rule)")
+        b = here[-1]  # the innermost
+        given, batched = [], []
+        for i, a in enumerate(args):
+            xs, flags = [], []
+            for x in tree.leaves(a):
+                if isinstance(x, Tensor):
+                    check_live(x.uop, f"custom_vmap: argument {i + 1} of {name}")
+                varies = isinstance(x, Tensor) and b in row_of(x.uop)
+                xs.append(tensor(stage(x.uop, b)) if varies else x)
+                flags.append(varies)
+            given.append(tree.rebuild(a, iter(xs)))
+            batched.append(tree.rebuild(a, iter(flags)))
+        pair = self.rule(b.size, batched, *given)
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise AxesError(
+                f"custom_vmap: the rule of {name} returned {tree.describe(pair)}",
+                fix="return a pair: the results, and a bool for each that says whether it is batched",
+            )
+        out, out_batched = pair
+        flags = _flags(out_batched, out, name)
+        back = []
+        for y, varies, at in zip(tree.leaves(out), flags, tree.paths(out, "the result"), strict=True):
+            y = y if isinstance(y, Tensor) else Tensor(y)
+            if varies and (not y.shape or y.shape[0] != b.size):
+                raise AxesError(
+                    f"custom_vmap: {at} of the rule of {name} is said to be batched, and has no axis of {b.size} examples",
+                    ("value", vec_type(y)),
+                    fix=f"the {b.size} examples along axis 0, or False in out_batched",
+                )
+            back.append(own(y, b) if varies else y)
+        return tree.rebuild(out, iter(back))
+
+
+def _flags(batched: Any, out: Any, name: str) -> list[bool]:
+    """A bool for each leaf of the result, from a prefix tree of them."""
+    if isinstance(batched, bool):
+        return [batched] * len(tree.leaves(out))
+    n, m = tree.node(out), tree.node(batched)
+    if n is None or m is None or n.keys != m.keys:
+        raise AxesError(f"custom_vmap: out_batched of the rule of {name} does not fit its results", fix="a bool for each")
+    return [f for a, c in zip(m.children, n.children, strict=True) for f in _flags(a, c, name)]
+
+
+def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
+    """`f`, whose vmap is a loop over the examples, one after the other."""
+    mapped = custom_vmap(f)
+
+    def rule(axis_size: int, in_batched: list[Any], *args: Any) -> tuple[Any, Any]:
+        flags = [x for t in in_batched for x in tree.leaves(t)]
+        leaves = [x for a in args for x in tree.leaves(a)]
+        moving = [x for x, varies in zip(leaves, flags, strict=True) if varies]
+
+        def one(xs: list[Any]) -> Any:
+            new, same = iter(xs), iter(leaves)
+            full_args = iter([next(new) if varies else x for x, varies in zip(same, flags, strict=True)])
+            return mapped(*(tree.rebuild(a, full_args) for a in args))
+
+        out = map_(one, moving)
+        return out, True
+
+    mapped.def_vmap(rule)
+    return mapped
