@@ -87,5 +87,21 @@ class CarryError(BrandedError, TypeError):
     """The body of a loop, or a branch, does not give what it should."""
 
 
+class DrawError(BrandedError, ValueError):
+    """A draw from nothing: an empty range, a probability that is none, sizes that do not fit."""
+
+
+class DrawTypeError(BrandedError, TypeError):
+    """What should be a key, a shape or a bound of a random draw is something else."""
+
+
+class StateError(BrandedError, ValueError):
+    """A state does not fit its module, or modules do not fit each other."""
+
+
+class StateTypeError(BrandedError, TypeError):
+    """What should be a module, or its state, is something else."""
+
+
 class CompilerError(BrandedError, RuntimeError):
     """tinygrad's CPU device has no C compiler."""

@@ -336,7 +336,9 @@ class _Call:
             tensors.append(t)
             at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
         left = map(tensor, leave([t.uop for t in tensors], b, at, self.size))
-        return tree.rebuild(out, iter([settled(y) if a is None else next(left) for y, a in zip(leaves, axes, strict=True)]))
+        return tree.rebuild(
+            out, iter([settled(y) if a is None else next(left) for y, a in zip(leaves, axes, strict=True)])
+        )
 
     def _tensor(self, out: Any, i: int, y: Any) -> Tensor:
         if isinstance(y, Tensor):

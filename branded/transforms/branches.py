@@ -8,7 +8,7 @@ through which no derivative flows for the examples that did not take it, so that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple, Unpack, overload
 
 import numpy as np
 from tinygrad import Tensor, dtypes
@@ -18,10 +18,17 @@ from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.brand import check_live, tensor
+from branded.brand import Brand, check_live, tensor
 from branded.errors import CarryError
 from branded.rows import row_of
 from branded.values import vec_type
+from branded.vec import Vec
+
+R = TypeVar("R")
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
 
 
 def _is_known(x: Tensor) -> bool:
@@ -60,8 +67,8 @@ def _gated(outs: Sequence[UOp], flag: UOp, before: set[UOp], operands: set[UOp])
     return [env.get(u, u) for u in outs]
 
 
-def _leaves(out: Any, what: str, name: str) -> list[Tensor]:
-    found = []
+def _leaves(out: Any, what: str, name: str) -> list[Any]:
+    found: list[Any] = []
     for x, at in zip(tree.leaves(out), tree.paths(out, "its result"), strict=True):
         if isinstance(x, np.ndarray | np.generic):
             x = Tensor(np.asarray(x))
@@ -86,24 +93,32 @@ def _agreed(what: str, names: Sequence[str], outs: Sequence[Any]) -> list[list[T
             )
     result: list[list[Tensor]] = []
     for at, xs in zip(tree.paths(outs[0], "the result"), zip(*all_leaves, strict=True), strict=True):
-        first = next((x for x in xs if isinstance(x, Tensor) and x.dtype not in dtypes.weaks), None)
-        like = first if first is not None else Tensor(max(xs, key=lambda x: isinstance(x, float)) if not any(isinstance(x, Tensor) for x in xs) else next(x for x in xs if isinstance(x, Tensor)).float())
+        like, chosen = _like(xs)
         same = []
         for x, name in zip(xs, names, strict=True):
             t = x if isinstance(x, Tensor) else Tensor(x)
             if not isinstance(x, Tensor) or x.dtype in dtypes.weaks:
                 t = t.cast(like.dtype)
             if t.shape != like.shape or t.dtype != like.dtype:
-                k = next(i for i, y in enumerate(xs) if y is first)
                 raise CarryError(
                     f"{what}: the branches disagree about {at}",
-                    (names[k], vec_type(like)),
+                    (names[chosen], vec_type(like)),
                     (name, vec_type(t)),
                     fix="cast or reshape one of them, so that the shapes and dtypes agree",
                 )
             same.append(t)
         result.append(same)
     return result
+
+
+def _like(xs: Sequence[Any]) -> tuple[Tensor, int]:
+    """The value whose type the others must have: a tensor where there is one; numbers take its dtype."""
+    strong = [i for i, x in enumerate(xs) if isinstance(x, Tensor) and x.dtype not in dtypes.weaks]
+    i = strong[0] if strong else max(range(len(xs)), key=lambda i: isinstance(xs[i], float))
+    x = xs[i] if isinstance(xs[i], Tensor) else Tensor(xs[i])
+    if x.dtype in dtypes.weaks:
+        x = x.cast(dtypes.default_float if x.dtype == dtypes.weakfloat else dtypes.default_int)
+    return x, i
 
 
 def _describe(x: Any) -> str:
@@ -131,7 +146,7 @@ def _branch(
     before = {t.uop for ref in list(all_tensors) if (t := ref()) is not None}
     outs, inside = [], []
     for f, flag in zip(branches, flags, strict=True):
-        gated = {}
+        gated: dict[UOp, None] = {}
 
         def enter(x: Any, flag: UOp = flag, gated: dict[UOp, None] = gated) -> Any:
             if not isinstance(x, Tensor) or not dtypes.is_float(x.dtype):
@@ -160,8 +175,48 @@ def _branch(
     return tree.rebuild(outs[0], iter(results))
 
 
-def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
-    """`cond(p, f, g, *xs)` is `f(*xs) if p else g(*xs)`."""
+@overload
+def cond(
+    pred: bool | Vec[S, Tensor],
+    true_fun: Callable[[Unpack[Ts]], Vec[S1, T]],
+    false_fun: Callable[[Unpack[Ts]], Vec[S1, T]],
+    *operands: *Ts,
+) -> Vec[S | S1, T]: ...
+@overload
+def cond(
+    pred: bool | Vec[Brand, Tensor],
+    true_fun: Callable[[Unpack[Ts]], R],
+    false_fun: Callable[[Unpack[Ts]], R],
+    *operands: *Ts,
+) -> R: ...
+def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any) -> Any:  # type: ignore[misc]
+    """`cond(p, f, g, *xs)` is `f(*xs) if p else g(*xs)`.
+
+    A predicate that is the same for all is read, and one branch runs.  Where it differs from example to example, or is
+    not known yet (in a loop's body, under TinyJit, in a @function), both are computed and each example takes its own:
+    its values, and its derivatives, without a NaN from the other branch.
+
+    Args:
+        pred: One bool (`bool[]`, or a number that is true where it is not zero).
+        true_fun: A function of the operands.
+        false_fun: The same, with a result of the same tree, shapes and dtypes.
+        operands: Trees of tensors.
+
+    Returns:
+        The result of the branch.
+
+    Raises:
+        CarryError: The predicate is not one bool, or the branches disagree (the message names the leaf).
+
+    Example:
+        >>> from branded import cond, grad, vmap
+        >>> from tinygrad import Tensor
+        >>> def root(x): return cond(x > 0, lambda x: x.sqrt(), lambda x: 0 * x, x)
+        >>> vmap(root)(Tensor([4.0, -1.0])).tolist(), vmap(grad(root))(Tensor([4.0, -1.0])).tolist()
+        ([2.0, 0.0], [0.25, 0.0])
+
+    Source: `jax.lax.cond`.
+    """
     p = _number(pred, "cond", "predicate")
     names = ("true_fun", "false_fun")
     if isinstance(p, Tensor) and not _is_known(p):
@@ -171,8 +226,35 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     return _branch("cond", names, (true_fun, false_fun), operands, 0 if value else 1)
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    """`switch(i, fs, *xs)` is `fs[i](*xs)`, with `i` clamped to the branches that there are."""
+@overload
+def switch(
+    index: int | Vec[S, Tensor], branches: Sequence[Callable[[Unpack[Ts]], Vec[S1, T]]], *operands: *Ts
+) -> Vec[S | S1, T]: ...
+@overload
+def switch(index: int | Vec[Brand, Tensor], branches: Sequence[Callable[[Unpack[Ts]], R]], *operands: *Ts) -> R: ...
+def switch(index: Any, branches: Any, *operands: Any) -> Any:  # type: ignore[misc]
+    """`switch(i, fs, *xs)` is `fs[i](*xs)`, with `i` clamped to the branches that there are.
+
+    Args:
+        index: One int (`i32[]`); like the predicate of `cond`, it is read where it is the same for all.
+        branches: Functions of the operands, whose results have the same tree, shapes and dtypes.
+        operands: Trees of tensors.
+
+    Returns:
+        The result of the branch.
+
+    Raises:
+        CarryError: The index is not one int, there are no branches, or they disagree.
+
+    Example:
+        >>> from branded import switch, vmap
+        >>> from tinygrad import Tensor
+        >>> fs = [lambda x: x, lambda x: x * 10, lambda x: x * 100]
+        >>> vmap(lambda i, x: switch(i, fs, x))(Tensor([0, 1, 7]), Tensor([1, 2, 3])).tolist()
+        [1, 20, 300]
+
+    Source: `jax.lax.switch`.
+    """
     i = _number(index, "switch", "index")
     n = len(branches)
     if n == 0:
@@ -185,4 +267,3 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         return _branch("switch", names, branches, operands, [at.eq(k).uop for k in range(n)])
     value = int(i.item()) if isinstance(i, Tensor) and n > 1 else 0 if isinstance(i, Tensor) else i
     return _branch("switch", names, branches, operands, min(max(value, 0), n - 1))
-

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from tinygrad import Tensor, dtypes
 
@@ -19,6 +19,12 @@ from branded.errors import AxesError, AxisRangeError, AxisTypeError, NameUnbound
 from branded.rows import row_of, stage
 from branded.transforms.derivatives import is_differentiating
 from branded.values import vec_type
+from branded.vec import Vec
+
+A = TypeVar("A")
+T = TypeVar("T")
+S = TypeVar("S", bound=Brand)
+B = TypeVar("B", bound=Brand)
 
 Names = str | type[Brand] | Brand | Sequence[Any]
 """The brand, or several: a subclass of `Brand`, an open `Brand`, or the string that was its `axis_name`."""
@@ -83,7 +89,9 @@ def _each(x: Any, what: str, f: Callable[[Tensor], Tensor]) -> Any:
 # ---- reductions ----
 
 
-def _reduced(x: Any, names: Any, what: str, over: Callable[[Tensor], Tensor], same: Callable[[Tensor, int], Tensor]) -> Any:
+def _reduced(
+    x: Any, names: Any, what: str, over: Callable[[Tensor], Tensor], same: Callable[[Tensor, int], Tensor]
+) -> Any:
     brands = find(names, what)
 
     def one(t: Tensor) -> Tensor:
@@ -103,26 +111,126 @@ def _times(t: Tensor, n: int) -> Tensor:
     return t.cast(dtypes.int32) * n if t.dtype == dtypes.bool else t * n
 
 
-def psum(x: Any, axis_name: Any) -> Any:
-    """The sum over all examples of a brand: `psum(x, i)` is `Σᵢ x`, the same for each, so it no longer varies over it."""
+@overload
+def psum(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
+@overload
+def psum(x: A, axis_name: Names) -> A: ...
+def psum(x: Any, axis_name: Names) -> Any:
+    """The sum over all examples of a brand: `psum(x, i)` is `Σᵢ x`, which no longer varies over it.
+
+    Args:
+        x: A tensor, or a tree of them; one that does not vary over the brand counts as the same value in every example.
+        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string that was its `axis_name`, or an
+            open `Brand` itself.
+
+    Returns:
+        A tree like `x` that does not vary over the brand, so it may leave with `out_axes=None`; bools are counted.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
+        OptionError: The brand runs in chunks.
+
+    Example:
+        >>> from branded import psum, vmap
+        >>> from tinygrad import Tensor
+        >>> vmap(lambda x: x / psum(x, "i"), axis_name="i")(Tensor([1.0, 3.0])).tolist()
+        [0.25, 0.75]
+
+    Source: `jax.lax.psum`.
+    """
     if isinstance(x, int | float) and not isinstance(x, bool):
-        return x * axis_size(axis_name, _what="psum")
+        return x * _size(axis_name, "psum")
     return _reduced(x, axis_name, "psum", _sum, _times)
 
 
-def pmean(x: Any, axis_name: Any) -> Any:
-    """The mean over all examples of a brand."""
-    n = axis_size(axis_name, _what="pmean")
+@overload
+def pmean(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
+@overload
+def pmean(x: A, axis_name: Names) -> A: ...
+def pmean(x: Any, axis_name: Names) -> Any:
+    """The mean over all examples of a brand: `pmean(x, i)` is `psum(x, i) / axis_size(i)`.
+
+    Args:
+        x: A tensor, or a tree of them; one that does not vary over the brand counts as the same value in every example.
+        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string that was its `axis_name`, or an
+            open `Brand` itself.
+
+    Returns:
+        A tree like `x`, of floats, that does not vary over the brand.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
+        OptionError: The brand runs in chunks.
+
+    Example:
+        >>> from branded import pmean, vmap
+        >>> from tinygrad import Tensor
+        >>> vmap(lambda x: x - pmean(x, "i"), axis_name="i")(Tensor([1.0, 3.0])).tolist()
+        [-1.0, 1.0]
+
+    Source: `jax.lax.pmean`.
+    """
+    n = _size(axis_name, "pmean")
     return _reduced(_each(x, "pmean", lambda t: t / n), axis_name, "pmean", _sum, _times)
 
 
-def pmax(x: Any, axis_name: Any) -> Any:
-    """The maximum over all examples of a brand."""
+@overload
+def pmax(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
+@overload
+def pmax(x: A, axis_name: Names) -> A: ...
+def pmax(x: Any, axis_name: Names) -> Any:
+    """The maximum over all examples of a brand: `pmax(x, i)` is `maxᵢ x`.
+
+    Args:
+        x: A tensor, or a tree of them; one that does not vary over the brand counts as the same value in every example.
+        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string that was its `axis_name`, or an
+            open `Brand` itself.
+
+    Returns:
+        A tree like `x` that does not vary over the brand.  Its derivative goes to the examples that attain it.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
+        OptionError: The brand runs in chunks.
+
+    Example:
+        >>> from branded import pmax, vmap
+        >>> from tinygrad import Tensor
+        >>> vmap(lambda x: pmax(x, "i") - x, axis_name="i")(Tensor([1.0, 3.0])).tolist()
+        [2.0, 0.0]
+
+    Source: `jax.lax.pmax`.
+    """
     return _reduced(x, axis_name, "pmax", lambda t: t.max(0), lambda t, _: t)
 
 
-def pmin(x: Any, axis_name: Any) -> Any:
-    """The minimum over all examples of a brand."""
+@overload
+def pmin(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
+@overload
+def pmin(x: A, axis_name: Names) -> A: ...
+def pmin(x: Any, axis_name: Names) -> Any:
+    """The minimum over all examples of a brand: `pmin(x, i)` is `minᵢ x`.
+
+    Args:
+        x: A tensor, or a tree of them; one that does not vary over the brand counts as the same value in every example.
+        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string that was its `axis_name`, or an
+            open `Brand` itself.
+
+    Returns:
+        A tree like `x` that does not vary over the brand.  Its derivative goes to the examples that attain it.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
+        OptionError: The brand runs in chunks.
+
+    Example:
+        >>> from branded import pmin, vmap
+        >>> from tinygrad import Tensor
+        >>> vmap(lambda x: x - pmin(x, "i"), axis_name="i")(Tensor([1.0, 3.0])).tolist()
+        [0.0, 2.0]
+
+    Source: `jax.lax.pmin`.
+    """
     return _reduced(x, axis_name, "pmin", lambda t: t.min(0), lambda t, _: t)
 
 
@@ -143,8 +251,35 @@ def _move(x: Tensor, source: int, to: int) -> Tensor:
     return x.permute(*order)
 
 
-def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) -> Any:
-    """The values of all examples, stacked along `axis` (or, `tiled`, one after the other along it), for each of them."""
+@overload
+def all_gather(x: Vec[S | B, T], axis_name: type[B], *, axis: int = 0, tiled: bool = False) -> Vec[S, T]: ...
+@overload
+def all_gather(x: A, axis_name: Names, *, axis: int = 0, tiled: bool = False) -> A: ...
+def all_gather(x: Any, axis_name: Names, *, axis: int = 0, tiled: bool = False) -> Any:
+    """The values of all examples, for each of them: `all_gather(x, i)` is `stack([x for each i])`.
+
+    Args:
+        x: A tensor, or a tree of them.
+        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string that was its `axis_name`, or an
+            open `Brand` itself.
+        axis: Where the examples go in the result.
+        tiled: Put them one after the other along the axis `axis` of `x`, in place of along a new one.
+
+    Returns:
+        A tree like `x`, with an axis of the size of the brand, that does not vary over it.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import all_gather, vmap
+        >>> from tinygrad import Tensor
+        >>> vmap(lambda x: (all_gather(x, "i") > x).sum(), axis_name="i")(Tensor([1.0, 3.0, 2.0])).tolist()
+        [2, 0, 1]
+
+    Source: `jax.lax.all_gather`.
+    """
     brands = find(axis_name, "all_gather")
 
     def one(t: Tensor) -> Tensor:
@@ -158,8 +293,33 @@ def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) ->
     return _each(x, "all_gather", one)
 
 
-def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """The example `d` gets the value of `s` for each pair `(s, d)`; those that get none have zeros."""
+@overload
+def ppermute(x: Vec[S, T], axis_name: type[B], perm: Sequence[tuple[int, int]]) -> Vec[S | B, T]: ...
+@overload
+def ppermute(x: A, axis_name: Names, perm: Sequence[tuple[int, int]]) -> A: ...
+def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
+    """Example `d` gets the value of `s` for each pair `(s, d)` of `perm`; those that get none have zeros.
+
+    Args:
+        x: A tensor, or a tree of them.
+        axis_name: The brand: a subclass of `Brand`, the string that was its `axis_name`, or an open `Brand` itself.
+        perm: Pairs of the numbers of examples, each source and each destination at most once.
+
+    Returns:
+        A tree like `x`.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
+        AxesError, AxisRangeError: `perm` is not such pairs.
+
+    Example:
+        >>> from branded import ppermute, vmap
+        >>> from tinygrad import Tensor
+        >>> vmap(lambda x: ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(Tensor([1.0, 2.0, 3.0])).tolist()
+        [0.0, 1.0, 2.0]
+
+    Source: `jax.lax.ppermute`.
+    """
     b = _single(axis_name, "ppermute")
     source: dict[int, int] = {}
     pairs = [tuple(p) for p in perm]
@@ -192,8 +352,37 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     return _each(x, "ppermute", one)
 
 
-def all_to_all(x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Any:
-    """Example `i` gets the `i`-th piece of each example's value: a transposition of the brand with `split_axis`."""
+@overload
+def all_to_all(
+    x: Vec[S, T], axis_name: type[B], split_axis: int, concat_axis: int, *, tiled: bool = False
+) -> Vec[S | B, T]: ...
+@overload
+def all_to_all(x: A, axis_name: Names, split_axis: int, concat_axis: int, *, tiled: bool = False) -> A: ...
+def all_to_all(x: Any, axis_name: Names, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Any:
+    """Example `i` gets the `i`-th piece of each example's value: the brand and the axis `split_axis` change places.
+
+    Args:
+        x: A tensor, or a tree of them, whose axis `split_axis` has the size of the brand (or, `tiled`, a multiple).
+        axis_name: The brand: a subclass of `Brand`, the string that was its `axis_name`, or an open `Brand` itself.
+        split_axis: The axis of `x` that is taken apart.
+        concat_axis: Where the pieces of all examples go.
+        tiled: Take apart and put together along axes that stay, in place of axes that go and come.
+
+    Returns:
+        A tree like `x`.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
+        AxisRangeError, SizeError: The axes do not fit.
+
+    Example:
+        >>> from branded import all_to_all, vmap
+        >>> from tinygrad import Tensor
+        >>> vmap(lambda x: all_to_all(x, "i", 0, 0), axis_name="i")(Tensor([[1, 2], [3, 4]])).tolist()
+        [[1, 3], [2, 4]]
+
+    Source: `jax.lax.all_to_all`.
+    """
     b = _single(axis_name, "all_to_all")
 
     def one(t: Tensor) -> Tensor:
@@ -208,8 +397,37 @@ def all_to_all(x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, til
     return _each(x, "all_to_all", one)
 
 
-def psum_scatter(x: Any, axis_name: Any, *, scatter_dimension: int = 0, tiled: bool = False) -> Any:
-    """`psum`, of which each example keeps its own piece of the axis `scatter_dimension`."""
+@overload
+def psum_scatter(
+    x: Vec[S, T], axis_name: type[B], *, scatter_dimension: int = 0, tiled: bool = False
+) -> Vec[S | B, T]: ...
+@overload
+def psum_scatter(x: A, axis_name: Names, *, scatter_dimension: int = 0, tiled: bool = False) -> A: ...
+def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled: bool = False) -> Any:
+    """`psum`, of which each example keeps its own piece of the axis `scatter_dimension`.
+
+    Args:
+        x: A tensor, or a tree of them, whose axis `scatter_dimension` has the size of the brand (or, `tiled`, a
+            multiple).
+        axis_name: The brand: a subclass of `Brand`, the string that was its `axis_name`, or an open `Brand` itself.
+        scatter_dimension: The axis of `x` that is taken apart.
+        tiled: Keep the axis, in place of taking it away.
+
+    Returns:
+        A tree like `x` without that axis, or with a piece of it.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
+        AxisRangeError, SizeError: The axis does not fit.
+
+    Example:
+        >>> from branded import psum_scatter, vmap
+        >>> from tinygrad import Tensor
+        >>> vmap(lambda x: psum_scatter(x, "i"), axis_name="i")(Tensor([[1, 2], [3, 4]])).tolist()
+        [4, 6]
+
+    Source: `jax.lax.psum_scatter`.
+    """
     b = _single(axis_name, "psum_scatter")
 
     def one(t: Tensor) -> Tensor:
@@ -243,8 +461,31 @@ def _single(name: Any, what: str) -> Brand:
 # ---- who am I ----
 
 
-def axis_index(axis_name: Any) -> Any:
-    """The number of the example, from 0, in its brand; of several brands, as if they were one axis after the other."""
+@overload
+def axis_index(axis_name: type[B]) -> Vec[B, Tensor]: ...
+@overload
+def axis_index(axis_name: Names) -> Vec[Any, Tensor]: ...
+def axis_index(axis_name: Names) -> Any:
+    """The number of the example in its brand, from 0: `i32[]`.
+
+    Args:
+        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string that was its `axis_name`, or an
+            open `Brand` itself.
+
+    Returns:
+        An int32 that varies over the brand; of several brands, the number in all of them, the last one fastest.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
+
+    Example:
+        >>> from branded import axis_index, vmap
+        >>> from tinygrad import Tensor
+        >>> vmap(lambda x: x * axis_index("i"), axis_name="i")(Tensor([5, 5, 5])).tolist()
+        [0, 5, 10]
+
+    Source: `jax.lax.axis_index`.
+    """
     brands = find(axis_name, "axis_index")
     index = Tensor(0, dtype=dtypes.int32)
     for b in brands:
@@ -252,7 +493,29 @@ def axis_index(axis_name: Any) -> Any:
     return index
 
 
-def axis_size(axis_name: Any, *, _what: str = "axis_size") -> int:
-    """The number of examples of an open brand, or of several together."""
-    return math.prod(b.size for b in find(axis_name, _what))
+def axis_size(axis_name: Names) -> int:
+    """The number of examples of an open brand, or of several together: an int.
 
+    Args:
+        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string that was its `axis_name`, or an
+            open `Brand` itself.
+
+    Returns:
+        The size; the product of the sizes of several.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
+
+    Example:
+        >>> from branded import axis_size, vmap
+        >>> from tinygrad import Tensor
+        >>> vmap(lambda x: x / axis_size("i"), axis_name="i")(Tensor([2.0, 4.0])).tolist()
+        [1.0, 2.0]
+
+    Source: `jax.lax.axis_size`.
+    """
+    return _size(axis_name, "axis_size")
+
+
+def _size(axis_name: Names, what: str) -> int:
+    return math.prod(b.size for b in find(axis_name, what))

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Sequence, Set
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
 from tinygrad import Tensor, dtypes
@@ -27,13 +27,17 @@ from branded.transforms.loop import constants, like, numbered, param
 from branded.transforms.loops import map as map_
 from branded.values import vec_type
 
+F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
+P = ParamSpec("P")
+
 # ---- calls whose derivative the user gives ----
 
 
 class _Call(Primitive):
     """A call of a function with a derivative of its own: which leaves of its arguments are tensors, and the trees."""
 
-    def __init__(self, f: _Custom, args: tuple[Any, ...], tensors: int, out: Any) -> None:
+    def __init__(self, f: Any, args: tuple[Any, ...], tensors: int, out: Any) -> None:
         self.f, self.args, self.tensors, self.out = f, args, tensors, out
 
     def arguments(self, xs: Sequence[Any]) -> tuple[Any, ...]:
@@ -212,7 +216,9 @@ def _zero(x: UOp) -> UOp:
 def _fitting(call: _Call, out: Any, kind: str) -> list[UOp]:
     """The leaves of what a rule gave, which must be like the result of the function."""
     if tree.paths(out, "") != tree.paths(call.out, ""):
-        raise DerivativeError(f"custom_jvp: the {kind} that the rule of {call.f.name} gave has another tree than the result")
+        raise DerivativeError(
+            f"custom_jvp: the {kind} that the rule of {call.f.name} gave has another tree than the result"
+        )
     found = []
     for x, y, at in zip(tree.leaves(out), tree.leaves(call.out), tree.paths(call.out, "the result"), strict=True):
         t = x if isinstance(x, Tensor) else Tensor(x)
@@ -227,13 +233,13 @@ def _fitting(call: _Call, out: Any, kind: str) -> list[UOp]:
     return found
 
 
-class _Custom:
+class _Custom(Generic[P, R]):
     """A function with a rule of its own for its derivative."""
 
     what = "custom"
     primitive: type[_Call]
 
-    def __init__(self, f: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
+    def __init__(self, f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> None:
         if not callable(f):
             raise DerivativeError(f"{self.what}: {tree.describe(f)} is not a function")
         functools.update_wrapper(self, f)
@@ -259,7 +265,7 @@ class _Custom:
             raise OptionError(f"{self.what}: {self.name} has keyword-only arguments", fix="positional ones")
         return bound.args
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         given = self._bound(args, kwargs)
         # a leaf of its own for each tensor, so that the graph of the result says where it is used
         level, places, new_args = Level(), list[UOp](), list[Any]()
@@ -273,7 +279,8 @@ class _Custom:
                 places.append(UOp(Ops.CONTIGUOUS_BACKWARD, t.dtype, (t.uop,), (level, len(places))))
                 new.append(tensor(places[-1]))
             new_args.append(tree.rebuild(a, iter(new)))
-        out = self.f(*new_args)
+        f: Callable[..., Any] = self.f
+        out = f(*new_args)
         ys = []
         for x, at in zip(tree.leaves(out), tree.paths(out, "the result"), strict=True):
             t = _tensor(x, f"{self.what}: {at} of {self.name}")
@@ -292,7 +299,7 @@ class _Custom:
             (UOp.maketuple(*replaced(body, of.get)), *(p.src[0] for p in places), *fixed),
             CallInfo(name=self.name, aux=call),
         )
-        return tree.rebuild(out, iter([tensor(u.gettuple(i)) for i in range(len(ys))]))
+        return cast(R, tree.rebuild(out, iter([tensor(u.gettuple(i)) for i in range(len(ys))])))
 
 
 def _tensor(x: Any, where: str) -> Tensor:
@@ -304,16 +311,39 @@ def _tensor(x: Any, where: str) -> Tensor:
         raise DerivativeError(f"{where} is {tree.describe(x)}, not a tensor", fix="nondiff_argnums for other values")
     check_live(x.uop, where)
     if x.dtype in dtypes.weaks:
-        x = x.cast(dtypes.default_float if x.dtype == dtypes.weakfloat else dtypes.default_int)
+        return x.cast(dtypes.default_float if x.dtype == dtypes.weakfloat else dtypes.default_int)
     return x
 
 
-class custom_jvp(_Custom):  # noqa: N801  as in JAX
-    """A function with a rule for its tangent, which both modes of derivatives use."""
+class custom_jvp(_Custom[P, R]):  # noqa: N801  as in JAX
+    """A function with a rule for its tangent, which both modes of derivatives use, also under vmap.
+
+    Args:
+        f: A function of trees of tensors.
+        nondiff_argnums: The positions of arguments that are not differentiated, and may be of any type.
+
+    Returns:
+        The function, with `defjvp(rule)` and `defjvps(*rules)` to give the rule.
+
+    Raises:
+        DerivativeError: There is no rule, or it gives something that does not fit the result.
+
+    Example:
+        >>> from branded import custom_jvp, grad
+        >>> from tinygrad import Tensor
+        >>> @custom_jvp
+        ... def softplus(x): return (1 + x.exp()).log()
+        >>> @softplus.defjvp
+        ... def rule(primals, tangents): return softplus(*primals), primals[0].sigmoid() * tangents[0]
+        >>> grad(softplus)(Tensor(0.0)).item()
+        0.5
+
+    Source: `jax.custom_jvp`.
+    """
 
     what, _definer, primitive = "custom_jvp", "defjvp", _Jvp
 
-    def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
+    def defjvp(self, jvp: F) -> F:
         """`jvp(primals, tangents) -> (value, tangent)`, with arguments of `nondiff_argnums` in front."""
         self.rule = jvp
         return jvp
@@ -322,17 +352,42 @@ class custom_jvp(_Custom):  # noqa: N801  as in JAX
         """A rule for each argument: `jvp(tangent, value, *primals) -> tangent`; None where it is zero."""
 
         def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-            y = self(*primals)
+            f: Callable[..., Any] = self
+            y = f(*primals)
             parts = [f(t, y, *primals) for f, t in zip(jvps, tangents, strict=True) if f is not None]
             zeros = [x.const_like(0) for x in tree.leaves(y)]
-            sums = [functools.reduce(lambda a, b: a + b, xs) for xs in zip(zeros, *map(tree.leaves, parts), strict=True)]
+            sums = [
+                functools.reduce(lambda a, b: a + b, xs) for xs in zip(zeros, *map(tree.leaves, parts), strict=True)
+            ]
             return y, tree.rebuild(y, iter(sums))
 
         self.rule = rule
 
 
-class custom_vjp(_Custom):  # noqa: N801  as in JAX
-    """A function with a rule for its cotangents, which reverse mode uses."""
+class custom_vjp(_Custom[P, R]):  # noqa: N801  as in JAX
+    """A function with a rule for its cotangents, which reverse mode uses, also under vmap.
+
+    Args:
+        f: A function of trees of tensors.
+        nondiff_argnums: The positions of arguments that are not differentiated, and may be of any type.
+
+    Returns:
+        The function, with `defvjp(fwd, bwd)` to give the rules.
+
+    Raises:
+        DerivativeError: There is no rule, it gives something that does not fit, or forward mode is asked for.
+
+    Example:
+        >>> from branded import custom_vjp, grad
+        >>> from tinygrad import Tensor
+        >>> @custom_vjp
+        ... def clipped(x): return x * 1
+        >>> clipped.defvjp(lambda x: (x * 1, None), lambda residuals, ct: (ct.clip(-1, 1),))
+        >>> grad(lambda x: (10 * clipped(x)).sum())(Tensor([1.0, 2.0])).tolist()
+        [1.0, 1.0]
+
+    Source: `jax.custom_vjp`.
+    """
 
     what, _definer, primitive = "custom_vjp", "defvjp", _Vjp
     forward: Callable[..., Any]
@@ -345,17 +400,40 @@ class custom_vjp(_Custom):  # noqa: N801  as in JAX
 # ---- calls whose batching the user gives ----
 
 
-class custom_vmap:  # noqa: N801  as in JAX
-    """A function with a rule of its own for vmap."""
+class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
+    """A function with a rule of its own for vmap.
 
-    def __init__(self, fun: Callable[..., Any]) -> None:
+    Args:
+        fun: A function of trees of tensors.
+
+    Returns:
+        The function, with `def_vmap(rule)` to give the rule: `rule(axis_size, in_batched, *args)` gets a bool for each
+        tensor that says whether it has a leading axis of examples, and gives `(out, out_batched)`.
+
+    Raises:
+        AxesError: There is no rule, or it gives something that does not fit.
+
+    Example:
+        >>> from branded import custom_vmap, vmap
+        >>> from tinygrad import Tensor
+        >>> @custom_vmap
+        ... def double(x): return x * 2
+        >>> @double.def_vmap
+        ... def rule(axis_size, in_batched, x): return x * 2 + axis_size, in_batched[0]
+        >>> double(Tensor(1)).item(), vmap(double)(Tensor([1, 2, 3])).tolist()
+        (2, [5, 7, 9])
+
+    Source: `jax.custom_batching.custom_vmap`.
+    """
+
+    def __init__(self, fun: Callable[P, R]) -> None:
         if not callable(fun):
             raise AxesError(f"custom_vmap: {tree.describe(fun)} is not a function")
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.rule: Callable[..., Any] | None = None
 
-    def def_vmap(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+    def def_vmap(self, rule: F) -> F:
         """`rule(axis_size, in_batched, *args) -> (out, out_batched)`."""
         self.rule = rule
         return rule
@@ -363,12 +441,12 @@ class custom_vmap:  # noqa: N801  as in JAX
     def __get__(self, obj: Any, objtype: type | None = None) -> Any:
         return self if obj is None else functools.partial(self, obj)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         leaves = [x for a in args for x in tree.leaves(a)]
         row: Row = functools.reduce(union, (row_of(x.uop) for x in leaves if isinstance(x, Tensor)), ())
         here = [b for b in row if not b.is_loop]
         if not here:
-            return self.fun(*args)
+            return self.fun(*args, **kwargs)
         name = getattr(self.fun, "__name__", "f")
         if self.rule is None:
             raise AxesError(f"custom_vmap: {name} has no rule yet", fix=f"{name}.def_vmap(rule)")
@@ -397,12 +475,12 @@ class custom_vmap:  # noqa: N801  as in JAX
             y = y if isinstance(y, Tensor) else Tensor(y)
             if varies and (not y.shape or y.shape[0] != b.size):
                 raise AxesError(
-                    f"custom_vmap: {at} of the rule of {name} is said to be batched, and has no axis of {b.size} examples",
+                    f"custom_vmap: {at} of the rule of {name} is said to be batched, and has no axis of examples",
                     ("value", vec_type(y)),
                     fix=f"the {b.size} examples along axis 0, or False in out_batched",
                 )
             back.append(own(y, b) if varies else y)
-        return tree.rebuild(out, iter(back))
+        return cast(R, tree.rebuild(out, iter(back)))
 
 
 def _flags(batched: Any, out: Any, name: str) -> list[bool]:
@@ -411,13 +489,30 @@ def _flags(batched: Any, out: Any, name: str) -> list[bool]:
         return [batched] * len(tree.leaves(out))
     n, m = tree.node(out), tree.node(batched)
     if n is None or m is None or n.keys != m.keys:
-        raise AxesError(f"custom_vmap: out_batched of the rule of {name} does not fit its results", fix="a bool for each")
+        raise AxesError(
+            f"custom_vmap: out_batched of the rule of {name} does not fit its results", fix="a bool for each"
+        )
     return [f for a, c in zip(m.children, n.children, strict=True) for f in _flags(a, c, name)]
 
 
-def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
-    """`f`, whose vmap is a loop over the examples, one after the other."""
-    mapped = custom_vmap(f)
+def sequential_vmap(f: Callable[P, R]) -> custom_vmap[P, R]:
+    """`f`, whose vmap is a loop over the examples, one after the other: `vmap(f)(xs)` is `map(f, xs)`.
+
+    Args:
+        f: A function of trees of tensors.
+
+    Returns:
+        The function: a `custom_vmap` with its rule.
+
+    Example:
+        >>> from branded import sequential_vmap, vmap
+        >>> from tinygrad import Tensor
+        >>> vmap(sequential_vmap(lambda x: x.sum()))(Tensor([[1, 2], [3, 4]])).tolist()
+        [3, 7]
+
+    Source: `jax.custom_batching.sequential_vmap`.
+    """
+    mapped: Any = custom_vmap(f)
 
     def rule(axis_size: int, in_batched: list[Any], *args: Any) -> tuple[Any, Any]:
         flags = [x for t in in_batched for x in tree.leaves(t)]
@@ -433,4 +528,4 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
         return out, True
 
     mapped.def_vmap(rule)
-    return mapped
+    return cast("custom_vmap[P, R]", mapped)

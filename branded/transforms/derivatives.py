@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, TypeVarTuple, Unpack, overload
 
 import numpy as np
 from tinygrad import Tensor, dtypes
@@ -24,7 +24,18 @@ from branded.errors import DerivativeError
 from branded.rows import SHAPE, Row, left_brands
 from branded.transforms.forward import push
 from branded.values import vec_type
+from branded.vec import Vec
 from branded.vmap import vmap
+
+A = TypeVar("A")
+R = TypeVar("R")
+X = TypeVar("X")
+V = TypeVar("V")
+P = ParamSpec("P")
+Ts = TypeVarTuple("Ts")
+S = TypeVar("S", bound=Brand)
+Argnums = int | Sequence[int]
+"""The position of one argument, or those of several."""
 
 # ---- leaves ----
 
@@ -147,13 +158,15 @@ def _outputs(y: Any, what: str) -> list[Tensor]:
     return out
 
 
+def _tensors(us: Iterable[UOp]) -> list[Tensor]:
+    return [tensor(u) for u in us]
+
+
 def _results(y: Any) -> Any:
     """What the user gets: the same tree without leaves."""
     ts = [x for x in tree.leaves(y) if isinstance(x, Tensor)]
     new = dict(zip(map(id, ts), plain([t.uop for t in ts]), strict=True))
-    out = (
-        x if not isinstance(x, Tensor) or new[id(x)] is x.uop else tensor(new[id(x)]) for x in tree.leaves(y)
-    )
+    out = (x if not isinstance(x, Tensor) or new[id(x)] is x.uop else tensor(new[id(x)]) for x in tree.leaves(y))
     return tree.rebuild(y, out)
 
 
@@ -199,14 +212,48 @@ def _pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> list
     return [grads[t].cast(t.dtype) if t in grads and grads[t].op is not Ops.NOOP else t.const_like(0) for t in targets]
 
 
-def value_and_grad(
-    f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False
-) -> Callable[..., Any]:
-    """`value_and_grad(f)(x)` is `(f(x), grad(f)(x))`, computed together."""
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[Vec[S, Tensor], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S, Tensor], P], tuple[R, R]]: ...
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[Vec[S, Tensor], P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[Vec[S, Tensor], P], tuple[tuple[V, X], V]]: ...
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[A, P], R], argnums: Literal[0] = 0, has_aux: bool = False
+) -> Callable[Concatenate[A, P], tuple[R, A]]: ...
+@overload
+def value_and_grad(f: Callable[P, R], argnums: Argnums, has_aux: bool = False) -> Callable[P, tuple[R, Any]]: ...
+def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """`value_and_grad(f)(x)` is `(f(x), grad(f)(x))`, computed together.
+
+    Args:
+        f: A function that returns one float (`f32[]`), or with `has_aux` a pair of it and anything else.
+        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
+        has_aux: Does `f` return a pair?
+
+    Returns:
+        A function of the same arguments that gives the value (with `has_aux` the pair) and the gradient, in the tree,
+        the shapes and the dtypes of the argument.
+
+    Raises:
+        DerivativeError: As for `grad`.
+
+    Example:
+        >>> from branded import value_and_grad
+        >>> from tinygrad import Tensor
+        >>> value, slope = value_and_grad(lambda x: x.square().sum())(Tensor([1.0, 2.0]))
+        >>> value.item(), slope.tolist()
+        (5.0, [2.0, 4.0])
+
+    Source: `jax.value_and_grad`.
+    """
     return _value_and_grad(f, argnums, has_aux, "value_and_grad")
 
 
-def _value_and_grad(f: Callable[..., Any], argnums: Any, has_aux: bool, what: str) -> Callable[..., Any]:
+def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, what: str) -> Callable[..., Any]:
     _check_function(f, what)
 
     @functools.wraps(f)
@@ -243,8 +290,47 @@ def _check_function(f: Any, what: str) -> None:
         raise DerivativeError(f"{what}: {tree.describe(f)} is not a function", fix=f"{what}(f)(x)")
 
 
-def grad(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """`grad(f)(x)` is the gradient of the number `f(x)` with respect to `x`."""
+@overload
+def grad(
+    f: Callable[Concatenate[Vec[S, Tensor], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S, Tensor], P], R]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[Vec[S, Tensor], P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[Vec[S, Tensor], P], tuple[V, X]]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[A, P], Any], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[A, P], A]: ...
+@overload
+def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
+def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """`grad(f)(x)` is the gradient of the number `f(x)` with respect to `x`.
+
+    Under vmap it is that of each example, also with respect to what the examples share.
+
+    Args:
+        f: A function that returns one float (`f32[]`), or with `has_aux` a pair of it and anything else.
+        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
+        has_aux: Does `f` return a pair?
+
+    Returns:
+        A function of the same arguments that gives the gradient, in the tree, the shapes and the dtypes of the
+        argument: a tuple of gradients where `argnums` is a tuple, and with `has_aux` a pair with what `f` gave besides.
+
+    Raises:
+        DerivativeError: The argument is not of floats, `argnums` is out of range, or `f` returns something else.
+
+    Example:
+        >>> from branded import grad, vmap
+        >>> from tinygrad import Tensor
+        >>> def loss(w, x): return (w * x).sum().square()
+        >>> w, X = Tensor([1.0, 2.0]), Tensor([[1.0, 0.0], [0.0, 1.0]])
+        >>> vmap(grad(loss), in_axes=(None, 0))(w, X).tolist()
+        [[2.0, 0.0], [0.0, 4.0]]
+
+    Source: `jax.grad`.
+    """
     run = _value_and_grad(f, argnums, has_aux, "grad")
 
     @functools.wraps(f)
@@ -255,8 +341,38 @@ def grad(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Call
     return differentiated
 
 
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """`y, pullback = vjp(f, x)`: the value, and the linear map `ct -> ctᵀ J`."""
+@overload
+def vjp(
+    f: Callable[[Unpack[Ts]], R], *primals: *Ts, has_aux: Literal[False] = False
+) -> tuple[R, Callable[[R], tuple[*Ts]]]: ...
+@overload
+def vjp(
+    f: Callable[[Unpack[Ts]], tuple[R, X]], *primals: *Ts, has_aux: Literal[True]
+) -> tuple[R, Callable[[R], tuple[*Ts]], X]: ...
+def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[misc]
+    """`y, pullback = vjp(f, x)`: the value, and the linear map `ct -> ctᵀ J`.
+
+    Args:
+        f: A function of trees of float tensors that returns a tree of tensors.
+        primals: Its arguments.
+        has_aux: Does `f` return a pair, of which the second part is not differentiated?
+
+    Returns:
+        `y`, which is `f(*primals)`, and `pullback`, which takes a cotangent like `y` and gives a tuple of cotangents
+        like `primals`; it may be called any number of times.  With `has_aux` also what `f` gave besides.
+
+    Raises:
+        DerivativeError: An argument is not of floats, or a cotangent does not fit its result.
+
+    Example:
+        >>> from branded import vjp
+        >>> from tinygrad import Tensor
+        >>> y, pullback = vjp(lambda x: x * x, Tensor([1.0, 2.0]))
+        >>> pullback(Tensor([1.0, 10.0]))[0].tolist()
+        [2.0, 40.0]
+
+    Source: `jax.vjp`.
+    """
     _check_function(f, "vjp")
     call = _Call(f, tuple(range(len(primals))), primals, {}, "vjp")
     y, aux = call.split(has_aux)
@@ -286,7 +402,13 @@ def _like(given: Any, wanted: Any, ts: Sequence[Tensor], what: str, kind: str, o
     for x, t, name in zip(xs, ts, at, strict=True):
         if isinstance(x, bool) or not isinstance(x, Tensor | np.ndarray | np.generic | int | float):
             raise DerivativeError(f"{what}: the {kind} of {name} is {tree.describe(x)}, not a tensor")
-        v = x if isinstance(x, Tensor) else Tensor(np.asarray(x)) if isinstance(x, np.ndarray | np.generic) else Tensor(x)
+        v = (
+            x
+            if isinstance(x, Tensor)
+            else Tensor(np.asarray(x))
+            if isinstance(x, np.ndarray | np.generic)
+            else Tensor(x)
+        )
         dtype = t.dtype if dtypes.is_float(t.dtype) and t.dtype not in dtypes.weaks else dtypes.default_float
         if v.dtype in dtypes.weaks or not dtypes.is_float(t.dtype):
             v = v.cast(dtype)
@@ -305,8 +427,43 @@ def _like(given: Any, wanted: Any, ts: Sequence[Tensor], what: str, kind: str, o
 # ---- forward mode ----
 
 
+@overload
+def jvp(
+    f: Callable[[Unpack[Ts]], R],
+    primals: tuple[*Ts],
+    tangents: tuple[*Ts],
+    has_aux: Literal[False] = False,
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> tuple[Any, ...]: ...
 def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
-    """`y, dy = jvp(f, (x,), (dx,))`: the value, and its directional derivative `J dx`."""
+    """`y, dy = jvp(f, (x,), (dx,))`: the value, and its directional derivative `J dx`.
+
+    Forward mode has a rule for each primitive of tinygrad; it is one pass over the graph.
+
+    Args:
+        f: A function of trees of float tensors that returns a tree of tensors.
+        primals: A tuple of its arguments.
+        tangents: A tuple like `primals`.
+        has_aux: Does `f` return a pair, of which the second part is not differentiated?
+
+    Returns:
+        `f(*primals)` and its tangent, of the same tree; with `has_aux` also what `f` gave besides.
+
+    Raises:
+        DerivativeError: An argument is not of floats, or a tangent does not fit its primal.
+
+    Example:
+        >>> from branded import jvp
+        >>> from tinygrad import Tensor
+        >>> y, dy = jvp(lambda x: x * x, (Tensor([1.0, 2.0]),), (Tensor([1.0, 10.0]),))
+        >>> dy.tolist()
+        [2.0, 40.0]
+
+    Source: `jax.jvp`; JAX's autodidax, for forward mode as one interpreter.
+    """
     _check_function(f, "jvp")
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
         raise DerivativeError("jvp: primals and tangents are tuples", fix="jvp(f, (x,), (dx,))")
@@ -353,8 +510,35 @@ def _split(j: Tensor, ts: Sequence[Tensor], axis: int) -> list[Tensor]:
     return out
 
 
-def jacfwd(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """`jacfwd(f)(x)` is the Jacobian of `f` at `x`, in forward mode: one column for each element of `x`, by one vmap."""
+@overload
+def jacfwd(
+    f: Callable[Concatenate[Vec[S, Tensor], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S, Tensor], P], R]: ...
+@overload
+def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
+def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """`jacfwd(f)(x)` is the Jacobian of `f` at `x`, in forward mode: one column for each element of `x`, by one vmap.
+
+    Args:
+        f: A function that returns a tree of tensors.
+        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
+        has_aux: Does `f` return a pair, of which the second part is not differentiated?
+
+    Returns:
+        A function of the same arguments: for each tensor of the result, of shape `m`, and each of the argument, of
+        shape `n`, a tensor of shape `m + n`.  It is one graph, however large `x` is.
+
+    Raises:
+        DerivativeError: As for `jvp`.
+
+    Example:
+        >>> from branded import jacfwd
+        >>> from tinygrad import Tensor
+        >>> jacfwd(lambda x: x.cumsum())(Tensor([1.0, 2.0])).tolist()
+        [[1.0, 0.0], [1.0, 1.0]]
+
+    Source: `jax.jacfwd`.
+    """
     _check_function(f, "jacfwd")
 
     @functools.wraps(f)
@@ -363,10 +547,9 @@ def jacfwd(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Ca
         y, aux = call.split(has_aux)
         ys = _outputs(y, "jacfwd")
         with _transform():
-            mapped = vmap(
-                lambda *basis: tuple(_push(ys, call.leaves, [d.uop for d in basis])), out_axes=-1
+            columns = vmap(lambda basis: _push(ys, call.leaves, [d.uop for d in basis]), out_axes=-1)(
+                _basis(call.values)
             )
-            columns = mapped(*_basis(call.values))
         rows = [call.like_arguments(_split(j, call.values, -1)) for j in columns]
         out = _results((tree.rebuild(y, iter(rows)), aux))
         return out if has_aux else out[0]
@@ -374,8 +557,34 @@ def jacfwd(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Ca
     return jacobian
 
 
-def jacrev(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """`jacrev(f)(x)` is the Jacobian of `f` at `x`, in reverse mode: one row for each element of `f(x)`, by one vmap."""
+@overload
+def jacrev(
+    f: Callable[Concatenate[Vec[S, Tensor], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S, Tensor], P], R]: ...
+@overload
+def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
+def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """`jacrev(f)(x)` is the Jacobian of `f` at `x`, in reverse mode: one row for each element of `f(x)`, by one vmap.
+
+    Args:
+        f: A function that returns a tree of tensors.
+        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
+        has_aux: Does `f` return a pair, of which the second part is not differentiated?
+
+    Returns:
+        The same as `jacfwd(f)`: it is better where `f` has more inputs than outputs.
+
+    Raises:
+        DerivativeError: As for `vjp`.
+
+    Example:
+        >>> from branded import jacrev
+        >>> from tinygrad import Tensor
+        >>> jacrev(lambda x: x.sum().square())(Tensor([1.0, 2.0])).tolist()
+        [6.0, 6.0]
+
+    Source: `jax.jacrev`.
+    """
     _check_function(f, "jacrev")
 
     @functools.wraps(f)
@@ -384,12 +593,10 @@ def jacrev(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Ca
         y, aux = call.split(has_aux)
         ys = _outputs(y, "jacrev")
         with _transform():
-            back = vmap(
-                lambda *basis: tuple(
-                    map(tensor, pull([t.uop for t in ys], [d.uop for d in basis], [x.uop for x in call.leaves]))
-                )
+            targets = [x.uop for x in call.leaves]
+            by_argument = vmap(lambda basis: _tensors(pull([t.uop for t in ys], [d.uop for d in basis], targets)))(
+                _basis(ys)
             )
-            by_argument = back(*_basis(ys))
         rows = zip(*(_split(j, ys, 0) for j in by_argument), strict=True)
         out = _results((tree.rebuild(y, iter([call.like_arguments(r) for r in rows])), aux))
         return out if has_aux else out[0]
@@ -397,12 +604,55 @@ def jacrev(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Ca
     return jacobian
 
 
-def hessian(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """`hessian(f)(x)` is the matrix of second derivatives of the number `f(x)`: forward over reverse."""
-    return jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux)
+@overload
+def hessian(
+    f: Callable[Concatenate[Vec[S, Tensor], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S, Tensor], P], R]: ...
+@overload
+def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
+def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """`hessian(f)(x)` is `jacfwd(jacrev(f))(x)`, the second derivatives of `f` at `x`: forward over reverse.
+
+    Args:
+        f: A function that returns a tree of tensors, most often one number.
+        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
+        has_aux: Does `f` return a pair, of which the second part is not differentiated?
+
+    Returns:
+        A function of the same arguments: for a result of shape `m` and an argument of shape `n`, a tensor of shape
+        `m + n + n`.
+
+    Raises:
+        DerivativeError: As for `jvp` and `vjp`.
+
+    Example:
+        >>> from branded import hessian
+        >>> from tinygrad import Tensor
+        >>> hessian(lambda x: x[0] * x[0] * x[1])(Tensor([1.0, 3.0])).tolist()
+        [[6.0, 2.0], [2.0, 0.0]]
+
+    Source: `jax.hessian`.
+    """
+    second: Callable[..., Any] = jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux)
+    return second
 
 
-def stop_gradient(x: Any) -> Any:
-    """`x`, as a constant to every derivative."""
-    return tree.rebuild(x, iter([t.detach() if isinstance(t, Tensor) else t for t in tree.leaves(x)]))
+def stop_gradient(x: A) -> A:
+    """`x`, as a constant to every derivative: tinygrad's `detach`, of a tree.
 
+    Args:
+        x: A tensor, or a tree of them.
+
+    Returns:
+        The same values, of which every derivative is zero.
+
+    Example:
+        >>> from branded import grad, stop_gradient
+        >>> from tinygrad import Tensor
+        >>> grad(lambda x: x * stop_gradient(x))(Tensor(3.0)).item()
+        3.0
+
+    Source: `jax.lax.stop_gradient`.
+    """
+    out: A = tree.rebuild(x, iter([t.detach() if isinstance(t, Tensor) else t for t in tree.leaves(x)]))
+    return out

@@ -76,7 +76,8 @@ def is_float(u: UOp) -> bool:
 
 
 def zero(x: UOp) -> UOp:
-    return x.const_like(0)
+    out: UOp = x.const_like(0)
+    return out
 
 
 def add(a: Tangent, b: Tangent) -> Tangent:
@@ -199,18 +200,21 @@ def mstack(u: UOp, *ds: Tangent) -> Tangent:
 
 @tangent(Ops.REDUCE)
 def reduce(u: UOp, d: UOp, *_: Tangent) -> Tangent:
-    """Of a sum: the sum of the tangents.  Of a maximum: the mean over those that attain it.  Of a product: each in turn."""
+    """Of a sum, the sum; of a maximum, the mean over those that attain it; of a product, each factor in turn."""
     op, n = u.arg
+    x: Any
     x, axes = u.src[0], tuple(range(u.arg[1]))
     if op is Ops.ADD:
         return u.replace(src=(d, *u.src[1:]))
     if op is Ops.MAX:
         attained = x.eq(u).cast(d.dtype)
-        return (attained * d)._rop(Ops.ADD, axes) / attained._rop(Ops.ADD, axes)
+        mean: UOp = (attained * d)._rop(Ops.ADD, axes) / attained._rop(Ops.ADD, axes)
+        return mean
     size, rest = math.prod(x.shape[:n]), x.shape[n:]
     eye = UOp.eye(size, dtype=dtypes.bool).reshape((size, size) + (1,) * len(rest))
     others = eye.where(zero(x).reshape((1, size, *rest)) + 1, x.reshape((1, size, *rest)))._rop(Ops.MUL, (1,))
-    return (others * d.reshape((size, *rest)))._rop(Ops.ADD, (0,))
+    total: UOp = (others * d.reshape((size, *rest)))._rop(Ops.ADD, (0,))
+    return total
 
 
 @tangent(Ops.STORE)
@@ -259,4 +263,3 @@ def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
 
 def _param(p: UOp, slot: int) -> UOp:
     return p.replace(arg=dataclasses.replace(p.arg, slot=slot))
-

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Sequence, Set
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from tinygrad import dtypes
 from tinygrad.device import canonicalize_device
@@ -44,9 +44,10 @@ class Input(NamedTuple):
 _slots = itertools.count(1 << 20)
 
 
-def param(shape: tuple[int, ...], dtype: DType, device: str | tuple[str, ...] | None) -> UOp:
+def param(shape: tuple[Any, ...], dtype: DType, device: str | tuple[str, ...] | None) -> UOp:
     """A parameter that no other graph has."""
-    return UOp.param(next(_slots), dtype, shape, device)
+    out: UOp = UOp.param(next(_slots), dtype, shape, device)
+    return out
 
 
 def like(x: UOp, drop: int = 0) -> UOp:
@@ -65,7 +66,7 @@ class Loop(Primitive):
     """A loop: its step, as a TUPLE of UOps over the parameters 0, 1, …: carries, inputs, constants."""
 
     what = "loop"
-    _made: dict[str, Loop] = {}
+    _made: ClassVar[dict[str, Loop]] = {}
 
     def __init__(self, step: UOp, carries: int, inputs: int) -> None:
         self.step, self.carries, self.inputs = step, carries, inputs
@@ -213,10 +214,7 @@ class Scan(Loop):
                 break
             rows[:n] = grown
         finals, ys = scan(
-            [
-                Carry(w, full(a, row), full(x, row))
-                for w, a, row, x in zip(wide[:n], args, rows, new[:n], strict=False)
-            ],
+            [Carry(w, full(a, row), full(x, row)) for w, a, row, x in zip(wide[:n], args, rows, new[:n], strict=False)],
             [Input(w, _steps_first(a)) for w, a in zip(wide[n:], args[n:], strict=False)],
             [x.uop for x in new[n:]],
             self.length,
@@ -255,7 +253,10 @@ class Scan(Loop):
             self.reverse,
         )
         results, where = [*finals[:n], *ys[: len(outs) - n]], list[int | None](itertools.repeat(None, len(outs)))
-        for i, d in (*zip(moving, finals[n:], strict=True), *zip([i for i in range(n, len(outs)) if ds[i] is not None], ys[len(outs) - n :], strict=True)):
+        for i, d in (
+            *zip(moving, finals[n:], strict=True),
+            *zip([i for i in range(n, len(outs)) if ds[i] is not None], ys[len(outs) - n :], strict=True),
+        ):
             where[i] = len(results)
             results.append(d)
         return UOp.maketuple(*results), where
@@ -271,7 +272,10 @@ class Scan(Loop):
         dys = [(i, ct) for i, ct in enumerate(cotangents) if i >= n and ct is not None and is_float(outs[i])]
 
         ct_next = {i: like(carries[i]) for i in active}
-        ct_y = {i: like(outs[i]) if outs[i].device is not None else param(outs[i].shape, outs[i].dtype, self.device) for i, _ in dys}
+        ct_y = {
+            i: like(outs[i]) if outs[i].device is not None else param(outs[i].shape, outs[i].dtype, self.device)
+            for i, _ in dys
+        }
         roots = [*((outs[i], ct_next[i]) for i in active), *((outs[i], ct_y[i]) for i, _ in dys)]
         targets = [*(carries[i] for i in active), *(inputs[i] for i in over), *shared]
         grads = _pulled(roots, targets)
@@ -282,10 +286,7 @@ class Scan(Loop):
         na, no = len(active), len(over)
         finals, ys = scan(
             [
-                *(
-                    Carry(ct_next[i], _or_zero(cotangents[i], args[i]), g)
-                    for i, g in zip(active, grads, strict=False)
-                ),
+                *(Carry(ct_next[i], _or_zero(cotangents[i], args[i]), g) for i, g in zip(active, grads, strict=False)),
                 *(Carry(s, zero(x), s + g) for s, x, g in zip(sums, shared, grads[na + no :], strict=True)),
             ],
             [
@@ -367,8 +368,9 @@ def _scan_call(parts: _Parts, length: int, reverse: bool) -> list[UOp]:
     return [call.gettuple(i) for i in range(len(body))]
 
 
-def _zeros(shape: tuple[int, ...], like: UOp) -> UOp:
-    return UOp.const(0, _strong(like).dtype).reshape((1,) * len(shape)).expand(shape)
+def _zeros(shape: tuple[Any, ...], like: UOp) -> UOp:
+    out: UOp = UOp.const(0, _strong(like).dtype).reshape((1,) * len(shape)).expand(shape)
+    return out
 
 
 def _or_zero(d: UOp | None, x: UOp) -> UOp:
@@ -428,9 +430,7 @@ class While(Loop):
             rows[:n] = grown
         nexts, flag = [full(x, row) for x, row in zip(new[:n], rows, strict=False)], go.uop
         if go.row:
-            nexts = [
-                _aligned(go, row, w.shape).where(x, w) for x, w, row in zip(nexts, wide, rows, strict=False)
-            ]
+            nexts = [_aligned(go, row, w.shape).where(x, w) for x, w, row in zip(nexts, wide, rows, strict=False)]
             flag = flag._rop(Ops.MAX, tuple(range(len(go.row))))
         finals = while_loop(
             [Carry(w, full(a, row), x) for w, a, row, x in zip(wide, args, rows, nexts, strict=False)], flag
@@ -482,8 +482,7 @@ def while_loop(carries: Sequence[Carry], go: UOp) -> list[UOp]:
     return [last.get(c.param, c.init) for c in carries]
 
 
-def _aligned(go: Batched, row: Row, shape: tuple[int, ...]) -> UOp:
+def _aligned(go: Batched, row: Row, shape: tuple[Any, ...]) -> UOp:
     """A flag for each example, ready to choose between values of this row and shape."""
     own = tuple(b.size if b in go.row else 1 for b in row)
     return go.uop.reshape(own + (1,) * (len(shape) - len(row)))
-

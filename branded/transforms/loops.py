@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast, overload
 
 import numpy as np
 from tinygrad import Tensor, dtypes
@@ -21,7 +22,14 @@ from branded.transforms.loop import Carry, Input, param
 from branded.transforms.loop import scan as scan_steps
 from branded.transforms.loop import while_loop as while_steps
 from branded.values import vec_type
+from branded.vec import Vec
 from branded.vmap import vmap
+
+C = TypeVar("C")
+X = TypeVar("X")
+Y = TypeVar("Y")
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
 
 # ---- tracing a body ----
 
@@ -38,7 +46,7 @@ class Steps(Brand):
 class _Type(NamedTuple):
     """What a body knows of a value: its per-example type, and what it varies over."""
 
-    shape: tuple[int, ...]
+    shape: tuple[Any, ...]
     dtype: DType
     device: Any
     row: Row
@@ -50,10 +58,7 @@ class _Type(NamedTuple):
 
     def placeholder(self, steps: Brand) -> UOp:
         shape = (1, *(b.size for b in self.row), *self.shape)
-        size = 1
-        for s in shape:
-            size *= s
-        x = steps.enter(UOp.new_buffer(self.device, size, self.dtype).reshape(shape), 0)
+        x = steps.enter(UOp.new_buffer(self.device, math.prod(shape), self.dtype).reshape(shape), 0)
         for b in self.row:
             x = b.enter(x, 0)
         return x
@@ -67,7 +72,9 @@ class _Traced(NamedTuple):
     leaves: list[UOp]
 
 
-def _trace(what: str, f: Callable[..., Any], types: Sequence[_Type], result: Callable[[Any], tuple[Any, list[Tensor]]]) -> _Traced:
+def _trace(
+    what: str, f: Callable[..., Any], types: Sequence[_Type], result: Callable[[Any], tuple[Any, list[Tensor]]]
+) -> _Traced:
     steps = Steps(what)
     with opened(steps):
         places = [t.placeholder(steps) for t in types]
@@ -175,8 +182,43 @@ def _describe(x: Any) -> str:
 # ---- scan ----
 
 
-def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> Any:
-    """`scan(f, init, xs)` is the loop `for x in xs: carry, y = f(carry, x)`, and gives `(carry, stacked ys)`."""
+@overload
+def scan(
+    f: Callable[[C, X], tuple[C, Y]], init: C, xs: X, length: int | None = None, reverse: bool = False
+) -> tuple[C, Y]: ...
+@overload
+def scan(
+    f: Callable[[C, None], tuple[C, Y]], init: C, xs: None = None, *, length: int, reverse: bool = False
+) -> tuple[C, Y]: ...
+def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> Any:
+    """`scan(f, init, xs)` is the loop `for x in xs: carry, y = f(carry, x)`; the last carry and the stacked ys.
+
+    The body is traced once and compiled once, whatever the number of steps.
+
+    Args:
+        f: `f(carry, x) -> (carry, y)`, of trees of tensors; `y` may be None.
+        init: The first carry.
+        xs: A tree of tensors whose axis 0 is that of the steps, or None.
+        length: The number of steps; needed only where `xs` is None.
+        reverse: Go from the last step to the first; the ys are stacked in the order of `xs`.
+
+    Returns:
+        `(carry, ys)`: the carry after the last step, and a tree like `y` with a leading axis of the steps.
+
+    Raises:
+        CarryError: The carry has another tree, shape or dtype after a step than before it (the message names the leaf).
+        SizeError: The xs disagree about the number of steps, or nothing says it.
+        ReadError: A value is read in the body, which is traced once for all steps.
+
+    Example:
+        >>> from branded import scan
+        >>> from tinygrad import Tensor
+        >>> total, sums = scan(lambda c, x: (c + x, c + x), Tensor(0.0), Tensor([1.0, 2.0, 3.0]))
+        >>> total.item(), sums.tolist()
+        (6.0, [1.0, 3.0, 6.0])
+
+    Source: `jax.lax.scan`.
+    """
     return _scan("scan", f, init, xs, length, reverse)
 
 
@@ -235,7 +277,9 @@ def _length(what: str, whole: Sequence[Tensor], at: Sequence[str], length: Any) 
             raise SizeError(f"{what}: length is not a number of steps", fix="an int of 0 or more")
     for x, where in zip(whole, at, strict=True):
         if not x.shape:
-            raise SizeError(f"{what}: {where} is {vec_type(x)}: there is no axis of steps", fix="stack the steps along axis 0")
+            raise SizeError(
+                f"{what}: {where} is {vec_type(x)}: there is no axis of steps", fix="stack the steps along axis 0"
+            )
         if length is None:
             length, first = x.shape[0], where
         elif x.shape[0] != length:
@@ -250,46 +294,125 @@ def _length(what: str, whole: Sequence[Tensor], at: Sequence[str], length: Any) 
     return int(length)
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
-    """`fori_loop(a, b, f, x)` is the loop `for i in range(a, b): x = f(i, x)`."""
+@overload
+def fori_loop(lower: int, upper: int, body_fun: Callable[[Tensor, C], C], init_val: C) -> C: ...
+@overload
+def fori_loop(
+    lower: int | Vec[S, Tensor],
+    upper: int | Vec[S1, Tensor],
+    body_fun: Callable[[Vec[S | S1, Tensor], C], C],
+    init_val: C,
+) -> C: ...
+def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
+    """`fori_loop(a, b, f, x)` is the loop `for i in range(a, b): x = f(i, x)`.
+
+    Args:
+        lower: The first `i`: an int, or an int tensor, which may differ from example to example.
+        upper: The end, which `i` does not reach: the same.
+        body_fun: `f(i, x) -> x`, with `i` an `i32[]`.
+        init_val: The first `x`, a tree of tensors.
+
+    Returns:
+        The last `x`.  With ints the loop is a `scan`, which both modes of derivatives go through; with tensors a
+        `while_loop`, which forward mode goes through.
+
+    Raises:
+        CarryError: The carry has another tree, shape or dtype after a step than before it (the message names the leaf).
+
+    Example:
+        >>> from branded import fori_loop
+        >>> from tinygrad import Tensor
+        >>> fori_loop(1, 6, lambda i, x: x * i, Tensor(1)).item()
+        120
+
+    Source: `jax.lax.fori_loop`.
+    """
     if isinstance(lower, int) and isinstance(upper, int):
         steps = Tensor.arange(lower, max(lower, upper), dtype=dtypes.int32)
-        carry, _ = _scan("fori_loop", lambda x, i: (body_fun(i, x), None), init_val, steps, max(0, upper - lower), False)
+        carry, _ = _scan(
+            "fori_loop", lambda x, i: (body_fun(i, x), None), init_val, steps, max(0, upper - lower), False
+        )
         return carry
     start, stop = (_leaf(x, "fori_loop", at).cast(dtypes.int32) for x, at in ((lower, "lower"), (upper, "upper")))
-    _, out = _while(
-        "fori_loop", lambda c: c[0] < stop, lambda c: (c[0] + 1, body_fun(c[0], c[1])), (start, init_val)
-    )
+    _, out = _while("fori_loop", lambda c: c[0] < stop, lambda c: (c[0] + 1, body_fun(c[0], c[1])), (start, init_val))
     return out
 
 
-def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: A001
-    """`map(f, xs)` is `stack([f(x) for x in xs])`, one after the other: the memory of one example."""
+def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
+    """`map(f, xs)` is `stack([f(x) for x in xs])`, one after the other, in the memory of one example.
+
+    Args:
+        f: A function of a tree of tensors.
+        xs: A tree like its argument, each tensor with a leading axis of the examples.
+        batch_size: So many at a time, by vmap.
+
+    Returns:
+        A tree like the result of `f`, each tensor with a leading axis of the examples.
+
+    Raises:
+        SizeError: The xs disagree about the number of examples, or `batch_size` is not a size.
+
+    Example:
+        >>> from branded import map
+        >>> from tinygrad import Tensor
+        >>> map(lambda x: x.sum(), Tensor([[1, 2], [3, 4]])).tolist()
+        [3, 7]
+
+    Source: `jax.lax.map`.
+    """
     if batch_size is not None:
-        whole = _leaves(xs, "map", "xs")
-        n = _length("map", whole, tree.paths(xs, "xs"), None)
-        if type(batch_size) is not int or batch_size < 1:
-            raise SizeError(f"map: batch_size={batch_size!r} is not a size", fix="an int of 1 or more")
-        full = n // batch_size
-        parts = [x[: full * batch_size].reshape(full, batch_size, *x.shape[1:]) for x in whole]
-        rest = [x[full * batch_size :] for x in whole]
-        _, out = _scan("map", lambda _, x: (None, vmap(f)(x)), None, tree.rebuild(xs, iter(parts)), None, False)
-        done = tree.rebuild(out, iter([y.flatten(0, 1) for y in tree.leaves(out)]))
-        if n == full * batch_size:
-            return done
-        last = vmap(f)(tree.rebuild(xs, iter(rest)))
-        if not full:
-            return last
-        return tree.rebuild(done, iter([a.cat(b) for a, b in zip(tree.leaves(done), tree.leaves(last), strict=True)]))
-    return _scan("map", lambda _, x: (None, f(x)), None, xs, None, False)[1]
+        return cast(Y, _by_batches(f, xs, batch_size))
+    return cast(Y, _scan("map", lambda _, x: (None, f(x)), None, xs, None, False)[1])
+
+
+def _by_batches(f: Callable[[Any], Any], xs: Any, batch_size: Any) -> Any:
+    whole = _leaves(xs, "map", "xs")
+    n = _length("map", whole, tree.paths(xs, "xs"), None)
+    if type(batch_size) is not int or batch_size < 1:
+        raise SizeError(f"map: batch_size={batch_size!r} is not a size", fix="an int of 1 or more")
+    full = n // batch_size
+    parts = [x[: full * batch_size].reshape(full, batch_size, *x.shape[1:]) for x in whole]
+    rest = [x[full * batch_size :] for x in whole]
+    _, out = _scan("map", lambda _, x: (None, vmap(f)(x)), None, tree.rebuild(xs, iter(parts)), None, False)
+    done = tree.rebuild(out, iter([y.flatten(0, 1) for y in tree.leaves(out)]))
+    if n == full * batch_size:
+        return done
+    last = vmap(f)(tree.rebuild(xs, iter(rest)))
+    if not full:
+        return last
+    return tree.rebuild(done, iter([a.cat(b) for a, b in zip(tree.leaves(done), tree.leaves(last), strict=True)]))
 
 
 # ---- while ----
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
-    """`while_loop(go, f, x)` is the loop `while go(x): x = f(x)`."""
-    return _while("while_loop", cond_fun, body_fun, init_val)
+def while_loop(cond_fun: Callable[[C], Vec[Brand, Tensor] | bool], body_fun: Callable[[C], C], init_val: C) -> C:
+    """`while_loop(go, f, x)` is the loop `while go(x): x = f(x)`.
+
+    Under vmap it goes on until the last example is done; one that is done keeps its state.
+
+    Args:
+        cond_fun: `go(x) -> bool[]`.
+        body_fun: `f(x) -> x`.
+        init_val: The first `x`, a tree of tensors.
+
+    Returns:
+        The first `x` of which `go` is false.
+
+    Raises:
+        CarryError: The carry has another tree, shape or dtype after a step than before it (the message names the leaf).
+        DerivativeError: Reverse mode; forward mode goes through.
+
+    Example:
+        >>> from branded import vmap, while_loop
+        >>> from tinygrad import Tensor
+        >>> vmap(lambda x: while_loop(lambda c: c < 100.0, lambda c: c * 2, x))(Tensor([1.0, 150.0, 3.0])).tolist()
+        [128.0, 150.0, 192.0]
+
+    Source: `jax.lax.while_loop`.
+    """
+    out: C = _while("while_loop", cond_fun, body_fun, init_val)
+    return out
 
 
 def _while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:

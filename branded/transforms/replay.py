@@ -8,6 +8,7 @@ step; the number of the step is a variable of these kernels, by which they index
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,7 +39,8 @@ def lowered(u: UOp) -> UOp | None:
     inputs = [x if x.op is Ops.AFTER else x.contiguous() for x in u.src[1:]]
     outs = [u.gettuple(i).empty_like() for i in range(len(u.src[0].src))]
     call = UOp(Ops.CUSTOM_FUNCTION, src=(), arg=loop.name).call(*outs, *inputs)
-    return UOp.maketuple(*(o.after(call) for o in outs))
+    out: UOp = UOp.maketuple(*(o.after(call) for o in outs))
+    return out
 
 
 # ---- compiling a step ----
@@ -50,7 +52,7 @@ class _Graph:
     def __init__(self, results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp], var: UOp | None) -> None:
         """`results` are pairs of what to write to and what to write; `params` the buffers that each run gives."""
         sink = UOp.sink(*(_written(dest, value) for dest, value in results))
-        with Context(CAPTURING=0):
+        with Context(CAPTURING=0):  # type: ignore[no-untyped-call]
             big, _ = tg_tensor.transform_to_call(sink)
             linear, self.vals = create_linear_with_vars(big)
             linear = linear.substitute(
@@ -62,7 +64,14 @@ class _Graph:
     def bound(self, buffers: Sequence[UOp], ctx: Any) -> Callable[[int], None]:
         """The replay on these buffers, as a function of the number of the step."""
         runs = [self._one(call, tuple(buffers), ctx) for call in self.linear.src]
-        return runs[0] if len(runs) == 1 else lambda i: [run(i) for run in runs] and None
+        if len(runs) == 1:
+            return runs[0]
+
+        def run_all(i: int) -> None:
+            for run in runs:
+                run(i)
+
+        return run_all
 
     def _one(self, call: UOp, buffers: tuple[UOp, ...], ctx: Any) -> Callable[[int], None]:
         program = call.src[0]
@@ -88,7 +97,10 @@ class _Graph:
 
 
 def _written(dest: UOp, value: UOp) -> UOp:
-    return dest.base.after(dest.store(value)) if dest is dest.base else dest.base.after(dest.after(dest.store(value)))
+    """A buffer after a value was written to it, or to the view `dest` of it."""
+    write = dest.store(value)
+    out: UOp = dest.base.after(write if dest is dest.base else dest.after(write))
+    return out
 
 
 def _buffer(u: UOp) -> Buffer:
@@ -99,11 +111,9 @@ def _buffer(u: UOp) -> Buffer:
 
 def _storage(p: UOp, *leading: int) -> UOp:
     """A buffer for a parameter, or for many of them side by side."""
-    shape = (*leading, *p.shape)
-    n = 1
-    for s in shape:
-        n *= s
-    return UOp.new_buffer(p.device, n, p.dtype).reshape(shape)
+    shape: tuple[Any, ...] = (*leading, *p.shape)
+    out: UOp = UOp.new_buffer(p.device, math.prod(shape), p.dtype).reshape(shape)
+    return out
 
 
 @dataclass
@@ -118,8 +128,8 @@ class _Step:
         params = loop.params()
         of = {p.arg.slot: p for p in params}
         results = loop.step.src
-        carries_in = [_like(x) for x in results[:n]]
-        carries_out = [_like(x) for x in results[:n]]
+        carries_in = [_storage(x) for x in results[:n]]
+        carries_out = [_storage(x) for x in results[:n]]
         length = loop.length if isinstance(loop, Scan) else 1
         self.var = UOp.variable("branded_step", 0, max(length - 1, 1)) if isinstance(loop, Scan) else None
         at = self.var.bind(0) if self.var is not None else None
@@ -140,16 +150,17 @@ class _Step:
             self.test = _Graph([(flag, new[n])], [x.base for x in (flag, *own)], None)
             return
         stacks = [_storage(x, length) for x in results[n:]]
-        writes = [*zip(carries_out, new, strict=False), *((_slice(y, at), x) for y, x in zip(stacks, new[n:], strict=True))]
+        writes = [
+            *zip(carries_out, new, strict=False),
+            *((_slice(y, at), x) for y, x in zip(stacks, new[n:], strict=True)),
+        ]
         self.graph = _Graph(writes, [x.base for x in (*carries_out, *stacks, *own)], self.var)
 
 
-def _like(x: UOp) -> UOp:
-    return UOp.new_buffer(x.device, x.numel(), x.dtype).reshape(x.shape)
-
-
-def _slice(x: UOp, at: UOp | None) -> UOp:
-    return x.shrink(((at, at + 1), *((0, s) for s in x.shape[1:]))).reshape(x.shape[1:])
+def _slice(x: UOp, at: Any) -> UOp:
+    """The entry of one step."""
+    out: UOp = x.shrink(((at, at + 1), *((0, s) for s in x.shape[1:]))).reshape(x.shape[1:])
+    return out
 
 
 _steps: dict[str, _Step] = {}
@@ -203,7 +214,7 @@ def _run_scan(
 
 
 def _run_while(
-    loop: While, step: _Step, ctx: Any, outs: list[UOp], args: list[UOp], spare: list[UOp], rest: list[UOp]
+    loop: Loop, step: _Step, ctx: Any, outs: list[UOp], args: list[UOp], spare: list[UOp], rest: list[UOp]
 ) -> None:
     flag = UOp.new_buffer(outs[0].device, 1, dtypes.bool)
 
@@ -230,7 +241,7 @@ def _run_while(
         again = True
     if state is not outs:
         for to, x in zip(outs, state, strict=True):
-            _buffer(to).copyin(_buffer(x).as_memoryview())
+            _buffer(to).copy_from(_buffer(x))
 
 
 def install() -> None:
@@ -259,4 +270,3 @@ def _outs_ins(call: UOp) -> tuple[tuple[int, ...], tuple[int, ...]]:
     loop = Loop._made[call.src[0].arg]
     k = len(loop.step.src) - isinstance(loop, While)
     return tuple(range(k)), tuple(range(k, len(call.src) - 1))
-

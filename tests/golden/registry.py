@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-KINDS = ("derivatives", "operations")
+KINDS = ("derivatives", "operations", "branches", "loops")
 
 
 class Program(NamedTuple):

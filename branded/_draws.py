@@ -1,0 +1,157 @@
+"""What all random draws from keys have in common: the bits of a key, and the checks of their arguments."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from collections.abc import Sequence
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from tinygrad import Device, Tensor, dtypes
+from tinygrad.dtype import DType, DTypeLike, to_dtype
+
+from branded import tree
+from branded.brand import Brand, check_live
+from branded.errors import DrawError, DrawTypeError
+from branded.values import vec_type
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+Number = int | float
+
+
+# ---- bits ----
+
+
+def stored(x: Vec[S]) -> Vec[S]:
+    """`x` with a buffer: what is made of numbers alone has none, and can neither be realized nor be given to a TinyJit."""
+    return x.clone(Device.DEFAULT) if x.uop.device is None else x
+
+
+def words(key: Vec[S], at: Vec[S1]) -> tuple[Vec[S | S1], Vec[S | S1]]:
+    """The two uint32 words of Threefry-2x32-20 of each uint64 `at`, of which it takes the lower word first.
+
+    Source: J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
+    """
+    out = at.threefry((key[1].cast(dtypes.uint64) << 32) | key[0].cast(dtypes.uint64))
+    return out.cast(dtypes.uint32), (out >> 32).cast(dtypes.uint32)
+
+
+def positions(shape: tuple[int, ...]) -> Tensor:
+    """What the entries of a draw are told apart by: their number in row-major order, its upper word first."""
+    n = math.prod(shape)
+    if n <= dtypes.int32.max:
+        return Tensor.arange(n, dtype=dtypes.uint32).reshape(shape).cast(dtypes.uint64) << 32
+    at = Tensor.arange(n, dtype=dtypes.uint64).reshape(shape)
+    return (at << 32) | (at >> 32)
+
+
+def raw_bits(key: Vec[S], shape: tuple[int, ...], width: int) -> Vec[S]:
+    """Unsigned ints of `width` bits, all equally likely."""
+    a, b = words(key, positions(shape))
+    if width == 64:
+        return (a.cast(dtypes.uint64) << 32) | b.cast(dtypes.uint64)
+    return (a ^ b).cast(UNSIGNED[width])
+
+
+UNSIGNED = {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.uint32, 64: dtypes.uint64}
+
+
+def unit(key: Vec[S], shape: tuple[int, ...], dtype: DType) -> Vec[S]:
+    """Floats in [0, 1), equally spaced: random mantissas of numbers in [1, 2), less 1."""
+    exponent, mantissa = dtypes.finfo(dtype)
+    width = dtype.bitsize if mantissa >= 8 else 8
+    one = ((1 << (exponent - 1)) - 1) << mantissa
+    bits = raw_bits(key, shape, width).cast(UNSIGNED[dtype.bitsize]) >> (width - mantissa)
+    return (bits | one).bitcast(dtype) - 1
+
+
+# ---- checks ----
+
+
+def check_key(key: object, what: str) -> None:
+    """A key is a uint32[2] of an open brand, or of none."""
+    if isinstance(key, Tensor) and key.dtype == dtypes.uint32 and key.shape == (2,):
+        check_live(key.uop, what)
+        return
+    if isinstance(key, Tensor) and key.dtype == dtypes.uint32 and key.shape[-1:] == (2,):
+        fix = f"vmap over the keys: vmap(lambda k: {what}(k, ...))(keys)"
+    elif isinstance(key, Tensor):
+        fix = "a uint32[2] from key, split or fold_in"
+    else:
+        fix = f"{what}(random.key(0), ...)"
+    raise DrawTypeError(
+        f"{what}: a key is a tensor u32[2], and this is not one", ("given", tree.describe(key)), fix=fix
+    )
+
+
+def as_shape(shape: object, what: str) -> tuple[int, ...]:
+    """`shape` as a tuple of ints."""
+    if isinstance(shape, tuple | list):
+        sizes = [as_int(n) for n in shape]
+        if all(n is not None and n >= 0 for n in sizes):
+            return tuple(cast("list[int]", sizes))
+        wrong = next(x for x, n in zip(shape, sizes, strict=True) if n is None or n < 0)
+        if isinstance(wrong, int) and not isinstance(wrong, bool):
+            raise DrawError(f"{what}: {wrong} in a shape is not a size", ("shape", repr(shape)), fix="0 or more")
+        raise DrawTypeError(
+            f"{what}: {tree.describe(wrong)} in a shape is not an int", fix="sizes that are the same for all examples"
+        )
+    n = as_int(shape)
+    raise DrawTypeError(
+        f"{what}: {tree.describe(shape)} is not a shape", fix="a tuple of ints" if n is None else f"({n},)"
+    )
+
+
+def as_int(x: object) -> int | None:
+    """`x` if it is an int that Python knows; None for a bool, a float, a tensor."""
+    if isinstance(x, bool | Tensor | np.ndarray):
+        return None
+    try:
+        return operator.index(cast(Any, x))
+    except TypeError:
+        return None
+
+
+def as_dtype(dtype: DTypeLike, what: str, allowed: Sequence[DType]) -> DType:
+    try:
+        found = to_dtype(dtype)
+    except (AttributeError, KeyError, TypeError):
+        found = None
+    if found not in allowed:
+        raise DrawTypeError(
+            f"{what}: {getattr(found, 'name', repr(dtype))} is not a dtype that it draws",
+            fix=f"dtype=dtypes.{' or '.join(d.name for d in allowed)}",
+        )
+    return found
+
+
+FLOATS = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.float64)
+
+
+def as_float(x: Vec[S] | float, what: str, name: str, dtype: DType) -> Vec[S] | float:
+    """A bound or probability: a Python float, or a tensor of `dtype`."""
+    if isinstance(x, Tensor):
+        if x.dtype == dtypes.bool:
+            raise DrawTypeError(f"{what}: {name} is {vec_type(x)}", fix="a number, or a tensor of floats")
+        check_live(x.uop, what)
+        return x.cast(dtype)
+    if isinstance(x, bool) or not isinstance(x, numbers.Real):
+        raise DrawTypeError(f"{what}: {name} is {tree.describe(x)}", fix="a number, or a tensor of floats")
+    return float(x)
+
+
+def fits(shape: tuple[int, ...], what: str, **parameters: object) -> None:
+    """Every parameter must broadcast to `shape`."""
+    for name, x in parameters.items():
+        own = x.shape if isinstance(x, Tensor) else ()
+        if len(own) > len(shape) or any(m not in (1, n) for m, n in zip(own[::-1], shape[::-1], strict=False)):
+            raise DrawError(
+                f"{what}: {name} does not broadcast to the shape of the draw",
+                (name, vec_type(x)),
+                ("shape", repr(shape)),
+                fix="a shape that has its axes last, or vmap over it",
+            )
