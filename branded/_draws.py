@@ -27,7 +27,7 @@ Number = int | float
 
 
 def stored(x: Vec[S]) -> Vec[S]:
-    """`x` with a buffer: what is made of numbers alone has none, and can neither be realized nor be given to a TinyJit."""
+    """`x` with a buffer: what is made of numbers alone has none, and a TinyJit does not take it."""
     return x.clone(Device.DEFAULT) if x.uop.device is None else x
 
 
@@ -134,7 +134,7 @@ FLOATS = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.float64)
 
 def as_float(x: Vec[S] | float, what: str, name: str, dtype: DType) -> Vec[S] | float:
     """A bound or probability: a Python float, or a tensor of `dtype`."""
-    if isinstance(x, Tensor):
+    if isinstance(x, Vec):
         if x.dtype == dtypes.bool:
             raise DrawTypeError(f"{what}: {name} is {vec_type(x)}", fix="a number, or a tensor of floats")
         check_live(x.uop, what)
@@ -147,7 +147,7 @@ def as_float(x: Vec[S] | float, what: str, name: str, dtype: DType) -> Vec[S] | 
 def fits(shape: tuple[int, ...], what: str, **parameters: object) -> None:
     """Every parameter must broadcast to `shape`."""
     for name, x in parameters.items():
-        own = x.shape if isinstance(x, Tensor) else ()
+        own = x.shape if isinstance(x, Vec) else ()
         if len(own) > len(shape) or any(m not in (1, n) for m, n in zip(own[::-1], shape[::-1], strict=False)):
             raise DrawError(
                 f"{what}: {name} does not broadcast to the shape of the draw",

@@ -62,6 +62,12 @@ def _forbid(what: str, *tensors: Tensor) -> None:
         if not row:
             continue
         check_live(t.uop, what)
+        if loops := [b for b in row if b.is_loop]:
+            raise ReadError(
+                f"{what}: in the body of {loops[-1].name} there is no value to read: it is traced once, for all steps",
+                ("value", vec_type(t)),
+                fix="cond, where or while_loop in place of `if` and `while`; return the value and read it outside",
+            )
         says, fix = _READS.get(what, _READ)
         raise ReadError(
             f"{what}: a value that varies over {_names(row)} {says}",

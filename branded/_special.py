@@ -91,7 +91,8 @@ def erfinv(x: Vec[S]) -> Vec[S]:
 
     Source: M. Giles, "Approximating the erfinv function" (2010), with the coefficients that XLA has.
     """
-    w = -((1 - x) * (1 + x)).log()  # 1 - x is exact where it is small, so the logarithm needs no log1p
+    square = (x * x).minimum(1)  # rounded: a compiler that fused it with the sum would give other bits than others
+    w = -(1 - square).log()
     if x.dtype != dtypes.float64:
         root = w.maximum(5).sqrt()  # of what the branch may be taken for: the other's gradient stays finite
         return x * (w < 5).where(polyN(w - 2.5, list(_ERFINV32)), polyN(root - 3, list(_ERFINV32_TAIL)))

@@ -14,7 +14,7 @@ A rule emits the same operation on batched operands: those that have one leading
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -243,11 +243,20 @@ def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
 
 
 def replaced(
-    roots: Sequence[UOp], new: Callable[[UOp], UOp | None], gate: Callable[[UOp], bool] | None = None
+    roots: Sequence[UOp],
+    new: Callable[[UOp], UOp | None],
+    gate: Callable[[UOp], bool] | None = None,
+    at: Mapping[UOp, UOp] | None = None,
 ) -> list[UOp]:
-    """The same graphs with some operations replaced: `new` sees each with its operands replaced; None leaves it."""
+    """The same graphs with some operations replaced: `new` sees each with its operands replaced; None leaves it.
+
+    `at` gives what to put in the place of an operation whatever becomes of its operands.
+    """
     env: dict[UOp, UOp] = {}
     for u in UOp(Ops.SINK, src=tuple(roots)).toposort(gate, enter_calls=False):
+        if at is not None and u in at:
+            env[u] = at[u]
+            continue
         src = u.src if env.keys().isdisjoint(u.src) else tuple(env.get(s, s) for s in u.src)
         v = u if src is u.src else u.replace(src=src)
         if v is not u:

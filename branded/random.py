@@ -88,7 +88,7 @@ def key(seed: Vec[S] | int) -> Vec[S]:
 
     Source: `jax.random.PRNGKey`, which is `jax.random.key` as an array.
     """
-    if isinstance(seed, Tensor):
+    if isinstance(seed, Vec):
         if not dtypes.is_int(seed.dtype) or seed.shape:
             raise DrawTypeError(f"key: {vec_type(seed)} is not a seed", fix="an int, or an int tensor without axes")
         check_live(seed.uop, "key")
@@ -163,7 +163,7 @@ def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
     Source: `jax.random.fold_in`.
     """
     check_key(key, "fold_in")
-    if isinstance(data, Tensor):
+    if isinstance(data, Vec):
         if not dtypes.is_int(data.dtype) or data.shape:
             raise DrawTypeError(
                 f"fold_in: {vec_type(data)} is not an int of one example", fix="an int tensor without axes"
@@ -285,12 +285,12 @@ def bernoulli(key: Vec[S], p: Vec[S1] | float = 0.5, shape: Sequence[int] | None
     Source: `jax.random.bernoulli`.
     """
     check_key(key, "bernoulli")
-    given = p.dtype if isinstance(p, Tensor) else None
+    given = p.dtype if isinstance(p, Vec) else None
     found = given if given in FLOATS else dtypes.float32
     chance = as_float(p, "bernoulli", "p", found)
     if isinstance(chance, float) and not 0 <= chance <= 1:
         raise DrawError(f"bernoulli: p = {chance} is not a probability", fix="a number from 0 to 1")
-    own = chance.shape if isinstance(chance, Tensor) else ()
+    own = chance.shape if isinstance(chance, Vec) else ()
     sizes = own if shape is None else as_shape(shape, "bernoulli")
     fits(sizes, "bernoulli", p=chance)
     return unit(key, sizes, found) < chance
@@ -344,7 +344,7 @@ _INTS = (
 
 def _int_bound(x: Vec[S] | int, name: str, dtype: DType, work: DType) -> Vec[S] | int:
     """A bound as an int that `dtype` holds (the upper one may be one more), or as a tensor of the dtype `work`."""
-    if isinstance(x, Tensor):
+    if isinstance(x, Vec):
         if not dtypes.is_int(x.dtype):
             raise DrawTypeError(f"randint: {name} is {vec_type(x)}", fix="an int, or an int tensor")
         check_live(x.uop, "randint")
@@ -383,8 +383,8 @@ def _offset(
 def _span(low: Vec[S1] | int, high: Vec[S2] | int, work: DType) -> tuple[Vec[S1 | S2], Vec[S1 | S2]]:
     """high - low as an unsigned tensor, at least 1; and where the range is of every int, for which it has no number."""
     past = isinstance(high, int) and high > work.max
-    bottom = low if isinstance(low, Tensor) else Tensor(low, dtype=work)
-    top = high if isinstance(high, Tensor) else Tensor(high - past, dtype=work)
+    bottom = low if isinstance(low, Vec) else Tensor(low, dtype=work)
+    top = high if isinstance(high, Vec) else Tensor(high - past, dtype=work)
     unsigned = UNSIGNED[work.bitsize]
     span = top.bitcast(unsigned) - bottom.bitcast(unsigned) + past
     span = (top < bottom if past else top <= bottom).where(1, span)
@@ -465,7 +465,7 @@ def truncated_normal(
     high = as_float(upper, "truncated_normal", "upper", found)
     if isinstance(low, float) and isinstance(high, float) and not low < high:
         raise DrawError(f"truncated_normal: lower {low} is not below upper {high}", fix="the lower bound first")
-    bounds = [x.shape for x in (low, high) if isinstance(x, Tensor)]
+    bounds = [x.shape for x in (low, high) if isinstance(x, Vec)]
     sizes = _broadcast("truncated_normal", bounds) if shape is None else as_shape(shape, "truncated_normal")
     fits(sizes, "truncated_normal", lower=low, upper=high)
     bottom, top = _tensor(low, found), _tensor(high, found)
@@ -609,12 +609,12 @@ def permutation(key: Vec[S], x: Vec[S1] | int) -> Vec[S | S1]:
     check_key(key, "permutation")
     n = _population(x, "permutation", "x")
     order = _order(key, n)
-    return x[order] if isinstance(x, Tensor) else order
+    return x[order] if isinstance(x, Vec) else order
 
 
 def _population(x: Vec[S] | int, what: str, name: str) -> int:
     """How many entries there are to choose from."""
-    if isinstance(x, Tensor):
+    if isinstance(x, Vec):
         check_live(x.uop, what)
         if x.shape:
             return x.shape[0]
@@ -694,12 +694,12 @@ def choice(
         drawn = (total < r.unsqueeze(-1)).sum(-1).cast(dtypes.int32)
     else:
         drawn = (gumbel(key, (n,), chances.dtype) + chances.log()).topk(count)[1].reshape(sizes).cast(dtypes.int32)
-    return a[drawn] if isinstance(a, Tensor) else drawn
+    return a[drawn] if isinstance(a, Vec) else drawn
 
 
 def _chances(p: Vec[S] | Sequence[float], n: int) -> Vec[S]:
     """The probabilities as a tensor of floats; those that Python knows must be some."""
-    if isinstance(p, Tensor):
+    if isinstance(p, Vec):
         check_live(p.uop, "choice")
         found: Vec[S] = p if p.dtype in FLOATS else p.cast(dtypes.float32)
     else:
@@ -718,7 +718,7 @@ def _chances(p: Vec[S] | Sequence[float], n: int) -> Vec[S]:
 
 
 def _tensor(x: Vec[S] | float, dtype: DType) -> Vec[S]:
-    return x if isinstance(x, Tensor) else cast("Vec[S]", Tensor(x, dtype=dtype))
+    return x if isinstance(x, Vec) else cast("Vec[S]", Tensor(x, dtype=dtype))
 
 
 def _broadcast(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

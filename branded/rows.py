@@ -138,12 +138,17 @@ def keep_shards(x: UOp, out: UOp, gained: int) -> UOp:
     return out
 
 
+def visible(row: Row) -> Row:
+    """The brands of a row, without the scopes of loops: from step to step is not from example to example."""
+    return tuple(b for b in row if not b.is_loop)
+
+
 # ---- as text ----
 
 
 def type_text(u: UOp, row: Row | None = None) -> str:
     per_example = f"{dtype_text(u.dtype)}[{', '.join(map(srender, u.shape))}]"
-    row = row_of(u) if row is None else row
+    row = visible(row_of(u) if row is None else row)
     return f"Vec[{' | '.join(map(repr, row))}, {per_example}]" if row else per_example
 
 

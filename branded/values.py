@@ -11,7 +11,7 @@ from tinygrad import Tensor
 from branded import tree
 from branded.brand import Brand, check_live
 from branded.errors import EscapeError
-from branded.rows import Row, row_of
+from branded.rows import Row, row_of, visible
 from branded.vec import Vec
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ def brands(x: object) -> Row:
 
     Source: the "varying manual axes" of `jax.shard_map`, which say the same of a value while it is traced.
     """
-    return row_of(x.uop) if isinstance(x, Tensor) else ()
+    return visible(row_of(x.uop)) if isinstance(x, Tensor) else ()
 
 
 def vec_type(x: object) -> str:
@@ -85,7 +85,7 @@ def unvec(x: Vec[Never, T]) -> T:
 
     Source: E. Z. Yang, "vmap in Haskell" (2020): `unvec :: Vec s a -> [a]`.
     """
-    if row := brands(x):
+    if row := row_of(x.uop) if isinstance(x, Tensor) else ():
         raise EscapeError(
             f"unvec: this value still varies over {', '.join(f'`{b.name}`' for b in row)}",
             ("value", vec_type(x)),

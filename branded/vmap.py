@@ -31,7 +31,7 @@ from branded.dispatch import leave, lower
 from branded.errors import AxesError, AxisTypeError, OptionError, SizeError
 from branded.rows import has_left, row_of
 from branded.transforms.random import Draws
-from branded.values import brands, vec_type
+from branded.values import vec_type
 
 F = TypeVar("F", bound=Callable[..., Any])
 I = TypeVar("I")  # noqa: E741
@@ -324,7 +324,7 @@ class _Call:
             if isinstance(y, Tensor):
                 check_live(y.uop, lambda: f"vmap: {self._result(out, i)}")
             if axis is None:
-                if b in brands(y):
+                if isinstance(y, Tensor) and b in row_of(y.uop):
                     raise AxesError(
                         f"out_axes: {self._result(out, i)} varies over `{b.name}`, so it cannot leave with None",
                         ("value", vec_type(y)),

@@ -10,7 +10,6 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
 from tinygrad import Tensor, dtypes
-from tinygrad.mixin.gradient import compute_gradient
 from tinygrad.uop.ops import CallInfo, Ops, UOp
 
 from branded import tree
@@ -25,6 +24,7 @@ from branded.transforms.derivatives import Level
 from branded.transforms.forward import zero
 from branded.transforms.loop import constants, like, numbered, param
 from branded.transforms.loops import map as map_
+from branded.transforms.reverse import gradients
 from branded.values import vec_type
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -129,14 +129,11 @@ class _Jvp(_Call):
         ts = [_zero(x) for x in u.src[1 : 1 + self.tensors]]
         seeds = {i: UOp(Ops.CONTIGUOUS_BACKWARD, ts[i].dtype, (ts[i],), Level()) for i in wanted}
         _, dys = self._pushed(u, [seeds.get(i, d) for i, d in enumerate(ts)])
-        pairs = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None and dtypes.is_float(d.dtype)]
+        given = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None]
+        grads, _ = gradients([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
         result: list[UOp | None] = [None] * (len(u.src) - 1)
-        if pairs:
-            root, seed = UOp.maketuple(*(d for d, _ in pairs)), UOp.maketuple(*(ct for _, ct in pairs))
-            grads = compute_gradient(root, seed, set(seeds.values()))
-            for i, s in seeds.items():
-                g = grads.get(s)
-                result[i] = None if g is None or g.op is Ops.NOOP else g
+        for i, g in zip(seeds, grads, strict=True):
+            result[i] = g
         return result
 
 
@@ -286,7 +283,7 @@ class _Custom(Generic[P, R]):
             t = _tensor(x, f"{self.what}: {at} of {self.name}")
             ys.append(t.uop)
         if not ys:
-            return out
+            return cast(R, out)
         params = [param(p.shape, p.dtype, p.device) for p in places]
         body = replaced(ys, dict(zip(places, params, strict=True)).get)
         fixed = constants(body, set(params))

@@ -14,15 +14,15 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, TypeVarTuple, 
 
 import numpy as np
 from tinygrad import Tensor, dtypes
-from tinygrad.mixin.gradient import compute_gradient
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.brand import Brand, check_live, open_brands, tensor
 from branded.dispatch import Batched, Pass, full, lower, replaced
 from branded.errors import DerivativeError
-from branded.rows import SHAPE, Row, left_brands
+from branded.rows import SHAPE, left_brands
 from branded.transforms.forward import push
+from branded.transforms.reverse import gradients
 from branded.values import vec_type
 from branded.vec import Vec
 from branded.vmap import vmap
@@ -173,18 +173,18 @@ def _results(y: Any) -> Any:
 # ---- reverse mode ----
 
 
-def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], over: Row | None = None) -> list[UOp]:
-    """The cotangents of `targets` from those of `ys`: vᵀJ.
+def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple[list[UOp], Sequence[UOp]]:
+    """The cotangents of `targets` from those of `ys`, vᵀJ, and `ys` in the form that shares work with them.
 
     Where examples exchange values over a brand that is still open (`psum` and the like), the loss is that of all
     examples together, and each has a copy of what it shares with the others: the brand is closed first, and entered
-    again by the result.  `over` are the brands to look for; None means all that are open.
+    again by the result.
     """
     exchanged = left_brands([*ys, *cts])
-    crossed = [b for b in (open_brands() if over is None else over) if b in exchanged]
+    crossed = [b for b in open_brands() if b in exchanged]
     if not crossed:
         new = lower([*ys, *cts])
-        return _pull(new[: len(ys)], new[len(ys) :], targets)
+        return gradients(new[: len(ys)], new[len(ys) :], targets, ys)
     run = Pass((*exchanged, *crossed))
     env: dict[UOp, Any] = {}
     new_targets = []
@@ -196,20 +196,11 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], over: Ro
     new_ys = [full(x, crossed) for x in run.run(ys, env, None)]
     new_cts = [full(x, crossed) for x in run.run(cts, dict(env), None)]
     out = []
-    for g in _pull(new_ys, new_cts, new_targets):
+    for g in gradients(new_ys, new_cts, new_targets)[0]:
         for b in crossed:
             g = b.enter(g, 0)
         out.append(g)
-    return out
-
-
-def _pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> list[UOp]:
-    pairs = [(y, ct) for y, ct in zip(ys, cts, strict=True) if dtypes.is_float(y.dtype)]
-    if not pairs:
-        return [t.const_like(0) for t in targets]
-    root, seed = UOp.maketuple(*(y for y, _ in pairs)), UOp.maketuple(*(ct for _, ct in pairs))
-    grads = compute_gradient(root, seed, set(targets))
-    return [grads[t].cast(t.dtype) if t in grads and grads[t].op is not Ops.NOOP else t.const_like(0) for t in targets]
+    return out, ys
 
 
 @overload
@@ -268,8 +259,8 @@ def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, what
             )
         y = ys[0]
         with _transform():
-            grads = pull([y.uop], [y.uop.const_like(1)], [x.uop for x in call.leaves])
-        out = call.like_arguments(map(tensor, grads))
+            grads, (value,) = pull([y.uop], [y.uop.const_like(1)], [x.uop for x in call.leaves])
+        y, out = tensor(value), call.like_arguments(_tensors(grads))
         return _results(((y, aux) if has_aux else y, out))
 
     return differentiated
@@ -381,8 +372,8 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
     def pullback(ct: Any) -> Any:
         cts = _like(ct, y, ys, "vjp", "cotangent", "result")
         with _transform():
-            grads = pull([t.uop for t in ys], cts, [x.uop for x in call.leaves])
-        return _results(call.like_arguments(map(tensor, grads)))
+            grads, _ = pull([t.uop for t in ys], cts, [x.uop for x in call.leaves])
+        return _results(call.like_arguments(_tensors(grads)))
 
     out = _results(y)
     return (out, pullback, _results(aux)) if has_aux else (out, pullback)
@@ -594,7 +585,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         ys = _outputs(y, "jacrev")
         with _transform():
             targets = [x.uop for x in call.leaves]
-            by_argument = vmap(lambda basis: _tensors(pull([t.uop for t in ys], [d.uop for d in basis], targets)))(
+            by_argument = vmap(lambda basis: _tensors(pull([t.uop for t in ys], [d.uop for d in basis], targets)[0]))(
                 _basis(ys)
             )
         rows = zip(*(_split(j, ys, 0) for j in by_argument), strict=True)

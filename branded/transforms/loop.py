@@ -16,7 +16,6 @@ from typing import Any, ClassVar, NamedTuple
 from tinygrad import dtypes
 from tinygrad.device import canonicalize_device
 from tinygrad.dtype import DType
-from tinygrad.mixin.gradient import compute_gradient
 from tinygrad.uop.ops import CallInfo, GroupOp, Ops, UOp
 
 from branded.dispatch import Batched, Bundle, Pass, full, lead, replaced
@@ -24,6 +23,7 @@ from branded.errors import DerivativeError, UnsupportedError
 from branded.primitive import Primitive
 from branded.rows import Row, union
 from branded.transforms.forward import is_float, push, zero
+from branded.transforms.reverse import gradients, ran_again
 
 
 class Carry(NamedTuple):
@@ -276,12 +276,12 @@ class Scan(Loop):
             i: like(outs[i]) if outs[i].device is not None else param(outs[i].shape, outs[i].dtype, self.device)
             for i, _ in dys
         }
-        roots = [*((outs[i], ct_next[i]) for i in active), *((outs[i], ct_y[i]) for i, _ in dys)]
+        roots = [outs[i] for i in (*active, *(i for i, _ in dys))]
         targets = [*(carries[i] for i in active), *(inputs[i] for i in over), *shared]
-        grads = _pulled(roots, targets)
+        grads, _ = gradients(roots, [*ct_next.values(), *ct_y.values()], targets)
 
         before = [c for c in carries if any(c in g.toposort(enter_calls=False) for g in grads)]
-        _, stacked = self._again(u, carries, inputs, outs, before) if before else ([], [])
+        stacked = self._again(u, carries, inputs, outs, before) if before else []
         sums = [like(x) for x in shared]
         na, no = len(active), len(over)
         finals, ys = scan(
@@ -307,10 +307,8 @@ class Scan(Loop):
             result[next(i for i in range(n + m, len(args)) if args[i] is x)] = ct
         return result
 
-    def _again(
-        self, u: UOp, carries: list[UOp], inputs: list[UOp], outs: list[UOp], stack: list[UOp]
-    ) -> tuple[list[UOp], list[UOp]]:
-        """The loop itself, which also keeps what these carries were before each step."""
+    def _again(self, u: UOp, carries: list[UOp], inputs: list[UOp], outs: list[UOp], stack: list[UOp]) -> list[UOp]:
+        """What these carries were before each step, from the loop itself run again."""
         n, args = self.carries, u.src[1:]
         finals, ys = scan(
             list(map(Carry, carries, args, outs)),
@@ -320,7 +318,8 @@ class Scan(Loop):
             self.reverse,
         )
         kept = len(outs) - n
-        return [*finals, *ys[:kept]], ys[kept:]
+        ran_again(u, [*finals, *ys[:kept]])
+        return ys[kept:]
 
 
 def scan(
@@ -389,14 +388,6 @@ def _steps_first(x: Batched) -> UOp:
 def _brands_first(y: UOp, row: Row) -> UOp:
     n = len(row)
     return lead(y, (*range(1, n + 1), 0))
-
-
-def _pulled(roots: Sequence[tuple[UOp, UOp]], targets: Sequence[UOp]) -> list[UOp]:
-    if not roots:
-        return [zero(t) for t in targets]
-    ys, cts = UOp.maketuple(*(y for y, _ in roots)), UOp.maketuple(*(ct for _, ct in roots))
-    grads = compute_gradient(ys, cts, set(targets))
-    return [grads[t].cast(t.dtype) if t in grads and grads[t].op is not Ops.NOOP else zero(t) for t in targets]
 
 
 # ---- while ----

@@ -36,6 +36,11 @@ def _dims(shape: tuple[Any, ...]) -> tuple[Any, ...]:
 def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
     """A draw under the open brands: one for all examples of a `"same"` brand, one for each of a `"different"` one."""
     row = open_brands()
+    if loops := [b for b in row if b.is_loop]:
+        raise RandomnessError(
+            f"randomness: a random draw in the body of {loops[-1].name}, which is traced once, is the same in each",
+            fix="a key in the carry, split in each step (branded.random), or draws made before and passed as xs",
+        )
     if refusing := [b for b in row if b.randomness == "error"]:
         names = " and ".join(f"`{b.name}`" for b in refusing)
         raise RandomnessError(

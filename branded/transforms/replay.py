@@ -244,10 +244,21 @@ def _run_while(
             _buffer(to).copy_from(_buffer(x))
 
 
+def _realized(g: UOp, t: UOp) -> UOp | None:
+    """A result that is realized as it is stays the tensor's own: tinygrad would compute it anew at the next read."""
+    if not g.tag:
+        return None
+    out: UOp = t.src[g.arg].contiguous(tag=g.tag)
+    return out
+
+
 def install() -> None:
     loops = UPat(Ops.FUNCTION, name="u")
+    results = UPat(Ops.GETTUPLE, src=(UPat(Ops.TUPLE, name="t"),), name="g")
     first = PatternMatcher([(loops, lowered)])
-    tg_tensor.pm_early_transform_tensor_graph = first + tg_tensor.pm_early_transform_tensor_graph
+    tg_tensor.pm_early_transform_tensor_graph = (
+        first + PatternMatcher([(results, _realized)]) + tg_tensor.pm_early_transform_tensor_graph
+    )
     tg_rangeify.earliest_rewrites = first + tg_rangeify.earliest_rewrites
     mine = UPat(Ops.CALL, src=(UPat(Ops.CUSTOM_FUNCTION, name="ast"),), allow_any_len=True, name="call")
     tg_realize.pm_exec = PatternMatcher([(mine, run)]) + tg_realize.pm_exec

@@ -1,0 +1,49 @@
+"""Reverse mode: tinygrad's own pass over a graph, which asks each primitive for its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinygrad import dtypes
+from tinygrad.mixin.gradient import compute_gradient
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.dispatch import replaced
+
+_ran_again: list[dict[UOp, Sequence[UOp]]] = []
+
+
+def ran_again(u: UOp, results: Sequence[UOp]) -> None:
+    """Reverse mode runs the loop `u` in a form that remembers its steps, and that gives `results` too."""
+    if _ran_again:
+        _ran_again[-1][u] = results
+
+
+def gradients(
+    ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], values: Sequence[UOp] = ()
+) -> tuple[list[UOp], list[UOp]]:
+    """The cotangents of `targets` from those of `ys`, and `values` in the form that shares work with them."""
+    pairs = [(y, ct) for y, ct in zip(ys, cts, strict=True) if dtypes.is_float(y.dtype)]
+    if not pairs:
+        return [t.const_like(0) for t in targets], list(values)
+    found: dict[UOp, Sequence[UOp]] = {}
+    _ran_again.append(found)
+    try:
+        root, seed = UOp.maketuple(*(y for y, _ in pairs)), UOp.maketuple(*(ct for _, ct in pairs))
+        grads = compute_gradient(root, seed, set(targets))
+    finally:
+        _ran_again.pop()
+    out = [grads[t].cast(t.dtype) if t in grads and grads[t].op is not Ops.NOOP else t.const_like(0) for t in targets]
+    both = _once([*out, *values], found)
+    return both[: len(out)], both[len(out) :]
+
+
+def _once(roots: list[UOp], found: dict[UOp, Sequence[UOp]]) -> list[UOp]:
+    """The same values, in which no loop runs twice: where it runs again, that one serves for both."""
+    again = {u.gettuple(i): x for u, results in found.items() for i, x in enumerate(results)}
+    for _ in found:  # one loop may be an argument of the next
+        new = replaced(roots, lambda _: None, at=again)
+        if all(a is b for a, b in zip(new, roots, strict=True)):
+            break
+        roots = new
+    return roots
