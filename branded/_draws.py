@@ -45,7 +45,7 @@ def positions(shape: tuple[int, ...]) -> Tensor:
     n = math.prod(shape)
     if n <= dtypes.int32.max:
         return Tensor.arange(n, dtype=dtypes.uint32).reshape(shape).cast(dtypes.uint64) << 32
-    at = Tensor.arange(n, dtype=dtypes.uint64).reshape(shape)
+    at = Tensor.arange(n, dtype=dtypes.int64).reshape(shape).cast(dtypes.uint64)
     return (at << 32) | (at >> 32)
 
 
@@ -121,7 +121,7 @@ def as_dtype(dtype: DTypeLike, what: str, allowed: Sequence[DType]) -> DType:
         found = to_dtype(dtype)
     except (AttributeError, KeyError, TypeError):
         found = None
-    if found not in allowed:
+    if found is None or found not in allowed:
         raise DrawTypeError(
             f"{what}: {getattr(found, 'name', repr(dtype))} is not a dtype that it draws",
             fix=f"dtype=dtypes.{' or '.join(d.name for d in allowed)}",
@@ -139,9 +139,14 @@ def as_float(x: Vec[S] | float, what: str, name: str, dtype: DType) -> Vec[S] | 
             raise DrawTypeError(f"{what}: {name} is {vec_type(x)}", fix="a number, or a tensor of floats")
         check_live(x.uop, what)
         return x.cast(dtype)
-    if isinstance(x, bool) or not isinstance(x, numbers.Real):
+    if (n := as_number(x)) is None:
         raise DrawTypeError(f"{what}: {name} is {tree.describe(x)}", fix="a number, or a tensor of floats")
-    return float(x)
+    return n
+
+
+def as_number(x: object) -> float | None:
+    """`x` if it is a number that Python knows."""
+    return None if isinstance(x, bool) or not isinstance(x, numbers.Real) else float(x)
 
 
 def fits(shape: tuple[int, ...], what: str, **parameters: object) -> None:

@@ -41,10 +41,12 @@ _ERFC64_Q = (
 
 
 def erf(x: Vec[S]) -> Vec[S]:
-    """2/√π ∫₀ˣ exp(-t²) dt, for float32 and float64.
+    """2/√π ∫₀ˣ exp(-t²) dt.
 
     Source: XLA's rational approximation for float32; S. Moshier, Cephes, for float64.
     """
+    if x.dtype.itemsize < 4:
+        return erf(x.cast(dtypes.float32)).cast(x.dtype)
     if x.dtype != dtypes.float64:
         x = x.clamp(-3.7439211627767994, 3.7439211627767994)  # 1 to the last bit beyond
         return x * polyN(x * x, list(_ERF32_P)) / polyN(x * x, list(_ERF32_Q))
@@ -87,10 +89,12 @@ _ERFINV64_FAR = (
 
 
 def erfinv(x: Vec[S]) -> Vec[S]:
-    """The inverse of `erf` between -1 and 1, for float32 and float64.
+    """The inverse of `erf` between -1 and 1.
 
     Source: M. Giles, "Approximating the erfinv function" (2010), with the coefficients that XLA has.
     """
+    if x.dtype.itemsize < 4:
+        return erfinv(x.cast(dtypes.float32)).cast(x.dtype)
     square = (x * x).minimum(1)  # rounded: a compiler that fused it with the sum would give other bits than others
     w = -(1 - square).log()
     if x.dtype != dtypes.float64:

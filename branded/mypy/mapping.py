@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import NO_UNTYPED_CALL
@@ -35,6 +35,7 @@ from mypy.types import (
     TypeOfAny,
     TypeVarId,
     UninhabitedType,
+    UnionType,
     get_proper_type,
 )
 
@@ -162,7 +163,7 @@ class Vmap:
 
     def _call(self, f: Expression, lifted: list[Type], args: list[Arg], ways: list[Type], brand: Brand) -> Type:
         """The type of `f(x', y')`."""
-        call = self._call_of(f, lifted, args)
+        call = call_of(f, lifted, args, self.at)
         if isinstance(f, LambdaExpr):  # mypy gives the parameters of a lambda that is called at once their types
             return self.api.get_expression_type(call)
         with trying(self.api) as errors:
@@ -171,7 +172,7 @@ class Vmap:
             # a dict of tensors is no dict of Vecs to mypy; but vmap makes the containers that f gets anew
             wider = [self.entered(t, UNKNOWN, brand) if is_shared(w) else t for t, w in zip(lifted, ways, strict=True)]
             with trying(self.api) as more:
-                again = self.api.get_expression_type(self._call_of(f, wider, args))
+                again = self.api.get_expression_type(call_of(f, wider, args, self.at))
             if not more.has_new_errors():
                 return again
         for error in errors.filtered_errors():
@@ -180,15 +181,6 @@ class Vmap:
             elif error.severity == "error" and error.code is not NO_UNTYPED_CALL:
                 self._explain(error.message, lifted, args, ways)
         return inside
-
-    def _call_of(self, f: Expression, types: list[Type], args: list[Arg]) -> CallExpr:
-        nodes: list[Expression] = [
-            a.expression if isinstance(a.expression, LambdaExpr) else TempNode(t, context=self.at)
-            for a, t in zip(args, types, strict=True)
-        ]
-        call = CallExpr(f, nodes, [a.kind for a in args], [a.name for a in args])
-        call.set_line(self.at)
-        return call
 
     def _explain(self, message: str, lifted: list[Type], args: list[Arg], ways: list[Type]) -> None:
         """An error of calling `f` with one example: most often, `f` is not generic in the brand."""
@@ -292,34 +284,59 @@ class Vmap:
         name = self.options.axis_name
         return class_of(self.api.get_expression_type(name)) if name is not None else None
 
-    def of_lambda(self, f: LambdaExpr) -> Type | None:
-        """The type of `vmap(lambda …)` that is called later, if its parameters can be tensors of any row."""
-        place = f"{self.at.line}:{self.at.column}"
-        rows = [
-            self.scope.fresh((n or "x").upper(), self.at, self.api, place=f"{place}:{i}")
-            for i, n in enumerate(f.arg_names)
-        ]
-        vecs: list[Type] = [self.scope.instance(VEC, r, self.scope.instance(TENSOR)) for r in rows]
-        with trying(self.api) as errors:
-            result = self.apply(f, [Arg(v) for v in vecs])
-        told = errors.filtered_errors()
-        if any(e.severity == "error" and e.code is not ERROR for e in told):
-            return None
-        self.api.msg.add_errors(told)
-        function = self.api.named_generic_type("builtins.function", [])
-        kinds = [ARG_POS] * len(vecs)
-        return either(CallableType(vecs, kinds, list(f.arg_names), result, function, variables=rows))
+
+def call_of(f: Expression, types: Sequence[Type], args: Sequence[Arg], at: Context) -> CallExpr:
+    """The call `f(*args)`, with arguments of these types."""
+    nodes: list[Expression] = [
+        a.expression if isinstance(a.expression, LambdaExpr) else TempNode(t, context=at)
+        for a, t in zip(args, types, strict=True)
+    ]
+    call = CallExpr(f, nodes, [a.kind for a in args], [a.name for a in args])
+    call.set_line(at)
+    return call
+
+
+class Transform(Protocol):
+    """What makes a function of a function."""
+
+    at: Context
+    api: TypeChecker
+    scope: Scope
+
+    def apply(self, f: Expression, args: list[Arg]) -> Type: ...
+
+
+def of_lambda(transform: Transform, f: LambdaExpr, numbers: Sequence[Type] = ()) -> Type | None:
+    """The type of `vmap(lambda …)` that is called later, if its parameters can be tensors of any row (or `numbers`)."""
+    api, scope, at = transform.api, transform.scope, transform.at
+    place = f"{at.line}:{at.column}"
+    rows = [scope.fresh((n or "x").upper(), at, api, place=f"{place}:{i}") for i, n in enumerate(f.arg_names)]
+    vecs: list[Type] = [scope.instance(VEC, r, scope.instance(TENSOR)) for r in rows]
+    with trying(api) as errors:
+        result = transform.apply(f, [Arg(v) for v in vecs])
+    told = errors.filtered_errors()
+    if any(e.severity == "error" and e.code is not ERROR for e in told):
+        return None
+    api.msg.add_errors(told)
+    function = api.named_generic_type("builtins.function", [])
+    kinds = [ARG_POS] * len(vecs)
+    types = [UnionType([v, *numbers]) if numbers else v for v in vecs]
+    return either(CallableType(types, kinds, list(f.arg_names), result, function, variables=rows))
 
 
 # ---- what can be called ----
+
+CALLED = "__branded_called"
+"""Where an object of a generic class keeps the type that it has when it is called, as mypy's partial does."""
 
 
 def items_of(f: Type, api: TypeChecker) -> list[CallableType]:
     """The signatures of what can be called: a function, a partial, an overloaded one, an object with `__call__`."""
     f = get_proper_type(f)
     if isinstance(f, Instance):
-        if f.type.fullname == "functools.partial" and f.extra_attrs:
-            return items_of(f.extra_attrs.attrs.get("__mypy_partial", UNKNOWN), api)
+        kept = f.extra_attrs.attrs if f.extra_attrs else {}
+        if CALLED in kept or f.type.fullname == "functools.partial":
+            return items_of(kept.get(CALLED) or kept.get("__mypy_partial", UNKNOWN), api)
         if f.type.has_readable_member("__call__"):
             at = TempNode(f)
             with trying(api):

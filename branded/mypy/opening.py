@@ -84,6 +84,13 @@ def opened_at(brand: Brand) -> str | None:
 
 
 _OURS = "branded"
+_NAMED = f"{_OURS}, named "
+
+
+def name_of(brand: Brand) -> str | None:
+    """The string that a fresh brand was named by: empty if that is not known here, None if it has no name."""
+    is_named = isinstance(brand, TypeVarType) and brand.fullname.startswith(_NAMED)
+    return brand.fullname.removeprefix(_NAMED) if is_named and isinstance(brand, TypeVarType) else None
 
 
 class Scope:
@@ -91,6 +98,8 @@ class Scope:
 
     def __init__(self, lookup: Callable[[str], SymbolTableNode | None]) -> None:
         self.open: list[Brand] = []
+        self.crossed: list[Brand] = []
+        """The brands over which examples have exchanged values, since the plugin began to look."""
         self._lookup = lookup
 
     def instance(self, fullname: str, *args: Type) -> Instance:
@@ -108,18 +117,25 @@ class Scope:
             self.open.pop()
 
     def fresh(
-        self, stem: str, at: Context, api: TypeChecker, rows: Iterable[Brand] = (), place: str | None = None
+        self,
+        stem: str,
+        at: Context,
+        api: TypeChecker,
+        rows: Iterable[Brand] = (),
+        place: str | None = None,
+        named: str | None = None,
     ) -> TypeVarType:
         """A rigid type variable that no annotation can name; the same one at each visit of this place.
 
         Two brands never print the same name: it gives way to those that are open, those of `rows`, and the user's.
+        `named` is what a collective may call it.
         """
         here = TypeVarId(-1, namespace=f"{_OURS}@{api.path}@{place or f'{at.line}:{at.column}'}")
         taken = {b.name for b in (*self.open, *rows) if isinstance(b, TypeVarType) and b.id != here}
         taken |= {v.name for f in _functions(api) for v in f.variables}
         name = next(n for n in itertools.chain([stem], (f"{stem}{i}" for i in itertools.count(2))) if n not in taken)
         bound, default = self.instance(BRAND), AnyType(TypeOfAny.from_omitted_generics)
-        return TypeVarType(name, name, here, [], bound, default)
+        return TypeVarType(name, name if named is None else f"{_NAMED}{named}", here, [], bound, default)
 
     def named(
         self, axis_name: Expression | None, stem: str, at: Context, api: TypeChecker, rows: Iterable[Brand]
@@ -137,9 +153,10 @@ class Scope:
         name = axis_name.value if isinstance(axis_name, StrExpr) else None
         if name is not None and any(isinstance(b, TypeVarType) and b.name == name for b in self.open):
             self._taken(name, at, api)
-        if not isinstance(given, NoneType | AnyType) and name is None:
+        unknown = not isinstance(given, NoneType) and name is None
+        if unknown and not isinstance(given, AnyType):
             stem = "brand"
-        return self.fresh(name or stem, at, api, rows)
+        return self.fresh(name or stem, at, api, rows, named="" if unknown else name)
 
     def _taken(self, name: str, at: Context, api: TypeChecker) -> None:
         fail(api, at, f'axis_name: brand "{name}" is open already', "try:   another name")

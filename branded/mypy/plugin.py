@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from mypy.checker import TypeChecker
@@ -13,6 +14,7 @@ from mypy.nodes import (
     Decorator,
     FuncBase,
     LambdaExpr,
+    OverloadedFuncDef,
     RefExpr,
     StrExpr,
     TempNode,
@@ -43,8 +45,12 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy import operands, reading
-from branded.mypy.mapping import Arg, Vmap
+from branded.mypy import custom, operands, reading
+from branded.mypy.bodies import Call, Rule, by_name, by_rule
+from branded.mypy.collectives import COLLECTIVES
+from branded.mypy.derivatives import AT_ONCE, LATER, Derivative
+from branded.mypy.loops import LOOPS
+from branded.mypy.mapping import Arg, Transform, Vmap, of_lambda
 from branded.mypy.opening import ERROR, Scope, checker
 from branded.mypy.options import (
     DECORATOR,
@@ -60,6 +66,7 @@ from branded.mypy.options import (
 from branded.mypy.results import as_it_was, compiled, emptied, entering, leaving
 from branded.mypy.rows import (
     BRAND,
+    UNKNOWN,
     VEC,
     change,
     has_rows,
@@ -93,6 +100,7 @@ class BrandedPlugin(Plugin):
         super().__init__(options)
         self.scope = Scope(self.lookup_fully_qualified)
         self.stored: dict[str, CallExpr] = {}
+        self.rules: dict[str, Rule] = {**LOOPS, **AT_ONCE, **COLLECTIVES, **dict.fromkeys(LATER, self._derivative)}
 
     def report_config_data(self, ctx: ReportConfigContext) -> str:
         """What mypy keeps with what it knows of each module: another plugin, another answer."""
@@ -105,6 +113,8 @@ class BrandedPlugin(Plugin):
             return reading.number
         if self._is_vmap(fullname):
             return self._vmap_signature
+        if (rule := self.rules.get(fullname)) is not None:
+            return partial(by_rule, node=self._overloaded(fullname), scope=self.scope, rule=rule)
         own = {"builtins.len": reading.length}.get(fullname) if "." in fullname else self._local_signature
         return own or (operands.operands if self._is_generic_in_rows(fullname) else None)
 
@@ -134,7 +144,7 @@ class BrandedPlugin(Plugin):
             result: Type = self.scope.instance(MAPPED, NoneType())
         elif isinstance(f, LambdaExpr):
             overrides.pop(f, None)
-            result = Vmap(options_at(call, api), call, api, self.scope).of_lambda(f) or self._store(call, api)
+            result = of_lambda(Vmap(options_at(call, api), call, api, self.scope), f) or self._store(call, api)
         else:
             return any_options(sig)
         anything = api.named_generic_type("builtins.object", [])
@@ -145,6 +155,8 @@ class BrandedPlugin(Plugin):
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         if fullname.startswith(f"{VEC}.") or fullname in operands.UNITED:
             return operands.operands
+        if fullname in custom.CALLS:
+            return custom.called
         if fullname == f"{DECORATOR}.__call__":
             return self._vmap_signature
         own = {f"{MAPPED}.__call__": self._called_at_once, UNVEC: leaving, ENTER: entering}.get(fullname)
@@ -170,14 +182,39 @@ class BrandedPlugin(Plugin):
         if not isinstance(call, CallExpr) or not isinstance(made, CallExpr) or f is None:
             return ctx.default_signature
         api.expr_checker.type_overrides.pop(f, None)
-        vmap = Vmap(options_at(made, api), call, api, self.scope)
-        return ctx.default_signature.copy_modified(ret_type=vmap.apply(f, arguments(call, api)))
+        what = LATER.get(made.callee.fullname) if isinstance(made.callee, RefExpr) else None
+        own: Transform
+        if what is None:
+            own = Vmap(options_at(made, api), call, api, self.scope)
+        else:
+            given = by_name(made, ("f", "argnums", "has_aux"))
+            own = Derivative.of(Call(what, call, api, self.scope, given))
+        return ctx.default_signature.copy_modified(ret_type=own.apply(f, arguments(call, api)))
+
+    def _derivative(self, call: Call) -> Type:
+        """`grad(f, …)`: as with vmap, if it is called at once, the rule waits for its arguments."""
+        f, is_callee = call.expression("f"), call.api.expr_checker.is_callee
+        if f is None:
+            return UNKNOWN
+        if isinstance(call.at, CallExpr) and is_callee:
+            return self.scope.instance(MAPPED, NoneType())
+        derivative = Derivative.of(call)
+        if not isinstance(f, LambdaExpr) or not isinstance(call.at, CallExpr):
+            return derivative.generic(call.api.get_expression_type(f)) or UNKNOWN
+        number = call.api.named_generic_type("builtins.float", [])
+        return of_lambda(derivative, f, [number]) or self._store(call.at, call.api)
+
+    def _overloaded(self, fullname: str) -> OverloadedFuncDef | None:
+        found = self.lookup_fully_qualified(fullname)
+        return found.node if found is not None and isinstance(found.node, OverloadedFuncDef) else None
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname in reading.ASKERS:
             return reading.truth
         if self._is_vmap(fullname):
             return self._vmap_result
+        if fullname in custom.MAKERS:
+            return partial(custom.made, scope=self.scope)
         match fullname:
             case "functools.partial":
                 return self._partial
@@ -189,7 +226,8 @@ class BrandedPlugin(Plugin):
                 return compiled
             case "tinygrad.function.function":
                 return as_it_was
-        return emptied if self._is_generic_in_rows(fullname) else None
+        plain = fullname.startswith("branded.random.") or fullname == "branded.transforms.modules.functional_call"
+        return emptied if plain or self._is_generic_in_rows(fullname) else None
 
     def _vmap_result(self, ctx: FunctionContext) -> Type:
         """`vmap(f)`, `@vmap`, and `vmap(in_axes=…)`, which is a decorator."""
@@ -227,7 +265,7 @@ class BrandedPlugin(Plugin):
             return self._decorated
         if fullname == "tinygrad.engine.jit._TinyJit.__call__":
             return reading.compiled
-        return emptied if fullname in (ENTER, UNVEC) or self._is_generic_in_rows(fullname) else None
+        return emptied if fullname in (ENTER, UNVEC, *custom.CALLS) or self._is_generic_in_rows(fullname) else None
 
     def _decorated(self, ctx: MethodContext) -> Type:
         """`@vmap(in_axes=…)`"""
@@ -248,7 +286,7 @@ class BrandedPlugin(Plugin):
             return t
         # two blocks of one name may share a variable, `as users`, so they share a brand; the run time has two
         text = name.value if isinstance(name, StrExpr) else None
-        fresh = self.scope.fresh(text or "brand", ctx.context, api, place=text)
+        fresh = self.scope.fresh(text or "brand", ctx.context, api, place=text, named=text or "")
         return t.copy_modified(args=[inner.copy_modified(args=[fresh]), *t.args[1:]])
 
     # ---- results without a row are plain ----

@@ -10,10 +10,9 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from tinygrad import dtypes
 from tinygrad.device import Buffer
 from tinygrad.helpers import Context, disable_gc
 from tinygrad.renderer import Estimates
@@ -21,6 +20,7 @@ from tinygrad.schedule import create_linear_with_vars
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 from branded.primitive import primitive_of
+from branded.transforms import native
 from branded.transforms.loop import Loop, Scan, While
 
 tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
@@ -60,6 +60,8 @@ class _Graph:
             )
             self.linear = tg_realize.link_linear(tg_realize.compile_linear(linear))
         self.var = var.expr if var is not None else None
+        programs = [call.src[0] for call in self.linear.src if call.src[0].op is Ops.PROGRAM]
+        self.names = sorted({v.expr for program in programs for v in program.arg.vars})
 
     def bound(self, buffers: Sequence[UOp], ctx: Any) -> Callable[[int], None]:
         """The replay on these buffers, as a function of the number of the step."""
@@ -78,19 +80,42 @@ class _Graph:
         if program.op is not Ops.PROGRAM:
             own = replace(ctx, input_uops=buffers)
             return lambda i: tg_realize.pm_exec.rewrite(call, replace(own, var_vals=self._vals(ctx, i))) and None
-        uops = tg_realize.resolve_params(call, buffers)
-        device = call.src[1].device
+        uops, device = tg_realize.resolve_params(call, buffers), call.src[1].device
         runtime = tg_realize.get_runtime(device, program)
         bufs = [_buffer(uops[k]).get_buf(device) for k in program.arg.globals]
         dims = program.arg.launch_dims(self._vals(ctx, 0))
-        if not any(v.expr == self.var for v in program.arg.vars):
-            vals = program.arg.vals(self._vals(ctx, 0))
-            return lambda i: runtime(*bufs, global_size=dims[0], local_size=dims[1], vals=vals) and None
 
         def run(i: int) -> None:
             runtime(*bufs, global_size=dims[0], local_size=dims[1], vals=program.arg.vals(self._vals(ctx, i)))
 
         return run
+
+    def kernels(self, turns: Sequence[Sequence[UOp]], ctx: Any) -> list[native.Kernel] | None:
+        """The kernels with their arguments in each turn; None where they are not all functions of this process."""
+        found = []
+        for call in self.linear.src:
+            program = call.src[0]
+            if program.op is not Ops.PROGRAM or not native.can_run(device := call.src[1].device):
+                return None
+            runtime = tg_realize.get_runtime(device, program)
+            vals = list(program.arg.vals(self._vals(ctx, 0)))
+            args = []
+            for buffers in turns:
+                uops = tg_realize.resolve_params(call, tuple(buffers))
+                args.append([*(_buffer(uops[k]).get_buf(device).va_addr for k in program.arg.globals), *vals])
+            names, first = [v.expr for v in program.arg.vars], len(program.arg.globals)
+            core = runtime.runtimevars.get("core_id", -1)
+            if len(args[0]) > native.MAX_ARGS:
+                return None
+            args = [[0 if x is None else x for x in a] for a in args]
+            step = first + names.index(self.var) if self.var in names else -1
+            threads = program.arg.launch_dims(self._vals(ctx, 0))[0][0]
+            found.append(native.Kernel(runtime.addr, (args[0], args[1], args[2]), threads, core, step))
+        return found
+
+    def used(self, ctx: Any) -> tuple[Any, ...]:
+        """The values of variables from outside of the loop that the kernels use."""
+        return tuple((name, ctx.var_vals[name]) for name in self.names if name != self.var and name in ctx.var_vals)
 
     def _vals(self, ctx: Any, i: int) -> dict[str, int]:
         return {**ctx.var_vals, **self.vals, **({self.var: i} if self.var else {})}
@@ -116,45 +141,67 @@ def _storage(p: UOp, *leading: int) -> UOp:
     return out
 
 
-@dataclass
 class _Step:
-    """The compiled step of a loop."""
+    """The compiled step of a loop, and the buffers that every run of it uses."""
 
-    loop: Loop
-
-    def __post_init__(self) -> None:
-        loop = self.loop
-        n, m = loop.carries, loop.inputs
-        params = loop.params()
-        of = {p.arg.slot: p for p in params}
+    def __init__(self, loop: Loop) -> None:
+        self.loop, n, m = loop, loop.carries, loop.inputs
+        of = {p.arg.slot: p for p in loop.params()}
         results = loop.step.src
-        carries_in = [_storage(x) for x in results[:n]]
-        carries_out = [_storage(x) for x in results[:n]]
+        self.results = len(results) - isinstance(loop, While)
         length = loop.length if isinstance(loop, Scan) else 1
-        self.var = UOp.variable("branded_step", 0, max(length - 1, 1)) if isinstance(loop, Scan) else None
-        at = self.var.bind(0) if self.var is not None else None
-        # parameters that the step does not use keep their place among the arguments
+        var = UOp.variable("branded_step", 0, max(length - 1, 1)) if isinstance(loop, Scan) else None
+        at = var.bind(0) if var is not None else None
+        to, of_before = [_storage(x) for x in results[:n]], [_storage(x) for x in results[:n]]
+        # what the step does not use keeps its place among the arguments, and is not given to it
         inputs = {i: _storage(of[i], length) for i in range(n, n + m) if i in of}
-        consts = {i: _storage(p) for i, p in of.items() if i >= n + m}
-        stand_in = {of[i]: c for i, c in enumerate(carries_in) if i in of}
-        stand_in |= {of[i]: _slice(x, at) for i, x in inputs.items()}
-        stand_in |= {of[i]: x for i, x in consts.items()}
-        new = [x.substitute(stand_in, walk=True) for x in results]
-        self.slots = [*range(n), *sorted(inputs), *sorted(consts)]
-        own = [*carries_in, *(inputs[i] for i in sorted(inputs)), *(consts[i] for i in sorted(consts))]
+        fixed = {i: _storage(p) for i, p in of.items() if i >= n + m}
+        stand_ins = {of[i]: x for i, x in enumerate(of_before) if i in of}
+        stand_ins |= {of[i]: _slice(x, at) for i, x in inputs.items()} | {of[i]: x for i, x in fixed.items()}
+        new = [x.substitute(stand_ins, walk=True) for x in results]
+        self.slots = [*range(n), *sorted(inputs), *sorted(fixed)]
+        given = [*of_before, *(inputs[i] for i in sorted(inputs)), *(fixed[i] for i in sorted(fixed))]
+        stacks = [_storage(x, length) for x in results[n : self.results]]
+        writes = [*zip(to, new, strict=False), *((_slice(y, at), x) for y, x in zip(stacks, new[n:], strict=False))]
+        self.graph = _Graph(writes, _bases(*to, *given[:n], *stacks, *given[n:]), var)
+        self.spare = [UOp.new_buffer(x.device, math.prod(x.shape), x.dtype) for x in to]
+        self.test: _Graph | None = None
         if isinstance(loop, While):
-            flag = _storage(results[n])
-            self.graph = _Graph(
-                list(zip(carries_out, new[:n], strict=True)), [x.base for x in (*carries_out, *own)], None
+            self.flag = _storage(results[n])
+            self.test = _Graph([(self.flag, new[n])], _bases(self.flag, *given), None)
+            self.flag = self.flag.base
+        self._plans: dict[Any, native.Plan | None] = {}
+
+    def plan(self, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any) -> native.Plan | None:
+        """The replay from C, where it can be; the last few are kept, for a loop in a loop meets the same buffers."""
+        uops = [u for to, of in turns for u in (*to, *of)] + rest
+        used = self.graph.used(ctx) + (self.test.used(ctx) if self.test is not None else ())
+        key = (*(_address(u) for u in uops), *used)
+        if key not in self._plans:
+            if len(self._plans) >= 8:
+                del self._plans[next(iter(self._plans))]
+            self._plans[key] = self._plan(turns, rest, ctx)
+        return self._plans[key]
+
+    def _plan(self, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any) -> native.Plan | None:
+        kernels = self.graph.kernels([[*to, *of, *rest] for to, of in turns], ctx)
+        if kernels is None or isinstance(self.loop, Scan):
+            loop = self.loop
+            return (
+                native.Plan((), kernels, 0, loop.length, loop.reverse) if kernels and isinstance(loop, Scan) else None
             )
-            self.test = _Graph([(flag, new[n])], [x.base for x in (flag, *own)], None)
-            return
-        stacks = [_storage(x, length) for x in results[n:]]
-        writes = [
-            *zip(carries_out, new, strict=False),
-            *((_slice(y, at), x) for y, x in zip(stacks, new[n:], strict=True)),
-        ]
-        self.graph = _Graph(writes, [x.base for x in (*carries_out, *stacks, *own)], self.var)
+        assert self.test is not None
+        tests = self.test.kernels([[self.flag, *of, *rest] for _, of in turns], ctx)
+        return None if tests is None else native.Plan(tests, kernels, _address(self.flag), 0, False)
+
+
+def _bases(*xs: UOp) -> list[UOp]:
+    return [x.base for x in xs]
+
+
+def _address(u: UOp) -> int:
+    b = _buffer(u)
+    return int(getattr(b.get_buf(b.device), "va_addr", 0) or id(b))
 
 
 def _slice(x: UOp, at: Any) -> UOp:
@@ -182,66 +229,42 @@ def run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
 @disable_gc()
 def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None]:
     step = _step(ast.arg)
-    loop = step.loop
-    n = loop.carries
+    n = step.loop.carries
     given = tg_realize.resolve_params(call, ctx.input_uops)
-    k = len(loop.step.src) - isinstance(loop, While)
-    outs, args = given[:k], given[k:]
-    spare = [UOp.new_buffer(x.device, x.max_numel(), x.dtype) for x in outs[:n]]
-    rest = [args[i] for i in step.slots[n:]]
-    if isinstance(loop, Scan):
-        _run_scan(loop, step, ctx, outs, args, spare, rest)
-    else:
-        _run_while(loop, step, ctx, outs, args, spare, rest)
+    outs, args = given[: step.results], given[step.results :]
+    finals, rest = outs[:n], [*outs[n:], *(args[i] for i in step.slots[n:])]
+    # the first step reads what the loop was given; then the result and the spare change places
+    spare = step.spare
+    turns = [(finals, args[:n]), (finals, spare), (spare, finals)]
+    if isinstance(step.loop, Scan) and step.loop.length % 2 == 0:
+        turns[0] = (spare, args[:n])
+    plan = step.plan(turns, rest, ctx)
+    done = _by_hand(step, turns, rest, ctx) if plan is None else plan.run()
+    if isinstance(step.loop, While) and done % 2 == 0:
+        for to, x in zip(finals, spare if done else args, strict=False):
+            _buffer(to).copy_from(_buffer(x))
     return []
 
 
-def _run_scan(
-    loop: Scan, step: _Step, ctx: Any, outs: list[UOp], args: list[UOp], spare: list[UOp], rest: list[UOp]
-) -> None:
-    n, length = loop.carries, loop.length
-    finals, stacks, first = outs[:n], outs[n:], args[:n]
-
-    def bound(to: list[UOp], of: list[UOp]) -> Callable[[int], None]:
-        return step.graph.bound([*to, *stacks, *of, *rest], ctx)
-
-    steps = range(length - 1, -1, -1) if loop.reverse else range(length)
-    # the last step writes the result, and each other one what the next reads
-    into_finals, into_spare = bound(finals, spare), bound(spare, finals)
-    (bound(finals, first) if length % 2 else bound(spare, first))(steps[0])
-    for done, i in enumerate(steps[1:], 1):
-        (into_finals if (length - done) % 2 else into_spare)(i)
-
-
-def _run_while(
-    loop: Loop, step: _Step, ctx: Any, outs: list[UOp], args: list[UOp], spare: list[UOp], rest: list[UOp]
-) -> None:
-    flag = UOp.new_buffer(outs[0].device, 1, dtypes.bool)
-
-    def bound(to: list[UOp], of: list[UOp]) -> tuple[Callable[[int], None], Callable[[int], None]]:
-        return step.test.bound([flag, *of, *rest], ctx), step.graph.bound([*to, *of, *rest], ctx)
-
-    state, other = args[: loop.carries], outs
-    read = _buffer(flag)
-    again = None
-    pairs: dict[bool, Any] = {}
+def _by_hand(step: _Step, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any) -> int:
+    """The replay by Python, on any device; the number of steps that were made."""
+    loop = step.loop
+    runs = [step.graph.bound([*to, *of, *rest], ctx) for to, of in turns]
+    if isinstance(loop, Scan):
+        n = loop.length
+        for k, i in enumerate(range(n - 1, -1, -1) if loop.reverse else range(n)):
+            runs[0 if k == 0 else 2 - (n - k) % 2](i)
+        return n
+    assert step.test is not None
+    tests = [step.test.bound([step.flag, *of, *rest], ctx) for _, of in turns]
+    k = 0
     while True:
-        key = other is outs
-        if again is None or key not in pairs:
-            test, go = bound(other, state)
-            if again is not None:
-                pairs[key] = test, go
-        else:
-            test, go = pairs[key]
-        test(0)
-        if not read.as_memoryview()[0]:
-            break
-        go(0)
-        state, other = other, spare if other is outs else outs
-        again = True
-    if state is not outs:
-        for to, x in zip(outs, state, strict=True):
-            _buffer(to).copy_from(_buffer(x))
+        which = 0 if k == 0 else 2 - (k + 1) % 2
+        tests[which](0)
+        if not _buffer(step.flag).as_memoryview()[0]:
+            return k
+        runs[which](0)
+        k += 1
 
 
 def _realized(g: UOp, t: UOp) -> UOp | None:

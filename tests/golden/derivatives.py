@@ -1,5 +1,6 @@
 """The transforms: their arguments, trees, orders and nestings."""
 
+# ruff: noqa: E731  short functions read best as one line
 from __future__ import annotations
 
 from typing import Any
@@ -36,7 +37,7 @@ def grad_of_two_arguments(m: Any) -> Any:
 
 @program
 def grad_of_arguments_in_another_order(m: Any) -> Any:
-    f = lambda x, y, z: (x - 2 * y + z * z * x).sum()  # noqa: E731
+    f = lambda x, y, z: (x - 2 * y + z * z * x).sum()
     return m.grad(f, argnums=(2, 0))(m.array([1.0, 2.0]), m.array([3.0, 4.0]), m.array([0.5, -0.5]))
 
 
@@ -58,7 +59,7 @@ def grad_of_a_tree(m: Any) -> Any:
 
 @program
 def grad_of_trees_in_two_arguments(m: Any) -> Any:
-    f = lambda a, b: (a["x"] * b[0]).sum() + (a["y"] - b[1]) ** 2  # noqa: E731
+    f = lambda a, b: (a["x"] * b[0]).sum() + (a["y"] - b[1]) ** 2
     a, b = {"x": m.some(3), "y": m.array(1.5)}, (m.some(2, 3)[1], m.array(-1.0))
     return m.grad(f, argnums=(1, 0))(a, b)
 
@@ -133,7 +134,7 @@ def value_and_grad_of_a_scalar(m: Any) -> Any:
 
 @program
 def value_and_grad_with_aux(m: Any) -> Any:
-    f = lambda x, y: ((x * m.cos(y)).sum(), [x.sum(), y])  # noqa: E731
+    f = lambda x, y: ((x * m.cos(y)).sum(), [x.sum(), y])
     return m.value_and_grad(f, argnums=1, has_aux=True)(m.some(3), m.array([0.1, 0.2, 0.3]))
 
 
@@ -193,7 +194,7 @@ def jvp_of_two_arguments(m: Any) -> Any:
 
 @program
 def jvp_of_a_tree(m: Any) -> Any:
-    f = lambda p, x: {"y": p["w"] * x, "z": (p["b"] - x).sum()}  # noqa: E731
+    f = lambda p, x: {"y": p["w"] * x, "z": (p["b"] - x).sum()}
     p = {"w": m.array(2.0), "b": m.some(3)}
     return m.jvp(f, (p, m.array([1.0, 2.0, 3.0])), ({"w": m.array(0.5), "b": m.ones((3,))}, m.array([0.0, 1.0, 0.0])))
 
@@ -210,7 +211,7 @@ def jvp_of_a_constant(m: Any) -> Any:
 
 @program
 def jvp_by_columns_is_the_jacobian(m: Any) -> Any:
-    push = lambda v: m.jvp(lambda x: m.some(2, 3) @ (x * x), (m.some(3),), (v,))[1]  # noqa: E731
+    push = lambda v: m.jvp(lambda x: m.some(2, 3) @ (x * x), (m.some(3),), (v,))[1]
     return m.vmap(push, out_axes=1)(m.eye(3))
 
 
@@ -240,7 +241,7 @@ def jacrev_of_a_vector(m: Any) -> Any:
 
 @program
 def jacobians_of_a_matrix(m: Any) -> Any:
-    f = lambda x: (x @ x)[0]  # noqa: E731
+    f = lambda x: (x @ x)[0]
     return m.jacfwd(f)(m.some(2, 2)), m.jacrev(f)(m.some(2, 2))
 
 
@@ -256,13 +257,13 @@ def jacrev_of_two_arguments(m: Any) -> Any:
 
 @program
 def jacfwd_of_trees(m: Any) -> Any:
-    f = lambda p: {"s": p["a"].sum() * p["b"], "v": m.exp(p["a"])}  # noqa: E731
+    f = lambda p: {"s": p["a"].sum() * p["b"], "v": m.exp(p["a"])}
     return m.jacfwd(f)({"a": m.some(2), "b": m.array(3.0)})
 
 
 @program
 def jacrev_of_trees(m: Any) -> Any:
-    f = lambda p: [p["a"].sum() * p["b"], (m.exp(p["a"]),)]  # noqa: E731
+    f = lambda p: [p["a"].sum() * p["b"], (m.exp(p["a"]),)]
     return m.jacrev(f)({"a": m.some(2), "b": m.array(3.0)})
 
 
@@ -313,7 +314,7 @@ def hessian_of_a_vector_of_results(m: Any) -> Any:
 
 @program
 def hessian_in_every_order_of_modes(m: Any) -> Any:
-    f = lambda x: m.logsumexp(x * x, 0)  # noqa: E731
+    f = lambda x: m.logsumexp(x * x, 0)
     orders = [(m.jacfwd, m.jacfwd), (m.jacfwd, m.jacrev), (m.jacrev, m.jacfwd), (m.jacrev, m.jacrev)]
     return [outer(inner(f))(m.some(3)) for outer, inner in orders]
 
@@ -345,50 +346,50 @@ def forward_derivatives_up_to_the_third(m: Any) -> Any:
     def d(f: Any) -> Any:
         return lambda x: m.jvp(f, (x,), (m.array(1.0),))[1]
 
-    f = lambda x: m.exp(m.sin(x))  # noqa: E731
+    f = lambda x: m.exp(m.sin(x))
     return [f(m.array(0.4)), d(f)(m.array(0.4)), d(d(f))(m.array(0.4)), d(d(d(f)))(m.array(0.4))]
 
 
 @program
 def mixed_second_derivative(m: Any) -> Any:
-    f = lambda x, y: m.sin(x * y) * y  # noqa: E731
+    f = lambda x, y: m.sin(x * y) * y
     return m.grad(lambda y: m.grad(f, 0)(m.array(0.5), y))(m.array(2.0)), m.grad(m.grad(f, 1), 0)(m.array(0.5), m.array(2.0))
 
 
 @program
 def hessian_vector_product_forward_over_reverse(m: Any) -> Any:
-    f = lambda x: (m.tanh(m.some(3, 3) @ x) ** 2).sum()  # noqa: E731
+    f = lambda x: (m.tanh(m.some(3, 3) @ x) ** 2).sum()
     return m.jvp(m.grad(f), (m.some(3),), (m.array([1.0, -1.0, 0.5]),))
 
 
 @program
 def hessian_vector_product_reverse_over_forward(m: Any) -> Any:
-    f = lambda x: (m.tanh(m.some(3, 3) @ x) ** 2).sum()  # noqa: E731
+    f = lambda x: (m.tanh(m.some(3, 3) @ x) ** 2).sum()
     return m.grad(lambda x: m.jvp(f, (x,), (m.array([1.0, -1.0, 0.5]),))[1])(m.some(3))
 
 
 @program
 def hessian_vector_product_reverse_over_reverse(m: Any) -> Any:
-    f = lambda x: (m.tanh(m.some(3, 3) @ x) ** 2).sum()  # noqa: E731
+    f = lambda x: (m.tanh(m.some(3, 3) @ x) ** 2).sum()
     return m.grad(lambda x: (m.grad(f)(x) * m.array([1.0, -1.0, 0.5])).sum())(m.some(3))
 
 
 @program
 def hessian_vector_product_of_a_tree(m: Any) -> Any:
-    f = lambda p: m.softplus((p["w"] * m.some(3)).sum() + p["b"])  # noqa: E731
+    f = lambda p: m.softplus((p["w"] * m.some(3)).sum() + p["b"])
     p, v = {"w": m.some(3), "b": m.array(0.5)}, {"w": m.array([1.0, 2.0, 3.0]), "b": m.array(-1.0)}
     return m.jvp(m.grad(f), (p,), (v,))[1]
 
 
 @program
 def hessian_vector_products_of_a_batch_of_vectors(m: Any) -> Any:
-    f = lambda x: (x**4).sum() + x[0] * x[1]  # noqa: E731
+    f = lambda x: (x**4).sum() + x[0] * x[1]
     return m.vmap(lambda v: m.jvp(m.grad(f), (m.some(3),), (v,))[1])(m.eye(3))
 
 
 @program
 def hessian_diagonal_by_vmap(m: Any) -> Any:
-    f = lambda x: m.exp(x[0] * x[1]) + x[2] ** 3  # noqa: E731
+    f = lambda x: m.exp(x[0] * x[1]) + x[2] ** 3
     return m.vmap(lambda v: (m.jvp(m.grad(f), (m.some(3),), (v,))[1] * v).sum())(m.eye(3))
 
 
@@ -402,21 +403,21 @@ def laplacian_of_a_batch(m: Any) -> Any:
 
 @program
 def divergence_of_a_field(m: Any) -> Any:
-    field = lambda x: m.stack([x[0] * x[1], m.sin(x[1]), x[2] ** 2 * x[0]])  # noqa: E731
-    part = lambda v: (m.jvp(field, (m.some(3),), (v,))[1] * v).sum()  # noqa: E731
+    field = lambda x: m.stack([x[0] * x[1], m.sin(x[1]), x[2] ** 2 * x[0]])
+    part = lambda v: (m.jvp(field, (m.some(3),), (v,))[1] * v).sum()
     return m.vmap(part)(m.eye(3)).sum()
 
 
 @program
 def gauss_newton_product(m: Any) -> Any:
-    f = lambda w: m.tanh(m.some(4, 3) @ w)  # noqa: E731
+    f = lambda w: m.tanh(m.some(4, 3) @ w)
     _, push = m.jvp(f, (m.some(3),), (m.array([1.0, 0.0, -1.0]),))
     return m.vjp(f, m.some(3))[1](push)[0]
 
 
 @program
 def gradient_penalty(m: Any) -> Any:
-    critic = lambda w, x: m.tanh(w @ x).sum()  # noqa: E731
+    critic = lambda w, x: m.tanh(w @ x).sum()
 
     def penalty(w: Any) -> Any:
         g = m.vmap(lambda x: m.grad(critic, 1)(w, x))(m.some(4, 3))
@@ -445,7 +446,7 @@ def grad_with_respect_to_a_cotangent(m: Any) -> Any:
 
 @program
 def grad_with_respect_to_a_tangent(m: Any) -> Any:
-    f = lambda v: (m.jvp(m.exp, (m.some(3),), (v * v,))[1]).sum()  # noqa: E731
+    f = lambda v: (m.jvp(m.exp, (m.some(3),), (v * v,))[1]).sum()
     return m.grad(f)(m.array([1.0, 2.0, 3.0]))
 
 
@@ -464,19 +465,19 @@ def inner_derivative_of_a_product_with_the_outer(m: Any) -> Any:
 
 @program
 def confusion_in_forward_mode(m: Any) -> Any:
-    d = lambda f, x: m.jvp(f, (x,), (m.array(1.0),))[1]  # noqa: E731
+    d = lambda f, x: m.jvp(f, (x,), (m.array(1.0),))[1]
     return d(lambda x: x * d(lambda y: x + y, m.array(1.0)), m.array(1.0)), d(lambda x: d(lambda y: x * y, x), m.array(2.0))
 
 
 @program
 def confusion_of_forward_in_reverse(m: Any) -> Any:
-    d = lambda f, x: m.jvp(f, (x,), (m.array(1.0),))[1]  # noqa: E731
+    d = lambda f, x: m.jvp(f, (x,), (m.array(1.0),))[1]
     return m.grad(lambda x: x * d(lambda y: x * y * y, m.array(3.0)))(m.array(2.0))
 
 
 @program
 def confusion_of_reverse_in_forward(m: Any) -> Any:
-    f = lambda x: x * m.grad(lambda y: x * x * y * y)(x)  # noqa: E731
+    f = lambda x: x * m.grad(lambda y: x * x * y * y)(x)
     return m.jvp(f, (m.array(2.0),), (m.array(1.0),))
 
 
@@ -489,15 +490,15 @@ def confusion_of_the_same_value_at_two_levels(m: Any) -> Any:
 @program
 def a_function_that_returns_its_derivative(m: Any) -> Any:
     # Manzyuk et al., "Perturbation confusion in forward automatic differentiation of higher-order functions"
-    d = lambda f: lambda x: m.jvp(f, (x,), (m.array(1.0),))[1]  # noqa: E731
-    shift = lambda u: lambda f: lambda x: f(x + u)  # noqa: E731
-    both = lambda u: d(shift(u)(m.exp))(m.array(1.0))  # noqa: E731
+    d = lambda f: lambda x: m.jvp(f, (x,), (m.array(1.0),))[1]
+    shift = lambda u: lambda f: lambda x: f(x + u)
+    both = lambda u: d(shift(u)(m.exp))(m.array(1.0))
     return d(both)(m.array(0.0))
 
 
 @program
 def three_levels_deep(m: Any) -> Any:
-    f = lambda x: m.grad(lambda y: y * m.grad(lambda z: x * y * z**2)(y) + x * y)(x)  # noqa: E731
+    f = lambda x: m.grad(lambda y: y * m.grad(lambda z: x * y * z**2)(y) + x * y)(x)
     return m.grad(f)(m.array(1.5))
 
 
@@ -539,7 +540,7 @@ def stop_gradient_of_a_tree(m: Any) -> Any:
 
 @program
 def stop_gradient_at_the_second_order(m: Any) -> Any:
-    f = lambda x: m.stop_gradient(x) * x**2  # noqa: E731
+    f = lambda x: m.stop_gradient(x) * x**2
     return m.grad(m.grad(f))(m.array(3.0)), m.grad(lambda x: m.stop_gradient(m.grad(lambda y: y**3)(x)) * x)(m.array(2.0))
 
 
@@ -550,7 +551,7 @@ def stop_gradient_inside_vmap(m: Any) -> Any:
 
 @program
 def straight_through_rounding(m: Any) -> Any:
-    f = lambda x: ((x + m.stop_gradient(m.round(x) - x)) ** 2).sum()  # noqa: E731
+    f = lambda x: ((x + m.stop_gradient(m.round(x) - x)) ** 2).sum()
     return m.value_and_grad(f)(m.array([0.3, 1.7, -2.2]))
 
 
@@ -584,14 +585,14 @@ def vmap_of_value_and_grad_with_aux(m: Any) -> Any:
 
 @program
 def per_example_gradients_of_shared_parameters(m: Any) -> Any:
-    loss = lambda p, x, y: (m.tanh(p["w"] @ x).sum() + p["b"] - y) ** 2  # noqa: E731
+    loss = lambda p, x, y: (m.tanh(p["w"] @ x).sum() + p["b"] - y) ** 2
     p = {"w": m.some(2, 3), "b": m.array(0.1)}
     return m.vmap(m.grad(loss), in_axes=(None, 0, 0))(p, m.some(4, 3), m.some(4))
 
 
 @program
 def sum_of_per_example_gradients_is_the_gradient_of_the_sum(m: Any) -> Any:
-    loss = lambda w, x: (w @ x) ** 2  # noqa: E731
+    loss = lambda w, x: (w @ x) ** 2
     one = m.vmap(m.grad(loss), in_axes=(None, 0))(m.some(3), m.some(4, 3)).sum(0)
     return one, m.grad(lambda w: m.vmap(loss, in_axes=(None, 0))(w, m.some(4, 3)).sum())(m.some(3))
 
@@ -618,7 +619,7 @@ def grad_of_an_unmapped_value_inside_vmap(m: Any) -> Any:
 
 @program
 def vmap_of_jvp(m: Any) -> Any:
-    f = lambda x, v: m.jvp(lambda x: m.softmax(x, 0), (x,), (v,))  # noqa: E731
+    f = lambda x, v: m.jvp(lambda x: m.softmax(x, 0), (x,), (v,))
     return m.vmap(f)(m.some(2, 3), m.some(3, 2).reshape(2, 3))
 
 
@@ -634,7 +635,7 @@ def vmap_of_jvp_over_the_primal_alone(m: Any) -> Any:
 
 @program
 def jvp_of_vmap(m: Any) -> Any:
-    f = lambda w, x: m.vmap(lambda r: m.tanh(r @ w))(x)  # noqa: E731
+    f = lambda w, x: m.vmap(lambda r: m.tanh(r @ w))(x)
     return m.jvp(f, (m.some(2), m.some(3, 2)), (m.ones((2,)), m.zeros((3, 2))))
 
 
@@ -665,13 +666,13 @@ def vmap_of_a_pullback_inside_vmap(m: Any) -> Any:
 
 @program
 def vmap_of_jacobians(m: Any) -> Any:
-    f = lambda x: m.stack([x[0] * x[1], m.exp(x[0])])  # noqa: E731
+    f = lambda x: m.stack([x[0] * x[1], m.exp(x[0])])
     return m.vmap(m.jacfwd(f))(m.some(3, 2)), m.vmap(m.jacrev(f))(m.some(3, 2))
 
 
 @program
 def jacobian_of_vmap(m: Any) -> Any:
-    f = lambda x: m.vmap(lambda r: (r**2).sum())(x)  # noqa: E731
+    f = lambda x: m.vmap(lambda r: (r**2).sum())(x)
     return m.jacfwd(f)(m.some(2, 3)), m.jacrev(f)(m.some(2, 3))
 
 
@@ -682,19 +683,19 @@ def vmap_of_hessian(m: Any) -> Any:
 
 @program
 def vmap_of_hessian_over_a_parameter(m: Any) -> Any:
-    f = lambda x, a: a * x[0] ** 2 * x[1]  # noqa: E731
+    f = lambda x, a: a * x[0] ** 2 * x[1]
     return m.vmap(m.hessian(f), in_axes=(None, 0), out_axes=1)(m.some(2), m.array([1.0, 2.0, 3.0]))
 
 
 @program
 def grad_of_vmap_of_grad(m: Any) -> Any:
-    f = lambda w, x: (w * x) ** 3  # noqa: E731
+    f = lambda w, x: (w * x) ** 3
     return m.grad(lambda w: (m.vmap(m.grad(f), in_axes=(None, 0))(w, m.some(4)) ** 2).sum())(m.array(1.5))
 
 
 @program
 def vmap_of_grad_of_vmap_of_grad(m: Any) -> Any:
-    inner = lambda w: m.vmap(m.grad(lambda x: m.sin(x * w)))(m.some(3)).sum()  # noqa: E731
+    inner = lambda w: m.vmap(m.grad(lambda x: m.sin(x * w)))(m.some(3)).sum()
     return m.vmap(m.grad(inner))(m.array([0.5, 1.0]))
 
 
@@ -706,29 +707,29 @@ def grad_under_two_vmaps(m: Any) -> Any:
 
 @program
 def grad_of_an_outer_product_of_vmaps(m: Any) -> Any:
-    f = lambda x, y: m.vmap(lambda a: m.vmap(lambda b: m.sin(a * b))(y))(x).sum()  # noqa: E731
+    f = lambda x, y: m.vmap(lambda a: m.vmap(lambda b: m.sin(a * b))(y))(x).sum()
     return m.grad(f, argnums=(0, 1))(m.some(2), m.array([1.0, 2.0, 3.0]))
 
 
 @program
 def grad_with_respect_to_the_outer_batch_inside_the_inner(m: Any) -> Any:
-    f = lambda a: m.vmap(lambda b: m.grad(lambda a: (a * b).sum() ** 2)(a))(m.some(3, 2))  # noqa: E731
+    f = lambda a: m.vmap(lambda b: m.grad(lambda a: (a * b).sum() ** 2)(a))(m.some(3, 2))
     return m.vmap(f)(m.some(2, 2))
 
 
 @program
 def jvp_across_a_vmap_of_the_tangent_of_the_outer(m: Any) -> Any:
-    f = lambda x: m.vmap(lambda y: m.jvp(lambda z: z * x * y, (x,), (y,))[1])(m.some(3))  # noqa: E731
+    f = lambda x: m.vmap(lambda y: m.jvp(lambda z: z * x * y, (x,), (y,))[1])(m.some(3))
     return m.jvp(f, (m.array(2.0),), (m.array(1.0),))
 
 
 @program
 def kernel_matrix_of_gradients(m: Any) -> Any:
     # the neural tangent kernel of a tiny network
-    net = lambda p, x: p["v"] @ m.tanh(p["w"] @ x)  # noqa: E731
+    net = lambda p, x: p["v"] @ m.tanh(p["w"] @ x)
     p = {"w": m.some(2, 3), "v": m.array([1.0, -0.5])}
     g = m.vmap(m.grad(net), in_axes=(None, 0))(p, m.some(4, 3))
-    dot = lambda a, b: sum((a[k] * b[k]).sum() for k in a)  # noqa: E731
+    dot = lambda a, b: sum((a[k] * b[k]).sum() for k in a)
     return m.vmap(lambda a: m.vmap(lambda b: dot(a, b))(g))(g)
 
 
@@ -737,19 +738,19 @@ def kernel_matrix_of_gradients(m: Any) -> Any:
 
 @program
 def maml_step(m: Any) -> Any:
-    loss = lambda w, x, y: ((m.tanh(x @ w) - y) ** 2).mean()  # noqa: E731
+    loss = lambda w, x, y: ((m.tanh(x @ w) - y) ** 2).mean()
 
     def task(w: Any, x: Any, y: Any) -> Any:
         adapted = w - 0.5 * m.grad(loss)(w, x, y)
         return loss(adapted, x + 0.1, y)
 
-    meta = lambda w: m.vmap(task, in_axes=(None, 0, 0))(w, m.some(3, 4, 2), m.some(3, 4)).mean()  # noqa: E731
+    meta = lambda w: m.vmap(task, in_axes=(None, 0, 0))(w, m.some(3, 4, 2), m.some(3, 4)).mean()
     return m.value_and_grad(meta)(m.some(2))
 
 
 @program
 def maml_of_two_steps_on_trees(m: Any) -> Any:
-    loss = lambda p, x: ((p["w"] * x + p["b"] - m.sin(x)) ** 2).mean()  # noqa: E731
+    loss = lambda p, x: ((p["w"] * x + p["b"] - m.sin(x)) ** 2).mean()
 
     def adapted(p: Any, x: Any) -> Any:
         for _ in range(2):
@@ -757,14 +758,14 @@ def maml_of_two_steps_on_trees(m: Any) -> Any:
             p = {k: p[k] - 0.3 * g[k] for k in p}
         return loss(p, x * 2)
 
-    meta = lambda p: m.vmap(lambda x: adapted(p, x))(m.some(3, 4)).sum()  # noqa: E731
+    meta = lambda p: m.vmap(lambda x: adapted(p, x))(m.some(3, 4)).sum()
     return m.grad(meta)({"w": m.array(0.5), "b": m.array(0.1)})
 
 
 @program
 def first_order_maml(m: Any) -> Any:
-    loss = lambda w, x: ((x @ w) ** 2).mean()  # noqa: E731
-    task = lambda w, x: loss(w - 0.5 * m.stop_gradient(m.grad(loss)(w, x)), x)  # noqa: E731
+    loss = lambda w, x: ((x @ w) ** 2).mean()
+    task = lambda w, x: loss(w - 0.5 * m.stop_gradient(m.grad(loss)(w, x)), x)
     return m.vmap(m.grad(task), in_axes=(None, 0))(m.some(2), m.some(3, 4, 2))
 
 
@@ -781,7 +782,7 @@ def hypergradient_of_the_learning_rate(m: Any) -> Any:
 
 @program
 def newton_step_of_each_example(m: Any) -> Any:
-    f = lambda x: x**4 - 3 * x**2 + x  # noqa: E731
+    f = lambda x: x**4 - 3 * x**2 + x
     return m.vmap(lambda x: x - m.grad(f)(x) / m.grad(m.grad(f))(x))(m.array([1.5, -2.0, 2.5]))
 
 
@@ -797,6 +798,6 @@ def grad_of_an_implicit_solution(m: Any) -> Any:
 
 @program
 def fisher_information_by_scores(m: Any) -> Any:
-    log_p = lambda t, x: m.log_softmax(t, 0)[x]  # noqa: E731
+    log_p = lambda t, x: m.log_softmax(t, 0)[x]
     score = m.vmap(m.grad(log_p), in_axes=(None, 0))(m.some(3), m.array([0, 1, 2]))
     return m.einsum("k,ki,kj->ij", m.softmax(m.some(3), 0), score, score)

@@ -1,5 +1,6 @@
 """The derivatives of operations: each in both modes, for a batch, at ties, zeros and edges too."""
 
+# ruff: noqa: E731  short functions read best as one line
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -117,7 +118,7 @@ def maximum_of_two_with_ties(m: Any) -> Any:
 
 @program
 def minimum_of_two_with_ties(m: Any) -> Any:
-    f = lambda x, y: m.jvp(m.minimum, (x, y), (m.array(1.0), m.array(10.0)))  # noqa: E731
+    f = lambda x, y: m.jvp(m.minimum, (x, y), (m.array(1.0), m.array(10.0)))
     return m.vmap(f)(m.array([1.0, 2.0, 3.0]), m.array([2.0, 2.0, 2.0]))
 
 
@@ -140,13 +141,13 @@ def where_keeps_what_is_not_chosen_out(m: Any) -> Any:
 
 @program
 def where_broadcasts_its_choices(m: Any) -> Any:
-    f = lambda x, s: m.where(m.array([True, False, True]), x, s).sum() ** 2  # noqa: E731
+    f = lambda x, s: m.where(m.array([True, False, True]), x, s).sum() ** 2
     return m.vmap(m.grad(f, (0, 1)))(m.some(2, 3), m.array([1.0, 2.0]))
 
 
 @program
 def huber_loss(m: Any) -> Any:
-    f = lambda x: m.where(m.abs(x) < 1, 0.5 * x * x, m.abs(x) - 0.5)  # noqa: E731
+    f = lambda x: m.where(m.abs(x) < 1, 0.5 * x * x, m.abs(x) - 0.5)
     return slopes(m, f, m.array([-3.0, -0.5, 0.25, 2.0]))
 
 
@@ -230,7 +231,7 @@ def norms(m: Any) -> Any:
 
 @program
 def cross_entropy_with_labels(m: Any) -> Any:
-    f = lambda x, label: -m.log_softmax(x, 0)[label]  # noqa: E731
+    f = lambda x, label: -m.log_softmax(x, 0)[label]
     return m.vmap(m.value_and_grad(f))(m.some(3, 4), m.array([0, 3, 1]))
 
 
@@ -295,7 +296,7 @@ def gather_with_repeats(m: Any) -> Any:
 
 @program
 def gather_with_a_mapped_index(m: Any) -> Any:
-    f = lambda x, i: (x[i] ** 2).sum()  # noqa: E731
+    f = lambda x, i: (x[i] ** 2).sum()
     return m.vmap(m.grad(f), in_axes=(None, 0))(m.some(4, 2), m.array([[0, 1], [3, 3], [2, 0]]))
 
 
@@ -322,7 +323,7 @@ def take_along_an_axis(m: Any) -> Any:
 
 @program
 def embedding_of_a_sentence(m: Any) -> Any:
-    f = lambda table, words: m.tanh(table[words]).mean(0).sum()  # noqa: E731
+    f = lambda table, words: m.tanh(table[words]).mean(0).sum()
     return m.grad(lambda t: m.vmap(f, (None, 0))(t, m.array([[0, 1, 1], [2, 0, 3]])).sum())(m.some(4, 2))
 
 
@@ -333,19 +334,19 @@ def slices_with_steps(m: Any) -> Any:
 
 @program
 def put_one_row(m: Any) -> Any:
-    f = lambda x, v: (m.put(x, 1, v) ** 2).sum()  # noqa: E731
+    f = lambda x, v: (m.put(x, 1, v) ** 2).sum()
     return m.vmap(m.grad(f, (0, 1)))(m.some(2, 3, 2), m.array([[1.0, 2.0], [3.0, 4.0]]))
 
 
 @program
 def movement(m: Any) -> Any:
-    f = lambda x: m.flip(m.roll(m.transpose(x.reshape(3, 2), (1, 0)), 1, 1), 0)  # noqa: E731
+    f = lambda x: m.flip(m.roll(m.transpose(x.reshape(3, 2), (1, 0)), 1, 1), 0)
     return slopes(m, lambda x: f(x) ** 2, m.some(2, 6))
 
 
 @program
 def pad_concat_and_stack(m: Any) -> Any:
-    f = lambda x: m.concat([m.pad(x, ((1, 0), (0, 2))), m.stack([x[0], x[1]])[:, :1] * m.ones((2, 5))])  # noqa: E731
+    f = lambda x: m.concat([m.pad(x, ((1, 0), (0, 2))), m.stack([x[0], x[1]])[:, :1] * m.ones((2, 5))])
     return slopes(m, f, m.some(2, 2, 3))
 
 
@@ -359,13 +360,13 @@ def triangles_and_diagonals(m: Any) -> Any:
 
 @program
 def matmul_of_two_matrices(m: Any) -> Any:
-    f = lambda a, b: (m.sin(a @ b)).sum()  # noqa: E731
+    f = lambda a, b: (m.sin(a @ b)).sum()
     return m.vmap(m.grad(f, (0, 1)), in_axes=(0, None))(m.some(2, 2, 3), m.some(3, 2))
 
 
 @program
 def matmul_of_batched_matrices(m: Any) -> Any:
-    f = lambda a, b: a @ b  # noqa: E731
+    f = lambda a, b: a @ b
     a, b = m.some(2, 2, 3), m.some(3, 2)
     return m.jvp(f, (a, b), (m.ones((2, 2, 3)), b * 2)), m.vjp(f, a, b)[1](m.some(2, 2, 2))
 
@@ -377,32 +378,32 @@ def matmul_of_vectors(m: Any) -> Any:
 
 @program
 def einsum_of_three(m: Any) -> Any:
-    f = lambda a, b, c: m.einsum("ij,jk,k->i", a, b, c)  # noqa: E731
+    f = lambda a, b, c: m.einsum("ij,jk,k->i", a, b, c)
     return m.vmap(m.jacrev(f, (0, 2)), in_axes=(0, None, 0))(m.some(2, 2, 2), m.some(2, 3), m.some(2, 3))
 
 
 @program
 def attention(m: Any) -> Any:
-    f = lambda q, k, v: (m.softmax(q @ m.transpose(k, (1, 0)), -1) @ v).sum()  # noqa: E731
+    f = lambda q, k, v: (m.softmax(q @ m.transpose(k, (1, 0)), -1) @ v).sum()
     return m.vmap(m.grad(f, (0, 1, 2)))(m.some(2, 2, 2), m.some(2, 3, 2), m.some(2, 3, 2))
 
 
 @program
 def convolution(m: Any) -> Any:
-    f = lambda w, x: m.tanh(m.conv(x, w))  # noqa: E731
+    f = lambda w, x: m.tanh(m.conv(x, w))
     w, x = m.some(2, 1, 2, 2), m.some(1, 1, 4, 4)
     return m.vjp(f, w, x)[1](m.ones((1, 2, 3, 3))), m.jvp(f, (w, x), (m.ones((2, 1, 2, 2)), x))[1].sum((2, 3))
 
 
 @program
 def convolution_with_stride_and_padding(m: Any) -> Any:
-    f = lambda w, x: (m.conv(x, w, stride=2, padding=1) ** 2).sum()  # noqa: E731
+    f = lambda w, x: (m.conv(x, w, stride=2, padding=1) ** 2).sum()
     return m.vmap(m.grad(f, (0, 1)), in_axes=(None, 0))(m.some(1, 2, 3, 3), m.some(2, 1, 2, 4, 4))
 
 
 @program
 def per_example_gradients_of_a_convolution(m: Any) -> Any:
-    f = lambda w, x: m.relu(m.conv(x.reshape(1, 1, 4, 4), w) - 0.1).mean()  # noqa: E731
+    f = lambda w, x: m.relu(m.conv(x.reshape(1, 1, 4, 4), w) - 0.1).mean()
     return m.vmap(m.grad(f), in_axes=(None, 0))(m.some(1, 1, 2, 2), m.some(3, 4, 4))
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-KINDS = ("derivatives", "operations", "branches", "loops")
+KINDS = ("derivatives", "operations", "branches", "loops", "collectives", "custom", "nesting")
 
 
 class Program(NamedTuple):

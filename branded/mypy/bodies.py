@@ -1,0 +1,273 @@
+"""The functions that a transform is given: what they give for values of these types, and trees that must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from mypy.checker import TypeChecker
+from mypy.errorcodes import TRUTHY_BOOL
+from mypy.nodes import (
+    ARG_POS,
+    ARG_STAR,
+    CallExpr,
+    Context,
+    Expression,
+    LambdaExpr,
+    ListExpr,
+    NameExpr,
+    OverloadedFuncDef,
+    TupleExpr,
+)
+from mypy.plugin import FunctionSigContext
+from mypy.typeops import make_simplified_union
+from mypy.types import (
+    AnyType,
+    CallableType,
+    FunctionLike,
+    Instance,
+    LiteralType,
+    NoneType,
+    ProperType,
+    TupleType,
+    Type,
+    TypedDictType,
+    UnionType,
+    get_proper_type,
+    has_type_vars,
+)
+
+from branded.mypy.leaves import NUMBERS, becoming, fields_of
+from branded.mypy.mapping import Arg, call_of
+from branded.mypy.opening import ERROR, Scope, checker, fail, show, trying
+from branded.mypy.rows import ARRAY, CONTAINERS, TENSOR, UNKNOWN, VEC, Brand, change, has_rows, row_of, rows_in, same, union
+
+
+@dataclass
+class Call:
+    """A call of a transform: where it is, and its arguments by the names of their parameters."""
+
+    what: str
+    at: Context
+    api: TypeChecker
+    scope: Scope
+    given: dict[str, list[Expression]]
+
+    def expression(self, name: str) -> Expression | None:
+        """What was given for a parameter, if anything was."""
+        return next(iter(self.given.get(name, ())), None)
+
+    def type_of(self, name: str) -> Type:
+        """Its type; None's if nothing was given."""
+        e = self.expression(name)
+        return self.api.get_expression_type(e) if e is not None else NoneType()
+
+    def types_of(self, name: str) -> list[Type] | None:
+        """The types of a star-argument; None if their number is not known."""
+        found = self.given.get(name, [])
+        if isinstance(self.at, CallExpr) and ARG_STAR in self.at.arg_kinds:
+            return None
+        return [self.api.get_expression_type(e) for e in found]
+
+    def is_true(self, name: str) -> bool | None:
+        """A flag that is off unless given; None if it is not known here."""
+        match self.expression(name):
+            case None | NameExpr(name="False"):
+                return False
+            case NameExpr(name="True"):
+                return True
+        return None
+
+    def fail(self, message: str, *notes: str) -> Type:
+        fail(self.api, self.at, f"{self.what}: {message}", *notes)
+        return UNKNOWN
+
+    def show(self, t: Type) -> str:
+        return f'"{show(t, self.api)}"'
+
+    # ---- the functions ----
+
+    def result(self, f: Expression, types: Sequence[Type]) -> Type:
+        """The type of `f(*types)`, with errors told."""
+        return self.api.get_expression_type(call_of(f, types, [Arg(t) for t in types], self.at))
+
+    def trial(self, f: Expression, types: Sequence[Type]) -> Type:
+        """The same, without a word."""
+        with trying(self.api):
+            return self.result(f, types)
+
+    def step(self, f: Expression, types: Sequence[Type]) -> Type:
+        """The same for the body of a loop, which is traced once for all steps, so that nothing can be read in it.
+
+        A lambda is looked at as if its parameters varied over a brand of the loop.  A named function is not: its
+        parameters may be declared as tensors.
+        """
+        with self.api.msg.filter_errors(filter_errors=False) as errors:
+            out = self.result(f, types)
+        if isinstance(f, LambdaExpr) and not errors.has_new_errors():
+            place = f"{self.what}:{self.at.line}:{self.at.column}"
+            steps = self.scope.fresh(self.what, self.at, self.api, place=place)
+            with trying(self.api) as more, self.scope.opened(steps):
+                self.result(f, [widened(t, [steps]) for t in types])
+            self.api.msg.add_errors([e for e in more.filtered_errors() if e.code in (ERROR, TRUTHY_BOOL)])
+        return out
+
+    # ---- values ----
+
+    def tensors(self, t: Type) -> Type:
+        """A tree with tensors in the place of numbers and arrays."""
+        return change(t, same, UNKNOWN, becoming(self.scope.instance(TENSOR), {*NUMBERS, ARRAY}))
+
+    def vec(self, row: Sequence[Brand]) -> Type:
+        return change(self.scope.instance(VEC, union(row), self.scope.instance(TENSOR)), same)
+
+    def are_tensors(self, t: Type, what: str, numbers: bool = True) -> bool:
+        """Can all leaves of a tree be tensors?  If not, that is told."""
+        for where, kind in misfits(t, what, numbers):
+            kinds = "tensors, numbers, or trees of them" if numbers else "tensors, or trees of them"
+            self.fail(f"{where} is {kind}, not a tensor", f"try:   {kinds}")
+            return False
+        return True
+
+
+Rule = Callable[[Call], Type]
+"""The type of a call."""
+
+
+def by_rule(ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: Scope, rule: Rule) -> FunctionLike:
+    """The signature of a call whose result a rule gives.
+
+    mypy asks for each overload; the rule is asked once, with the first, and all get the signature of the
+    implementation.  mypy then takes the arguments as the rule has left them, so nothing is looked at twice.
+    """
+    sig, api = ctx.default_signature, checker(ctx)
+    impl = node.impl.type if node is not None and node.impl is not None else sig
+    own = impl if isinstance(impl, CallableType) else sig
+    overloads = node.items if node is not None else []
+    first = overloads[0].type if overloads else sig
+    callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
+    what = node.name if node is not None else getattr(callee, "name", "")
+    given = {n: list(es) for n, es in zip(sig.arg_names, ctx.args, strict=False) if n is not None}
+    result: Type = UNKNOWN
+    required = [n for n, k in zip(sig.arg_names, sig.arg_kinds, strict=True) if k.is_required()]
+    if sig == first and all(given.get(n or "") for n in required):
+        overrides = api.expr_checker.type_overrides
+        expressions = [e for es in given.values() for e in es]
+        for e in expressions:
+            overrides.pop(e, None)
+        result = rule(Call(what, ctx.context, api, scope, given))
+        for e in expressions:
+            overrides[e] = UNKNOWN if has_body(e) else api.get_expression_type(e)
+    types = [UNKNOWN if has_type_vars(t) or any(map(has_body, given.get(n or "", ()))) else t for n, t in formals(own)]
+    return own.copy_modified(arg_types=types, ret_type=result, variables=[])
+
+
+def by_name(call: CallExpr, names: Sequence[str]) -> dict[str, list[Expression]]:
+    """The arguments of a call by the names of the parameters, which are given in order."""
+    given: dict[str, list[Expression]] = {}
+    for i, (e, kind, name) in enumerate(zip(call.args, call.arg_kinds, call.arg_names, strict=True)):
+        if kind == ARG_POS and i < len(names):
+            given[names[i]] = [e]
+        elif name is not None:
+            given[name] = [e]
+    return given
+
+
+def formals(f: CallableType) -> Iterator[tuple[str | None, Type]]:
+    return zip(f.arg_names, f.arg_types, strict=True)
+
+
+def has_body(e: Expression) -> bool:
+    """Is this a lambda, or a list of them, whose body the rule looks at?"""
+    return isinstance(e, LambdaExpr) or (isinstance(e, ListExpr | TupleExpr) and any(map(has_body, e.items)))
+
+
+# ---- trees ----
+
+
+def widened(t: Type, brands: Sequence[Brand]) -> Type:
+    """A tree that varies over these brands too."""
+    return change(t, lambda row: [*row, *brands])
+
+
+def leaves(t: Type, what: str) -> Iterator[tuple[str, ProperType]]:
+    """The leaves of a tree that is called `what`: how Python reaches each, and its type."""
+    t = get_proper_type(t)
+    t = t.fallback if isinstance(t, LiteralType) else t
+    if fields := fields_of(t):
+        for at, field in fields.items():
+            yield from leaves(field, f"{what}{at}")
+    elif isinstance(t, Instance) and t.type.fullname in CONTAINERS and t.args:
+        yield from leaves(t.args[-1], f"each item of {what}")
+    else:
+        yield what, t
+
+
+def misfits(t: Type, what: str, numbers: bool = True) -> Iterator[tuple[str, str]]:
+    """The leaves of a tree, which is called `what`, that can be no tensors, and what they are."""
+    refused = {"builtins.str", "builtins.bytes", "builtins.set", *(() if numbers else NUMBERS)}
+    for where, leaf in leaves(t, what):
+        if isinstance(leaf, FunctionLike):
+            yield where, "a function"
+        elif isinstance(leaf, Instance) and leaf.type.fullname in refused:
+            yield where, an(leaf.type.name)
+
+
+def an(name: str) -> str:
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def joined(a: Type, b: Type) -> Type | None:
+    """The tree that both are, with the rows of both; None if they are sure to be different trees."""
+    a, b = get_proper_type(a), get_proper_type(b)
+    if isinstance(a, AnyType) or isinstance(b, AnyType):
+        return UNKNOWN
+    if isinstance(a, UnionType) or isinstance(b, UnionType):
+        return make_simplified_union([a, b])
+    if row_of(a) is not None and (row := row_of(b)) is not None:
+        return widened(a, row)
+    if isinstance(a, NoneType) and isinstance(b, NoneType):
+        return a
+    if _kind(a) != _kind(b) and _kind(a) and _kind(b):
+        return None
+    match a, b:
+        case TupleType(), TupleType():
+            items = [joined(i, j) for i, j in zip(a.items, b.items, strict=False)]
+            found = [i for i in items if i is not None]
+            return a.copy_modified(items=found) if len(found) == len(a.items) == len(b.items) else None
+        case TypedDictType(), TypedDictType():
+            if a.items.keys() != b.items.keys():
+                return None
+            values = {k: joined(v, b.items[k]) for k, v in a.items.items()}
+            kept = [v for v in values.values() if v is not None]
+            return a.copy_modified(item_types=kept) if len(kept) == len(values) else None
+        case Instance(), Instance() if a.type is b.type and a.type.fullname in CONTAINERS:
+            args = [joined(i, j) for i, j in zip(a.args, b.args, strict=True)]
+            arguments = [i for i in args if i is not None]
+            return a.copy_modified(args=arguments) if len(args) == len(arguments) else None
+    return widened(a, rows_of(b)) if _kind(a) else make_simplified_union([a, b])
+
+
+def rows_of(t: Type) -> list[Brand]:
+    """All the brands of a tree, each once."""
+    return list(dict.fromkeys(rows_in(t)))
+
+
+def _kind(t: ProperType) -> str:
+    """What a value is, as far as it decides which tree it is; nothing if that is not known."""
+    match t:
+        case NoneType():
+            return "None"
+        case TupleType() if t.partial_fallback.type.is_named_tuple:
+            return t.partial_fallback.type.fullname
+        case TupleType():
+            return "tuple"
+        case TypedDictType():
+            return "dict"
+        case Instance() if row_of(t) is not None:
+            return "tensor"
+        case Instance() if t.type.fullname in ("builtins.tuple", "builtins.list", "builtins.dict"):
+            return t.type.name
+        case Instance() if has_rows(t.type) or "dataclass" in t.type.metadata:
+            return t.type.fullname
+    return ""

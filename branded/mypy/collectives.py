@@ -1,0 +1,112 @@
+"""Collectives: a reduction over a brand takes it out of every row, an exchange puts it into every row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mypy.nodes import Expression, ListExpr, StrExpr, TupleExpr
+from mypy.types import Instance, LiteralType, TupleType, Type, get_proper_type
+
+from branded.mypy.bodies import Call, Rule, rows_of, widened
+from branded.mypy.leaves import NUMBERS
+from branded.mypy.opening import class_of, name_of
+from branded.mypy.rows import BRAND, UNKNOWN, Brand, change, is_a, without
+
+MODULE = "branded.transforms.collectives"
+OPENED = "branded.brand.Opened"
+
+
+class _Names:
+    """What the axes of a collective are: brands, strings, and whether there are some that are not known here."""
+
+    def __init__(self) -> None:
+        self.brands: list[Brand] = []
+        self.texts: list[str] = []
+        self.are_known = True
+
+    def add(self, t: Type) -> None:
+        t = get_proper_type(t)
+        literal = t.last_known_value if isinstance(t, Instance) else t
+        if isinstance(literal, LiteralType) and isinstance(literal.value, str):
+            self.texts.append(literal.value)
+        elif isinstance(t, TupleType):
+            for item in t.items:
+                self.add(item)
+        elif (brand := class_of(t)) is not None and not is_a(brand, BRAND):
+            self.brands.append(brand)
+        elif isinstance(t, Instance) and t.type.fullname == OPENED and not is_a(t.args[0], BRAND):
+            self.brands.append(get_proper_type(t.args[0]))
+        else:
+            self.are_known = False
+
+    def within(self, row: Iterable[Brand]) -> list[Brand]:
+        """Those of a row that are named.
+
+        A name that is not known here, as a parameter that is a string, is that of a brand whose name is not known.
+        """
+        return [b for b in row if b in self.brands or name_of(b) in self.texts or self._may_be(b)]
+
+    def _may_be(self, b: Brand) -> bool:
+        return not self.are_known and name_of(b) == ""
+
+
+def _names(call: Call) -> _Names:
+    names = _Names()
+
+    def look(e: Expression) -> None:
+        if isinstance(e, StrExpr):
+            names.texts.append(e.value)
+        elif isinstance(e, TupleExpr | ListExpr):
+            for item in e.items:
+                look(item)
+        else:
+            names.add(call.api.get_expression_type(e))
+
+    for e in call.given.get("axis_name", ()):
+        look(e)
+    return names
+
+
+def _open(call: Call, names: _Names, row: Sequence[Brand]) -> list[Brand]:
+    """The brands that are named, whether the value varies over them or not."""
+    found = [*names.brands, *names.within([*row, *call.scope.open])]
+    return list(dict.fromkeys(found))
+
+
+def _reduced(call: Call) -> Type:
+    """`psum(x, Users)`: x that does not vary over Users."""
+    value, names = call.type_of("x"), _names(call)
+    if not call.are_tensors(value, "the value"):
+        return value
+    number = get_proper_type(value)
+    if call.what == "psum" and isinstance(number, Instance) and number.type.fullname in NUMBERS - {"builtins.bool"}:
+        return value
+    row = rows_of(value)
+    brands = _open(call, names, row)
+    call.scope.crossed += brands
+    return call.tensors(change(value, without(lambda b: b in brands)))
+
+
+def _exchanged(call: Call) -> Type:
+    """`ppermute(x, Users, …)`: x that varies over Users, if it did not before."""
+    value, names = call.type_of("x"), _names(call)
+    if not call.are_tensors(value, "the value"):
+        return value
+    brands = _open(call, names, rows_of(value))
+    call.scope.crossed += brands
+    return widened(call.tensors(value), brands)
+
+
+def _index(call: Call) -> Type:
+    """`axis_index(Users)`"""
+    names = _names(call)
+    brands = _open(call, names, [])
+    known = names.are_known and len(brands) >= len(names.brands) + len(names.texts)
+    return call.vec(brands if known else [*brands, UNKNOWN])
+
+
+COLLECTIVES: dict[str, Rule] = {
+    **{f"{MODULE}.{n}": _reduced for n in ("psum", "pmean", "pmax", "pmin", "all_gather")},
+    **{f"{MODULE}.{n}": _exchanged for n in ("ppermute", "all_to_all", "psum_scatter")},
+    f"{MODULE}.axis_index": _index,
+}

@@ -1,0 +1,307 @@
+"""Derivatives: `grad(f)(x)` has the tree of `x`, and the rows of everything that `f(x)` depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mypy.checker import TypeChecker
+from mypy.nodes import ARG_POS, ARG_STAR, ARG_STAR2, Context, Expression, IntExpr, ListExpr, TupleExpr, UnaryExpr
+from mypy.types import (
+    AnyType,
+    CallableType,
+    FunctionLike,
+    Instance,
+    NoneType,
+    Overloaded,
+    TupleType,
+    Type,
+    TypedDictType,
+    TypeOfAny,
+    UnionType,
+    get_proper_type,
+)
+
+from branded.mypy import bodies
+from branded.mypy.axes import count
+from branded.mypy.bodies import Call, Rule, joined, rows_of, widened
+from branded.mypy.leaves import becoming
+from branded.mypy.mapping import Arg, call_of, either, items_of
+from branded.mypy.opening import Scope, fail, show, trying
+from branded.mypy.rows import ARRAY, CONTAINERS, TENSOR, UNKNOWN, Brand, change, hides, row_of, same
+
+MODULE = "branded.transforms.derivatives"
+LATER = {f"{MODULE}.{n}": n for n in ("grad", "value_and_grad", "jacfwd", "jacrev", "hessian")}
+"""The transforms that give a function."""
+
+FLOATS = {"builtins.float", ARRAY}
+
+
+@dataclass
+class Derivative:
+    """One use of a derivative: where it is, and what it was told."""
+
+    what: str
+    at: Context
+    api: TypeChecker
+    scope: Scope
+    argnums: list[int] | int | None = 0
+    has_aux: bool | None = False
+
+    @classmethod
+    def of(cls, call: Call) -> Derivative:
+        """By the options of `grad(f, argnums, has_aux)`."""
+        e = call.expression("argnums")
+        return cls(call.what, call.at, call.api, call.scope, _argnums(e) if e else 0, call.is_true("has_aux"))
+
+    def fail(self, message: str, *notes: str) -> Type:
+        fail(self.api, self.at, f"{self.what}: {message}", *notes)
+        return AnyType(TypeOfAny.from_error)
+
+    # ---- called at once ----
+
+    def apply(self, f: Expression, args: list[Arg], exact: bool = True) -> Type:
+        """The type of `grad(f, …)(*args)`."""
+        starred = any(a.kind in (ARG_STAR, ARG_STAR2) for a in args)
+        positional = [a.type for a in args if a.kind == ARG_POS]
+        places = None if starred else self._places(len(positional))
+        if places is not None and not self._are_floats([positional[i] for i in places], places):
+            return AnyType(TypeOfAny.from_error)
+        crossed = len(self.scope.crossed)
+        leaves = [args[i]._replace(type=self._leaf(a.type)) if i in (places or ()) else a for i, a in enumerate(args)]
+        inside = self._call(f, leaves)
+        rows = [b for a in args for b in rows_of(a.type)] + self.scope.crossed[crossed:]
+        if places is None or hides(inside):
+            return UNKNOWN
+        return self.result(inside, [positional[i] for i in places], rows)
+
+    def _call(self, f: Expression, args: list[Arg]) -> Type:
+        return self.api.get_expression_type(call_of(f, [a.type for a in args], args, self.at))
+
+    # ---- given to something else ----
+
+    def generic(self, f: Type) -> Type | None:
+        """The type of `grad(f)`: the parameters of `f`, and its derivative."""
+        items = items_of(f, self.api)
+        found = []
+        for item in items:
+            with trying(self.api) as errors:
+                one = self._generic(item)
+            if one is not None and not errors.has_new_errors():
+                found += one.items
+            elif len(items) == 1:
+                self.api.msg.add_errors(errors.filtered_errors())
+                return AnyType(TypeOfAny.from_error)
+        if len(found) == 1:
+            return found[0]
+        return Overloaded(found) if found else None
+
+    def _generic(self, f: CallableType) -> FunctionLike | None:
+        types = [t for t, k in zip(f.arg_types, f.arg_kinds, strict=True) if k.is_positional() or k == ARG_STAR]
+        if any(k in (ARG_STAR, ARG_STAR2) for k in f.arg_kinds):
+            return f.copy_modified(ret_type=UNKNOWN)
+        places = self._places(len(types))
+        if places is None or hides(f.ret_type):
+            return f.copy_modified(ret_type=UNKNOWN)
+        if not self._are_floats([types[i] for i in places], places):
+            return None
+        result = self.result(f.ret_type, [types[i] for i in places], [b for t in f.arg_types for b in rows_of(t)])
+        return either(f.copy_modified(ret_type=result))
+
+    # ---- arguments ----
+
+    def _places(self, n: int) -> list[int] | None:
+        """The positions to differentiate with respect to; None if they are not known."""
+        nums = self.argnums
+        given = [nums] if isinstance(nums, int) else nums
+        if given is None:
+            return None
+        if any(not -n <= i < n for i in given):
+            text = nums if isinstance(nums, int) else f"({', '.join(map(str, given))}{',' * (len(given) == 1)})"
+            wrong = f"argnums={text} for a call with {count(n, 'positional argument', 'positional arguments')}"
+            self.fail(wrong, "try:   the positions of the arguments to differentiate with respect to, counted from 0")
+            return None
+        return [i % n for i in given]
+
+    def _are_floats(self, types: Sequence[Type], places: Sequence[int]) -> bool:
+        for t, i in zip(types, places, strict=True):
+            for where, what in not_floats(t, f"argument {i + 1}"):
+                self.fail(
+                    f"{where} is {what}; derivatives are with respect to floats",
+                    "try:   a float tensor or a float, or another position in argnums",
+                )
+                return False
+        return True
+
+    def _leaf(self, t: Type) -> Type:
+        """What the function gets for an argument: its numbers are tensors there."""
+        return change(t, same, UNKNOWN, becoming(self.scope.instance(TENSOR), FLOATS))
+
+    # ---- results ----
+
+    def result(self, inside: Type, wrt: Sequence[Type], rows: Sequence[Brand]) -> Type:
+        """The derivative of a function that gives `inside`."""
+        if (parts := split(self, inside, self.has_aux)) is None:
+            return UNKNOWN
+        value, aux = parts
+        if not self._has_derivative(value):
+            return AnyType(TypeOfAny.from_error)
+        value = self._tensors(value)
+        over = list(dict.fromkeys([*rows, *rows_of(value)]))
+        parts_of = [widened(self._leaf(t), over) for t in wrt]
+        one = parts_of[0] if isinstance(self.argnums, int) else self._tuple(parts_of)
+        match self.what:
+            case "grad":
+                return one if aux is None else self._tuple([one, aux])
+            case "value_and_grad":
+                return self._tuple([value if aux is None else self._tuple([value, aux]), one])
+        derived = _each_leaf(value, one)
+        if self.what == "hessian":
+            derived = _each_leaf(derived, one)
+        return derived if aux is None else self._tuple([derived, aux])
+
+    def _has_derivative(self, value: Type) -> bool:
+        """Is this a result that can be differentiated?"""
+        if self.what not in ("grad", "value_and_grad"):
+            for where, kind in bodies.misfits(value, "the result"):
+                self.fail(f"{where} is {kind}, not a tensor", "try:   return tensors; others with has_aux=True")
+                return False
+            return True
+        t = get_proper_type(value)
+        is_tree = isinstance(t, TupleType | TypedDictType | NoneType | FunctionLike)
+        is_other = isinstance(t, Instance) and t.type.fullname in (*CONTAINERS, "builtins.str", "builtins.bytes")
+        if is_tree or is_other:
+            self.fail(
+                f'the function must return one float, and it returns "{show(value, self.api)}"',
+                "try:   has_aux=True for a pair of the value and something else"
+                if isinstance(t, TupleType) and len(t.items) == 2
+                else "try:   reduce it to one number; jacrev or jacfwd for the derivative of tensors",
+            )
+        return not is_tree and not is_other
+
+    def _tensors(self, t: Type) -> Type:
+        return Call(self.what, self.at, self.api, self.scope, {}).tensors(t)
+
+    def _tuple(self, items: list[Type]) -> TupleType:
+        return tuple_of(items, self.api)
+
+
+def tuple_of(items: list[Type], api: TypeChecker) -> TupleType:
+    return TupleType(items, api.named_generic_type("builtins.tuple", [api.named_generic_type("builtins.object", [])]))
+
+
+def split(by: Derivative | Call, inside: Type, has_aux: bool | None) -> tuple[Type, Type | None] | None:
+    """The value and what was given besides, if that is known."""
+    if has_aux is None:
+        return None
+    if not has_aux:
+        return inside, None
+    pair = get_proper_type(inside)
+    if isinstance(pair, TupleType) and len(pair.items) == 2:
+        return pair.items[0], pair.items[1]
+    if not isinstance(pair, UnionType) and not (isinstance(pair, Instance) and pair.type.fullname == "builtins.tuple"):
+        by.fail(
+            f'has_aux=True, and the function returns "{show(inside, by.api)}"',
+            "try:   return a pair: the value, and whatever else",
+        )
+    return None
+
+
+def not_floats(t: Type, what: str) -> Iterator[tuple[str, str]]:
+    """The leaves of an argument that have no derivative, and what they are."""
+    yield from bodies.misfits(t, what)
+    for where, leaf in bodies.leaves(t, what):
+        if isinstance(leaf, Instance) and leaf.type.fullname in ("builtins.int", "builtins.bool"):
+            yield where, bodies.an(leaf.type.name)
+
+
+def _argnums(e: Expression) -> list[int] | int | None:
+    match e:
+        case IntExpr():
+            return e.value
+        case UnaryExpr(op="-", expr=IntExpr() as n):
+            return -n.value
+        case TupleExpr() | ListExpr():
+            found = [_argnums(i) for i in e.items]
+            numbers = [i for i in found if isinstance(i, int)]
+            return numbers if len(numbers) == len(found) else None
+    return None
+
+
+def _each_leaf(t: Type, new: Type) -> Type:
+    """A tree with `new` in the place of each tensor."""
+    t = get_proper_type(t)
+    if row_of(t) is not None:
+        return new
+    match t:
+        case TupleType() if not t.partial_fallback.type.is_named_tuple:
+            return t.copy_modified(items=[_each_leaf(i, new) for i in t.items])
+        case TypedDictType():
+            return t.copy_modified(item_types=[_each_leaf(i, new) for i in t.items.values()])
+        case Instance() if t.type.fullname in CONTAINERS:
+            return t.copy_modified(args=[_each_leaf(a, new) for a in t.args])
+        case NoneType():
+            return t
+    # a class says what its fields are; with one tensor as the argument they are tensors again
+    return widened(t, rows_of(new)) if row_of(new) is not None else UNKNOWN
+
+
+# ---- vjp and jvp, which take the arguments too ----
+
+
+def vjp(call: Call) -> Type:
+    """`vjp(f, *primals)`"""
+    f, primals = call.expression("f"), call.types_of("primals")
+    if f is None or primals is None:
+        return UNKNOWN
+    d = Derivative("vjp", call.at, call.api, call.scope, list(range(len(primals))), call.is_true("has_aux"))
+    found = _value(d, f, primals)
+    if found is None:
+        return UNKNOWN
+    value, aux, rows = found
+    # a cotangent may vary over more than the value
+    own = call.scope.fresh("CT", call.at, call.api)
+    cotangent = change(value, lambda row: [*row, own])
+    if row_of(value) is not None:
+        cotangent = UnionType([cotangent, call.api.named_generic_type("builtins.float", [])])
+    out = d._tuple([widened(d._leaf(t), [*rows, own]) for t in primals])
+    function = call.api.named_generic_type("builtins.function", [])
+    pullback = either(CallableType([cotangent], [ARG_POS], [None], out, function, variables=[own]))
+    return d._tuple([value, pullback] if aux is None else [value, pullback, aux])
+
+
+def jvp(call: Call) -> Type:
+    """`jvp(f, primals, tangents)`"""
+    f, given, moved = call.expression("f"), *(get_proper_type(call.type_of(n)) for n in ("primals", "tangents"))
+    if f is None or not isinstance(given, TupleType):
+        bad = row_of(given) is not None
+        return call.fail("primals and tangents are tuples", "try:   jvp(f, (x,), (dx,))") if bad else UNKNOWN
+    primals = list(given.items)
+    d = Derivative("jvp", call.at, call.api, call.scope, list(range(len(primals))), call.is_true("has_aux"))
+    if row_of(moved) is not None:
+        return call.fail("primals and tangents are tuples", "try:   jvp(f, (x,), (dx,))")
+    if isinstance(moved, TupleType) and joined(d._leaf(given), d._leaf(moved)) is None:
+        shown = f"tangent: {call.show(moved)}", f"primal:  {call.show(given)}"
+        return call.fail("the tangent has another tree than the primal", *shown)
+    found = _value(d, f, primals)
+    if found is None:
+        return UNKNOWN
+    value, aux, rows = found
+    tangent = widened(value, [*rows, *rows_of(moved)])
+    return d._tuple([value, tangent] if aux is None else [value, tangent, aux])
+
+
+def _value(d: Derivative, f: Expression, primals: list[Type]) -> tuple[Type, Type | None, list[Brand]] | None:
+    """The value of a function at these arguments, what it gives besides, and what a derivative of it varies over."""
+    if not d._are_floats(primals, range(len(primals))):
+        return None
+    crossed = len(d.scope.crossed)
+    inside = d._call(f, [Arg(d._leaf(t)) for t in primals])
+    if hides(inside) or (parts := split(d, inside, d.has_aux)) is None or not d._has_derivative(parts[0]):
+        return None
+    value = d._tensors(parts[0])
+    rows = [b for t in [*primals, value] for b in rows_of(t)] + d.scope.crossed[crossed:]
+    return value, parts[1], list(dict.fromkeys(rows))
+
+
+AT_ONCE: dict[str, Rule] = {f"{MODULE}.vjp": vjp, f"{MODULE}.jvp": jvp}

@@ -1,0 +1,182 @@
+"""Loops and branches: what goes around has the rows of all steps, what is chosen those of every branch and of the choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mypy.nodes import Expression, ListExpr, TempNode, TupleExpr
+from mypy.types import CallableType, Instance, NoneType, TupleType, Type, get_proper_type
+
+from branded.mypy.bodies import Call, Rule, joined, rows_of, widened
+from branded.mypy.rows import CONTAINERS, UNKNOWN, hides, row_of
+
+MOST = 8
+"""How often a carry may gain brands before we stop looking; each time it gains one at least."""
+
+_AGAIN = "try:   return the carry in the form in which it came"
+
+
+def _carried(call: Call, init: Type, after: Callable[[Type], Type | None]) -> Type | None:
+    """The type of what goes around, whose row grows until a step adds nothing; None if there is no such type."""
+    carry = init
+    for _ in range(MOST):
+        new = after(carry)
+        both = joined(carry, call.tensors(new)) if new is not None else None
+        if both is None or both == carry or hides(both):
+            return carry if both is not None else None
+        carry = both
+    return carry
+
+
+def _init(call: Call, name: str) -> Type | None:
+    init = call.type_of(name)
+    return call.tensors(init) if call.are_tensors(init, "the carry") else None
+
+
+def _same_tree(call: Call, before: Type, after: Type) -> Type | None:
+    both = joined(before, call.tensors(after))
+    if both is None:
+        shown = f"before: {call.show(before)}", f"after: {call.show(after)}"
+        call.fail("the carry has another tree after a step than before it", *shown, _AGAIN)
+    return both
+
+
+def scan(call: Call) -> Type:
+    """`scan(f, init, xs)`"""
+    f, init, xs = call.expression("f"), _init(call, "init"), call.type_of("xs")
+    if f is None or init is None or not call.are_tensors(xs, "xs", numbers=False):
+        return UNKNOWN
+    if isinstance(get_proper_type(xs), NoneType) and call.expression("length") is None:
+        return call.fail("nothing says how many steps there are", "try:   xs with an axis of steps, or length=n")
+    xs = call.tensors(xs)
+
+    def after(carry: Type) -> Type | None:
+        pair = get_proper_type(call.trial(f, [carry, xs]))
+        return pair.items[0] if isinstance(pair, TupleType) and len(pair.items) == 2 else None
+
+    carry = _carried(call, init, after) or init
+    pair = get_proper_type(call.step(f, [carry, xs]))
+    if hides(pair):
+        return UNKNOWN
+    if not isinstance(pair, TupleType) or len(pair.items) != 2:
+        if isinstance(pair, Instance) and pair.type.fullname == "builtins.tuple":
+            return UNKNOWN
+        return call.fail(f"the body returned {call.show(pair)}", "try:   a pair: the carry, and the output or None")
+    if _same_tree(call, carry, pair.items[0]) is None or not call.are_tensors(pair.items[1], "the output"):
+        return UNKNOWN
+    return pair.copy_modified(items=[carry, call.tensors(pair.items[1])])
+
+
+def fori_loop(call: Call) -> Type:
+    """`fori_loop(lower, upper, body_fun, init_val)`"""
+    f, init = call.expression("body_fun"), _init(call, "init_val")
+    bounds = [call.type_of(n) for n in ("lower", "upper")]
+    if f is None or init is None or not all(map(call.are_tensors, bounds, ("lower", "upper"))):
+        return UNKNOWN
+    over = [b for t in bounds for b in rows_of(t)]
+    index, start = call.vec(over), widened(init, over)
+    carry = _carried(call, start, lambda c: call.trial(f, [index, c])) or start
+    out = call.step(f, [index, carry])
+    return UNKNOWN if hides(out) or _same_tree(call, carry, out) is None else carry
+
+
+def while_loop(call: Call) -> Type:
+    """`while_loop(cond_fun, body_fun, init_val)`"""
+    go, f, init = call.expression("cond_fun"), call.expression("body_fun"), _init(call, "init_val")
+    if go is None or f is None or init is None:
+        return UNKNOWN
+
+    def after(carry: Type) -> Type:
+        return widened(call.trial(f, [carry]), rows_of(call.trial(go, [carry])))
+
+    def wider(carry: Type) -> Type:
+        return widened(carry, rows_of(call.trial(go, [carry])))
+
+    start = wider(init)
+    carry = _carried(call, start, after) or start
+    flag, out = get_proper_type(call.step(go, [carry])), call.step(f, [carry])
+    if row_of(flag) is None and not hides(flag) and not _is(flag, "builtins.bool"):
+        return call.fail(f"the condition is {call.show(flag)}, not one bool", "try:   a comparison, .any() or .all()")
+    return UNKNOWN if hides(out) or _same_tree(call, carry, out) is None else carry
+
+
+def _is(t: Type, name: str) -> bool:
+    t = get_proper_type(t)
+    return isinstance(t, Instance) and t.type.fullname == name
+
+
+def map_(call: Call) -> Type:
+    """`map(f, xs)`"""
+    f, xs = call.expression("f"), call.type_of("xs")
+    if f is None or not call.are_tensors(xs, "xs", numbers=False):
+        return UNKNOWN
+    if isinstance(get_proper_type(xs), NoneType):
+        return call.fail("nothing says how many steps there are", "try:   xs with an axis of steps")
+    out = call.step(f, [call.tensors(xs)])
+    return call.tensors(out) if call.are_tensors(out, "the output") and not hides(out) else UNKNOWN
+
+
+# ---- branches ----
+
+
+def cond(call: Call) -> Type:
+    """`cond(pred, true_fun, false_fun, *operands)`"""
+    names = ("true_fun", "false_fun")
+    branches = [e for n in names if (e := call.expression(n)) is not None]
+    return _chosen(call, "pred", ("predicate", "str"), names, branches)
+
+
+def switch(call: Call) -> Type:
+    """`switch(index, branches, *operands)`"""
+    given = call.expression("branches")
+    branches: list[Expression] = []
+    if isinstance(given, ListExpr | TupleExpr):
+        branches = list(given.items)
+        if not branches:
+            return call.fail("there are no branches", "try:   a sequence of functions")
+    elif given is not None:
+        t = get_proper_type(call.api.get_expression_type(given))
+        items = t.items if isinstance(t, TupleType) else _items(t)
+        branches = [TempNode(i, context=call.at) for i in items]
+    return _chosen(call, "index", ("index", "str float bool"), [f"branch {i}" for i in range(len(branches))], branches)
+
+
+def _items(t: Type) -> Sequence[Type]:
+    t = get_proper_type(t)
+    return t.args[-1:] if isinstance(t, Instance) and t.type.fullname in CONTAINERS else []
+
+
+def _chosen(
+    call: Call, by: str, what: tuple[str, str], names: Sequence[str], branches: Sequence[Expression]
+) -> Type:
+    """The result of one of several branches: each example takes its own."""
+    choice, operands = get_proper_type(call.type_of(by)), call.types_of("operands")
+    kind, refused = what
+    if isinstance(choice, NoneType | TupleType | CallableType) or any(_is(choice, f"builtins.{n}") for n in refused.split()):
+        more = ("try:   cond for a bool; .cast(int32)",) if by == "index" else ("try:   a comparison, .any() or .all()",)
+        return call.fail(f"the {kind} is {call.show(choice)}, and must be one for each example", *more)
+    if operands is None or not branches:
+        return UNKNOWN
+    outs = [call.result(f, operands) for f in branches]
+    if any(map(hides, outs)):
+        return UNKNOWN
+    both: Type | None = call.tensors(outs[0])
+    for name, out in zip(names, outs, strict=True):
+        if not call.are_tensors(out, f"the result of {name}"):
+            return UNKNOWN
+        both = joined(both, call.tensors(out)) if both is not None else None
+        if both is None:
+            shown = f"{names[0]}: {call.show(outs[0])}", f"{name}: {call.show(out)}"
+            return call.fail("the branches give different trees", *shown, "try:   the same tree from each")
+    return widened(both, rows_of(choice)) if both is not None else UNKNOWN
+
+
+LOOPS: dict[str, Rule] = {
+    "branded.transforms.loops.scan": scan,
+    "branded.transforms.loops.fori_loop": fori_loop,
+    "branded.transforms.loops.while_loop": while_loop,
+    "branded.transforms.loops.map": map_,
+    "branded.transforms.branches.cond": cond,
+    "branded.transforms.branches.switch": switch,
+}
+"""The transforms that call what they are given at once."""

@@ -1,0 +1,299 @@
+"""Modules as functions of their state: `functional_call`, and many modules as one, `stack_module_state`.
+
+A module is any object that holds tensors where `tinygrad.nn.state` looks for them: in attributes, lists, tuples, dicts,
+and objects in these.  Its state is the dict of `tinygrad.nn.state.get_state_dict`, one for what is learned and for what
+is not (the running statistics of a BatchNorm); `Tensor.is_param` tells one from the other.
+"""
+
+from __future__ import annotations
+
+import difflib
+import types
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn, ParamSpec, Protocol, TypeVar, overload
+
+from tinygrad import Tensor, dtypes
+from tinygrad.engine.jit import _TinyJit
+from tinygrad.nn.state import get_state_dict
+from tinygrad.uop.ops import Ops, UOp
+
+from branded import tree
+from branded.brand import Brand, check_live, tensor
+from branded.errors import StateError, StateTypeError, UnsupportedError, WriteError
+from branded.values import vec_type
+from branded.vec import Vec
+
+P = ParamSpec("P")
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+T = TypeVar("T")
+
+
+class _Layer(Protocol):
+    """A module that keeps the row of what it is given, as those of `tinygrad.nn` do."""
+
+    def __call__(self, x: Vec[S], /) -> Vec[S]: ...
+
+
+@overload
+def functional_call(module: _Layer, state: Mapping[str, Vec[S]], x: Vec[S1], /) -> Vec[S | S1]: ...
+@overload
+def functional_call(
+    module: Callable[P, Vec[S1, T]], state: Mapping[str, Vec[S]], /, *args: P.args, **kwargs: P.kwargs
+) -> Vec[S | S1, T]: ...
+@overload
+def functional_call(module: Callable[..., Any], state: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any: ...
+def functional_call(module: Callable[..., Any], state: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
+    """`functional_call(module, state, x)` is `module(x)`, were the tensors of `module` those of `state`.
+
+    The module itself is afterwards what it was before, also when the call raises: what the call sets in its attributes,
+    lists and dicts, and writes into its tensors, is undone.  What it writes into a tensor that is not the module's own
+    but was given by `state` goes to that tensor, and so to the caller, who can return it: after the call of a BatchNorm
+    in training, its new statistics are in `state`.  No weights are copied.
+
+    Args:
+        module: An object with tensors, which is called.
+        state: Tensors by name, as in `get_state_dict(module)`, each of the shape of the module's own, which is used for
+            names that are missing.  A tensor that has two names in the module may be given by either.
+        args: The arguments of the call.
+        kwargs: The keyword arguments of the call.
+
+    Returns:
+        What the call returns.  It varies over what `state` and the arguments vary over.
+
+    Raises:
+        StateTypeError: `module` cannot be called, or `state` is no dict of tensors.
+        StateError: A name that the module does not have, a tensor of another shape, or two tensors for one.
+        UnsupportedError: A `__call__` in the module is a TinyJit, which has the module's own tensors in it.
+        WriteError: Under vmap, the call writes into a tensor of `state` that all examples share.
+
+    Example:
+        >>> from branded import vmap
+        >>> from branded.transforms.modules import functional_call, stack_module_state
+        >>> from tinygrad import Tensor, nn
+        >>> models, x = [nn.Linear(4, 2) for _ in range(3)], Tensor.ones(4)
+        >>> ensemble = vmap(lambda s, x: functional_call(models[0], s, x), in_axes=(0, None))
+        >>> ensemble(stack_module_state(models), x).shape
+        (3, 2)
+
+    Source: `torch.func.functional_call`, where what is not in `state` may be changed.
+    """
+    if not callable(module):
+        raise StateTypeError(
+            f"functional_call: {tree.describe(module)} cannot be called", fix="a module, then its state"
+        )
+    own = _names(module, "functional_call")
+    values = _values(own, state)
+    held = {i: _without_storage(x) for i, x in values.items()}
+    before = {i: tensor(x.uop) for i, x in held.items()}  # tinygrad changes both alike when it realizes something
+    with _replaced(module, held):
+        out = module(*args, **kwargs)
+    for name, x in state.items():
+        i = id(own[name])
+        if held[i].uop is not before[i].uop and id(x) not in values:
+            _write(x, held[i], name)
+    return out
+
+
+def _write(x: Tensor, new: Tensor, name: str) -> None:
+    try:
+        x.replace(new)
+    except WriteError:
+        raise WriteError(
+            f"functional_call: the call writes into `{name}`, which all examples share",
+            ("state", vec_type(x)),
+            ("written", vec_type(new)),
+            fix="map over it; or leave it out of the state, if what is written is not wanted",
+        ) from None
+
+
+def _names(module: object, what: str) -> dict[str, Tensor]:
+    try:
+        return get_state_dict(module)
+    except RecursionError:
+        raise StateError(
+            f"{what}: {tree.describe(module)} contains itself, so its tensors have no end of names",
+            fix="a module that does not refer to what it is a part of",
+        ) from None
+
+
+def _values(own: dict[str, Tensor], state: Mapping[str, Any]) -> dict[int, Tensor]:
+    """The tensor to use for each of the module's own, by the identity of that."""
+    if not isinstance(state, Mapping):
+        raise StateTypeError(
+            f"functional_call: the state is {tree.describe(state)}",
+            fix="a dict of tensors, as of get_state_dict or stack_module_state",
+        )
+    values = {id(t): t for t in own.values()}
+    by: dict[int, str] = {}
+    for name, x in state.items():
+        if name not in own:
+            raise StateError(
+                f"functional_call: the module has no tensor `{name}`",
+                ("names", _listed(own)),
+                fix=", ".join(difflib.get_close_matches(str(name), own, 1)) or "the names of get_state_dict(module)",
+            )
+        if not isinstance(x, Tensor):
+            raise StateTypeError(f"functional_call: `{name}` is {tree.describe(x)}", fix="a tensor")
+        check_live(x.uop, f"functional_call: `{name}`")
+        mine = own[name]
+        if x.shape != mine.shape:
+            raise StateError(
+                f"functional_call: `{name}` has another shape than in the module",
+                ("state", vec_type(x)),
+                ("module", vec_type(mine)),
+                fix="vmap over the state" if x.shape[1:] == mine.shape else f"a tensor of shape {mine.shape}",
+            )
+        first = by.setdefault(id(mine), name)
+        if first != name and x.uop is not state[first].uop:
+            raise StateError(
+                f"functional_call: `{first}` and `{name}` are one tensor in the module, and two in the state",
+                fix="one of the names, or one tensor for both",
+            )
+        values[id(mine)] = x
+    return values
+
+
+def _listed(names: Mapping[str, object]) -> str:
+    first = ", ".join(list(names)[:8])
+    return f"{first}, … ({len(names)} in all)" if len(names) > 8 else first or "none"
+
+
+def _without_storage(x: Tensor) -> Tensor:
+    """`x` for a module to hold: a write into it gives it another value, and does not reach the buffer of `x`."""
+    u = x.uop
+    if u.op is not Ops.INDEX:  # that of one example has none
+        u = u.alu(Ops.MUL, UOp.const(u.dtype == dtypes.bool or 1, u.dtype))
+    return tensor(u).is_param_(x.is_param)
+
+
+@contextmanager
+def _replaced(module: Any, held: Mapping[int, Tensor]) -> Iterator[None]:
+    """The module with other tensors; afterwards all that it consists of is as it was."""
+    undo: list[tuple[Any, Any]] = []
+    try:
+        _replace(module, held, undo, set())
+        yield
+    finally:
+        for holder, before in reversed(undo):
+            if isinstance(holder, list):
+                holder[:] = before
+            else:
+                holder.update(before)
+                for key in holder.keys() - before.keys():
+                    del holder[key]
+
+
+def _replace(x: Any, held: Mapping[int, Tensor], undo: list[tuple[Any, Any]], seen: set[int]) -> Any:
+    """`x` with its tensors replaced, in place where it can be; it looks where `get_state_dict` does."""
+    if isinstance(x, Tensor):
+        return held.get(id(x), x)
+    if isinstance(x, UOp):  # it keeps in its attributes what is known of it
+        return x
+    if isinstance(x, _TinyJit):  # it would run with the tensors that it has captured
+        return x.fxn if x.fxn is not None else _refuse_jit("a TinyJit in the module")
+    if hasattr(x, "_asdict") or type(x) is tuple:
+        parts = [_replace(part, held, undo, seen) for part in x]
+        if all(a is b for a, b in zip(x, parts, strict=True)):
+            return x
+        return type(x)(*parts) if hasattr(x, "_asdict") else tuple(parts)
+    holder: Any = x if isinstance(x, OrderedDict) else getattr(x, "__dict__", x)
+    if not isinstance(holder, dict | list) or id(holder) in seen:
+        return x
+    seen.add(id(holder))
+    undo.append((holder, holder.copy()))
+    for key in range(len(holder)) if isinstance(holder, list) else list(holder):
+        holder[key] = _replace(holder[key], held, undo, seen)
+    if holder is not x:
+        _without_jit(x, holder)
+    return x
+
+
+def _without_jit(x: object, attributes: Any) -> None:
+    """Methods that are a TinyJit, as what they are of."""
+    for name, f in ((name, f) for cls in type(x).__mro__ for name, f in vars(cls).items()):
+        if isinstance(f, _TinyJit):
+            if name == "__call__" or f.fxn is None:  # Python looks for `__call__` in the class alone
+                _refuse_jit(f"{type(x).__name__}.{name}")
+            attributes.setdefault(name, types.MethodType(f.fxn, x))
+
+
+def _refuse_jit(what: str) -> NoReturn:
+    raise UnsupportedError(
+        f"functional_call: {what} is a TinyJit, which has the module's own tensors in it",
+        fix="a function without it, and TinyJit around the call of functional_call",
+    )
+
+
+def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
+    """The state of many modules of one kind, ready to be mapped over: `state[name][i]` is that of `modules[i]`.
+
+    Args:
+        modules: Objects of one class, with tensors of the same names, shapes and dtypes.  What else they hold (sizes,
+            functions) is not looked at: what counts is that of the module that is called.
+
+    Returns:
+        A dict from the names of `get_state_dict` to `T[len(modules), ...]`: one for what is learned and what is not,
+        which differ by `is_param`, as in the modules.
+
+    Raises:
+        StateTypeError: `modules` is not a list or tuple.
+        StateError: There is none, or they differ in their class, in the name, shape or dtype of a tensor, or in which
+            tensors are one.
+
+    Example:
+        >>> from branded.transforms.modules import stack_module_state
+        >>> from tinygrad import nn
+        >>> state = stack_module_state([nn.Linear(4, 2), nn.Linear(4, 2), nn.Linear(4, 2)])
+        >>> {name: x.shape for name, x in state.items()}
+        {'weight': (3, 2, 4), 'bias': (3, 2)}
+
+    Source: `torch.func.stack_module_state`, which gives parameters and buffers apart.
+    """
+    if not isinstance(modules, tuple | list):
+        raise StateTypeError(
+            f"stack_module_state: {tree.describe(modules)} is not a list of modules", fix="[m1, m2, …]"
+        )
+    if not modules:
+        raise StateError("stack_module_state: there are no modules", fix="a list of at least one")
+    states = [_names(m, "stack_module_state") for m in modules]
+    for i in range(1, len(modules)):
+        _check_alike(modules, states, i)
+    stacked: dict[int, Tensor] = {}  # by the first module's own: one that has two names stays one
+    for name, x in states[0].items():
+        if id(x) not in stacked:
+            stacked[id(x)] = x.stack(*(s[name] for s in states[1:])).is_param_(x.is_param)
+    return {name: stacked[id(x)] for name, x in states[0].items()}
+
+
+def _check_alike(modules: Sequence[object], states: Sequence[dict[str, Tensor]], i: int) -> None:
+    what, first, other = f"stack_module_state: modules 0 and {i}", states[0], states[i]
+    if type(modules[i]) is not type(modules[0]):
+        raise StateError(
+            f"{what} are of different classes",
+            ("module 0", tree.describe(modules[0])),
+            (f"module {i}", tree.describe(modules[i])),
+        )
+    if missing := next((name for name in (*first, *other) if name not in first or name not in other), None):
+        has, lacks = (0, i) if missing in first else (i, 0)
+        raise StateError(f"{what} have different tensors: module {lacks} has no `{missing}`, and module {has} has one")
+    for name, x in first.items():
+        y = other[name]
+        check_live(x.uop, f"stack_module_state: `{name}`")
+        if x.shape != y.shape or x.dtype != y.dtype:
+            raise StateError(f"{what} differ in `{name}`", ("module 0", vec_type(x)), (f"module {i}", vec_type(y)))
+    for name, one, two in zip(first, _tied(first), _tied(other), strict=True):
+        if one != two:
+            a, b = (0, i) if one != name else (i, 0)
+            raise StateError(
+                f"{what} differ in what is one tensor: `{one if one != name else two}` and `{name}` in module {a}, "
+                f"not in module {b}"
+            )
+
+
+def _tied(state: Mapping[str, Tensor]) -> list[str]:
+    """For each name, the first one of the same tensor."""
+    first: dict[int, str] = {}
+    return [first.setdefault(id(x), name) for name, x in state.items()]
