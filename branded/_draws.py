@@ -25,6 +25,8 @@ Number = int | float
 
 # ---- bits ----
 
+UNSIGNED = {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.uint32, 64: dtypes.uint64}
+
 
 def stored(x: Vec[S]) -> Vec[S]:
     """`x` with a buffer: what is made of numbers alone has none, and a TinyJit does not take it."""
@@ -45,6 +47,7 @@ def positions(shape: tuple[int, ...]) -> Tensor:
     n = math.prod(shape)
     if n <= dtypes.int32.max:
         return Tensor.arange(n, dtype=dtypes.uint32).reshape(shape).cast(dtypes.uint64) << 32
+    # in tinygrad 0.14 an arange of uint64 is counted in floats
     at = Tensor.arange(n, dtype=dtypes.int64).reshape(shape).cast(dtypes.uint64)
     return (at << 32) | (at >> 32)
 
@@ -55,9 +58,6 @@ def raw_bits(key: Vec[S], shape: tuple[int, ...], width: int) -> Vec[S]:
     if width == 64:
         return (a.cast(dtypes.uint64) << 32) | b.cast(dtypes.uint64)
     return (a ^ b).cast(UNSIGNED[width])
-
-
-UNSIGNED = {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.uint32, 64: dtypes.uint64}
 
 
 def unit(key: Vec[S], shape: tuple[int, ...], dtype: DType) -> Vec[S]:
@@ -90,20 +90,18 @@ def check_key(key: object, what: str) -> None:
 
 def as_shape(shape: object, what: str) -> tuple[int, ...]:
     """`shape` as a tuple of ints."""
-    if isinstance(shape, tuple | list):
-        sizes = [as_int(n) for n in shape]
-        if all(n is not None and n >= 0 for n in sizes):
-            return tuple(cast("list[int]", sizes))
-        wrong = next(x for x, n in zip(shape, sizes, strict=True) if n is None or n < 0)
-        if isinstance(wrong, int) and not isinstance(wrong, bool):
-            raise DrawError(f"{what}: {wrong} in a shape is not a size", ("shape", repr(shape)), fix="0 or more")
-        raise DrawTypeError(
-            f"{what}: {tree.describe(wrong)} in a shape is not an int", fix="sizes that are the same for all examples"
-        )
-    n = as_int(shape)
-    raise DrawTypeError(
-        f"{what}: {tree.describe(shape)} is not a shape", fix="a tuple of ints" if n is None else f"({n},)"
-    )
+    if not isinstance(shape, tuple | list):
+        n = as_int(shape)
+        fix = "a tuple of ints" if n is None else f"({n},)"
+        raise DrawTypeError(f"{what}: {tree.describe(shape)} is not a shape", fix=fix)
+    sizes = []
+    for x in shape:
+        if (n := as_int(x)) is None:
+            raise DrawTypeError(f"{what}: {tree.describe(x)} in a shape is not an int", fix="ints that Python knows")
+        if n < 0:
+            raise DrawError(f"{what}: {n} in a shape is not a size", ("shape", repr(shape)), fix="0 or more")
+        sizes.append(n)
+    return tuple(sizes)
 
 
 def as_int(x: object) -> int | None:
@@ -123,10 +121,18 @@ def as_dtype(dtype: DTypeLike, what: str, allowed: Sequence[DType]) -> DType:
         found = None
     if found is None or found not in allowed:
         raise DrawTypeError(
-            f"{what}: {getattr(found, 'name', repr(dtype))} is not a dtype that it draws",
-            fix=f"dtype=dtypes.{' or '.join(d.name for d in allowed)}",
+            f"{what}: {repr(dtype) if found is None else dtype_name(found)} is not a dtype that it draws",
+            fix=f"dtype=dtypes.{' or '.join(map(dtype_name, allowed))}",
         )
     return found
+
+
+def dtype_name(dtype: DType) -> str:
+    """A dtype as one writes it: `dtypes.int32`, where its own name is that of C."""
+    if dtype == dtypes.bfloat16 or not (dtypes.is_int(dtype) or dtypes.is_float(dtype)):
+        return str(dtype).removeprefix("dtypes.")
+    kind = "uint" if dtypes.is_unsigned(dtype) else "int" if dtypes.is_int(dtype) else "float"
+    return f"{kind}{dtype.bitsize}"
 
 
 FLOATS = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.float64)
@@ -158,5 +164,5 @@ def fits(shape: tuple[int, ...], what: str, **parameters: object) -> None:
                 f"{what}: {name} does not broadcast to the shape of the draw",
                 (name, vec_type(x)),
                 ("shape", repr(shape)),
-                fix="a shape that has its axes last, or vmap over it",
+                fix="a shape that ends in its axes, or vmap over it",
             )

@@ -19,8 +19,7 @@ from branded.brand import check_live, open_brands
 from branded.dispatch import lower
 from branded.errors import EscapeError, ReadError, ShapeError, WriteError
 from branded.primitive import primitive_of
-from branded.rows import Row, has_left, row_of
-from branded.transforms.derivatives import is_leaf
+from branded.rows import Row, has_left, is_leaf, row_of
 from branded.values import vec_type
 
 Method = Callable[..., Any]

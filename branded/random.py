@@ -38,6 +38,7 @@ from branded._draws import (
     as_int,
     as_shape,
     check_key,
+    dtype_name,
     fits,
     positions,
     raw_bits,
@@ -102,7 +103,8 @@ def key(seed: Vec[S] | int) -> Vec[S]:
     """
     if isinstance(seed, Vec):
         if not dtypes.is_int(seed.dtype) or seed.shape:
-            raise DrawTypeError(f"key: {vec_type(seed)} is not a seed", fix="an int, or an int tensor without axes")
+            many = "vmap(key)(seeds)" if dtypes.is_int(seed.dtype) else "an int, or an int tensor"
+            raise DrawTypeError(f"key: {vec_type(seed)} is not one seed", fix=many)
         check_live(seed.uop, "key")
         high = (seed >> 32).cast(dtypes.uint32) if seed.dtype.itemsize == 8 else seed.const_like(0).cast(dtypes.uint32)
         return stored(high.stack(seed.cast(dtypes.uint32)))
@@ -177,9 +179,8 @@ def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
     check_key(key, "fold_in")
     if isinstance(data, Vec):
         if not dtypes.is_int(data.dtype) or data.shape:
-            raise DrawTypeError(
-                f"fold_in: {vec_type(data)} is not an int of one example", fix="an int tensor without axes"
-            )
+            many = "vmap(lambda i: fold_in(key, i))(data)" if dtypes.is_int(data.dtype) else "an int, or an int tensor"
+            raise DrawTypeError(f"fold_in: {vec_type(data)} is not one int", fix=many)
         check_live(data.uop, "fold_in")
         low: Vec[S1] = data.cast(dtypes.uint32)
     else:
@@ -363,15 +364,15 @@ def _int_bound(x: Vec[S] | int, name: str, dtype: DType, work: DType) -> Vec[S] 
         check_live(x.uop, "randint")
         if x.dtype not in dtypes.weaks and not can_lossless_cast(x.dtype, work):
             raise DrawTypeError(
-                f"randint: {name} is {vec_type(x)}, which {work.name} does not hold",
-                fix=f"{name}.cast(dtypes.{work.name}), or another dtype",
+                f"randint: {name} is {vec_type(x)}, which {dtype_name(work)} does not hold",
+                fix=f"{name}.cast(dtypes.{dtype_name(work)}), or another dtype",
             )
         return x.cast(work)
     n = as_int(x)
     if n is None:
         raise DrawTypeError(f"randint: {name} is {tree.describe(x)}", fix="an int, or an int tensor")
     if not dtype.min <= n <= dtype.max + (name == "maxval"):
-        raise DrawError(f"randint: {name} = {n} is out of range for {dtype.name}", fix="another dtype, or range")
+        raise DrawError(f"randint: {name} = {n} is out of range for {dtype_name(dtype)}", fix="another dtype, or range")
     return n
 
 
@@ -587,7 +588,7 @@ def categorical(key: Vec[S], logits: Vec[S1], axis: int = -1, shape: Sequence[in
             "categorical: logits do not broadcast to the shape of the draw",
             ("logits", f"{vec_type(logits)}, of which axis {at} has the categories"),
             ("shape", repr(sizes)),
-            fix="a shape that has the other axes of logits last",
+            fix="a shape that ends in the other axes of logits",
         )
     own = len(sizes) - len(batch) + at
     noise = gumbel(key, (*sizes[:own], n, *sizes[own:]), logits.dtype)
@@ -654,7 +655,7 @@ _COUNTED = 65536
 def _by(bits: Vec[S], x: Vec[S1]) -> Vec[S | S1]:
     """`x` in the order of the uint32 `bits`, all of them `[n]`; ties keep theirs."""
     n = bits.shape[0]
-    places = (bits.cast(dtypes.uint64) << 32) | Tensor.arange(n, dtype=dtypes.int64).cast(dtypes.uint64)
+    places = (bits.cast(dtypes.uint64) << 32) | Tensor.arange(n).cast(dtypes.uint64)
     if n > _COUNTED:
         return x[places.sort()[0].cast(dtypes.uint32).cast(dtypes.int32)]
     places = places.contiguous()

@@ -42,9 +42,11 @@ class _Info(NamedTuple):
     left: bool
     """Was a brand left below, and not yet closed?"""
     sharded: bool
+    differentiated: bool
+    """Is it made from a leaf of a derivative?"""
 
 
-_PLAIN = _Info((), False, False)
+_PLAIN = _Info((), False, False, False)
 _KEY = "_branded"
 SHAPE = "_RECURSIVE_PROPERTY__shape"
 """Where tinygrad keeps the shape of a UOp once it is worked out, which takes ten times as long as to make the UOp."""
@@ -70,20 +72,23 @@ def _info(u: UOp) -> _Info:
         info = _PLAIN
         for s in v.src:
             if (new := s.__dict__[_KEY]) is not _PLAIN and new is not info:
-                row, left, sharded = new
-                info = (
-                    new if info is _PLAIN else _Info(union(info.row, row), info.left or left, info.sharded or sharded)
-                )
+                if info is _PLAIN:
+                    info = new
+                else:
+                    info = _Info(union(info.row, new.row), *(a or b for a, b in zip(info[1:], new[1:], strict=True)))
         if v.op is Ops.GETTUPLE and v.src[0].op is Ops.FUNCTION:
             info = _of_function(v.src[0], v.arg)
         elif v.op is Ops.RANGE and (b := v.__dict__.get("_brand")) is not None:
-            info = _Info((b,), False, False)
+            info = _PLAIN._replace(row=(b,))
         elif v.op is Ops.STAGE and type(v.arg) is _Left:
             # what the value itself had, without the brand that it left
-            row, _, sharded = v.src[0].__dict__[_KEY]
-            info = _Info(tuple(b for b in row if b is not v.src[1].__dict__["_brand"]), True, sharded)
+            info = v.src[0].__dict__[_KEY]
+            row = tuple(b for b in info.row if b is not v.src[1].__dict__["_brand"])
+            info = info._replace(row=row, left=True)
         elif v.op is Ops.UNSHARD or (v.op is Ops.PARAM and v.arg.axis is not None):
             info = info._replace(sharded=True)
+        elif is_leaf(v):
+            info = info._replace(differentiated=True)
         v.__dict__[_KEY] = info
     return cast("_Info", u.__dict__[_KEY])
 
@@ -99,7 +104,7 @@ def _of_function(call: UOp, i: int) -> _Info:
     if all(info is _PLAIN for info in below):
         return _PLAIN
     row: Row = functools.reduce(union, (info.row for info in below), ())
-    return _Info(row, any(info.left for info in below), any(info.sharded for info in below))
+    return _Info(row, *(any(flags) for flags in zip(*(info[1:] for info in below), strict=True)))
 
 
 def row_of(u: UOp) -> Row:
@@ -116,6 +121,24 @@ def is_touched(u: UOp) -> bool:
 def has_left(u: UOp) -> bool:
     """Was a brand left somewhere in the graph, and not yet closed?"""
     return _info(u).left
+
+
+def is_leaf(u: UOp) -> bool:
+    """Is this what a derivative is taken with respect to?  An identity, which its argument tells from every other."""
+    return u.op is Ops.CONTIGUOUS_BACKWARD and u.arg is not None
+
+
+PLACE = "_branded_place"
+
+
+def is_place(u: UOp) -> bool:
+    """Does this stand for the argument of a loop's body while the body is traced?"""
+    return PLACE in u.__dict__
+
+
+def is_differentiated(u: UOp) -> bool:
+    """Is this made from a leaf of a derivative?"""
+    return _info(u).differentiated
 
 
 def left_brands(us: Sequence[UOp]) -> Row:

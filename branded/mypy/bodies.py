@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mypy.checker import TypeChecker
-from mypy.errorcodes import TRUTHY_BOOL
+from mypy.errorcodes import ARG_TYPE, NO_UNTYPED_CALL, TRUTHY_BOOL
 from mypy.nodes import (
     ARG_POS,
     ARG_STAR,
@@ -32,15 +32,29 @@ from mypy.types import (
     TupleType,
     Type,
     TypedDictType,
+    UninhabitedType,
     UnionType,
     get_proper_type,
-    has_type_vars,
 )
 
 from branded.mypy.leaves import NUMBERS, becoming, fields_of
 from branded.mypy.mapping import Arg, call_of
 from branded.mypy.opening import ERROR, Scope, checker, fail, show, trying
-from branded.mypy.rows import ARRAY, CONTAINERS, TENSOR, UNKNOWN, VEC, Brand, change, has_rows, row_of, rows_in, same, union
+from branded.mypy.rows import (
+    ARRAY,
+    CONTAINERS,
+    TENSOR,
+    UNKNOWN,
+    VEC,
+    Brand,
+    as_vec,
+    change,
+    has_rows,
+    row_of,
+    rows_in,
+    same,
+    union,
+)
 
 
 @dataclass
@@ -89,7 +103,7 @@ class Call:
 
     def result(self, f: Expression, types: Sequence[Type]) -> Type:
         """The type of `f(*types)`, with errors told."""
-        return self.api.get_expression_type(call_of(f, types, [Arg(t) for t in types], self.at))
+        return outcome(f, [Arg(t) for t in types], self.at, self.api)
 
     def trial(self, f: Expression, types: Sequence[Type]) -> Type:
         """The same, without a word."""
@@ -130,8 +144,37 @@ class Call:
         return True
 
 
+def outcome(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecker) -> Type:
+    """The type of `f(*args)`, with errors told.
+
+    A dict of tensors is no dict of Vecs to mypy; but a transform makes the containers that `f` gets anew.
+    """
+    # a call that gives nothing makes what follows it unreachable; this one may be made or not
+    with trying(api) as errors, api.binder.frame_context(can_skip=True, fall_through=0):
+        out = api.get_expression_type(call_of(f, [a.type for a in args], args, at))
+    if isinstance(get_proper_type(out), UninhabitedType):
+        out = UNKNOWN
+    told = [e for e in errors.filtered_errors() if e.code is not NO_UNTYPED_CALL]
+    if any(e.code is ARG_TYPE for e in told) and not isinstance(f, LambdaExpr):
+        rows = [b for a in args for b in rows_of(a.type)]
+        wider = [
+            a.type if row_of(a.type) is not None else change(a.type, lambda r: [*r, *rows], end=as_vec) for a in args
+        ]
+        with trying(api) as more:
+            again = api.get_expression_type(call_of(f, wider, args, at))
+        if not more.has_new_errors():
+            return change(again, same)
+    api.msg.add_errors(told)
+    return out
+
+
 Rule = Callable[[Call], Type]
 """The type of a call."""
+OPTIONS = {
+    *("argnums", "has_aux", "length", "reverse", "batch_size"),
+    *("axis", "tiled", "perm", "split_axis", "concat_axis", "scatter_dimension"),
+}
+"""The parameters of which a rule says nothing, so that mypy does."""
 
 
 def by_rule(ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: Scope, rule: Rule) -> FunctionLike:
@@ -149,7 +192,7 @@ def by_rule(ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: Scop
     what = node.name if node is not None else getattr(callee, "name", "")
     given = {n: list(es) for n, es in zip(sig.arg_names, ctx.args, strict=False) if n is not None}
     result: Type = UNKNOWN
-    required = [n for n, k in zip(sig.arg_names, sig.arg_kinds, strict=True) if k.is_required()]
+    required = [n for n, k in zip(own.arg_names, own.arg_kinds, strict=True) if k.is_required()]
     if sig == first and all(given.get(n or "") for n in required):
         overrides = api.expr_checker.type_overrides
         expressions = [e for es in given.values() for e in es]
@@ -158,7 +201,7 @@ def by_rule(ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: Scop
         result = rule(Call(what, ctx.context, api, scope, given))
         for e in expressions:
             overrides[e] = UNKNOWN if has_body(e) else api.get_expression_type(e)
-    types = [UNKNOWN if has_type_vars(t) or any(map(has_body, given.get(n or "", ()))) else t for n, t in formals(own)]
+    types = [t if n in OPTIONS else UNKNOWN for n, t in formals(own)]
     return own.copy_modified(arg_types=types, ret_type=result, variables=[])
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from mypy.erasetype import remove_instance_last_known_values
 from mypy.nodes import Expression, ListExpr, StrExpr, TupleExpr
-from mypy.types import Instance, LiteralType, TupleType, Type, get_proper_type
+from mypy.types import AnyType, Instance, TupleType, Type, TypeOfAny, get_proper_type
 
 from branded.mypy.bodies import Call, Rule, rows_of, widened
 from branded.mypy.leaves import NUMBERS
-from branded.mypy.opening import class_of, name_of
-from branded.mypy.rows import BRAND, UNKNOWN, Brand, change, is_a, without
+from branded.mypy.opening import class_of, name_of, text_of
+from branded.mypy.rows import BRAND, TENSOR, UNKNOWN, VEC, Brand, change, is_a, without
 
 MODULE = "branded.transforms.collectives"
 OPENED = "branded.brand.Opened"
+FAILED = AnyType(TypeOfAny.from_error)
 
 
 class _Names:
@@ -23,12 +25,12 @@ class _Names:
         self.brands: list[Brand] = []
         self.texts: list[str] = []
         self.are_known = True
+        self.wrong: Type | None = None
 
     def add(self, t: Type) -> None:
         t = get_proper_type(t)
-        literal = t.last_known_value if isinstance(t, Instance) else t
-        if isinstance(literal, LiteralType) and isinstance(literal.value, str):
-            self.texts.append(literal.value)
+        if (text := text_of(t)) is not None:
+            self.texts.append(text)
         elif isinstance(t, TupleType):
             for item in t.items:
                 self.add(item)
@@ -36,6 +38,8 @@ class _Names:
             self.brands.append(brand)
         elif isinstance(t, Instance) and t.type.fullname == OPENED and not is_a(t.args[0], BRAND):
             self.brands.append(get_proper_type(t.args[0]))
+        elif isinstance(t, Instance) and t.type.fullname in (*NUMBERS, TENSOR, VEC):
+            self.wrong = t
         else:
             self.are_known = False
 
@@ -64,6 +68,9 @@ def _names(call: Call) -> _Names:
 
     for e in call.given.get("axis_name", ()):
         look(e)
+    if names.wrong is not None:
+        fix = "try:   a subclass of Brand, the string that was its axis_name, or an open brand"
+        call.fail(f"{call.show(names.wrong)} is no name of a brand", fix)
     return names
 
 
@@ -79,8 +86,10 @@ def _reduced(call: Call) -> Type:
     if not call.are_tensors(value, "the value"):
         return value
     number = get_proper_type(value)
+    if names.wrong is not None:
+        return FAILED
     if call.what == "psum" and isinstance(number, Instance) and number.type.fullname in NUMBERS - {"builtins.bool"}:
-        return value
+        return remove_instance_last_known_values(value)
     row = rows_of(value)
     brands = _open(call, names, row)
     call.scope.crossed += brands
@@ -92,6 +101,8 @@ def _exchanged(call: Call) -> Type:
     value, names = call.type_of("x"), _names(call)
     if not call.are_tensors(value, "the value"):
         return value
+    if names.wrong is not None:
+        return FAILED
     brands = _open(call, names, rows_of(value))
     call.scope.crossed += brands
     return widened(call.tensors(value), brands)
@@ -100,6 +111,8 @@ def _exchanged(call: Call) -> Type:
 def _index(call: Call) -> Type:
     """`axis_index(Users)`"""
     names = _names(call)
+    if names.wrong is not None:
+        return FAILED
     brands = _open(call, names, [])
     known = names.are_known and len(brands) >= len(names.brands) + len(names.texts)
     return call.vec(brands if known else [*brands, UNKNOWN])

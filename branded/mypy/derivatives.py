@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mypy.checker import TypeChecker
+from mypy.erasetype import remove_instance_last_known_values
 from mypy.nodes import ARG_POS, ARG_STAR, ARG_STAR2, Context, Expression, IntExpr, ListExpr, TupleExpr, UnaryExpr
 from mypy.types import (
     AnyType,
@@ -24,10 +25,10 @@ from mypy.types import (
 
 from branded.mypy import bodies
 from branded.mypy.axes import count
-from branded.mypy.bodies import Call, Rule, joined, rows_of, widened
+from branded.mypy.bodies import Call, Rule, joined, outcome, rows_of, widened
 from branded.mypy.leaves import becoming
-from branded.mypy.mapping import Arg, call_of, either, items_of
-from branded.mypy.opening import Scope, fail, show, trying
+from branded.mypy.mapping import Arg, either, items_of
+from branded.mypy.opening import ERROR, Scope, fail, show, trying
 from branded.mypy.rows import ARRAY, CONTAINERS, TENSOR, UNKNOWN, Brand, change, hides, row_of, same
 
 MODULE = "branded.transforms.derivatives"
@@ -69,18 +70,19 @@ class Derivative:
             return AnyType(TypeOfAny.from_error)
         crossed = len(self.scope.crossed)
         leaves = [args[i]._replace(type=self._leaf(a.type)) if i in (places or ()) else a for i, a in enumerate(args)]
-        inside = self._call(f, leaves)
+        inside = outcome(f, leaves, self.at, self.api)
         rows = [b for a in args for b in rows_of(a.type)] + self.scope.crossed[crossed:]
+        if hides(inside) and not any(hides(a.type) for a in args):
+            given = show(inside, self.api)
+            note = f'{self.what}: what the function gives has the type "{given}" here, so it is not checked'
+            self.api.note(note, self.at, code=ERROR)
         if places is None or hides(inside):
             return UNKNOWN
         return self.result(inside, [positional[i] for i in places], rows)
 
-    def _call(self, f: Expression, args: list[Arg]) -> Type:
-        return self.api.get_expression_type(call_of(f, [a.type for a in args], args, self.at))
-
     # ---- given to something else ----
 
-    def generic(self, f: Type) -> Type | None:
+    def generic(self, f: Type) -> Type:
         """The type of `grad(f)`: the parameters of `f`, and its derivative."""
         items = items_of(f, self.api)
         found = []
@@ -92,9 +94,11 @@ class Derivative:
             elif len(items) == 1:
                 self.api.msg.add_errors(errors.filtered_errors())
                 return AnyType(TypeOfAny.from_error)
+        if not items and not isinstance(get_proper_type(f), AnyType):
+            return self.fail(f'"{show(f, self.api)}" is not a function', f"try:   {self.what}(f)(x)")
         if len(found) == 1:
             return found[0]
-        return Overloaded(found) if found else None
+        return Overloaded(found) if found else UNKNOWN
 
     def _generic(self, f: CallableType) -> FunctionLike | None:
         types = [t for t, k in zip(f.arg_types, f.arg_kinds, strict=True) if k.is_positional() or k == ARG_STAR]
@@ -141,7 +145,7 @@ class Derivative:
 
     def result(self, inside: Type, wrt: Sequence[Type], rows: Sequence[Brand]) -> Type:
         """The derivative of a function that gives `inside`."""
-        if (parts := split(self, inside, self.has_aux)) is None:
+        if (parts := split(self, remove_instance_last_known_values(inside), self.has_aux)) is None:
             return UNKNOWN
         value, aux = parts
         if not self._has_derivative(value):
@@ -296,8 +300,12 @@ def _value(d: Derivative, f: Expression, primals: list[Type]) -> tuple[Type, Typ
     if not d._are_floats(primals, range(len(primals))):
         return None
     crossed = len(d.scope.crossed)
-    inside = d._call(f, [Arg(d._leaf(t)) for t in primals])
-    if hides(inside) or (parts := split(d, inside, d.has_aux)) is None or not d._has_derivative(parts[0]):
+    inside = outcome(f, [Arg(d._leaf(t)) for t in primals], d.at, d.api)
+    if (
+        hides(inside)
+        or (parts := split(d, remove_instance_last_known_values(inside), d.has_aux)) is None
+        or not d._has_derivative(parts[0])
+    ):
         return None
     value = d._tensors(parts[0])
     rows = [b for t in [*primals, value] for b in rows_of(t)] + d.scope.crossed[crossed:]

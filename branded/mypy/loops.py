@@ -1,11 +1,11 @@
-"""Loops and branches: what goes around has the rows of all steps, what is chosen those of every branch and of the choice."""
+"""Loops and branches: a carry has the rows of every step, a choice those of each branch and of what was asked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from mypy.nodes import Expression, ListExpr, TempNode, TupleExpr
-from mypy.types import CallableType, Instance, NoneType, TupleType, Type, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, Type, get_proper_type
 
 from branded.mypy.bodies import Call, Rule, joined, rows_of, widened
 from branded.mypy.rows import CONTAINERS, UNKNOWN, hides, row_of
@@ -56,7 +56,7 @@ def scan(call: Call) -> Type:
 
     carry = _carried(call, init, after) or init
     pair = get_proper_type(call.step(f, [carry, xs]))
-    if hides(pair):
+    if hides(pair) or isinstance(pair, AnyType):
         return UNKNOWN
     if not isinstance(pair, TupleType) or len(pair.items) != 2:
         if isinstance(pair, Instance) and pair.type.fullname == "builtins.tuple":
@@ -146,14 +146,16 @@ def _items(t: Type) -> Sequence[Type]:
     return t.args[-1:] if isinstance(t, Instance) and t.type.fullname in CONTAINERS else []
 
 
-def _chosen(
-    call: Call, by: str, what: tuple[str, str], names: Sequence[str], branches: Sequence[Expression]
-) -> Type:
+def _chosen(call: Call, by: str, what: tuple[str, str], names: Sequence[str], branches: Sequence[Expression]) -> Type:
     """The result of one of several branches: each example takes its own."""
     choice, operands = get_proper_type(call.type_of(by)), call.types_of("operands")
     kind, refused = what
-    if isinstance(choice, NoneType | TupleType | CallableType) or any(_is(choice, f"builtins.{n}") for n in refused.split()):
-        more = ("try:   cond for a bool; .cast(int32)",) if by == "index" else ("try:   a comparison, .any() or .all()",)
+    if isinstance(choice, NoneType | TupleType | CallableType) or any(
+        _is(choice, f"builtins.{n}") for n in refused.split()
+    ):
+        more = (
+            ("try:   cond for a bool; .cast(int32)",) if by == "index" else ("try:   a comparison, .any() or .all()",)
+        )
         return call.fail(f"the {kind} is {call.show(choice)}, and must be one for each example", *more)
     if operands is None or not branches:
         return UNKNOWN

@@ -17,6 +17,7 @@ from mypy.types import (
     AnyType,
     CallableType,
     Instance,
+    LiteralType,
     NoneType,
     Type,
     TypeOfAny,
@@ -150,8 +151,8 @@ class Scope:
             if isinstance(brand, Instance) and any(c.fullname == BRAND for c in brand.type.mro):
                 return brand
             fail(api, at, f"axis_name: {show(brand, api)} is no name: a string, or a subclass of Brand")
-        name = axis_name.value if isinstance(axis_name, StrExpr) else None
-        if name is not None and any(isinstance(b, TypeVarType) and b.name == name for b in self.open):
+        name = axis_name.value if isinstance(axis_name, StrExpr) else text_of(given)
+        if name is not None and any(name_of(b) == name for b in self.open):
             self._taken(name, at, api)
         unknown = not isinstance(given, NoneType) and name is None
         if unknown and not isinstance(given, AnyType):
@@ -160,6 +161,13 @@ class Scope:
 
     def _taken(self, name: str, at: Context, api: TypeChecker) -> None:
         fail(api, at, f'axis_name: brand "{name}" is open already', "try:   another name")
+
+
+def text_of(t: Type) -> str | None:
+    """The string that a constant is."""
+    t = get_proper_type(t)
+    literal = t.last_known_value if isinstance(t, Instance) else t
+    return literal.value if isinstance(literal, LiteralType) and isinstance(literal.value, str) else None
 
 
 def class_of(t: Type) -> Brand | None:

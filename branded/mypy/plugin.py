@@ -200,7 +200,7 @@ class BrandedPlugin(Plugin):
             return self.scope.instance(MAPPED, NoneType())
         derivative = Derivative.of(call)
         if not isinstance(f, LambdaExpr) or not isinstance(call.at, CallExpr):
-            return derivative.generic(call.api.get_expression_type(f)) or UNKNOWN
+            return derivative.generic(call.api.get_expression_type(f))
         number = call.api.named_generic_type("builtins.float", [])
         return of_lambda(derivative, f, [number]) or self._store(call.at, call.api)
 

@@ -13,8 +13,22 @@ def enter(u: UOp, how: Resolution, x: Batched, *at: Batched) -> UOp:
     n = len(x.row)
     if not at[0].row:  # a brand that stays open: index the axis behind the brand axes
         return u.replace(src=(lead(x.uop, (n, *range(n))), u.src[1]))
+    if at[0].row[0] in x.row:  # each example takes its own entry
+        return _diagonal(x.uop, x.row.index(at[0].row[0]), n)
     where = how.row.index(at[0].row[0])
     return lead(x.uop, (*range(where), n, *range(where, n)))
+
+
+def _diagonal(x: UOp, a: int, b: int) -> UOp:
+    """The entries of `x` that have the same index along the axes `a` and `b`, along `a`: by movements alone."""
+    size, rank = x.shape[a], len(x.shape)
+    others = [i for i in range(rank) if i not in (a, b)]
+    flat = x.permute((a, b, *others)).reshape((size * size, *(x.shape[i] for i in others)))
+    rows = flat.pad(((0, size), *((0, 0) for _ in others))).reshape((size, size + 1, *flat.shape[1:]))
+    own = rows.shrink(((0, size), (0, 1), *((0, s) for s in flat.shape[1:]))).reshape((size, *flat.shape[1:]))
+    kept = [a, *others]
+    out: UOp = own.permute(tuple(kept.index(i) for i in range(rank) if i != b))
+    return out
 
 
 @rule(Ops.STAGE)

@@ -7,7 +7,8 @@ through which no derivative flows for the examples that did not take it, so that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar, TypeVarTuple, Unpack, overload
 
 import numpy as np
@@ -20,7 +21,8 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import tree
 from branded.brand import Brand, check_live, tensor
 from branded.errors import CarryError
-from branded.rows import row_of
+from branded.rows import is_differentiated, row_of
+from branded.transforms.loop import safe
 from branded.values import vec_type
 from branded.vec import Vec
 
@@ -55,9 +57,27 @@ def _gate(x: UOp, flag: UOp) -> UOp:
     return flag.where(x, UOp(Ops.DETACH, x.dtype, (x,))) if dtypes.is_float(x.dtype) else x
 
 
+@contextmanager
+def _seen_through_gates(alive: Sequence[Tensor], flag: UOp) -> Iterator[list[UOp]]:
+    """While a branch runs, the values from outside that are differentiated have a gate.
+
+    A branch may compute what is there already, and UOps are unique: afterwards nothing tells the one from the other.
+    """
+    swapped = [(t, t.uop, _gate(t.uop, flag)) for t in alive if is_differentiated(t.uop)]
+    for t, _, gate in swapped:
+        t.uop = gate
+    try:
+        yield [gate for _, _, gate in swapped]
+    finally:
+        for t, u, gate in swapped:
+            if t.uop is gate:
+                t.uop = u
+
+
 def _gated(outs: Sequence[UOp], flag: UOp, before: set[UOp], operands: set[UOp]) -> list[UOp]:
     """The results of a branch with a gate at every value from outside that it uses."""
     outside = before | operands
+    outs = safe(outs, flag)
     nodes = UOp(Ops.SINK, src=tuple(outs)).toposort(lambda u: u not in outside, enter_calls=False)
     used = {s for u in nodes for s in u.src if s in before and s not in operands}
     env = {s: _gate(s, flag) for s in used if s.op is not Ops.CONST}
@@ -143,7 +163,8 @@ def _branch(
         leaves = _agreed(what, names, outs)
         return tree.rebuild(outs[0], iter([xs[chosen] for xs in leaves]))
     flags: list[UOp] = chosen
-    before = {t.uop for ref in list(all_tensors) if (t := ref()) is not None}
+    alive = [t for ref in list(all_tensors) if (t := ref()) is not None and dtypes.is_float(t.dtype)]
+    before = {t.uop for t in alive}
     outs, inside = [], []
     for f, flag in zip(branches, flags, strict=True):
         gated: dict[UOp, None] = {}
@@ -157,7 +178,9 @@ def _branch(
             return tensor(u)
 
         given = [tree.rebuild(x, iter([enter(v) for v in tree.leaves(x)])) for x in operands]
-        outs.append(f(*given))
+        with _seen_through_gates(alive, flag) as gates:
+            outs.append(f(*given))
+        gated.update(dict.fromkeys(gates))
         inside.append(set(gated))
     leaves = _agreed(what, names, outs)
     if not leaves:

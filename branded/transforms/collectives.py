@@ -38,7 +38,7 @@ def find(name: Any, what: str) -> list[Brand]:
             raise AxesError(f"{what}: a brand is named twice", ("names", repr(name)), fix="each brand once")
         return found
     here = [b for b in open_brands() if b.is_named]
-    for b in here:
+    for b in reversed(here):
         if b is name or type(b) is name or (isinstance(name, str) and b.name == name):
             return [b]
     text = name.__name__ if isinstance(name, type) else repr(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -20,11 +20,10 @@ from branded.primitive import Primitive, primitive_of
 from branded.rows import Row, row_of, stage, union
 from branded.rules.function import batch_body, enter, together, total
 from branded.transforms.collectives import own
-from branded.transforms.derivatives import Level
+from branded.transforms.derivatives import Level, pull, transforming
 from branded.transforms.forward import zero
-from branded.transforms.loop import constants, like, numbered, param
+from branded.transforms.loop import constants, like, numbered, on_device, param
 from branded.transforms.loops import map as map_
-from branded.transforms.reverse import gradients
 from branded.values import vec_type
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,6 +52,14 @@ class _Call(Primitive):
         return tuple(a for i, a in enumerate(args) if i in self.f.static), tuple(
             a for i, a in enumerate(args) if i not in self.f.static
         )
+
+    def check_closure(self, differentiated: Iterable[int]) -> None:
+        """The rule speaks of the arguments alone."""
+        if any(i >= self.tensors for i in differentiated):
+            raise DerivativeError(
+                f"{self.f.what}: {self.f.name} closes over a value that is differentiated, and its rule does not",
+                fix="pass it as an argument, or stop_gradient of it",
+            )
 
     def batch(self, u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
         """The batched function, whose rules are those of one example."""
@@ -107,7 +114,8 @@ class _Jvp(_Call):
         xs = [tensor(x) for x in u.src[1 : 1 + self.tensors]]
         static, primals = self.split(self.arguments(xs))
         _, tangents = self.split(self.arguments([tensor(d) for d in ts]))
-        pair = self.f.rule(*static, primals, tangents)
+        with transforming():
+            pair = self.f.rule(*static, primals, tangents)
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DerivativeError(
                 f"custom_jvp: the rule of {self.f.name} returned {tree.describe(pair)}",
@@ -117,6 +125,7 @@ class _Jvp(_Call):
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """The rule that the user gave."""
+        self.check_closure(i for i, d in enumerate(tangents) if d is not None)
         ts = [_zero(x) if d is None else d for x, d in zip(u.src[1:], tangents[: self.tensors], strict=False)]
         ys, dys = self._pushed(u, ts)
         n = len(ys)
@@ -125,12 +134,13 @@ class _Jvp(_Call):
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """The transpose of the rule, which is linear in the tangents."""
+        self.check_closure(needed)
         wanted = [i for i in range(self.tensors) if i in needed and dtypes.is_float(u.src[1 + i].dtype)]
         ts = [_zero(x) for x in u.src[1 : 1 + self.tensors]]
         seeds = {i: UOp(Ops.CONTIGUOUS_BACKWARD, ts[i].dtype, (ts[i],), Level()) for i in wanted}
         _, dys = self._pushed(u, [seeds.get(i, d) for i, d in enumerate(ts)])
         given = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None]
-        grads, _ = gradients([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
+        grads, _ = pull([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
         result: list[UOp | None] = [None] * (len(u.src) - 1)
         for i, g in zip(seeds, grads, strict=True):
             result[i] = g
@@ -146,6 +156,7 @@ class _Vjp(_Call):
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """The rule that the user gave: the residuals of the forward rule, then the backward rule."""
+        self.check_closure(needed)
         xs = [tensor(x) for x in u.src[1 : 1 + self.tensors]]
         args = self.arguments(xs)
         static, primals = self.split(args)
@@ -286,9 +297,10 @@ class _Custom(Generic[P, R]):
             return cast(R, out)
         params = [param(p.shape, p.dtype, p.device) for p in places]
         body = replaced(ys, dict(zip(places, params, strict=True)).get)
-        fixed = constants(body, set(params))
+        found = constants(body, set(params))
+        fixed = [on_device(x) for x in found]
         slots = numbered([*params, *map(like, fixed)])
-        of = dict(zip(fixed, [*slots.values()][len(params) :], strict=True)) | {p: slots[p] for p in params}
+        of = dict(zip(found, [*slots.values()][len(params) :], strict=True)) | {p: slots[p] for p in params}
         call = self.primitive(self, tuple(new_args), len(places), tree.rebuild(out, iter(ys)))
         u = UOp(
             Ops.FUNCTION,

@@ -18,9 +18,9 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.brand import Brand, check_live, open_brands, tensor
-from branded.dispatch import Batched, Pass, full, lower, replaced
+from branded.dispatch import Batched, Pass, expand, full, lower, replaced
 from branded.errors import DerivativeError
-from branded.rows import SHAPE, left_brands
+from branded.rows import SHAPE, is_leaf, is_place, left_brands, row_of, stage
 from branded.transforms.forward import push
 from branded.transforms.reverse import gradients
 from branded.values import vec_type
@@ -48,7 +48,7 @@ _depth = 0
 
 
 @contextmanager
-def _transform() -> Iterator[None]:
+def transforming() -> Iterator[None]:
     global _depth
     _depth += 1
     try:
@@ -66,10 +66,6 @@ def _leaf(x: Tensor, level: Level) -> Tensor:
     out = UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x.uop,), level)
     out.__dict__[SHAPE] = x.shape
     return tensor(out)
-
-
-def is_leaf(u: UOp) -> bool:
-    return u.op is Ops.CONTIGUOUS_BACKWARD and type(u.arg) is Level
 
 
 def plain(us: Sequence[UOp]) -> list[UOp]:
@@ -124,7 +120,7 @@ class _Call:
         full = list(args)
         for i in nums:
             full[i] = tree.rebuild(args[i], new)
-        with _transform():
+        with transforming():
             self.out = f(*full, **kwargs)
 
     def split(self, has_aux: bool) -> tuple[Any, Any]:
@@ -185,22 +181,32 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
     if not crossed:
         new = lower([*ys, *cts])
         return gradients(new[: len(ys)], new[len(ys) :], targets, ys)
-    run = Pass((*exchanged, *crossed))
-    env: dict[UOp, Any] = {}
-    new_targets = []
-    for t in targets:
-        x = run.run([t], {}, None)[0]
-        batched = UOp(Ops.CONTIGUOUS_BACKWARD, t.dtype, (full(x, crossed),), Level())
-        env[t] = Batched(batched, tuple(crossed))
-        new_targets.append(batched)
-    new_ys = [full(x, crossed) for x in run.run(ys, env, None)]
-    new_cts = [full(x, crossed) for x in run.run(cts, dict(env), None)]
+    run, env = Pass((*exchanged, *crossed)), dict[UOp, Any]()
+    # what other derivatives and loops know by its UOp stays as it is, below the examples side by side
+    above = set(targets)
+    for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False):
+        if not above.isdisjoint(u.src):
+            above.add(u)
+        elif is_leaf(u) or is_place(u):
+            env[u] = Batched(together(u, crossed), tuple(crossed))
+    new_targets = [UOp(Ops.CONTIGUOUS_BACKWARD, t.dtype, (together(t, crossed),), Level()) for t in targets]
+    env.update((t, Batched(x, tuple(crossed))) for t, x in zip(targets, new_targets, strict=True))
+    inner = lambda u: u not in env  # noqa: E731
+    new_ys = [full(x, crossed) for x in run.run(ys, dict(env), inner)]
+    new_cts = [full(x, crossed) for x in run.run(cts, dict(env), inner)]
     out = []
     for g in gradients(new_ys, new_cts, new_targets)[0]:
         for b in crossed:
             g = b.enter(g, 0)
         out.append(g)
     return out, ys
+
+
+def together(x: UOp, brands: Sequence[Brand]) -> UOp:
+    """The values of all examples of these brands, each a copy of its own where it does not vary."""
+    for b in reversed(brands):
+        x = stage(x if b in row_of(x) else b.enter(expand(x, (b.size,)), 0), b)
+    return x
 
 
 @overload
@@ -258,7 +264,7 @@ def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, what
                 fix="reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor",
             )
         y = ys[0]
-        with _transform():
+        with transforming():
             grads, (value,) = pull([y.uop], [y.uop.const_like(1)], [x.uop for x in call.leaves])
         y, out = tensor(value), call.like_arguments(_tensors(grads))
         return _results(((y, aux) if has_aux else y, out))
@@ -371,7 +377,7 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
 
     def pullback(ct: Any) -> Any:
         cts = _like(ct, y, ys, "vjp", "cotangent", "result")
-        with _transform():
+        with transforming():
             grads, _ = pull([t.uop for t in ys], cts, [x.uop for x in call.leaves])
         return _results(call.like_arguments(_tensors(grads)))
 
@@ -462,7 +468,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
     dxs = _like(tuple(tangents), tuple(primals), call.values, "jvp", "tangent", "primal")
     y, aux = call.split(has_aux)
     ys = _outputs(y, "jvp")
-    with _transform():
+    with transforming():
         dys = _push(ys, call.leaves, dxs)
     out = _results((y, tree.rebuild(y, iter(dys)), aux))
     return out if has_aux else out[:2]
@@ -537,7 +543,7 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         call = _Call(f, argnums, args, kwargs, "jacfwd")
         y, aux = call.split(has_aux)
         ys = _outputs(y, "jacfwd")
-        with _transform():
+        with transforming():
             columns = vmap(lambda basis: _push(ys, call.leaves, [d.uop for d in basis]), out_axes=-1)(
                 _basis(call.values)
             )
@@ -583,7 +589,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         call = _Call(f, argnums, args, kwargs, "jacrev")
         y, aux = call.split(has_aux)
         ys = _outputs(y, "jacrev")
-        with _transform():
+        with transforming():
             targets = [x.uop for x in call.leaves]
             by_argument = vmap(lambda basis: _tensors(pull([t.uop for t in ys], [d.uop for d in basis], targets)[0]))(
                 _basis(ys)

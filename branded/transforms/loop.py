@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, ClassVar, NamedTuple
 
 from tinygrad import dtypes
@@ -18,10 +18,11 @@ from tinygrad.device import canonicalize_device
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import CallInfo, GroupOp, Ops, UOp
 
+from branded.brand import open_brands
 from branded.dispatch import Batched, Bundle, Pass, full, lead, replaced
 from branded.errors import DerivativeError, UnsupportedError
 from branded.primitive import Primitive
-from branded.rows import Row, union
+from branded.rows import Row, is_differentiated, left_brands, row_of, stage, union
 from branded.transforms.forward import is_float, push, zero
 from branded.transforms.reverse import gradients, ran_again
 
@@ -103,16 +104,22 @@ class Loop(Primitive):
         """The results of the step on which every result of the loop depends."""
         return []
 
-    def opened(self, u: UOp) -> tuple[list[UOp], list[UOp], list[UOp]]:
-        """The step of a call with parameters of its own: those of the carries, those of the inputs, and its results."""
-        args = u.src[1:]
+    def opened(self, u: UOp) -> _Opened:
+        """The step of a call with parameters that no other graph has."""
+        n, m = self.carries, self.inputs
         old = {p.arg.slot: p for p in self.params()}
-        n = self.carries + self.inputs
-        new = {i: like(p) for i, p in old.items() if i < n}
-        of = {p: new[i] if i < n else args[i] for i, p in old.items()}
-        outs = replaced(self.step.src, of.get)
-        wanted = [new[i] if i in new else like(x, i >= self.carries) for i, x in enumerate(args[:n])]
-        return wanted[: self.carries], wanted[self.carries :], outs
+        new = [like(old[i]) if i in old else like(x, n <= i < n + m) for i, x in enumerate(u.src[1:])]
+        outs = replaced(self.step.src, {p: new[i] for i, p in old.items()}.get)
+        return _Opened(new[:n], new[n : n + m], new[n + m :], outs)
+
+
+class _Opened(NamedTuple):
+    """A step: the parameters of its carries, of its inputs and of what no step changes, and its results."""
+
+    carries: list[UOp]
+    inputs: list[UOp]
+    fixed: list[UOp]
+    outs: list[UOp]
 
 
 def _slots_of(u: UOp) -> set[int]:
@@ -129,11 +136,11 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
             continue
         for i, s in enumerate(u.src):
             into = i == 0 and u.op in {Ops.STORE, Ops.AFTER, Ops.FUNCTION}  # what is written to, and a body
-            if into or varies.get(s, True):
+            if into or varies.get(s, True) or s.op is Ops.RANGE:
                 continue
             while s.op in GroupOp.Movement:
                 s = s.src[0]  # a view costs nothing in the step, and its copy would
-            if s.device is not None and s._shape is not None:
+            if s._shape is not None and (s.device is not None or row_of(s) or is_differentiated(s)):
                 found[s] = None
     return list(found)
 
@@ -158,11 +165,12 @@ def _assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence
     device = next(p.device for p in (*(c.param for c in carries), *(x.param for x in inputs)))
     results = [on_device(x, device) for x in (*(c.next.cast(c.param.dtype) for c in carries), *outs)]
     own = [*(c.param for c in carries), *(x.param for x in inputs)]
-    fixed = constants(results, set(own))
+    found = constants(results, set(own))
+    fixed = [on_device(x, device) for x in found]
     if any(isinstance(x.device, tuple) for x in (*fixed, *own)):
         raise UnsupportedError("loop: a sharded tensor cannot go through a loop yet", fix="gather it with .to() first")
     of = numbered([*own, *map(like, fixed)])
-    stand_ins = dict(zip(fixed, [*of.values()][len(own) :], strict=True)) | {p: of[p] for p in own}
+    stand_ins = dict(zip(found, [*of.values()][len(own) :], strict=True)) | {p: of[p] for p in own}
     step = UOp.maketuple(*replaced(results, stand_ins.get))
     args = (*(c.init for c in carries), *(x.whole for x in inputs), *fixed)
     return _Parts(step, list(carries), list(inputs), args)
@@ -170,6 +178,41 @@ def _assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence
 
 def _call(loop: Loop, body: Sequence[UOp], args: tuple[UOp, ...]) -> UOp:
     return UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*body), *args), CallInfo(name=loop.what, aux=loop))
+
+
+def _results(loop: Loop, call: UOp) -> list[UOp]:
+    """What a loop gives.  Where examples exchange values in its step, it is one loop of all of them."""
+    exchanged = left_brands(loop.step.src)
+    n = len(call.src[0].src)
+    if not (crossed := [b for b in open_brands() if b in exchanged]):
+        return [call.gettuple(i) for i in range(n)]
+    args = []
+    for x in call.src[1:]:
+        row = tuple(b for b in crossed if b in row_of(x))
+        for b in reversed(row):
+            x = stage(x, b)
+        args.append(Batched(x, row))
+    out = loop.batch(call, Pass((*exchanged, *crossed)), args)
+    results = []
+    for x, row in zip(out.uop.src, out.rows, strict=True):
+        for b in row:
+            x = b.enter(x, 0)
+        results.append(x)
+    return results
+
+
+def safe(outs: Sequence[UOp], flag: UOp) -> list[UOp]:
+    """The same values where `flag` is true, which divide by one elsewhere."""
+
+    def divides(u: UOp) -> UOp | None:
+        if u.op not in _DIVISIONS or is_float(u) or u.src[1].op is Ops.CONST:
+            return None
+        return u.replace(src=(u.src[0], flag.where(u.src[1], u.src[1].const_like(1))))
+
+    return replaced(outs, divides)
+
+
+_DIVISIONS = {Ops.CDIV, Ops.CMOD, Ops.FLOORDIV, Ops.FLOORMOD}
 
 
 def _without_size_zero(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp]) -> list[UOp]:
@@ -197,18 +240,16 @@ class Scan(Loop):
 
     def batch(self, u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
         """vmap(scan(step))(xs) = scan(vmap(step))(xs): the steps stay in front, the brands come next."""
-        n = self.carries
-        carries, inputs, outs = self.opened(u)
+        n, m = self.carries, self.inputs
+        carries, inputs, fixed, outs = self.opened(u)
         rows = [a.row for a in args]
         own = [*carries, *inputs]
-        env0 = dict(zip(u.src[1:], args, strict=True))
-        inner = lambda v: v not in env0  # noqa: E731  the arguments are batched already
+        given = {p: a for p, a in zip(fixed, args[n + m :], strict=True) if a.row}
+        known = {p: a.uop for p, a in zip(fixed, args[n + m :], strict=True) if not a.row}
         while True:
             wide = [_wider(p, row) for p, row in zip(own, rows, strict=False)]
-            env = {x: a for x, a in env0.items() if a.row} | {
-                p: Batched(w, row) for p, w, row in zip(own, wide, rows, strict=False)
-            }
-            new = run.run(outs, dict(env), inner)
+            env = given | {p: Batched(w, row) for p, w, row in zip(own, wide, rows, strict=False) if row}
+            new = run.run(outs, dict(env), None)
             grown = [union(row, x.row) for row, x in zip(rows[:n], new, strict=False)]
             if grown == rows[:n]:
                 break
@@ -219,6 +260,7 @@ class Scan(Loop):
             [x.uop for x in new[n:]],
             self.length,
             self.reverse,
+            known,
         )
         out_rows = (*rows[:n], *(x.row for x in new[n:]))
         stacked = [_brands_first(y, x.row) for y, x in zip(ys, new[n:], strict=True)]
@@ -228,8 +270,8 @@ class Scan(Loop):
         """The tangent of a scan is a scan of values and tangents."""
         n, m = self.carries, self.inputs
         args = u.src[1:]
-        carries, inputs, outs = self.opened(u)
-        given = {x: d for x, d in zip(args[n + m :], tangents[n + m :], strict=True) if d is not None}
+        carries, inputs, fixed, outs = self.opened(u)
+        given = {x: d for x, d in zip(fixed, tangents[n + m :], strict=True) if d is not None}
         dx = {x: like(x) for x, d in zip(inputs, tangents[n:], strict=False) if d is not None}
         dc = {c: like(c) for c, d in zip(carries, tangents, strict=False) if d is not None}
         while True:
@@ -251,6 +293,7 @@ class Scan(Loop):
             [*outs[n:], *(d for d in ds[n:] if d is not None)],
             self.length,
             self.reverse,
+            dict(zip(fixed, args[n + m :], strict=True)),
         )
         results, where = [*finals[:n], *ys[: len(outs) - n]], list[int | None](itertools.repeat(None, len(outs)))
         for i, d in (
@@ -265,10 +308,11 @@ class Scan(Loop):
         """The transpose of a scan is a scan from its end to its beginning, over the carries that each step had."""
         n, m = self.carries, self.inputs
         args = u.src[1:]
-        carries, inputs, outs = self.opened(u)
+        carries, inputs, fixed, outs = self.opened(u)
+        known = dict(zip(fixed, args[n + m :], strict=True))
         active = [i for i in range(n) if is_float(args[i]) and (self.uses(u, i) & needed or i in needed)]
         over = [i for i in range(m) if n + i in needed and is_float(args[n + i])]
-        shared = list(dict.fromkeys(args[i] for i in sorted(needed) if i >= n + m and is_float(args[i])))
+        shared = [i for i in sorted(needed) if i >= n + m and is_float(args[i])]
         dys = [(i, ct) for i, ct in enumerate(cotangents) if i >= n and ct is not None and is_float(outs[i])]
 
         ct_next = {i: like(carries[i]) for i in active}
@@ -277,17 +321,17 @@ class Scan(Loop):
             for i, _ in dys
         }
         roots = [outs[i] for i in (*active, *(i for i, _ in dys))]
-        targets = [*(carries[i] for i in active), *(inputs[i] for i in over), *shared]
+        targets = [*(carries[i] for i in active), *(inputs[i] for i in over), *(fixed[i - n - m] for i in shared)]
         grads, _ = gradients(roots, [*ct_next.values(), *ct_y.values()], targets)
 
         before = [c for c in carries if any(c in g.toposort(enter_calls=False) for g in grads)]
-        stacked = self._again(u, carries, inputs, outs, before) if before else []
-        sums = [like(x) for x in shared]
+        stacked = self._again(u, carries, inputs, outs, before, known) if before else []
+        sums = [like(args[i]) for i in shared]
         na, no = len(active), len(over)
         finals, ys = scan(
             [
                 *(Carry(ct_next[i], _or_zero(cotangents[i], args[i]), g) for i, g in zip(active, grads, strict=False)),
-                *(Carry(s, zero(x), s + g) for s, x, g in zip(sums, shared, grads[na + no :], strict=True)),
+                *(Carry(s, zero(args[i]), s + g) for s, i, g in zip(sums, shared, grads[na + no :], strict=True)),
             ],
             [
                 *map(Input, before, stacked),
@@ -297,17 +341,26 @@ class Scan(Loop):
             grads[na : na + no],
             self.length,
             not self.reverse,
+            known,
         )
         result: list[UOp | None] = [None] * len(args)
         for i, ct in zip(active, finals, strict=False):
             result[i] = ct
         for i, ct in zip(over, ys, strict=True):
             result[n + i] = ct
-        for x, ct in zip(shared, finals[na:], strict=True):
-            result[next(i for i in range(n + m, len(args)) if args[i] is x)] = ct
+        for i, ct in zip(shared, finals[na:], strict=True):
+            result[i] = ct
         return result
 
-    def _again(self, u: UOp, carries: list[UOp], inputs: list[UOp], outs: list[UOp], stack: list[UOp]) -> list[UOp]:
+    def _again(
+        self,
+        u: UOp,
+        carries: list[UOp],
+        inputs: list[UOp],
+        outs: list[UOp],
+        stack: list[UOp],
+        known: dict[UOp, UOp],
+    ) -> list[UOp]:
         """What these carries were before each step, from the loop itself run again."""
         n, args = self.carries, u.src[1:]
         finals, ys = scan(
@@ -316,6 +369,7 @@ class Scan(Loop):
             [*outs[n:], *stack],
             self.length,
             self.reverse,
+            known,
         )
         kept = len(outs) - n
         ran_again(u, [*finals, *ys[:kept]])
@@ -323,12 +377,20 @@ class Scan(Loop):
 
 
 def scan(
-    carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp], length: int, reverse: bool
+    carries: Sequence[Carry],
+    inputs: Sequence[Input],
+    outs: Sequence[UOp],
+    length: int,
+    reverse: bool,
+    known: Mapping[UOp, UOp] | None = None,
 ) -> tuple[list[UOp], list[UOp]]:
-    """A loop of `length` steps in a graph: the last carries, and the stacked `outs`."""
+    """A loop of `length` steps in a graph: the last carries, and the stacked `outs`.
+
+    `known` are the values of parameters that no step changes.
+    """
     if not length:
         return [c.init for c in carries], [_zeros((0, *y.shape), y) for y in outs]
-    steady = _steady(carries)
+    steady = {**(known or {}), **_steady(carries)}
     results = _without_size_zero(carries, inputs, replaced([*(c.next for c in carries), *outs], steady.get))
     moving = [c._replace(next=x) for c, x in zip(carries, results, strict=False) if c.param not in steady]
     some = [x for x in inputs if 0 not in x.param.shape]
@@ -363,8 +425,7 @@ def _scan_call(parts: _Parts, length: int, reverse: bool) -> list[UOp]:
             whole[p] = q.shrink(((0, 1), *((0, s) for s in p.shape))).reshape(p.shape)
     first = replaced(loop.step.src, whole.get)
     body = [*first[:n], *(y.expand((length, *y.shape)) for y in first[n:])]
-    call = _call(loop, body, parts.args)
-    return [call.gettuple(i) for i in range(len(body))]
+    return _results(loop, _call(loop, body, parts.args))
 
 
 def _zeros(shape: tuple[Any, ...], like: UOp) -> UOp:
@@ -377,7 +438,7 @@ def _or_zero(d: UOp | None, x: UOp) -> UOp:
 
 
 def _wider(p: UOp, row: Row) -> UOp:
-    return param((*(b.size for b in row), *p.shape), p.dtype, p.device)
+    return param((*(b.size for b in row), *p.shape), p.dtype, p.device) if row else p
 
 
 def _steps_first(x: Batched) -> UOp:
@@ -404,16 +465,16 @@ class While(Loop):
     def batch(self, u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
         """Until the last example is done; one that is done keeps its state."""
         n = self.carries
-        carries, _, outs = self.opened(u)
+        carries, _, fixed, outs = self.opened(u)
+        # a done example computes what it does not keep, and a division by zero stops more than this example
+        outs = [*safe(outs[:n], outs[n]), outs[n]]
         rows = [a.row for a in args]
-        env0 = dict(zip(u.src[1:], args, strict=True))
-        inner = lambda v: v not in env0  # noqa: E731  the arguments are batched already
+        given = {p: a for p, a in zip(fixed, args[n:], strict=True) if a.row}
+        known = {p: a.uop for p, a in zip(fixed, args[n:], strict=True) if not a.row}
         while True:
             wide = [_wider(p, row) for p, row in zip(carries, rows, strict=False)]
-            env = {x: a for x, a in env0.items() if a.row} | {
-                p: Batched(w, row) for p, w, row in zip(carries, wide, rows, strict=False)
-            }
-            new = run.run(outs, dict(env), inner)
+            env = given | {p: Batched(w, row) for p, w, row in zip(carries, wide, rows, strict=False) if row}
+            new = run.run(outs, dict(env), None)
             go = new[n]
             grown = [union(union(row, x.row), go.row) for row, x in zip(rows[:n], new, strict=False)]
             if grown == rows[:n]:
@@ -424,15 +485,15 @@ class While(Loop):
             nexts = [_aligned(go, row, w.shape).where(x, w) for x, w, row in zip(nexts, wide, rows, strict=False)]
             flag = flag._rop(Ops.MAX, tuple(range(len(go.row))))
         finals = while_loop(
-            [Carry(w, full(a, row), x) for w, a, row, x in zip(wide, args, rows, nexts, strict=False)], flag
+            [Carry(w, full(a, row), x) for w, a, row, x in zip(wide, args, rows, nexts, strict=False)], flag, known
         )
         return Bundle(UOp.maketuple(*finals), tuple(rows[:n]))
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """The tangent of a loop is a loop of values and tangents."""
         n, args = self.carries, u.src[1:]
-        carries, _, outs = self.opened(u)
-        given = {x: d for x, d in zip(args[n:], tangents[n:], strict=True) if d is not None}
+        carries, _, fixed, outs = self.opened(u)
+        given = {x: d for x, d in zip(fixed, tangents[n:], strict=True) if d is not None}
         dc = {c: like(c) for c, d in zip(carries, tangents, strict=False) if d is not None}
         while True:
             ds = push(outs[:n], {**given, **dc})
@@ -447,6 +508,7 @@ class While(Loop):
                 *(Carry(dc[carries[i]], _or_zero(tangents[i], args[i]), _or_zero(ds[i], outs[i])) for i in moving),
             ],
             outs[n],
+            dict(zip(fixed, args[n:], strict=True)),
         )
         where: list[int | None] = [n + moving.index(i) if i in moving else None for i in range(n)]
         return UOp.maketuple(*finals), where
@@ -458,9 +520,9 @@ class While(Loop):
         )
 
 
-def while_loop(carries: Sequence[Carry], go: UOp) -> list[UOp]:
+def while_loop(carries: Sequence[Carry], go: UOp, known: Mapping[UOp, UOp] | None = None) -> list[UOp]:
     """A loop in a graph that runs while `go`, of the carries, is true: the last carries."""
-    steady = _steady(carries)
+    steady = {**(known or {}), **_steady(carries)}
     results = _without_size_zero(carries, [], replaced([*(c.next for c in carries), go], steady.get))
     moving = [c._replace(next=x) for c, x in zip(carries, results, strict=False) if c.param not in steady]
     if not moving:
@@ -468,8 +530,7 @@ def while_loop(carries: Sequence[Carry], go: UOp) -> list[UOp]:
     parts = _assembled(moving, [], [results[-1].cast(dtypes.bool)])
     n = len(moving)
     loop = Loop.named(f"branded.while.{parts.step.key.hex()}.{n}", While(parts.step, n, 0))
-    call = _call(loop, loop.step.src[:n], parts.args)
-    last = {c.param: call.gettuple(i) for i, c in enumerate(moving)}
+    last = dict(zip((c.param for c in moving), _results(loop, _call(loop, loop.step.src[:n], parts.args)), strict=True))
     return [last.get(c.param, c.init) for c in carries]
 
 

@@ -15,9 +15,9 @@ from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.brand import Brand, check_live, open_brands, opened, tensor
-from branded.dispatch import lower, replaced
+from branded.dispatch import expand, lower, replaced
 from branded.errors import CarryError, SizeError
-from branded.rows import Row, row_of, type_text, union
+from branded.rows import PLACE, Row, row_of, type_text, union
 from branded.transforms.loop import Carry, Input, param
 from branded.transforms.loop import scan as scan_steps
 from branded.transforms.loop import while_loop as while_steps
@@ -61,6 +61,7 @@ class _Type(NamedTuple):
         x = steps.enter(UOp.new_buffer(self.device, math.prod(shape), self.dtype).reshape(shape), 0)
         for b in self.row:
             x = b.enter(x, 0)
+        x.__dict__[PLACE] = True
         return x
 
 
@@ -133,6 +134,13 @@ class _State:
 
     def types(self) -> list[_Type]:
         return [_Type.of(x.uop)._replace(row=row) for x, row in zip(self.values, self.rows, strict=True)]
+
+    def inits(self) -> list[UOp]:
+        """The first values, which vary over all that later ones do."""
+        out = []
+        for x, row in zip(self.values, self.rows, strict=True):
+            out.append(_with_row(x.uop, tuple(b for b in row if b not in row_of(x.uop))))
+        return out
 
     def rebuilt(self, xs: Sequence[Tensor]) -> Any:
         return tree.rebuild(self.tree, iter(xs))
@@ -245,7 +253,7 @@ def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: i
         if state.settled(traced.leaves[:k], rows[:k]):
             break
     finals, ys = scan_steps(
-        [Carry(p, x.uop, y) for p, x, y in zip(traced.params, state.values, traced.leaves, strict=False)],
+        [Carry(p, x, y) for p, x, y in zip(traced.params, state.inits(), traced.leaves, strict=False)],
         [Input(p, x.uop) for p, x in zip(traced.params[k:], whole, strict=True)],
         traced.leaves[k:],
         n,
@@ -256,15 +264,15 @@ def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: i
 
 def _rows(traced: _Traced, rows: Sequence[Row]) -> list[Row]:
     """The rows of what a body gave, whose parameters have these."""
-    of = {p: row for p, row in zip(traced.params, rows, strict=True) if row}
-    out = []
-    for x in traced.leaves:
-        row = row_of(x)
-        if of:
-            for u in x.toposort(enter_calls=False):
-                row = union(row, of.get(u, ()))
-        out.append(row)
-    return out
+    of = dict(zip(traced.params, rows, strict=True))
+    return [row_of(x) for x in replaced(traced.leaves, lambda u: _with_row(u, of[u]) if of.get(u) else None)]
+
+
+def _with_row(p: UOp, row: Row) -> UOp:
+    """A value like `p` that varies over `row`."""
+    for b in row:
+        p = b.enter(expand(p, (b.size,)), 0)
+    return p
 
 
 def _length(what: str, whole: Sequence[Tensor], at: Sequence[str], length: Any) -> int:
@@ -437,7 +445,7 @@ def _while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], 
         if state.settled(traced.leaves[:-1], [union(r, rows[-1]) for r in rows[:-1]]):
             break
     finals = while_steps(
-        [Carry(p, x.uop, y) for p, x, y in zip(traced.params, state.values, traced.leaves, strict=False)],
+        [Carry(p, x, y) for p, x, y in zip(traced.params, state.inits(), traced.leaves, strict=False)],
         traced.leaves[-1],
     )
     return state.rebuilt([tensor(x) for x in finals])

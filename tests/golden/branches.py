@@ -18,7 +18,9 @@ def cond_of_a_constant(m: Any) -> Any:
 
 @program
 def cond_of_a_python_bool(m: Any) -> Any:
-    return m.cond(True, lambda x: x + 1, lambda x: x - 1, m.some(2)), m.cond(False, lambda: m.some(2), lambda: m.zeros((2,)))
+    return m.cond(True, lambda x: x + 1, lambda x: x - 1, m.some(2)), m.cond(
+        False, lambda: m.some(2), lambda: m.zeros((2,))
+    )
 
 
 @program
@@ -34,7 +36,9 @@ def cond_mapped(m: Any) -> Any:
 @program
 def cond_of_an_unmapped_predicate(m: Any) -> Any:
     f = lambda p, x: m.cond(p, m.sin, m.cos, x)
-    return m.vmap(f, in_axes=(None, 0))(m.array(True), m.some(3)), m.vmap(f, in_axes=(None, 0))(m.array(False), m.some(3))
+    return m.vmap(f, in_axes=(None, 0))(m.array(True), m.some(3)), m.vmap(f, in_axes=(None, 0))(
+        m.array(False), m.some(3)
+    )
 
 
 @program
@@ -52,14 +56,18 @@ def cond_closes_over_mapped_values(m: Any) -> Any:
 @program
 def cond_of_one_mapped_branch(m: Any) -> Any:
     f = lambda x: m.cond(m.array(False), lambda: x, lambda: m.ones((2,)))
-    return m.vmap(f)(m.some(3, 2)), m.vmap(lambda x: m.cond(m.array(True), lambda: x, lambda: m.ones((2,))))(m.some(3, 2))
+    return m.vmap(f)(m.some(3, 2)), m.vmap(lambda x: m.cond(m.array(True), lambda: x, lambda: m.ones((2,))))(
+        m.some(3, 2)
+    )
 
 
 @program
 def cond_of_trees(m: Any) -> Any:
     yes = lambda t: {"a": t["x"] * 2, "b": (t["n"] + 1, t["x"].sum())}
     no = lambda t: {"a": -t["x"], "b": (t["n"] * 10, m.array(0.5))}
-    return m.vmap(lambda p, t: m.cond(p, yes, no, t))(m.array([True, False, True]), {"x": m.some(3, 2), "n": m.arange(3)})
+    return m.vmap(lambda p, t: m.cond(p, yes, no, t))(
+        m.array([True, False, True]), {"x": m.some(3, 2), "n": m.arange(3)}
+    )
 
 
 @program
@@ -229,7 +237,9 @@ def switch_over_two_axes(m: Any) -> Any:
 @program
 def switch_in_cond_in_switch(m: Any) -> Any:
     inner = lambda x: m.cond(x > 0, lambda x: m.switch(m.to_int(x), three(m), x), lambda x: x - 1, x)
-    return m.vmap(lambda i, x: m.switch(i, [inner, lambda x: -x], x))(m.array([0, 0, 0, 1]), m.array([2.5, 1.5, -1.0, 3.0]))
+    return m.vmap(lambda i, x: m.switch(i, [inner, lambda x: -x], x))(
+        m.array([0, 0, 0, 1]), m.array([2.5, 1.5, -1.0, 3.0])
+    )
 
 
 @program

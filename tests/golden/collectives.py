@@ -105,7 +105,9 @@ def reductions_over_two_axes_at_once(m: Any) -> Any:
 
 @program
 def psum_over_two_axes_of_what_varies_over_one(m: Any) -> Any:
-    return both(m, lambda x, y: (m.psum(x, ("i", "j")), m.pmean(y, ("i", "j")), m.psum(1, ("i", "j"))))(m.some(2), m.some(3))
+    return both(m, lambda x, y: (m.psum(x, ("i", "j")), m.pmean(y, ("i", "j")), m.psum(1, ("i", "j"))))(
+        m.some(2), m.some(3)
+    )
 
 
 @program
@@ -210,7 +212,9 @@ def all_to_all_is_a_transposition(m: Any) -> Any:
 @program
 def all_to_all_with_axes(m: Any) -> Any:
     x = m.some(2, 2, 3, 2)
-    return [over(m, lambda x: m.all_to_all(x, "i", s, c))(x) for s, c in [(0, 0), (0, 1), (0, 2), (2, 0), (2, 1), (2, 2)]]
+    return [
+        over(m, lambda x: m.all_to_all(x, "i", s, c))(x) for s, c in [(0, 0), (0, 1), (0, 2), (2, 0), (2, 1), (2, 2)]
+    ]
 
 
 @program
@@ -227,7 +231,9 @@ def all_to_all_over_one_of_two_axes(m: Any) -> Any:
 
 @program
 def psum_scatter_of_each(m: Any) -> Any:
-    return over(m, lambda x: m.psum_scatter(x, "i"))(m.some(3, 3)), over(m, lambda x: m.psum_scatter(x, "i"))(m.some(2, 2, 3))
+    return over(m, lambda x: m.psum_scatter(x, "i"))(m.some(3, 3)), over(m, lambda x: m.psum_scatter(x, "i"))(
+        m.some(2, 2, 3)
+    )
 
 
 @program
@@ -333,7 +339,7 @@ def grad_inside_of_psum_scatter(m: Any) -> Any:
 
 @program
 def grad_inside_of_axis_index(m: Any) -> Any:
-    return over(m, m.grad(lambda x: x ** 2 * m.to_float(m.axis_index("i"))))(m.some(4))
+    return over(m, m.grad(lambda x: x**2 * m.to_float(m.axis_index("i"))))(m.some(4))
 
 
 @program
@@ -464,7 +470,11 @@ def jvp_outside_of_psum_and_pmean(m: Any) -> Any:
 
 @program
 def jvp_of_exchanges(m: Any) -> Any:
-    f = lambda x: (m.all_gather(x * x, "i"), m.ppermute(x[0] * x[1], "i", [(0, 1), (1, 0)]), m.all_to_all(x**3, "i", 0, 0))
+    f = lambda x: (
+        m.all_gather(x * x, "i"),
+        m.ppermute(x[0] * x[1], "i", [(0, 1), (1, 0)]),
+        m.all_to_all(x**3, "i", 0, 0),
+    )
     return m.jvp(over(m, f), (m.some(2, 2),), (m.array([[1.0, 2.0], [3.0, 4.0]]),))
 
 

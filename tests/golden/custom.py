@@ -16,7 +16,7 @@ from tests.golden.registry import program
 def scaled_sin(m: Any) -> Any:
     """sin, whose slope is said to be 3 cos x."""
     f = m.custom_jvp(m.sin)
-    f.defjvp(lambda primals, tangents: (m.sin(primals[0]), 3 * m.cos(primals[0]) * tangents[0]))
+    f.defjvp(lambda primals, tangents: (f(primals[0]), 3 * m.cos(primals[0]) * tangents[0]))
     return f
 
 
@@ -59,14 +59,18 @@ def custom_jvp_of_two_arguments(m: Any) -> Any:
         return x * y, 10 * y * dx + x * dy
 
     f.defjvp(rule)
-    return m.vmap(m.grad(f, (0, 1)), in_axes=(0, None))(m.some(3), m.array(2.0)), m.grad(f, 1)(m.array(3.0), m.array(4.0))
+    return m.vmap(m.grad(f, (0, 1)), in_axes=(0, None))(m.some(3), m.array(2.0)), m.grad(f, 1)(
+        m.array(3.0), m.array(4.0)
+    )
 
 
 @program
 def custom_jvp_by_arguments(m: Any) -> Any:
     f = m.custom_jvp(lambda x, y: m.sin(x) * y)
     f.defjvps(lambda dx, out, x, y: 5 * m.cos(x) * y * dx, lambda dy, out, x, y: m.sin(x) * dy)
-    return m.jvp(f, (m.array(0.5), m.array(2.0)), (m.array(1.0), m.array(1.0))), m.vmap(m.grad(f, (0, 1)))(m.some(2), m.some(2))
+    return m.jvp(f, (m.array(0.5), m.array(2.0)), (m.array(1.0), m.array(1.0))), m.vmap(m.grad(f, (0, 1)))(
+        m.some(2), m.some(2)
+    )
 
 
 @program
@@ -93,7 +97,9 @@ def custom_jvp_of_trees(m: Any) -> Any:
 def custom_jvp_with_an_argument_that_is_not_differentiated(m: Any) -> Any:
     f = m.custom_jvp(lambda g, x: g(x), nondiff_argnums=(0,))
     f.defjvp(lambda g, primals, tangents: (f(g, primals[0]), -g(primals[0]) * tangents[0]))
-    return m.vmap(m.grad(lambda x: f(m.exp, x)))(m.some(3)), m.jvp(lambda x: f(m.sin, x), (m.array(0.5),), (m.array(2.0),))
+    return m.vmap(m.grad(lambda x: f(m.exp, x)))(m.some(3)), m.jvp(
+        lambda x: f(m.sin, x), (m.array(0.5),), (m.array(2.0),)
+    )
 
 
 @program
@@ -171,7 +177,11 @@ def custom_vjp_clips_gradients(m: Any) -> Any:
 
 @program
 def custom_vjp_keeps_the_value(m: Any) -> Any:
-    return clipped(m)(m.some(3)), m.vmap(clipped(m))(m.some(3)), m.value_and_grad(lambda x: clipped(m)(x) * 9)(m.array(2.0))
+    return (
+        clipped(m)(m.some(3)),
+        m.vmap(clipped(m))(m.some(3)),
+        m.value_and_grad(lambda x: clipped(m)(x) * 9)(m.array(2.0)),
+    )
 
 
 @program
@@ -189,7 +199,9 @@ def custom_vjp_outside_vmap(m: Any) -> Any:
 def custom_vjp_with_residuals(m: Any) -> Any:
     f = m.custom_vjp(lambda x, y: x * m.sin(y))
     f.defvjp(lambda x, y: (f(x, y), (m.sin(y), x, y)), lambda r, ct: (2 * r[0] * ct, r[1] * m.cos(r[2]) * ct))
-    return m.vmap(m.grad(f, (0, 1)), in_axes=(0, None))(m.some(3), m.array(0.7)), m.vjp(f, m.array(1.0), m.array(2.0))[1](m.array(3.0))
+    return m.vmap(m.grad(f, (0, 1)), in_axes=(0, None))(m.some(3), m.array(0.7)), m.vjp(f, m.array(1.0), m.array(2.0))[
+        1
+    ](m.array(3.0))
 
 
 @program
@@ -357,7 +369,9 @@ def custom_vmap_by_one_matmul(m: Any) -> Any:
 
 @program
 def custom_vmap_under_two_vmaps(m: Any) -> Any:
-    return m.vmap(m.vmap(marked(m)))(m.some(2, 3)), m.vmap(lambda x: m.vmap(lambda y: marked(m)(x) * y)(m.some(2)))(m.some(3))
+    return m.vmap(m.vmap(marked(m)))(m.some(2, 3)), m.vmap(lambda x: m.vmap(lambda y: marked(m)(x) * y)(m.some(2)))(
+        m.some(3)
+    )
 
 
 @program
@@ -400,7 +414,9 @@ def sequential_vmap_is_vmap(m: Any) -> Any:
 @program
 def sequential_vmap_of_some_arguments(m: Any) -> Any:
     f = m.sequential_vmap(lambda p, x: {"y": p["w"] * x, "z": [x.sum()]})
-    return m.vmap(f, in_axes=(None, 0))({"w": m.some(2)}, m.some(3, 2)), m.vmap(f, (0, None))({"w": m.some(3, 2)}, m.some(2))
+    return m.vmap(f, in_axes=(None, 0))({"w": m.some(2)}, m.some(3, 2)), m.vmap(f, (0, None))(
+        {"w": m.some(3, 2)}, m.some(2)
+    )
 
 
 @program

@@ -27,7 +27,9 @@ def grad_of_the_second_argument(m: Any) -> Any:
 
 @program
 def grad_of_the_last_argument(m: Any) -> Any:
-    return m.grad(lambda x, y, z: (x * y * m.exp(z)).sum(), argnums=-1)(m.some(3), m.array(2.0), m.array([0.1, 0.2, 0.3]))
+    return m.grad(lambda x, y, z: (x * y * m.exp(z)).sum(), argnums=-1)(
+        m.some(3), m.array(2.0), m.array([0.1, 0.2, 0.3])
+    )
 
 
 @program
@@ -353,7 +355,9 @@ def forward_derivatives_up_to_the_third(m: Any) -> Any:
 @program
 def mixed_second_derivative(m: Any) -> Any:
     f = lambda x, y: m.sin(x * y) * y
-    return m.grad(lambda y: m.grad(f, 0)(m.array(0.5), y))(m.array(2.0)), m.grad(m.grad(f, 1), 0)(m.array(0.5), m.array(2.0))
+    return m.grad(lambda y: m.grad(f, 0)(m.array(0.5), y))(m.array(2.0)), m.grad(m.grad(f, 1), 0)(
+        m.array(0.5), m.array(2.0)
+    )
 
 
 @program
@@ -466,7 +470,9 @@ def inner_derivative_of_a_product_with_the_outer(m: Any) -> Any:
 @program
 def confusion_in_forward_mode(m: Any) -> Any:
     d = lambda f, x: m.jvp(f, (x,), (m.array(1.0),))[1]
-    return d(lambda x: x * d(lambda y: x + y, m.array(1.0)), m.array(1.0)), d(lambda x: d(lambda y: x * y, x), m.array(2.0))
+    return d(lambda x: x * d(lambda y: x + y, m.array(1.0)), m.array(1.0)), d(
+        lambda x: d(lambda y: x * y, x), m.array(2.0)
+    )
 
 
 @program
@@ -541,7 +547,9 @@ def stop_gradient_of_a_tree(m: Any) -> Any:
 @program
 def stop_gradient_at_the_second_order(m: Any) -> Any:
     f = lambda x: m.stop_gradient(x) * x**2
-    return m.grad(m.grad(f))(m.array(3.0)), m.grad(lambda x: m.stop_gradient(m.grad(lambda y: y**3)(x)) * x)(m.array(2.0))
+    return m.grad(m.grad(f))(m.array(3.0)), m.grad(lambda x: m.stop_gradient(m.grad(lambda y: y**3)(x)) * x)(
+        m.array(2.0)
+    )
 
 
 @program

@@ -248,7 +248,9 @@ def jvp_of_fori(m: Any) -> Any:
 @program
 def jvp_of_fori_with_a_mapped_bound(m: Any) -> Any:
     f = lambda x, n: m.fori_loop(0, n, lambda i, s: s * x, m.array(1.0))
-    return m.vmap(lambda x, n: m.jvp(lambda x: f(x, n), (x,), (m.array(1.0),)))(m.array([2.0, 3.0, 4.0]), m.array([3, 0, 1]))
+    return m.vmap(lambda x, n: m.jvp(lambda x: f(x, n), (x,), (m.array(1.0),)))(
+        m.array([2.0, 3.0, 4.0]), m.array([3, 0, 1])
+    )
 
 
 @program
@@ -571,7 +573,9 @@ def map_in_batches(m: Any) -> Any:
 
 @program
 def map_under_vmap(m: Any) -> Any:
-    return m.vmap(lambda w: m.map(lambda x: x * w, m.some(3)))(m.some(2)), m.vmap(lambda xs: m.map(m.sin, xs))(m.some(2, 3))
+    return m.vmap(lambda w: m.map(lambda x: x * w, m.some(3)))(m.some(2)), m.vmap(lambda xs: m.map(m.sin, xs))(
+        m.some(2, 3)
+    )
 
 
 @program

@@ -68,14 +68,18 @@ def cond_of_grad_of_scan_under_two_vmaps(m: Any) -> Any:
 def grad_through_two_vmaps_and_a_switch(m: Any) -> Any:
     branches = [lambda x, y: x * y, lambda x, y: m.sin(x) + y, lambda x, y: x - y * y]
     f = lambda x, i: m.vmap(lambda y: m.switch(i, branches, x, y))(m.some(2)).sum()
-    return m.vmap(m.grad(f))(m.some(4), m.array([0, 1, 2, 3])), m.grad(lambda x: m.vmap(f)(x, m.array([2, 1])).sum())(m.some(2))
+    return m.vmap(m.grad(f))(m.some(4), m.array([0, 1, 2, 3])), m.grad(lambda x: m.vmap(f)(x, m.array([2, 1])).sum())(
+        m.some(2)
+    )
 
 
 @program
 def while_of_grad_under_vmap(m: Any) -> Any:
     slope = m.grad(lambda x: (x - 1) ** 2)
     f = lambda x: m.while_loop(lambda x: m.abs(slope(x)) > 0.1, lambda x: x - 0.25 * slope(x), x)
-    return m.vmap(f)(m.array([0.0, 1.0, 5.0])), m.vmap(lambda x: m.jvp(f, (x,), (m.array(1.0),))[1])(m.array([0.0, 5.0]))
+    return m.vmap(f)(m.array([0.0, 1.0, 5.0])), m.vmap(lambda x: m.jvp(f, (x,), (m.array(1.0),))[1])(
+        m.array([0.0, 5.0])
+    )
 
 
 @program

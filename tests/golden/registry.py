@@ -56,5 +56,3 @@ def flat(x: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     else:
         for key, value in sorted(items):
             yield from flat(value, f"{path}.{key}" if path else str(key))
-
-
