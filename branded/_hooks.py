@@ -5,21 +5,24 @@ Each hook asks first whether a value has open brands, and otherwise does what ti
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import tinygrad.mixin.gradient as tg_gradient
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 import branded.rules  # noqa: F401  fills the table of rules
 from branded.brand import check_live, open_brands
-from branded.dispatch import lower
+from branded.dispatch import close, lower
 from branded.errors import EscapeError, ReadError, ShapeError, WriteError
 from branded.primitive import primitive_of
-from branded.rows import Row, has_left, is_leaf, row_of
+from branded.rows import Row, is_leaf, is_touched, row_of
+from branded.transforms.forward import products_of_others
+from branded.transforms.reverse import is_pulling
 from branded.values import vec_type
 
 Method = Callable[..., Any]
@@ -82,8 +85,8 @@ def _reader(what: str) -> Callable[[Method], Method]:
             tensors = [self, *(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor))]
             _forbid(what, *tensors)
             for t in tensors:
-                if has_left(t.uop):  # examples exchanged values: plain operations from here on
-                    t.uop = lower([t.uop])[0]
+                if is_touched(t.uop):  # examples exchanged values: plain operations from here on
+                    t.uop = close([t.uop])[0].uop
             return original(self, *args, **kwargs)
 
         return read
@@ -201,8 +204,9 @@ def _shaped(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
                 if found is None or isinstance(error, EscapeError):
                     raise
                 what = "slice" if "item" in original.__name__ else original.__name__
+                each = "step to step" if any(b.is_loop for b in row_of(found.uop)) else "example to example"
                 raise ShapeError(
-                    f"{what}: a shape or an offset differs from example to example",
+                    f"{what}: a shape or an offset differs from {each}",
                     ("tensor", vec_type(self)),
                     ("shape", f"depends on {vec_type(found)}"),
                     fix="index with a tensor, or mask with where",
@@ -244,6 +248,19 @@ def _leaf_gradient(ctx: UOp, ret: UOp) -> tuple[UOp] | None:
     return (ctx,) if is_leaf(ret) else None
 
 
+def _product_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, ...] | None:
+    """d prod x / dxⱼ is the product of the others: tinygrad's own rule, a quotient, cannot be differentiated again."""
+    if not is_pulling() or ret.arg[0] is not Ops.MUL:
+        return None
+    x = ret.src[0]
+    return (ctx * products_of_others(x, ret.arg[1]),)
+
+
+def _cast_gradient(ret: UOp) -> tuple[None] | None:
+    """What is made of ints or bools has no derivative: not even that which tinygrad would take of rounding."""
+    return (None,) if is_pulling() and not dtypes.is_float(ret.src[0].dtype) else None
+
+
 def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
     def call_gradient(ctx: UOp, k: UOp, needed: set[int]) -> tuple[UOp | None, ...]:
         if (p := primitive_of(k)) is None:
@@ -251,6 +268,13 @@ def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
         return (None, *p.pull(k, [None if g.op is Ops.NOOP else g for g in ctx.src], needed))
 
     return call_gradient
+
+
+def _compact_params(body: UOp, all_args: tuple[UOp, ...]) -> tuple[UOp, tuple[UOp, ...]]:
+    """The body and the arguments that it uses; tinygrad takes the parameters of functions inside of it for its own."""
+    own = sorted({p.arg.slot: p for p in body.toposort(enter_calls=False) if p.op is Ops.PARAM}.items())
+    numbered = {p: p.replace(arg=dataclasses.replace(p.arg, slot=i)) for i, (_, p) in enumerate(own)}
+    return body.substitute(numbered, walk=True), tuple(all_args[slot] for slot, _ in own)
 
 
 def _index_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
@@ -325,9 +349,18 @@ def install() -> None:
     brand_index = UPat(Ops.INDEX, src=(UPat(), UPat(Ops.RANGE)))
     leaf = UPat(Ops.CONTIGUOUS_BACKWARD, name="ret")
     tg_gradient.pm_gradient = (
-        PatternMatcher([(leaf, _leaf_gradient), (brand_index.named("ret"), _index_gradient)]) + tg_gradient.pm_gradient
+        PatternMatcher(
+            [
+                (leaf, _leaf_gradient),
+                (UPat(Ops.CAST, name="ret"), _cast_gradient),
+                (UPat(Ops.REDUCE, name="ret"), _product_gradient),
+                (brand_index.named("ret"), _index_gradient),
+            ]
+        )
+        + tg_gradient.pm_gradient
     )
     tg_gradient.call_gradient = _call_gradient(tg_gradient.call_gradient)
+    tg_gradient._compact_params = _compact_params
     tg_function.pm_ctx = (
         PatternMatcher(
             [

@@ -314,7 +314,9 @@ def expand(x: UOp, sizes: tuple[int, ...]) -> UOp:
 
 
 def behind(front: tuple[UOp, ...], argument: UOp) -> UOp:
-    """The sizes or offsets that a movement op takes, behind others for the brands."""
+    """The sizes or offsets that a movement op takes, behind others for the brands; a value may have left them all."""
+    if not front:
+        return argument
     src = (*front, *(argument.src if argument.op is Ops.STACK else (argument,)))
     dtype = front[0].dtype if argument.dtype is dtypes.void else argument.dtype  # void: of no sizes
     return src[0] if len(src) == 1 else UOp(Ops.STACK, dtype, src)

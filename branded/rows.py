@@ -44,9 +44,11 @@ class _Info(NamedTuple):
     sharded: bool
     differentiated: bool
     """Is it made from a leaf of a derivative?"""
+    beside: bool
+    """Is it a result of a function of which it does not use an argument that varies?"""
 
 
-_PLAIN = _Info((), False, False, False)
+_PLAIN = _Info((), False, False, False, False)
 _KEY = "_branded"
 SHAPE = "_RECURSIVE_PROPERTY__shape"
 """Where tinygrad keeps the shape of a UOp once it is worked out, which takes ten times as long as to make the UOp."""
@@ -101,6 +103,8 @@ def _of_function(call: UOp, i: int) -> _Info:
     else:
         used = [p.arg.slot for p in body.src[i].toposort(enter_calls=False) if p.op is Ops.PARAM]
     below = [cast("_Info", s.__dict__[_KEY]) for s in (body.src[i], *(arguments[slot] for slot in used))]
+    if any(is_touched(x) for x in arguments):
+        below.append(_PLAIN._replace(beside=True))
     if all(info is _PLAIN for info in below):
         return _PLAIN
     row: Row = functools.reduce(union, (info.row for info in below), ())
@@ -115,7 +119,7 @@ def row_of(u: UOp) -> Row:
 def is_touched(u: UOp) -> bool:
     """Does a brand occur anywhere in the graph, open or left?"""
     info = u.__dict__.get(_KEY) or _info(u)
-    return info is not _PLAIN and (info.left or bool(info.row))
+    return info is not _PLAIN and (info.left or info.beside or bool(info.row))
 
 
 def has_left(u: UOp) -> bool:

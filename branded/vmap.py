@@ -27,9 +27,9 @@ from branded.brand import (
     out_axis,
     tensor,
 )
-from branded.dispatch import leave, lower
+from branded.dispatch import close, leave, lower
 from branded.errors import AxesError, AxisTypeError, OptionError, SizeError
-from branded.rows import has_left, row_of
+from branded.rows import is_touched, row_of
 from branded.transforms.random import Draws
 from branded.values import vec_type
 
@@ -357,7 +357,9 @@ class _Call:
 
 def settled(y: Any) -> Any:
     """A result that varies over nothing, though examples may have exchanged values in it."""
-    return tensor(lower([y.uop])[0]) if isinstance(y, Tensor) and has_left(y.uop) and not row_of(y.uop) else y
+    if not isinstance(y, Tensor) or row_of(y.uop) or not is_touched(y.uop):
+        return y
+    return tensor(close([y.uop])[0].uop)
 
 
 def _slice(x: Tensor, axis: int, start: int, stop: int) -> Tensor:

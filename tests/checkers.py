@@ -94,6 +94,12 @@ ALARMS = {  # the right programs that are refused: by which checkers, and why
     "a result of vmap is a Tensor, without unvec": (_PLAIN, "without the plugin it is a `Vec[Never]`"),
     "a result of brand.unvec is a Tensor, without unvec": (_PLAIN, "without the plugin it is a `Vec[Never]`"),
     "a named brand is removed from the result": (_PLAIN, "a row can be made larger by its types, but not smaller"),
+    "a gradient of a function of rows is a Tensor, without unvec": (_PLAIN, "without the plugin it is a `Vec[Never]`"),
+    "a carry whose row grows in a step": (
+        _PLAIN - {"ty"},
+        "give the first carry the row of the last: `c: Vec[S] = init`",
+    ),
+    "map, which Python has too": ({"pyrefly"}, "it takes Python's `map` to be possible; `import branded` leaves it so"),
     "stack by the class": ({"pyright", "basedpyright"}, "they give `a` the row of `Tensor`; write `a.stack(b)`"),
 }
 

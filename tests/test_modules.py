@@ -345,6 +345,18 @@ def test_writes_go_to_the_state(given: tuple[str, ...], realized: bool) -> None:
     }
 
 
+def test_writes_of_each_example() -> None:
+    model, x = Counter(), Tensor([[2.0], [3.0]])
+    state = {"count": Tensor([[5.0], [6.0]]), "cache": Tensor.zeros(2, 3)}
+    y, after = vmap(lambda s, x: (functional_call(model, s, x), s))(state, x)
+    assert y.tolist() == [[6.0, 8.0, 6.0], [7.0, 10.0, 7.0]]
+    assert after["count"].tolist() == [[6.0], [7.0]]
+    assert after["cache"].tolist() == [[0.0, 2.0, 0.0], [0.0, 3.0, 0.0]]
+    assert state["count"].tolist() == [[5.0], [6.0]] and model.count.tolist() == [0.0]
+    unwritten = vmap(lambda x: functional_call(model, {}, x))(x)
+    assert unwritten.tolist() == [[1.0, 3.0, 1.0], [1.0, 4.0, 1.0]] and model.cache.tolist() == [0.0] * 3
+
+
 def test_a_buffer_that_the_state_shares_is_not_written() -> None:
     model = Counter()
     Tensor.realize(model.count, model.cache)
@@ -371,6 +383,7 @@ def test_batchnorm_in_training() -> None:
 
     with Context(TRAINING=1):
         y, after = vmap(step)(stack_module_state(models), x)
+        Tensor.realize(y, *after.values())
         before = {k: v.tolist() for k, v in get_state_dict(models[0]).items()}
         functional_call(models[0], get_state_dict(models[0]), x[0]).realize()
         assert {k: v.tolist() for k, v in get_state_dict(models[0]).items()} == before
@@ -530,11 +543,11 @@ MISTAKES = {
         """,
     ),
     "an unknown name": Golden(
-        lambda: functional_call(Everywhere(), {"zzz": Tensor.zeros(2, 4)}, X),
+        lambda: functional_call(Tied(), {"zzz": Tensor.zeros(2, 4)}, X),
         errors.StateError,
         """
         functional_call: the module has no tensor `zzz`
-          names: table.a, table.deep.0, table.deep.1.0, ordered.b, pair.0, pair.1.0, ball.weight, frozen.weight, … (9 in all)
+          names: embed, head, layers.0.weight, layers.0.bias, layers.1.weight, layers.1.bias
           try:   the names of get_state_dict(module)
         """,
     ),
@@ -631,7 +644,7 @@ MISTAKES = {
         errors.StateTypeError,
         """
         stack_module_state: a Linear is not a list of modules
-          try: stack_module_state([m1, m2])
+          try: a list: [m1, m2, m3]
         """,
     ),
     "no modules": Golden(
@@ -671,7 +684,9 @@ MISTAKES = {
         lambda: stack_module_state([_untied(), Tied()]),
         errors.StateError,
         """
-        stack_module_state: modules 0 and 1 differ in what is one tensor: `embed` and `head` in module 1, not in module 0
+        stack_module_state: modules 0 and 1 differ in what is one tensor
+          module 0: `embed` and `head` are two
+          module 1: `embed` and `head` are one
         """,
     ),
 }

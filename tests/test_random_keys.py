@@ -19,6 +19,7 @@ import branded.random
 from branded import BrandedError, errors, random, vmap
 from branded._special import erf, erfinv, next_above
 from branded.transforms.derivatives import grad, jvp
+from branded.transforms.loops import scan
 
 KEY = random.key(42).realize()
 KEYS = random.split(random.key(3), 3).realize()
@@ -293,6 +294,24 @@ def test_in_a_jit() -> None:
         a, b = step(random.key(i))
         assert a.tolist() == random.normal(random.key(i), (3,)).tolist()
         assert b.tolist() == vmap(random.uniform)(random.split(random.key(i), 2)).tolist()
+
+
+def test_carried_by_a_loop() -> None:
+    def draw(k: Tensor, _: Any) -> tuple[Tensor, Tensor]:
+        new, now = random.split(k)
+        return new, random.uniform(now, (2,))
+
+    def unrolled(k: Tensor) -> list[list[float]]:
+        out = list[list[float]]()
+        for _ in range(3):
+            k, x = draw(k, None)
+            out.append(x.tolist())
+        return out
+
+    _, drawn = scan(draw, KEY, None, length=3)
+    assert drawn.tolist() == unrolled(KEY)
+    _, each = vmap(lambda k: scan(draw, k, None, length=3))(KEYS)
+    assert each.tolist() == [unrolled(KEYS[i]) for i in range(3)]
 
 
 @pytest.mark.parametrize("precompile", [False, True])

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,14 @@ from branded import brands
 PROGRAMS = 150
 HEAD = """\
 from tinygrad import Tensor
-from branded import vmap
+from branded import all_gather, axis_index, cond, fori_loop, grad, pmean, ppermute, psum, scan, vmap
 
 x, y, w = Tensor([1.0, 2.0, 3.0]), Tensor([4.0, 5.0]), Tensor(0.5)
 """
 Rows = dict[int, set[str]]
+PLAIN = (*range(11), 15, 18, 18)
+ALL = (*range(19), 7, 7, 7, 7, 7, 9, 9, 9, 18, 18)
+"""The kinds of expressions; a probe and a vmap are more frequent."""
 PROBE = re.compile(r"probe\[(\d+)\]")
 
 
@@ -37,10 +41,34 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.random, self.names, self.probes = random.Random(seed), 0, 0
+        self.is_plain = False
+        self.open: list[str] = []
+        """The brands that are open where we write, which are called as the parameters that brought them in."""
 
     def name(self) -> str:
         self.names += 1
         return f"p{self.names}"
+
+    @contextmanager
+    def opened(self, name: str) -> Iterator[None]:
+        self.open.append(name)
+        yield
+        self.open.pop()
+
+    def body(self, scope: tuple[str, ...], depth: int) -> str:
+        """An expression without transforms, but for vmap and cond."""
+        before, self.is_plain = self.is_plain, True
+        out = self.operand(scope, depth)
+        self.is_plain = before
+        return out
+
+    def brand(self) -> str:
+        return self.random.choice(self.open)
+
+    def program(self) -> str:
+        p = self.name()
+        with self.opened(p):
+            return f"vmap(lambda {p}: {self.scalar((p,), 6)}, axis_name='{p}')(x)"
 
     def operand(self, scope: tuple[str, ...], depth: int) -> str:
         return PROBE.sub("", self.scalar(scope, max(depth, 0)))
@@ -49,7 +77,7 @@ class Writer:
         """An expression of 0-d tensors in the names of the scope."""
         if depth == 0 or self.random.random() < 0.1:
             return self.random.choice([*scope, *scope, "w"])
-        match self.random.randrange(11):
+        match self.random.choice(PLAIN if self.is_plain else ALL):
             case 0:
                 return f"({self.scalar(scope, depth - 1)}).exp()"
             case 1:
@@ -70,15 +98,43 @@ class Writer:
             case 7 | 8:  # mypy tells of it on the line where the expression begins
                 self.probes += 1
                 return f"\nprobe[{self.probes - 1}](w + ({self.operand(scope, depth - 1)}))\n"
-            case 9:
+            case 9 | 10:
                 p = self.name()
-                body = self.scalar((*scope, p), depth - 1)
-                return f"vmap(lambda {p}: {body})({self.vector(scope)}).sum()"
+                with self.opened(p):
+                    body = self.scalar((*scope, p), depth - 1)
+                return f"vmap(lambda {p}: {body}, axis_name='{p}')({self.vector(scope)}).sum()"
+            case 11:
+                reduced = self.random.choice(["psum({}, {!r})", "pmean({}, {!r})", "all_gather({}, {!r}).sum()"])
+                return reduced.format(self.operand(scope, depth - 1), self.brand())
+            case 12:
+                return f"ppermute({self.operand(scope, depth - 1)}, {self.brand()!r}, [(0, 1)])"
+            case 13:
+                return f"(axis_index({self.brand()!r}) * ({self.operand(scope, depth - 1)}))"
+            case 14:
+                q = self.name()
+                body = self.body((*scope, q), depth - 1)
+                return f"grad(lambda {q}: ({q} * {q} * ({body})).exp())({self.random.choice(scope)})"
+            case 15:  # the predicate varies, else one branch is all that runs
+                test = f"({self.brand()} + ({self.operand(scope, 1)})) > 0"
+                one, other = self.operand(scope, depth - 2), self.operand(scope, depth - 2)
+                return f"cond({test}, lambda: ({one}).exp(), lambda: 2 * ({other}))"
+            case 16:
+                c, q = self.name(), self.name()
+                body = self.body((*scope, c, q), depth - 2)
+                step = f"lambda {c}, {q}: ({c} + {q} * ({body}), None)"
+                return f"scan({step}, {self.operand(scope, 1)}, {self.vector(scope)})[0]"
+            case 17:
+                i, c = self.name(), self.name()
+                body = self.body((*scope, c), depth - 2)
+                return f"fori_loop(0, 2, lambda {i}, {c}: {c} * 0.5 + {i} * ({body}), {self.operand(scope, 1)})"
             case _:
                 p, q = self.name(), self.name()
                 axes = self.random.choice(["(0, None)", "[0, None]"])
-                body, shared = self.scalar((*scope, p, q), depth - 1), self.operand(scope, depth - 1)
-                return f"vmap(lambda {p}, {q}: {body}, in_axes={axes})({self.vector(scope)}, {shared}).sum()"
+                shared = self.operand(scope, depth - 1)
+                with self.opened(p):
+                    body = self.scalar((*scope, p, q), depth - 1)
+                options = f"in_axes={axes}, axis_name='{p}'"
+                return f"vmap(lambda {p}, {q}: {body}, {options})({self.vector(scope)}, {shared}).sum()"
 
     def vector(self, scope: tuple[str, ...]) -> str:
         """A 1-d tensor to map over; with a brand of its own or not."""
@@ -88,9 +144,7 @@ class Writer:
 
 def programs() -> Iterator[str]:
     for seed in range(PROGRAMS):
-        writer = Writer(seed)
-        p = writer.name()
-        yield f"vmap(lambda {p}: {writer.scalar((p,), 6)})(x)"
+        yield Writer(seed).program()
 
 
 def static_rows(texts: list[str], folder: Path) -> list[Rows]:
@@ -146,4 +200,4 @@ def test_the_row_that_mypy_says_is_the_row_at_run_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_programs_differ(seed: int) -> None:
-    assert Writer(seed).scalar(("p",), 6) != Writer(seed + 2).scalar(("p",), 6)
+    assert Writer(seed).program() != Writer(seed + 2).program()

@@ -144,10 +144,11 @@ class Call:
         return True
 
 
-def outcome(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecker) -> Type:
+def outcome(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecker, given: Sequence[Type] = ()) -> Type:
     """The type of `f(*args)`, with errors told.
 
-    A dict of tensors is no dict of Vecs to mypy; but a transform makes the containers that `f` gets anew.
+    A dict of tensors is no dict of Vecs to mypy; but a transform makes the containers that `f` gets anew.  `given` are
+    the types of the arguments before they became tensors, which `f` may ask for.
     """
     # a call that gives nothing makes what follows it unreachable; this one may be made or not
     with trying(api) as errors, api.binder.frame_context(can_skip=True, fall_through=0):
@@ -160,10 +161,11 @@ def outcome(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecker) -
         wider = [
             a.type if row_of(a.type) is not None else change(a.type, lambda r: [*r, *rows], end=as_vec) for a in args
         ]
-        with trying(api) as more:
-            again = api.get_expression_type(call_of(f, wider, args, at))
-        if not more.has_new_errors():
-            return change(again, same)
+        for types in (wider, given) if given else (wider,):
+            with trying(api) as more:
+                again = api.get_expression_type(call_of(f, types, args, at))
+            if not more.has_new_errors():
+                return change(again, same)
     api.msg.add_errors(told)
     return out
 

@@ -70,7 +70,7 @@ class Derivative:
             return AnyType(TypeOfAny.from_error)
         crossed = len(self.scope.crossed)
         leaves = [args[i]._replace(type=self._leaf(a.type)) if i in (places or ()) else a for i, a in enumerate(args)]
-        inside = outcome(f, leaves, self.at, self.api)
+        inside = outcome(f, leaves, self.at, self.api, [a.type for a in args])
         rows = [b for a in args for b in rows_of(a.type)] + self.scope.crossed[crossed:]
         if hides(inside) and not any(hides(a.type) for a in args):
             given = show(inside, self.api)
@@ -300,7 +300,7 @@ def _value(d: Derivative, f: Expression, primals: list[Type]) -> tuple[Type, Typ
     if not d._are_floats(primals, range(len(primals))):
         return None
     crossed = len(d.scope.crossed)
-    inside = outcome(f, [Arg(d._leaf(t)) for t in primals], d.at, d.api)
+    inside = outcome(f, [Arg(d._leaf(t)) for t in primals], d.at, d.api, primals)
     if (
         hides(inside)
         or (parts := split(d, remove_instance_last_known_values(inside), d.has_aux)) is None

@@ -158,10 +158,9 @@ def _branch(
     for f, name in zip(branches, names, strict=True):
         if not callable(f):
             raise CarryError(f"{what}: {name} is {tree.describe(f)}, not a function")
-    if isinstance(chosen, int):
-        outs = [f(*operands) for f in branches]
-        leaves = _agreed(what, names, outs)
-        return tree.rebuild(outs[0], iter([xs[chosen] for xs in leaves]))
+    if isinstance(chosen, int):  # the other branches may write, or take long
+        out = branches[chosen](*operands)
+        return tree.rebuild(out, iter([t for (t,) in _agreed(what, names[chosen : chosen + 1], [out])]))
     flags: list[UOp] = chosen
     alive = [t for ref in list(all_tensors) if (t := ref()) is not None and dtypes.is_float(t.dtype)]
     before = {t.uop for t in alive}
@@ -279,9 +278,9 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:  # type: ignore[mi
     Source: `jax.lax.switch`.
     """
     i = _number(index, "switch", "index")
+    if not isinstance(branches, Sequence) or not branches:
+        raise CarryError(f"switch: the branches are {tree.describe(branches)}", fix="a sequence of functions")
     n = len(branches)
-    if n == 0:
-        raise CarryError("switch: there are no branches", fix="a sequence of functions")
     if isinstance(i, bool | float) or (isinstance(i, Tensor) and not dtypes.is_int(i.dtype)):
         raise CarryError(f"switch: the index is {tree.describe(i)}, not an int", fix="cond for a bool; .cast(int32)")
     names = [f"branch {k}" for k in range(n)]

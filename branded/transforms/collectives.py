@@ -322,13 +322,16 @@ def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
     """
     b = _single(axis_name, "ppermute")
     source: dict[int, int] = {}
-    pairs = [tuple(p) for p in perm]
-    for s, d in pairs:
-        if not (type(s) is int and type(d) is int and 0 <= s < b.size and 0 <= d < b.size):
+    pairs = list(perm) if isinstance(perm, tuple | list) else [perm]
+    for pair in pairs:
+        if not (
+            isinstance(pair, tuple | list) and len(pair) == 2 and all(type(i) is int and 0 <= i < b.size for i in pair)
+        ):
             raise AxisRangeError(
-                f"ppermute: ({s}, {d}) is not a pair of examples of {b!r}", fix=f"numbers from 0 to {b.size - 1}"
+                f"ppermute: {pair!r} is not a pair of examples of {b!r}",
+                fix=f"pairs (source, destination) of numbers from 0 to {b.size - 1}",
             )
-        source[d] = s
+        source[pair[1]] = pair[0]
     if len(source) < len(pairs) or len(set(source.values())) < len(pairs):
         raise AxesError(
             "ppermute: an example sends or gets more than once",

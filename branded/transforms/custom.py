@@ -160,7 +160,8 @@ class _Vjp(_Call):
         xs = [tensor(x) for x in u.src[1 : 1 + self.tensors]]
         args = self.arguments(xs)
         static, primals = self.split(args)
-        pair = self.f.forward(*args)
+        with transforming():
+            pair = self.f.forward(*args)
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DerivativeError(
                 f"custom_vjp: the forward rule of {self.f.name} returned {tree.describe(pair)}",
@@ -191,7 +192,7 @@ class _Vjp(_Call):
             if v is None or not dtypes.is_float(t.dtype):
                 found.append(None)
                 continue
-            v = v if isinstance(v, Tensor) else Tensor(v)
+            v = _tensor(v, f"custom_vjp: the cotangent of {where}")
             if v.shape != t.shape:
                 raise DerivativeError(
                     f"custom_vjp: the cotangent of {where} does not fit it",
@@ -229,7 +230,7 @@ def _fitting(call: _Call, out: Any, kind: str) -> list[UOp]:
         )
     found = []
     for x, y, at in zip(tree.leaves(out), tree.leaves(call.out), tree.paths(call.out, "the result"), strict=True):
-        t = x if isinstance(x, Tensor) else Tensor(x)
+        t = _tensor(x, f"custom_jvp: the {kind} that the rule of {call.f.name} gave for {at}")
         if t.shape != y.shape:
             raise DerivativeError(
                 f"custom_jvp: the {kind} that the rule of {call.f.name} gave for {at} does not fit",
@@ -251,6 +252,10 @@ class _Custom(Generic[P, R]):
         if not callable(f):
             raise DerivativeError(f"{self.what}: {tree.describe(f)} is not a function")
         functools.update_wrapper(self, f)
+        if not isinstance(nondiff_argnums, tuple | list) or not all(type(i) is int for i in nondiff_argnums):
+            raise DerivativeError(
+                f"{self.what}: nondiff_argnums={nondiff_argnums!r}", fix="a tuple of positions of arguments: (0,)"
+            )
         self.f, self.static = f, frozenset(nondiff_argnums)
         self.name = getattr(f, "__name__", repr(f))
         self.rule: Callable[..., Any] = self._missing
@@ -399,7 +404,10 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801  as in JAX
     """
 
     what, _definer, primitive = "custom_vjp", "defvjp", _Vjp
-    forward: Callable[..., Any]
+
+    def __init__(self, f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> None:
+        super().__init__(f, nondiff_argnums)
+        self.forward: Callable[..., Any] = self._missing
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         """`fwd(*args) -> (value, residuals)` and `bwd(residuals, ct) -> cotangents`, static arguments in front."""
@@ -481,7 +489,7 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         flags = _flags(out_batched, out, name)
         back = []
         for y, varies, at in zip(tree.leaves(out), flags, tree.paths(out, "the result"), strict=True):
-            y = y if isinstance(y, Tensor) else Tensor(y)
+            y = _tensor(y, f"custom_vmap: {at} of the rule of {name}")
             if varies and (not y.shape or y.shape[0] != b.size):
                 raise AxesError(
                     f"custom_vmap: {at} of the rule of {name} is said to be batched, and has no axis of examples",

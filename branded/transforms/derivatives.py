@@ -101,7 +101,10 @@ def _positions(argnums: Any, args: Sequence[Any], what: str) -> tuple[int, ...]:
                 f"argument{'' if len(args) == 1 else 's'}",
                 fix="the positions of the arguments to differentiate with respect to, counted from 0",
             )
-    return tuple(i % len(args) for i in given)
+    found = tuple(i % len(args) for i in given)
+    if len(set(found)) < len(found):
+        raise DerivativeError(f"{what}: argnums={argnums!r} names an argument twice", fix="each position once")
+    return found
 
 
 class _Call:
@@ -115,8 +118,9 @@ class _Call:
         self.names = [p for i in nums for p in tree.paths(args[i], f"argument {i + 1}")]
         values = [leaf for x in self.wrt for leaf in tree.leaves(x)]
         self.values = [_real(v, what, name) for v, name in zip(values, self.names, strict=True)]
-        self.leaves = [_leaf(v, self.level) for v in self.values]
-        new = iter(self.leaves)
+        given = [_leaf(v, self.level) for v in self.values]
+        self.leaves = [t.uop for t in given]  # the function may write into the tensors
+        new = iter(given)
         full = list(args)
         for i in nums:
             full[i] = tree.rebuild(args[i], new)
@@ -219,7 +223,15 @@ def value_and_grad(  # type: ignore[overload-overlap]
 ) -> Callable[Concatenate[Vec[S, Tensor], P], tuple[tuple[V, X], V]]: ...
 @overload
 def value_and_grad(  # type: ignore[overload-overlap]
-    f: Callable[Concatenate[A, P], R], argnums: Literal[0] = 0, has_aux: bool = False
+    f: Callable[Concatenate[A, P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[A, P], tuple[tuple[V, X], A]]: ...
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[float, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[float, P], tuple[R, R]]: ...
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[A, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
 ) -> Callable[Concatenate[A, P], tuple[R, A]]: ...
 @overload
 def value_and_grad(f: Callable[P, R], argnums: Argnums, has_aux: bool = False) -> Callable[P, tuple[R, Any]]: ...
@@ -265,7 +277,7 @@ def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, what
             )
         y = ys[0]
         with transforming():
-            grads, (value,) = pull([y.uop], [y.uop.const_like(1)], [x.uop for x in call.leaves])
+            grads, (value,) = pull([y.uop], [y.uop.const_like(1)], call.leaves)
         y, out = tensor(value), call.like_arguments(_tensors(grads))
         return _results(((y, aux) if has_aux else y, out))
 
@@ -295,6 +307,14 @@ def grad(
 def grad(
     f: Callable[Concatenate[Vec[S, Tensor], P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
 ) -> Callable[Concatenate[Vec[S, Tensor], P], tuple[V, X]]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[A, P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[A, P], tuple[A, X]]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[float, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[float, P], R]: ...
 @overload
 def grad(
     f: Callable[Concatenate[A, P], Any], argnums: Literal[0] = 0, has_aux: Literal[False] = False
@@ -375,10 +395,15 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
     y, aux = call.split(has_aux)
     ys = _outputs(y, "vjp")
 
-    def pullback(ct: Any) -> Any:
+    def pullback(*cotangents: Any) -> Any:
+        if len(cotangents) != 1:
+            raise DerivativeError(
+                f"vjp: the pullback takes one cotangent, and got {len(cotangents)}", fix="one tree like the result"
+            )
+        (ct,) = cotangents
         cts = _like(ct, y, ys, "vjp", "cotangent", "result")
         with transforming():
-            grads, _ = pull([t.uop for t in ys], cts, [x.uop for x in call.leaves])
+            grads, _ = pull([t.uop for t in ys], cts, call.leaves)
         return _results(call.like_arguments(_tensors(grads)))
 
     out = _results(y)
@@ -474,8 +499,8 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
     return out if has_aux else out[:2]
 
 
-def _push(ys: Sequence[Tensor], leaves: Sequence[Tensor], dxs: Sequence[UOp]) -> list[Tensor]:
-    ds = push([t.uop for t in ys], {x.uop: d for x, d in zip(leaves, dxs, strict=True)})
+def _push(ys: Sequence[Tensor], leaves: Sequence[UOp], dxs: Sequence[UOp]) -> list[Tensor]:
+    ds = push([t.uop for t in ys], dict(zip(leaves, dxs, strict=True)))
     return [tensor(t.uop.const_like(0) if d is None else d) for t, d in zip(ys, ds, strict=True)]
 
 
@@ -511,6 +536,10 @@ def _split(j: Tensor, ts: Sequence[Tensor], axis: int) -> list[Tensor]:
 def jacfwd(
     f: Callable[Concatenate[Vec[S, Tensor], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
 ) -> Callable[Concatenate[Vec[S, Tensor], P], R]: ...
+@overload
+def jacfwd(
+    f: Callable[Concatenate[Tensor, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Tensor, P], R]: ...
 @overload
 def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
 def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -559,6 +588,10 @@ def jacrev(
     f: Callable[Concatenate[Vec[S, Tensor], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
 ) -> Callable[Concatenate[Vec[S, Tensor], P], R]: ...
 @overload
+def jacrev(
+    f: Callable[Concatenate[Tensor, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Tensor, P], R]: ...
+@overload
 def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
 def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """`jacrev(f)(x)` is the Jacobian of `f` at `x`, in reverse mode: one row for each element of `f(x)`, by one vmap.
@@ -590,10 +623,8 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         y, aux = call.split(has_aux)
         ys = _outputs(y, "jacrev")
         with transforming():
-            targets = [x.uop for x in call.leaves]
-            by_argument = vmap(lambda basis: _tensors(pull([t.uop for t in ys], [d.uop for d in basis], targets)[0]))(
-                _basis(ys)
-            )
+            us = [t.uop for t in ys]
+            by_argument = vmap(lambda basis: _tensors(pull(us, [d.uop for d in basis], call.leaves)[0]))(_basis(ys))
         rows = zip(*(_split(j, ys, 0) for j in by_argument), strict=True)
         out = _results((tree.rebuild(y, iter([call.like_arguments(r) for r in rows])), aux))
         return out if has_aux else out[0]
@@ -605,6 +636,10 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
 def hessian(
     f: Callable[Concatenate[Vec[S, Tensor], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
 ) -> Callable[Concatenate[Vec[S, Tensor], P], R]: ...
+@overload
+def hessian(
+    f: Callable[Concatenate[Tensor, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Tensor, P], R]: ...
 @overload
 def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
 def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:

@@ -210,11 +210,18 @@ def reduce(u: UOp, d: UOp, *_: Tangent) -> Tangent:
         attained = x.eq(u).cast(d.dtype)
         mean: UOp = (attained * d)._rop(Ops.ADD, axes) / attained._rop(Ops.ADD, axes)
         return mean
-    size, rest = math.prod(x.shape[:n]), x.shape[n:]
-    eye = UOp.eye(size, dtype=dtypes.bool).reshape((size, size) + (1,) * len(rest))
-    others = eye.where(zero(x).reshape((1, size, *rest)) + 1, x.reshape((1, size, *rest)))._rop(Ops.MUL, (1,))
-    total: UOp = (others * d.reshape((size, *rest)))._rop(Ops.ADD, (0,))
+    total: UOp = (products_of_others(x, n) * d)._rop(Ops.ADD, axes)
     return total
+
+
+def products_of_others(x: UOp, n: int) -> UOp:
+    """For each entry the product of all others over the leading `n` axes, without a division."""
+    shape: Any = x.shape
+    size, rest = math.prod(shape[:n]), shape[n:]
+    eye = UOp.eye(size, dtype=dtypes.bool).reshape((size, size) + (1,) * len(rest))
+    others = eye.where(x.const_like(1).reshape((1, size, *rest)), x.reshape((1, size, *rest)))
+    out: UOp = others._rop(Ops.MUL, (1,)).reshape(shape)
+    return out
 
 
 @tangent(Ops.STORE)

@@ -22,7 +22,7 @@ from branded.brand import open_brands
 from branded.dispatch import Batched, Bundle, Pass, full, lead, replaced
 from branded.errors import DerivativeError, UnsupportedError
 from branded.primitive import Primitive
-from branded.rows import Row, is_differentiated, left_brands, row_of, stage, union
+from branded.rows import Row, is_differentiated, is_leaf, left_brands, row_of, stage, union
 from branded.transforms.forward import is_float, push, zero
 from branded.transforms.reverse import gradients, ran_again
 
@@ -77,12 +77,6 @@ class Loop(Primitive):
     def params(self) -> list[UOp]:
         found = {p.arg.slot: p for p in self.step.toposort(enter_calls=False) if p.op is Ops.PARAM}
         return [found[i] for i in sorted(found)]
-
-    @classmethod
-    def named(cls, name: str, loop: Loop) -> Loop:
-        """The loop of this name: equal loops are one, and compile once."""
-        loop.name = name
-        return Loop._made.setdefault(name, loop)
 
     name = ""
 
@@ -171,9 +165,20 @@ def _assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence
         raise UnsupportedError("loop: a sharded tensor cannot go through a loop yet", fix="gather it with .to() first")
     of = numbered([*own, *map(like, fixed)])
     stand_ins = dict(zip(found, [*of.values()][len(own) :], strict=True)) | {p: of[p] for p in own}
-    step = UOp.maketuple(*replaced(results, stand_ins.get))
+
+    def over_params(u: UOp) -> UOp | None:
+        # a leaf in here is one of a derivative that the body took: it is done
+        return stand_ins[u] if u in stand_ins else u.src[0] if is_leaf(u) else None
+
+    step = UOp.maketuple(*replaced(results, over_params, at=stand_ins))
     args = (*(c.init for c in carries), *(x.whole for x in inputs), *fixed)
     return _Parts(step, list(carries), list(inputs), args)
+
+
+def _known(name: str, loop: Any) -> Any:
+    """The loop of this name: equal loops are one, and compile once.  One that is about to be batched is not kept."""
+    loop.name = name
+    return loop if left_brands(loop.step.src) else Loop._made.setdefault(name, loop)
 
 
 def _call(loop: Loop, body: Sequence[UOp], args: tuple[UOp, ...]) -> UOp:
@@ -416,7 +421,7 @@ def _strong(y: UOp) -> UOp:
 def _scan_call(parts: _Parts, length: int, reverse: bool) -> list[UOp]:
     n, m = len(parts.carries), len(parts.inputs)
     name = f"branded.scan.{parts.step.key.hex()}.{n}.{m}.{length}.{'down' if reverse else 'up'}"
-    loop = Loop.named(name, Scan(parts.step, n, m, length, reverse))
+    loop = _known(name, Scan(parts.step, n, m, length, reverse))
     # for tinygrad: the first step, with the shapes of the whole
     whole = {}
     for p in loop.params():
@@ -529,7 +534,7 @@ def while_loop(carries: Sequence[Carry], go: UOp, known: Mapping[UOp, UOp] | Non
         return [c.init for c in carries]
     parts = _assembled(moving, [], [results[-1].cast(dtypes.bool)])
     n = len(moving)
-    loop = Loop.named(f"branded.while.{parts.step.key.hex()}.{n}", While(parts.step, n, 0))
+    loop = _known(f"branded.while.{parts.step.key.hex()}.{n}", While(parts.step, n, 0))
     last = dict(zip((c.param for c in moving), _results(loop, _call(loop, loop.step.src[:n], parts.args)), strict=True))
     return [last.get(c.param, c.init) for c in carries]
 

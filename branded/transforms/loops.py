@@ -11,11 +11,11 @@ import numpy as np
 from tinygrad import Tensor, dtypes
 from tinygrad.device import canonicalize_device
 from tinygrad.dtype import DType
-from tinygrad.uop.ops import UOp
+from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.brand import Brand, check_live, open_brands, opened, tensor
-from branded.dispatch import expand, lower, replaced
+from branded.dispatch import Batched, Pass, expand, lower, replaced
 from branded.errors import CarryError, SizeError
 from branded.rows import PLACE, Row, row_of, type_text, union
 from branded.transforms.loop import Carry, Input, param
@@ -84,7 +84,17 @@ def _trace(
             check_live(x.uop, what)
         leaves = lower([x.uop for x in values], open_brands())
     params = [param(t.shape, t.dtype, t.device) for t in types]
-    return _Traced(params, out, replaced(leaves, dict(zip(places, params, strict=True)).get))
+    of = dict(zip(places, params, strict=True))
+    return _Traced(params, out, _in_terms_of(leaves, of))
+
+
+def _in_terms_of(leaves: Sequence[UOp], of: dict[UOp, UOp]) -> list[UOp]:
+    """What a body gave, over its parameters.  A write into an argument is a new value, as it is under vmap."""
+    graph = UOp(Ops.SINK, src=tuple(leaves)).toposort(enter_calls=False)
+    if any(u.op is Ops.STORE and not of.keys().isdisjoint(u.src[0].toposort(enter_calls=False)) for u in graph):
+        env: dict[UOp, Any] = {place: Batched(p, ()) for place, p in of.items()}
+        return [x.uop for x in Pass(()).run(leaves, env, None)]
+    return replaced(leaves, of.get)
 
 
 # ---- what goes around ----
@@ -230,7 +240,14 @@ def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: 
     return _scan("scan", f, init, xs, length, reverse)
 
 
+def _check_function(what: str, **given: Any) -> None:
+    for name, f in given.items():
+        if not callable(f):
+            raise CarryError(f"{what}: {name} is {tree.describe(f)}, not a function")
+
+
 def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: int | None, reverse: bool) -> Any:
+    _check_function(what, f=f)
     state = _State(what, init)
     whole = [_strong(x) for x in _leaves(xs, what, "xs")]
     n = _length(what, whole, tree.paths(xs, "xs"), length)
@@ -335,13 +352,18 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
 
     Source: `jax.lax.fori_loop`.
     """
+    _check_function("fori_loop", body_fun=body_fun)
     if isinstance(lower, int) and isinstance(upper, int):
         steps = Tensor.arange(lower, max(lower, upper), dtype=dtypes.int32)
         carry, _ = _scan(
             "fori_loop", lambda x, i: (body_fun(i, x), None), init_val, steps, max(0, upper - lower), False
         )
         return carry
-    start, stop = (_leaf(x, "fori_loop", at).cast(dtypes.int32) for x, at in ((lower, "lower"), (upper, "upper")))
+    bounds = [_leaf(x, "fori_loop", at) for x, at in ((lower, "lower"), (upper, "upper"))]
+    for b, at in zip(bounds, ("lower", "upper"), strict=True):
+        if b.shape or not dtypes.is_int(b.dtype):
+            raise CarryError(f"fori_loop: {at} is {vec_type(b)}, not one int", fix="an int, or an int tensor: i32[]")
+    start, stop = (b.cast(dtypes.int32) for b in bounds)
     _, out = _while("fori_loop", lambda c: c[0] < stop, lambda c: (c[0] + 1, body_fun(c[0], c[1])), (start, init_val))
     return out
 
@@ -368,6 +390,7 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
 
     Source: `jax.lax.map`.
     """
+    _check_function("map", f=f)
     if batch_size is not None:
         return cast(Y, _by_batches(f, xs, batch_size))
     return cast(Y, _scan("map", lambda _, x: (None, f(x)), None, xs, None, False)[1])
@@ -424,6 +447,7 @@ def while_loop(cond_fun: Callable[[C], Vec[Brand, Tensor] | bool], body_fun: Cal
 
 
 def _while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
+    _check_function(what, cond_fun=cond_fun, body_fun=body_fun)
     state = _State(what, init)
 
     def result(pair: tuple[Any, Any]) -> tuple[Any, list[Tensor]]:
@@ -437,7 +461,8 @@ def _while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], 
         return None, [*state.checked(new), go]
 
     def body(given: list[Tensor]) -> Any:
-        return body_fun(state.rebuilt(given)), cond_fun(state.rebuilt(given))
+        go = cond_fun(state.rebuilt(given))  # before the body, which may write into what it gets
+        return body_fun(state.rebuilt(given)), go
 
     while True:
         traced = _trace(what, body, state.types(), result)

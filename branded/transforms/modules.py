@@ -20,7 +20,7 @@ from tinygrad.nn.state import get_state_dict
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.brand import Brand, check_live, tensor
+from branded.brand import Brand, check_live, open_brands, tensor
 from branded.errors import StateError, StateTypeError, UnsupportedError, WriteError
 from branded.values import vec_type
 from branded.vec import Vec
@@ -82,19 +82,26 @@ def functional_call(module: Callable[..., Any], state: Mapping[str, Any], /, *ar
     """
     if not callable(module):
         raise StateTypeError(
-            f"functional_call: {tree.describe(module)} cannot be called", fix="a module, then its state"
+            f"functional_call: {tree.describe(module)} cannot be called", fix="a module, and then its state"
         )
     own = _names(module, "functional_call")
     values = _values(own, state)
     held = {i: _without_storage(x) for i, x in values.items()}
-    before = {i: tensor(x.uop) for i, x in held.items()}  # tinygrad changes both alike when it realizes something
+    before = {i: x.uop for i, x in held.items()}
     with _replaced(module, held):
         out = module(*args, **kwargs)
     for name, x in state.items():
         i = id(own[name])
-        if held[i].uop is not before[i].uop and id(x) not in values:
+        if _is_written(held[i].uop, before[i]) and id(x) not in values:
             _write(x, held[i], name)
     return out
+
+
+def _is_written(u: UOp, before: UOp) -> bool:
+    """Did the call write this tensor, or did tinygrad only find its value, or that of what it is made of?"""
+    if u is before or (u.op is before.op and u.src[1] is before.src[1]):
+        return False
+    return not (u.base.op is Ops.BUFFER and open_brands())
 
 
 def _write(x: Tensor, new: Tensor, name: str) -> None:
@@ -162,11 +169,13 @@ def _listed(names: Mapping[str, object]) -> str:
 
 
 def _without_storage(x: Tensor) -> Tensor:
-    """`x` for a module to hold: a write into it gives it another value, and does not reach the buffer of `x`."""
-    u = x.uop
-    if u.op is not Ops.INDEX:  # that of one example has none
-        u = u.alu(Ops.MUL, UOp.const(u.dtype == dtypes.bool or 1, u.dtype))
-    return tensor(u).is_param_(x.is_param)
+    """`x` for a module to hold: a write into it gives it another value, and does not reach the buffer of `x`.
+
+    It is `x` times 1, which is gone when kernels are made.  An identity of tinygrad's that is not arithmetic is gone
+    before it looks which buffers are written.
+    """
+    one = UOp.const(x.dtype == dtypes.bool or 1, x.dtype)
+    return tensor(x.uop.alu(Ops.MUL, one)).is_param_(x.is_param)
 
 
 @contextmanager
@@ -236,7 +245,8 @@ def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
 
     Returns:
         A dict from the names of `get_state_dict` to `T[len(modules), ...]`: one for what is learned and what is not,
-        which differ by `is_param`, as in the modules.
+        which differ by `is_param`, as in the modules.  As all that tinygrad stacks, it is worked out when it is first
+        used: realize it before the modules themselves are trained on.
 
     Raises:
         StateTypeError: `modules` is not a list or tuple.
@@ -254,7 +264,7 @@ def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
     """
     if not isinstance(modules, tuple | list):
         raise StateTypeError(
-            f"stack_module_state: {tree.describe(modules)} is not a list of modules", fix="[m1, m2, …]"
+            f"stack_module_state: {tree.describe(modules)} is not a list of modules", fix="a list: [m1, m2, m3]"
         )
     if not modules:
         raise StateError("stack_module_state: there are no modules", fix="a list of at least one")
@@ -286,10 +296,11 @@ def _check_alike(modules: Sequence[object], states: Sequence[dict[str, Tensor]],
             raise StateError(f"{what} differ in `{name}`", ("module 0", vec_type(x)), (f"module {i}", vec_type(y)))
     for name, one, two in zip(first, _tied(first), _tied(other), strict=True):
         if one != two:
-            a, b = (0, i) if one != name else (i, 0)
+            pair = f"`{one if one != name else two}` and `{name}`"
             raise StateError(
-                f"{what} differ in what is one tensor: `{one if one != name else two}` and `{name}` in module {a}, "
-                f"not in module {b}"
+                f"{what} differ in what is one tensor",
+                ("module 0", f"{pair} are {'one' if one != name else 'two'}"),
+                (f"module {i}", f"{pair} are {'one' if two != name else 'two'}"),
             )
 
 

@@ -164,7 +164,7 @@ class _Step:
         stacks = [_storage(x, length) for x in results[n : self.results]]
         writes = [*zip(to, new, strict=False), *((_slice(y, at), x) for y, x in zip(stacks, new[n:], strict=False))]
         self.graph = _Graph(writes, _bases(*to, *given[:n], *stacks, *given[n:]), var)
-        self.spare = [UOp.new_buffer(x.device, math.prod(x.shape), x.dtype) for x in to]
+        self.spare = [UOp.new_buffer(x.device, x.max_numel(), x.dtype) for x in to]
         self.test: _Graph | None = None
         if isinstance(loop, While):
             self.flag = _storage(results[n])

@@ -19,6 +19,11 @@ def ran_again(u: UOp, results: Sequence[UOp]) -> None:
         _ran_again[-1][u] = results
 
 
+def is_pulling() -> bool:
+    """Is a transform at work, and not tinygrad's own `gradient`?"""
+    return bool(_ran_again)
+
+
 def gradients(
     ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], values: Sequence[UOp] = ()
 ) -> tuple[list[UOp], list[UOp]]:

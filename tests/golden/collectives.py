@@ -377,6 +377,45 @@ def vjp_inside_of_psum_with_each_its_cotangent(m: Any) -> Any:
     return over(m, f)(m.some(3), m.array([1.0, 10.0, 100.0]))
 
 
+@program
+def jacobians_inside_of_psum(m: Any) -> Any:
+    f = lambda x: m.psum(x * x, "i") * x[0]
+    return over(m, m.jacfwd(f))(m.some(2, 2)), over(m, m.jacrev(f))(m.some(2, 2))
+
+
+@program
+def grad_inside_of_psum_in_a_scan(m: Any) -> Any:
+    f = lambda x: m.scan(lambda c, _: (m.sin(c + m.pmean(c * x, "i")), None), x, None, length=2)[0]
+    return over(m, m.grad(f))(m.some(3))
+
+
+@program
+def grad_inside_of_a_cond_that_psum_decides(m: Any) -> Any:
+    f = lambda x: m.cond(m.psum(x, "i") > 0, lambda x: x**3, lambda x: x * m.psum(x, "i"), x)
+    return over(m, m.grad(f))(m.some(3)), over(m, m.grad(f))(-m.some(3))
+
+
+@program
+def custom_vjp_that_sums_its_cotangents(m: Any) -> Any:
+    f = m.custom_vjp(lambda w: w)
+    f.defvjp(lambda w: (w, None), lambda _, ct: (m.psum(ct, "i"),))
+    return over(m, m.grad(lambda w, x: (f(w) * x) ** 2), in_axes=(None, 0))(m.array(1.5), m.some(4))
+
+
+@program
+def custom_jvp_whose_rule_exchanges(m: Any) -> Any:
+    f = m.custom_jvp(lambda x: x * x)
+    f.defjvp(lambda primals, tangents: (f(primals[0]), m.pmean(primals[0] * tangents[0], "i")))
+    return over(m, lambda x, v: m.jvp(f, (x,), (v,)))(m.some(3), m.array([1.0, 2.0, 3.0]))
+
+
+@program
+def grad_inside_under_a_vmap_of_other_examples(m: Any) -> Any:
+    f = lambda x, y: m.psum(m.sin(x * y), "i") * x
+    g = lambda y: over(m, m.grad(f), in_axes=(0, None))(m.some(3), y)
+    return m.vmap(g)(m.some(2)), m.jacfwd(g)(m.array(0.5))
+
+
 # ---- gradients of all examples, outside ----
 
 
@@ -493,6 +532,34 @@ def jacobians_across_examples(m: Any) -> Any:
 def hessian_vector_product_inside(m: Any) -> Any:
     f = lambda x: m.psum(x**3, "i") * x
     return over(m, lambda x, v: m.jvp(m.grad(f), (x,), (v,)))(m.some(3), m.array([1.0, 2.0, 3.0]))
+
+
+@program
+def second_derivative_inside_of_psum(m: Any) -> Any:
+    return over(m, m.grad(m.grad(lambda x: m.psum(x**3, "i"))))(m.some(3)), over(
+        m, lambda x: m.grad(lambda x: m.jvp(lambda x: m.psum(x**3, "i") * x, (x,), (m.array(1.0),))[1])(x)
+    )(m.some(3))
+
+
+@program
+def hessian_vector_products_inside_of_exchanges(m: Any) -> Any:
+    swap = [(0, 1), (1, 0)]
+    gathered = lambda x: (m.all_gather(x**3, "i") * m.array([1.0, 10.0])).sum() * x
+    permuted = lambda x: m.ppermute(m.sin(x), "i", swap) * x
+    hvp = lambda f: over(m, lambda x, v: m.jvp(m.grad(f), (x,), (v,))[1])(m.some(2), m.array([1.0, 2.0]))
+    return hvp(gathered), hvp(permuted)
+
+
+@program
+def hessian_inside_of_pmean(m: Any) -> Any:
+    f = lambda x: m.pmean((x[0] * x[1]) ** 2, "i") * x[0]
+    return over(m, m.hessian(f))(m.some(2, 2))
+
+
+@program
+def jvp_inside_over_two_axes(m: Any) -> Any:
+    f = lambda x, y: m.jvp(lambda x, y: m.psum(x * y, "i") * m.pmean(x, ("i", "j")), (x, y), (m.array(1.0), x))
+    return both(m, f)(m.some(2), m.some(3))
 
 
 # ---- with control flow ----

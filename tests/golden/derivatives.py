@@ -145,6 +145,17 @@ def value_and_grad_of_a_tree(m: Any) -> Any:
     return m.value_and_grad(lambda p: m.logsumexp(p["a"] * p["b"], 0))({"a": m.some(3), "b": m.array([1.0, 2.0, 3.0])})
 
 
+@program
+def grad_of_one_value_twice_in_a_tree(m: Any) -> Any:
+    x = m.array(2.0)
+    return m.grad(lambda p: p["a"] ** 2 * p["b"][0])({"a": x, "b": [x]})
+
+
+@program
+def grad_of_a_python_float(m: Any) -> Any:
+    return m.grad(lambda x: x * m.sin(m.array(0.5)) * x)(3.0), m.value_and_grad(lambda x: x**3, argnums=0)(2.0)
+
+
 # ---- vjp and jvp ----
 
 
@@ -226,6 +237,24 @@ def jvp_and_vjp_are_transposes(m: Any) -> Any:
 @program
 def jvp_of_an_integer_result(m: Any) -> Any:
     return m.jvp(lambda x: (m.to_float(m.argmax(x, 0)) * x, m.to_float(m.to_int(x))), (m.some(3) * 4,), (m.ones((3,)),))
+
+
+@program
+def both_modes_of_one_value_given_twice(m: Any) -> Any:
+    f, x = lambda a, b: a * a * b, m.array(2.0)
+    return (
+        m.jvp(f, (x, x), (m.array(1.0), m.array(0.0))),
+        m.jvp(f, (x, x), (m.array(0.0), m.array(1.0))),
+        m.vjp(f, x, x)[1](x),
+    )
+
+
+@program
+def one_value_given_twice_under_vmap(m: Any) -> Any:
+    g = m.grad(lambda a, b: a * a * b, argnums=(0, 1))
+    return m.vmap(lambda x: g(x, x))(m.some(3)), m.vmap(lambda x: m.hessian(lambda a, b: a * a * b, (0, 1))(x, x))(
+        m.some(2)
+    )
 
 
 # ---- Jacobians and Hessians ----
@@ -329,6 +358,12 @@ def hessian_of_a_linear_function_is_zero(m: Any) -> Any:
 @program
 def third_derivatives_as_a_cube(m: Any) -> Any:
     return m.jacfwd(m.hessian(lambda x: x[0] ** 2 * x[1] + m.sin(x[1])))(m.some(2))
+
+
+@program
+def jacobians_and_hessian_of_a_scalar(m: Any) -> Any:
+    f, x = lambda x: m.sin(x) * x, m.array(0.5)
+    return m.jacfwd(f)(x), m.jacrev(f)(x), m.hessian(f)(x)
 
 
 # ---- higher orders ----

@@ -139,6 +139,22 @@ def jacfwd_of_while(m: Any) -> Any:
     return m.vmap(m.jacfwd(f))(m.array([[1.0, 2.0], [3.0, 0.5]]))
 
 
+@program
+def while_in_while_closes_over_both(m: Any) -> Any:
+    def f(x: Any) -> Any:
+        inner = lambda s: m.while_loop(lambda t: t[0] < s[0], lambda t: (t[0] + 1, t[1] + x * s[1]), (m.array(0), x))[1]
+        return m.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, inner(s)), (m.array(0), m.array(1.0)))
+
+    return m.vmap(f)(m.some(3)), m.vmap(lambda x: m.jvp(f, (x,), (m.array(1.0),))[1][1])(m.some(3))
+
+
+@program
+def jvp_of_while_in_a_cond(m: Any) -> Any:
+    grow = lambda x: m.while_loop(lambda s: s * s < 20, lambda s: s * x, x)
+    f = lambda x: m.cond(x > 1.5, grow, lambda x: x**2, x)
+    return m.vmap(lambda x: m.jvp(f, (x,), (m.array(1.0),)))(m.array([2.0, 1.2, 3.0]))
+
+
 # ---- fori_loop ----
 
 
@@ -265,6 +281,27 @@ def gradient_descent_in_fori(m: Any) -> Any:
         return m.fori_loop(0, 5, lambda i, w: w - 0.2 * m.grad(lambda w: ((w - target) ** 2).sum())(w), m.zeros((2,)))
 
     return m.vmap(fitted)(m.some(3, 2)), m.jacrev(fitted)(m.some(2))
+
+
+@program
+def derivatives_of_a_number_that_a_fori_closes_over(m: Any) -> Any:
+    f = lambda w: m.fori_loop(0, 3, lambda i, s: s * w + 1, m.array(1.0))
+    return m.grad(f)(m.array(2.0)), m.jvp(f, (m.array(2.0),), (m.array(1.0),)), m.hessian(f)(m.array(2.0))
+
+
+@program
+def fori_in_fori_closes_over_both(m: Any) -> Any:
+    def f(x: Any) -> Any:
+        outer = lambda i, s: s + m.fori_loop(0, 2, lambda j, t: t * x[i] + s * x[j], m.array(1.0))
+        return m.fori_loop(0, 3, outer, m.array(0.5))
+
+    return m.vmap(f)(m.some(2, 3)), m.vmap(m.grad(f))(m.some(2, 3))
+
+
+@program
+def fori_puts_into_its_carry(m: Any) -> Any:
+    f = lambda x: m.fori_loop(1, 4, lambda i, s: m.where(m.arange(4) == i, s[i - 1] * x, s), m.ones((4,)))
+    return m.vmap(f)(m.some(3)), m.vmap(m.jacfwd(f))(m.some(3))
 
 
 # ---- scan ----
@@ -548,6 +585,49 @@ def integrated_oscillator(m: Any) -> Any:
     return m.vmap(m.value_and_grad(end))(m.array([1.0, 4.0])), m.vmap(m.grad(m.grad(end)))(m.array([1.0, 4.0]))
 
 
+@program
+def scan_in_scan_closes_over_the_outer_carry(m: Any) -> Any:
+    def f(w: Any) -> Any:
+        row = lambda c, x: (m.scan(lambda d, y: (d * w + c * y * x, None), c, m.some(2))[0], c)
+        return m.scan(row, m.array(1.0), m.some(3))[1].sum()
+
+    return m.vmap(m.value_and_grad(f))(m.some(3)), m.hessian(f)(m.array(0.5))
+
+
+@program
+def scan_of_vmap_of_scan(m: Any) -> Any:
+    inner = lambda c, w: m.scan(lambda d, y: (m.sin(d * w + y), None), c, m.some(2))[0]
+    f = lambda w: m.scan(lambda c, x: (m.vmap(lambda a: inner(a, w * x))(c), c.sum()), m.some(3), m.some(2))
+    return f(m.array(0.5)), m.vmap(f)(m.some(2)), m.grad(lambda w: f(w)[1].sum())(m.array(0.5))
+
+
+@program
+def scan_whose_carry_picks_from_a_mapped_table(m: Any) -> Any:
+    f = lambda t, n: m.scan(lambda i, _: (t[i], i), n, None, length=4)
+    return m.vmap(f)(m.array([[1, 2, 0], [2, 0, 1]]), m.array([0, 1])), m.vmap(f, (0, None))(
+        m.array([[1, 2, 0]]), m.array(2)
+    )
+
+
+@program
+def reverse_over_reverse_through_scan(m: Any) -> Any:
+    f = lambda x: m.scan(lambda c, a: (m.sin(c * x[0] + a * x[1]), None), x[0], m.some(3))[0]
+    return m.jacrev(m.grad(f))(m.some(2)), m.vmap(m.jacrev(m.jacrev(f)))(m.some(2, 2))
+
+
+@program
+def jvp_of_grad_of_scan_backwards(m: Any) -> Any:
+    f = lambda w, xs: m.scan(lambda c, x: (m.tanh(c * w + x), c), w, xs, reverse=True)[1].sum()
+    g = lambda w, xs: m.jvp(lambda w, xs: m.grad(f)(w, xs), (w, xs), (m.array(1.0), m.ones((3,))))
+    return m.vmap(g)(m.some(2), m.some(2, 3))
+
+
+@program
+def stacked_outputs_that_do_not_change(m: Any) -> Any:
+    f = lambda w: m.scan(lambda c, x: (c + x, (w, x, m.array(2.0))), m.array(0.0), m.some(3))
+    return m.vmap(f)(m.some(2)), m.grad(lambda w: f(w)[1][0].sum() * w)(m.array(3.0))
+
+
 # ---- map ----
 
 
@@ -597,3 +677,9 @@ def grad_of_map(m: Any) -> Any:
 @program
 def map_of_grad(m: Any) -> Any:
     return m.map(m.grad(lambda x: (x**3).sum()), m.some(3, 2))
+
+
+@program
+def map_in_map_under_vmap(m: Any) -> Any:
+    f = lambda w: m.map(lambda x: m.map(lambda y: m.sin(x * y * w), m.some(2)), m.some(3))
+    return m.vmap(f)(m.some(2)), m.vmap(m.jacfwd(f))(m.some(2)), m.vmap(m.jacrev(f))(m.some(2))

@@ -136,7 +136,7 @@ grad(loss, argnums="w")  # E: grad
 grad(loss, has_aux="yes")  # E: grad
 
 # --- an option that there is not
-grad(loss, argnum=1)  # E: grad
+grad(loss, argnum=1)  # E: Unexpected keyword argument "argnum"  E: No overload variant
 
 # --- too few arguments
 grad(loss)(w)  # E: Missing positional argument "x" in call to "loss"

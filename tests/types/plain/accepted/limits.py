@@ -4,7 +4,8 @@ from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, brand, unvec, vmap
+from branded import Brand, Vec, brand, grad, scan, unvec, vmap
+from branded import map as map_
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
@@ -38,3 +39,24 @@ named = unvec(vmap(per_user, axis_name=Users)(x))
 # --- stack by the class
 def stacked(a: Vec[S1], b: Vec[S2]) -> Vec[S1 | S2]:
     return Tensor.stack(a, b)
+
+
+# --- a gradient of a function of rows is a Tensor, without unvec
+def norm(a: Vec[S]) -> Vec[S]:
+    return a.square().sum()
+
+
+slope: Tensor = grad(norm)(x)
+
+
+# --- a carry whose row grows in a step
+def step(c: Vec[S1], a: Vec[S2]) -> tuple[Vec[S1 | S2], None]:
+    return c + a, None
+
+
+def final(xs: Vec[S]) -> Vec[S]:
+    return scan(step, Tensor(0.0), xs)[0]
+
+
+# --- map, which Python has too
+mapped: Tensor = map_(lambda a: a * 2, x)
