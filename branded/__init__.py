@@ -22,7 +22,7 @@ __version__ = "0.1.0"
 _for_mypy_alone = _is_for_mypy_alone()
 
 if not _for_mypy_alone:
-    from branded import _cc, _hooks
+    from branded import _cc, _hooks, random
     from branded.brand import Brand, brand
     from branded.errors import BrandedError
     from branded.transforms import random as _random
@@ -52,6 +52,7 @@ if not _for_mypy_alone:
         vjp,
     )
     from branded.transforms.loops import fori_loop, map, scan, while_loop
+    from branded.transforms.modules import functional_call, stack_module_state
     from branded.tree import register_pytree_node
     from branded.values import brands, lift, unvec, vec_type
     from branded.vec import Vec
@@ -77,6 +78,7 @@ __all__ = [
     "custom_vjp",
     "custom_vmap",
     "fori_loop",
+    "functional_call",
     "grad",
     "hessian",
     "jacfwd",
@@ -90,9 +92,11 @@ __all__ = [
     "ppermute",
     "psum",
     "psum_scatter",
+    "random",
     "register_pytree_node",
     "scan",
     "sequential_vmap",
+    "stack_module_state",
     "stop_gradient",
     "switch",
     "unvec",

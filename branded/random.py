@@ -106,8 +106,8 @@ def key(seed: Vec[S] | int) -> Vec[S]:
             many = "vmap(key)(seeds)" if dtypes.is_int(seed.dtype) else "an int, or an int tensor"
             raise DrawTypeError(f"key: {vec_type(seed)} is not one seed", fix=many)
         check_live(seed.uop, "key")
-        high = (seed >> 32).cast(dtypes.uint32) if seed.dtype.itemsize == 8 else seed.const_like(0).cast(dtypes.uint32)
-        return stored(high.stack(seed.cast(dtypes.uint32)))
+        number = seed.cast(dtypes.int64) if seed.dtype in dtypes.weaks else seed
+        return stored(_upper(number).cast(dtypes.uint32).stack(number.cast(dtypes.uint32)))
     n = as_int(seed)
     if n is None:
         raise DrawTypeError(f"key: {tree.describe(seed)} is not a seed", fix="an int")
@@ -116,6 +116,14 @@ def key(seed: Vec[S] | int) -> Vec[S]:
     top = 0 if -(2**31) <= n < 2**32 else (n >> 32) & 0xFFFFFFFF
     new = Tensor(top, dtype=dtypes.uint32).stack(Tensor(n & 0xFFFFFFFF, dtype=dtypes.uint32))
     return stored(new)
+
+
+def _upper(seed: Vec[S]) -> Vec[S]:
+    """The upper word of a seed; none of one that fits in 32 bits, with a sign or without."""
+    if seed.dtype.itemsize < 8:
+        return seed.const_like(0)
+    upper = seed >> 32
+    return upper if dtypes.is_unsigned(seed.dtype) else ((seed < 0) & (seed >= -(2**31))).where(0, upper)
 
 
 def split(key: Vec[S], num: int | Sequence[int] = 2) -> Vec[S]:

@@ -89,7 +89,10 @@ def test_seeds() -> None:
     assert random.key(Tensor(5)).tolist() == [0, 5]
     assert vmap(random.key)(Tensor([1, -1])).tolist() == [[0, 1], [0, 2**32 - 1]]
     assert vmap(random.key)(Tensor.arange(3)).tolist() == [[0, 0], [0, 1], [0, 2]]
-    assert random.key(Tensor([2**40 + 3], dtype=dtypes.int64)[0]).tolist() == [256, 3]
+    for dtype in (dtypes.int64, dtypes.uint64):
+        given = [n for n in seeds if dtype.min <= n <= dtype.max]
+        assert vmap(random.key)(Tensor(given, dtype=dtype)).tolist() == [seeds[n] for n in given]
+    assert [random.key(Tensor(n)).tolist() for n in (-1, 2**40 + 3)] == [[0, 2**32 - 1], [256, 3]]
 
 
 JAX_EXACT: dict[str, tuple[Callable[[], Tensor], list[Any]]] = {

@@ -129,7 +129,14 @@ class Call:
     # ---- values ----
 
     def tensors(self, t: Type) -> Type:
-        """A tree with tensors in the place of numbers and arrays."""
+        """A tree with tensors in the place of numbers and arrays, but where a class declares that they are numbers."""
+        t = get_proper_type(t)
+        if isinstance(t, TupleType) and not t.partial_fallback.type.is_named_tuple:
+            return t.copy_modified(items=[self.tensors(i) for i in t.items])
+        if isinstance(t, Instance) and t.type.fullname in CONTAINERS:
+            return t.copy_modified(args=[self.tensors(a) for a in t.args])
+        if isinstance(t, TupleType | TypedDictType):
+            return change(t, same)
         return change(t, same, UNKNOWN, becoming(self.scope.instance(TENSOR), {*NUMBERS, ARRAY}))
 
     def vec(self, row: Sequence[Brand]) -> Type:

@@ -322,7 +322,7 @@ def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
     """
     b = _single(axis_name, "ppermute")
     source: dict[int, int] = {}
-    pairs = list(perm) if isinstance(perm, tuple | list) else [perm]
+    pairs: list[Any] = list(perm) if isinstance(perm, tuple | list) else [perm]
     for pair in pairs:
         if not (
             isinstance(pair, tuple | list) and len(pair) == 2 and all(type(i) is int and 0 <= i < b.size for i in pair)

@@ -7,7 +7,21 @@ from typing import NamedTuple, Never, Protocol, TypedDict, assert_type, reveal_t
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, brand, vmap
+from branded import (
+    Brand,
+    Vec,
+    brand,
+    cond,
+    custom_vjp,
+    grad,
+    pmean,
+    psum,
+    scan,
+    value_and_grad,
+    vjp,
+    vmap,
+    while_loop,
+)
 
 x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
 X = Tensor.ones(2, 2)
@@ -244,6 +258,86 @@ def weigh[S: Brand](p: Weights[S], a: Vec[S]) -> Vec[S]:
 
 
 assert_type(vmap(lambda a: weigh({"w": a}, a))(x), Tensor)
+
+
+# --- derivatives
+def loss[S: Brand, S1: Brand](w: Vec[S], a: Vec[S1]) -> Vec[S | S1]:
+    return (w * a).sum()
+
+
+def descend[S: Brand, S1: Brand](w: Vec[S], a: Vec[S1]) -> Vec[S | S1]:
+    return w - grad(loss)(w, a)
+
+
+assert_type(vmap(grad(loss), in_axes=(None, 0))(x, X), Tensor)
+assert_type(vmap(descend, in_axes=(None, 0))(x, X), Tensor)
+assert_type(value_and_grad(loss, argnums=(0, 1))(x, y), tuple[Tensor, tuple[Tensor, Tensor]])
+assert_type(vjp(loss, x, y)[1](Tensor(1.0)), tuple[Tensor, Tensor])
+
+
+# --- derivatives of trees
+def energy[S: Brand](s: State[S]) -> Vec[S]:
+    return (s.position * s.speed).sum()
+
+
+def by_name[S: Brand](p: Weights[S]) -> Vec[S]:
+    return p["w"].sum()
+
+
+assert_type(grad(energy)(State(x, y)), State[Never])
+assert_type(vmap(grad(energy))(State(X, X)).speed, Tensor)
+assert_type(grad(lambda p: by_name({"w": p}))(x), Tensor)
+
+
+# --- loops and branches
+def running[S: Brand, S1: Brand](c: Vec[S], a: Vec[S1]) -> tuple[Vec[S | S1], Vec[S]]:
+    return c + a, c
+
+
+def largest[S: Brand](a: Vec[S]) -> Vec[S]:
+    assert_type(scan(running, Tensor(0.0), a), tuple[Vec[S], Vec[S]])
+    return cond(a.sum() > 1, lambda: while_loop(lambda c: c < 10, lambda c: c * 2 + 1, a.sum()), lambda: a.sum())
+
+
+assert_type(vmap(largest)(X), Tensor)
+
+
+# --- collectives
+def centered[S: Brand](u: Vec[Users | S]) -> Vec[Users | S]:
+    return u - pmean(u, Users)
+
+
+def total[S: Brand](u: Vec[Users | S]) -> Vec[S]:
+    return psum(u, Users)
+
+
+assert_type(vmap(lambda u: centered(u), axis_name=Users)(x), Tensor)
+
+
+# --- a function with a rule of its own
+@custom_vjp
+def product[S: Brand, S1: Brand](a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
+    return a * b
+
+
+assert_type(product(x, y), Tensor)
+assert_type(vmap(lambda a: vmap(lambda b: product(a, b))(y))(x), Tensor)
+
+
+# --- a gradient is declared without a row that it has
+def wrong_slope[S: Brand, S1: Brand](w: Vec[S], a: Vec[S1]) -> Vec[S]:
+    return grad(loss)(w, a)  # E: Incompatible return value type (got "Vec[S | S1, Tensor]", expected "Vec[S, Tensor]")
+
+
+# --- a sum over one of two brands is declared plain
+def wrong_total(u: Vec[Users | Items]) -> Tensor:
+    return psum(u, Users)  # E: Incompatible return value type (got "Vec[Items, Tensor]", expected "Tensor")
+
+
+# --- a carry of another tree
+def wrong_carry[S: Brand](a: Vec[S]) -> Vec[S]:
+    scan(lambda c, b: ((c, b), None), a, X)  # E: scan: the carry has another tree after a step than before it
+    return a
 
 
 # --- the declared row is not that of the body

@@ -113,6 +113,19 @@ assert_type(vmap(lambda r: scan(move, State(zero, zero), r)[0].position)(X), Ten
 assert_type(scan(lambda p, a: (Point(p.v, p.u + a), a), Point(zero, zero), x)[0].u, Tensor)
 
 
+# --- scan: a NamedTuple of a number and a tensor
+class Momentum(NamedTuple):
+    rate: float
+    mean: Tensor
+
+
+def momentum(s: Momentum, a: Tensor) -> tuple[Momentum, Tensor]:
+    return Momentum(s.rate, s.mean * 0.9 + a * s.rate), s.mean
+
+
+assert_type(scan(momentum, Momentum(0.1, zero), x)[0].mean, Tensor)
+
+
 # --- scan: a dict for a function of rows
 def dict_step(c: dict[str, Vec[S]], a: Vec[S]) -> tuple[dict[str, Vec[S]], Vec[S]]:
     return {"s": c["s"] + a}, a

@@ -371,3 +371,41 @@ anything = grad(untyped)(w)  # N: checked
 # --- at two depths, of trees
 table = vmap(lambda a: vmap(lambda b: grad(lambda p: (p["w"] * a * b).sum())({"w": w}))(X))(X)
 assert_type(table, dict[str, Tensor])
+
+
+# --- a step within a step: the gradient of a loss after a step of gradient descent
+def after_a_step(w: Vec[S], a: Vec[S1]) -> Vec[S | S1]:
+    return loss(w - 0.1 * grad(loss)(w, a), a)
+
+
+assert_type(vmap(grad(after_a_step), in_axes=(None, 0))(w, X), Tensor)
+assert_type(grad(lambda v: vmap(after_a_step, in_axes=(None, 0))(v, X).sum())(w), Tensor)
+
+# --- gradients of a tree in a step
+gradients = grad(of_dict)(weights, x)
+stepped: dict[str, Tensor] = {k: v - 0.1 * gradients[k] for k, v in weights.items()}
+
+
+# --- keyword-only and optional parameters
+def with_options(v: Vec[S], *, by: Vec[S1], times: int = 2) -> Vec[S | S1]:
+    return (v * by).sum() * times
+
+
+assert_type(grad(with_options)(w, by=x, times=3), Tensor)
+assert_type(vmap(lambda a: grad(with_options)(w, by=a))(X), Tensor)
+
+
+# --- a function of star-parameters
+def first(*vs: Vec[S]) -> Vec[S]:
+    return vs[0].sum()
+
+
+assert_type(grad(first)(w, x), Tensor)
+
+
+# --- a function of a float
+def of_float(n: float) -> Tensor:
+    return x.sum() * n
+
+
+assert_type(grad(of_float)(2.0), Tensor)
