@@ -140,8 +140,9 @@ def _check_write(target: Tensor, row: Row, what: str) -> None:
             continue
         tensor = ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`")
         if b not in row:
+            each = f"in each step of {b.name}" if b.is_loop else f"once for each example of `{b.name}`"
             raise WriteError(
-                f"{what}: this write would be done once, and not once for each example of `{b.name}`",
+                f"{what}: this write would be done once, and not {each}",
                 tensor,
                 fix="return what is to be written, and write it outside",
             )

@@ -9,6 +9,8 @@ says); then the brand is removed; if it still occurs, it escaped.
 - `options`   the options of a vmap
 - `opening`   fresh brands, and which are open
 - `mapping`   the rule
+- `bodies`    the functions that transforms are given, and trees that must agree
+- `derivatives`, `loops`, `collectives`, `custom`  what each of the transforms gives
 - `operands`  the rows that the operands of a call give it
 - `results`   what calls give: plain tensors, brands entered and left
 - `reading`   what has no single value: numpy(), bool(), `if a > 0`

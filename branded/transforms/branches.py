@@ -89,7 +89,7 @@ def _gated(outs: Sequence[UOp], flag: UOp, before: set[UOp], operands: set[UOp])
 
 def _leaves(out: Any, what: str, name: str) -> list[Any]:
     found: list[Any] = []
-    for x, at in zip(tree.leaves(out), tree.paths(out, "its result"), strict=True):
+    for x, at in zip(tree.leaves(out), tree.paths(out, "the result"), strict=True):
         if isinstance(x, np.ndarray | np.generic):
             x = Tensor(np.asarray(x))
         if not isinstance(x, Tensor | bool | int | float):
@@ -278,7 +278,9 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:  # type: ignore[mi
     Source: `jax.lax.switch`.
     """
     i = _number(index, "switch", "index")
-    if not isinstance(branches, Sequence) or not branches:
+    if isinstance(branches, Sequence) and not branches:
+        raise CarryError("switch: there are no branches", fix="a sequence of functions")
+    if not isinstance(branches, Sequence):
         raise CarryError(f"switch: the branches are {tree.describe(branches)}", fix="a sequence of functions")
     n = len(branches)
     if isinstance(i, bool | float) or (isinstance(i, Tensor) and not dtypes.is_int(i.dtype)):

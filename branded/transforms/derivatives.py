@@ -41,7 +41,7 @@ Argnums = int | Sequence[int]
 
 
 class Level:
-    """One use of a derivative: leaves of two levels are different, though they have the same value."""
+    """What makes a leaf: two of them are different, though they have the same value."""
 
 
 _depth = 0
@@ -62,8 +62,8 @@ def is_differentiating() -> bool:
     return _depth > 0
 
 
-def _leaf(x: Tensor, level: Level) -> Tensor:
-    out = UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x.uop,), level)
+def _leaf(x: Tensor) -> Tensor:
+    out = UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x.uop,), Level())
     out.__dict__[SHAPE] = x.shape
     return tensor(out)
 
@@ -111,21 +111,26 @@ class _Call:
     """A call of `f` with leaves for those arguments that it is differentiated with respect to."""
 
     def __init__(self, f: Callable[..., Any], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any], what: str):
-        self.what, self.level = what, Level()
+        self.what = what
         nums = _positions(argnums, args, what)
         self.single = not isinstance(argnums, tuple | list)
         self.wrt = [args[i] for i in nums]
         self.names = [p for i in nums for p in tree.paths(args[i], f"argument {i + 1}")]
         values = [leaf for x in self.wrt for leaf in tree.leaves(x)]
         self.values = [_real(v, what, name) for v, name in zip(values, self.names, strict=True)]
-        given = [_leaf(v, self.level) for v in self.values]
-        self.leaves = [t.uop for t in given]  # the function may write into the tensors
+        given = [_leaf(v) for v in self.values]
+        # tensors of our own: the function may write into its, and tinygrad's realize renames the graph of all
+        self._leaves = [tensor(t.uop) for t in given]
         new = iter(given)
         full = list(args)
         for i in nums:
             full[i] = tree.rebuild(args[i], new)
         with transforming():
             self.out = f(*full, **kwargs)
+
+    @property
+    def leaves(self) -> list[UOp]:
+        return [t.uop for t in self._leaves]
 
     def split(self, has_aux: bool) -> tuple[Any, Any]:
         if not has_aux:
@@ -412,7 +417,7 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
 
 def _like(given: Any, wanted: Any, ts: Sequence[Tensor], what: str, kind: str, of: str) -> list[UOp]:
     """The leaves of tangents or cotangents, which must have the tree, the shapes and the dtypes of the values."""
-    xs, at = tree.leaves(given), tree.paths(wanted, f"the {of}" if of == "result" else "the primals")
+    xs, at = tree.leaves(given), tree.paths(wanted, "the result" if of == "result" else "primals")
     if tree.paths(given, "") != tree.paths(wanted, ""):
         raise DerivativeError(
             f"{what}: the {kind} has another tree than the {of}",

@@ -119,6 +119,24 @@ def grad_of_cond(m: Any) -> Any:
 
 
 @program
+def grad_of_cond_of_a_vector_that_decides(m: Any) -> Any:
+    f = lambda x: m.cond(x.sum() > 0, lambda x: (x**3).sum(), lambda x: m.exp(x).sum(), x)
+    g = lambda x: m.cond(x[0] > 0, lambda: x * 5, lambda: x * x)
+    return [
+        m.grad(f)(m.some(3)),
+        m.grad(f)(-m.some(3)),
+        m.jvp(f, (m.some(3),), (m.ones((3,)),)),
+        m.jacrev(g)(m.some(3)),
+    ]
+
+
+@program
+def grad_of_cond_of_a_vector_beside_its_predicate(m: Any) -> Any:
+    f = lambda x, y: m.cond(y.sum() > 0, lambda x: (x * 5).sum(), lambda x: (x * y).sum(), x)
+    return m.grad(f, (0, 1))(m.some(2), m.some(3, 2)[1]), m.grad(f, (0, 1))(m.some(2), -m.some(3, 2)[1])
+
+
+@program
 def vmap_of_grad_of_cond(m: Any) -> Any:
     return m.vmap(m.value_and_grad(lambda x: m.cond(x.sum() > 0, lambda x: (x**3).sum(), lambda x: m.exp(x).sum(), x)))(
         m.some(4, 2)
@@ -246,6 +264,12 @@ def switch_in_cond_in_switch(m: Any) -> Any:
 def grad_of_switch(m: Any) -> Any:
     f = lambda x, i: m.switch(i, three(m), x).sum()
     return m.vmap(m.grad(f), in_axes=(None, 0))(m.some(2), m.array([-1, 0, 1, 2, 9]))
+
+
+@program
+def grad_of_switch_of_a_vector_that_decides(m: Any) -> Any:
+    f = lambda x: m.switch(m.argmax(x, 0), three(m), x).sum()
+    return [m.value_and_grad(f)(m.roll(m.some(3), k, 0)) for k in range(3)]
 
 
 @program
