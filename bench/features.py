@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from tinygrad import Tensor
 
-from branded import brand, vmap
+from branded import brand, cond, grad, jacfwd, ppermute, vmap, while_loop
 
 X, Y = np.arange(6.0, dtype=np.float32).reshape(3, 2), np.ones((3, 2), np.float32)
 SQUARE = np.arange(9.0, dtype=np.float32).reshape(3, 3)
@@ -64,12 +64,39 @@ def rows() -> list[Row]:
     )
     bools = row("a bool as an axis is refused", None, lambda: vmap(lambda a: a, in_axes=True)(t(X)))
     mapped_none = row("out_axes=None of a mapped result refused", None, lambda: vmap(lambda a: a, out_axes=None)(t(X)))
+    jacobian = row("jacfwd", 2 * np.eye(3), lambda: jacfwd(lambda a: a * 2)(t(SQUARE[0].copy())))
+    branches = row(
+        "the gradient of a batched cond is that of the branch taken",
+        np.array([0.25, 0]),
+        lambda: grad(lambda xs: vmap(lambda x: cond(x > 0, lambda x: x.sqrt(), lambda x: 0 * x, x))(xs).sum())(
+            t([4.0, -1.0])
+        ),
+    )
+    loops = row(
+        "a batched while_loop",
+        np.array([128.0, 192]),
+        lambda: vmap(lambda x: while_loop(lambda c: c < 100.0, lambda c: c * 2, x))(t([1.0, 3.0])),
+    )
+    partial = row(
+        "a partial ppermute",
+        np.array([0.0, 4]),
+        lambda: vmap(lambda x: ppermute(x, "i", [(0, 1)]), axis_name="i")(t([4.0, 5.0])),
+    )
 
     if importlib.util.find_spec("jax"):
         import jax
         import jax.numpy as jnp
+        from jax import lax
 
         j = jnp.array
+        jacobian["jax"] = lambda: jax.jacfwd(lambda a: a * 2)(j(SQUARE[0]))
+        branches["jax"] = lambda: jax.grad(
+            lambda xs: jax.vmap(lambda x: lax.cond(x > 0, jnp.sqrt, lambda x: 0 * x, x))(xs).sum()
+        )(j([4.0, -1.0]))
+        loops["jax"] = lambda: jax.vmap(lambda x: lax.while_loop(lambda c: c < 100.0, lambda c: c * 2, x))(
+            j([1.0, 3.0])
+        )
+        partial["jax"] = lambda: jax.vmap(lambda x: lax.ppermute(x, "i", [(0, 1)]), axis_name="i")(j([4.0, 5.0]))
         trees["jax"] = lambda: jax.vmap(lambda p: p["a"] + p["b"], in_axes=({"b": 0, "a": 1},))(
             {"a": j(X.T), "b": j(Y)}
         )
@@ -86,6 +113,7 @@ def rows() -> list[Row]:
         import torch
 
         p, v = torch.tensor, torch.func.vmap
+        jacobian["torch"] = lambda: torch.func.jacfwd(lambda a: a * 2)(p(SQUARE[0]))
         trees["torch"] = lambda: v(lambda p: p["a"] + p["b"], in_dims=({"b": 0, "a": 1},))(
             {"a": p(X.T.copy()), "b": p(Y)}
         )
