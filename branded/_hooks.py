@@ -21,6 +21,7 @@ from branded.dispatch import close, lower
 from branded.errors import EscapeError, ReadError, ShapeError, WriteError
 from branded.primitive import primitive_of
 from branded.rows import Row, is_leaf, is_touched, row_of
+from branded.transforms.derivatives import unseen
 from branded.transforms.forward import products_of_others
 from branded.transforms.reverse import is_pulling
 from branded.values import vec_type
@@ -169,7 +170,8 @@ def _writer(what: str) -> Callable[[Method], Method]:
                 check_live(x.uop, what)
             if open_brands():
                 _check_write(self, row_of(x.uop) if isinstance(x, Tensor) else (), what)
-            return original(self, *args, **kwargs)
+            with unseen():
+                return original(self, *args, **kwargs)
 
         return write
 

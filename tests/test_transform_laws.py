@@ -204,7 +204,7 @@ def loops(draw: Any) -> Any:
     return program, draw(st.integers(1, 3)), draw(st.booleans()), draw(random_seeds)
 
 
-@law(20)
+@law(8)
 @given(loops())
 def test_scan_is_the_loop(case: Any) -> None:
     """scan(f, c, xs) is the Python loop: in value, in both modes of derivatives."""
@@ -223,7 +223,7 @@ def test_scan_is_the_loop(case: Any) -> None:
     close(jvp(total(looped), (c,), (v,))[1], jvp(total(unrolled), (c,), (v,))[1], 1e-3)
 
 
-@law(15)
+@law(6)
 @given(loops(), st.lists(st.booleans(), min_size=3, max_size=3))
 def test_vmap_of_scan_is_the_loop_of_scans(case: Any, mapped: list[bool]) -> None:
     """vmap(scan(f))(xs) = stack([scan(f)(x) for x in xs]), whatever is mapped; grad of it too."""
@@ -246,7 +246,7 @@ def test_vmap_of_scan_is_the_loop_of_scans(case: Any, mapped: list[bool]) -> Non
     close(shared, vmap(grad(f, at), axes)(*whole), 1e-3)
 
 
-@law(15)
+@law(8)
 @given(loops())
 def test_scan_of_vmap_is_vmap_of_scan(case: Any) -> None:
     """scan(vmap(f)) and vmap(scan(f)) are the same loop with the two axes exchanged."""
@@ -299,7 +299,7 @@ def test_map_is_vmap(program: Program, n: int, batch: int | None) -> None:
 # ---- branches ----
 
 
-@law(20)
+@law(12)
 @given(programs(4), programs(4), random_seeds, st.booleans())
 def test_branches_are_those_of_the_loop(a: Program, b: Program, n: int, closed: bool) -> None:
     """vmap(cond(p, f, g)) takes the values and the derivatives of each example's own branch."""

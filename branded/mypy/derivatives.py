@@ -194,7 +194,7 @@ def tuple_of(items: list[Type], api: TypeChecker) -> TupleType:
     return TupleType(items, api.named_generic_type("builtins.tuple", [api.named_generic_type("builtins.object", [])]))
 
 
-def split(by: Derivative | Call, inside: Type, has_aux: bool | None) -> tuple[Type, Type | None] | None:
+def split(by: Derivative, inside: Type, has_aux: bool | None) -> tuple[Type, Type | None] | None:
     """The value and what was given besides, if that is known."""
     if has_aux is None:
         return None

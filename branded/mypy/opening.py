@@ -112,10 +112,12 @@ class Scope:
     @contextmanager
     def opened(self, brand: Brand) -> Iterator[None]:
         self.open.append(brand)
+        before = len(self.crossed)
         try:
             yield
         finally:
             self.open.pop()
+            self.crossed[before:] = [b for b in self.crossed[before:] if b != brand]
 
     def fresh(
         self,

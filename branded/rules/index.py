@@ -2,7 +2,7 @@
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.dispatch import Batched, Resolution, again, lead, refuse, rule
+from branded.dispatch import Batched, Resolution, again, expand, lead, refuse, rule
 
 
 @rule(Ops.INDEX)
@@ -34,7 +34,10 @@ def _diagonal(x: UOp, a: int, b: int) -> UOp:
 @rule(Ops.STAGE)
 def leave(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
     """vmap(f)(xs) has the brand's axis in front of the per-example axes of f(x)."""
-    n, where = len(y.row), y.row.index(brand.row[0])
+    n, (b,) = len(y.row), brand.row
+    if b not in y.row:  # the same for all
+        return lead(expand(y.uop, (b.size,)), (*range(1, n + 1), 0))
+    where = y.row.index(b)
     return lead(y.uop, (*(i for i in range(n) if i != where), where))
 
 

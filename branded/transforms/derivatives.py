@@ -8,19 +8,21 @@ what the outermost transform returns: what runs is the plain graph.
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, TypeVarTuple, Unpack, overload
 
 import numpy as np
 from tinygrad import Tensor, dtypes
+from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.brand import Brand, check_live, open_brands, tensor
 from branded.dispatch import Batched, Pass, expand, full, lower, replaced
 from branded.errors import DerivativeError
-from branded.rows import SHAPE, is_leaf, is_place, left_brands, row_of, stage
+from branded.rows import SHAPE, is_leaf, is_place, left_brands, row_of, stage, union
 from branded.transforms.forward import push
 from branded.transforms.reverse import gradients
 from branded.values import vec_type
@@ -55,6 +57,30 @@ def transforming() -> Iterator[None]:
         yield
     finally:
         _depth -= 1
+
+
+_watched: list[list[Tensor]] = []
+
+
+@contextmanager
+def _unwritten(leaves: list[Tensor]) -> Iterator[None]:
+    _watched.append(leaves)
+    try:
+        yield
+    finally:
+        _watched.pop()
+
+
+@contextmanager
+def unseen() -> Iterator[None]:
+    """Without the leaves that we keep: tinygrad writes into no part of a tensor that another one shares."""
+    kept = [weakref.ref(t) for leaves in _watched for t in leaves]
+    for ref in kept:
+        all_tensors.pop(ref, None)
+    try:
+        yield
+    finally:
+        all_tensors.update(dict.fromkeys(kept))
 
 
 def is_differentiating() -> bool:
@@ -125,7 +151,7 @@ class _Call:
         full = list(args)
         for i in nums:
             full[i] = tree.rebuild(args[i], new)
-        with transforming():
+        with transforming(), _unwritten(self._leaves):
             self.out = f(*full, **kwargs)
 
     @property
@@ -188,8 +214,9 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
     exchanged = left_brands([*ys, *cts])
     crossed = [b for b in open_brands() if b in exchanged]
     if not crossed:
-        new = lower([*ys, *cts])
-        return gradients(new[: len(ys)], new[len(ys) :], targets, ys)
+        new = lower([*ys, *cts, *targets])
+        n = len(ys)
+        return gradients(new[:n], new[n : 2 * n], new[2 * n :], new[:n])
     run, env = Pass((*exchanged, *crossed)), dict[UOp, Any]()
     # what other derivatives and loops know by its UOp stays as it is, below the examples side by side
     above = set(targets)
@@ -197,7 +224,8 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
         if not above.isdisjoint(u.src):
             above.add(u)
         elif is_leaf(u) or is_place(u):
-            env[u] = Batched(together(u, crossed), tuple(crossed))
+            row = union(tuple(crossed), tuple(b for b in row_of(u) if b in exchanged))
+            env[u] = Batched(together(u, row), row)
     new_targets = [UOp(Ops.CONTIGUOUS_BACKWARD, t.dtype, (together(t, crossed),), Level()) for t in targets]
     env.update((t, Batched(x, tuple(crossed))) for t, x in zip(targets, new_targets, strict=True))
     inner = lambda u: u not in env  # noqa: E731

@@ -17,7 +17,7 @@ from branded import tree
 from branded.brand import Brand, check_live, open_brands, opened, tensor
 from branded.dispatch import Batched, Pass, expand, lower, replaced
 from branded.errors import CarryError, SizeError
-from branded.rows import PLACE, Row, row_of, type_text, union
+from branded.rows import PLACE, Row, row_of, type_text, union, visible
 from branded.transforms.loop import Carry, Input, param
 from branded.transforms.loop import scan as scan_steps
 from branded.transforms.loop import while_loop as while_steps
@@ -54,7 +54,7 @@ class _Type(NamedTuple):
     @classmethod
     def of(cls, x: UOp, drop: int = 0) -> _Type:
         device = x.device if x.device is not None else canonicalize_device(None)
-        return cls(x.shape[drop:], x.dtype, device, row_of(x))
+        return cls(x.shape[drop:], x.dtype, device, visible(row_of(x)))
 
     def placeholder(self, steps: Brand) -> UOp:
         shape = (1, *(b.size for b in self.row), *self.shape)
@@ -140,7 +140,7 @@ class _State:
         self.values = [_strong(x) for x in _leaves(init, what, "the carry")]
         # a number of Python takes the dtype that the body gives it
         self.loose = [isinstance(x, int | float) for x in given]
-        self.rows = [row_of(x.uop) for x in self.values]
+        self.rows = [visible(row_of(x.uop)) for x in self.values]
 
     def types(self) -> list[_Type]:
         return [_Type.of(x.uop)._replace(row=row) for x, row in zip(self.values, self.rows, strict=True)]
@@ -266,7 +266,7 @@ def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: i
     k = len(state.values)
     while True:
         traced = _trace(what, body, [*state.types(), *(_Type.of(x.uop, 1) for x in whole)], result)
-        rows = _rows(traced, [*state.rows, *(row_of(x.uop) for x in whole)])
+        rows = _rows(traced, [*state.rows, *(visible(row_of(x.uop)) for x in whole)])
         if state.settled(traced.leaves[:k], rows[:k]):
             break
     finals, ys = scan_steps(
@@ -282,7 +282,7 @@ def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: i
 def _rows(traced: _Traced, rows: Sequence[Row]) -> list[Row]:
     """The rows of what a body gave, whose parameters have these."""
     of = dict(zip(traced.params, rows, strict=True))
-    return [row_of(x) for x in replaced(traced.leaves, lambda u: _with_row(u, of[u]) if of.get(u) else None)]
+    return [visible(row_of(x)) for x in replaced(traced.leaves, lambda u: _with_row(u, of[u]) if of.get(u) else None)]
 
 
 def _with_row(p: UOp, row: Row) -> UOp:

@@ -409,3 +409,7 @@ def of_float(n: float) -> Tensor:
 
 
 assert_type(grad(of_float)(2.0), Tensor)
+
+# --- examples exchange values inside of what is differentiated
+assert_type(grad(lambda v: vmap(lambda a: a * psum(a, "i"), axis_name="i")(v).sum())(w), Tensor)
+assert_type(vmap(grad(lambda a: a * psum(a, "i")), axis_name="i")(x), Tensor)

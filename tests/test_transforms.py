@@ -1,0 +1,509 @@
+"""Derivatives, control flow, collectives and custom rules: what each does, one by one, and what once went wrong."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor, TinyJit, dtypes, function, nn
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded import (
+    Brand,
+    all_gather,
+    axis_index,
+    brand,
+    brands,
+    cond,
+    custom_jvp,
+    custom_vjp,
+    custom_vmap,
+    errors,
+    fori_loop,
+    grad,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    pmean,
+    ppermute,
+    psum,
+    scan,
+    sequential_vmap,
+    stop_gradient,
+    switch,
+    value_and_grad,
+    vjp,
+    vmap,
+    while_loop,
+)
+from branded.transforms import forward, replay
+from branded.transforms.derivatives import is_leaf
+from branded.transforms.loop import Loop
+
+X = Tensor([1.0, 2.0, 3.0]).realize()
+ROWS = Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).realize()
+TWO = Tensor([2.0]).sum().realize()
+
+
+def counted(f: Callable[..., Any]) -> tuple[Callable[..., Any], list[int]]:
+    """`f`, and how often it was called."""
+    calls = [0]
+
+    def g(*args: Any) -> Any:
+        calls[0] += 1
+        return f(*args)
+
+    return g, calls
+
+
+# ---- derivatives ----
+
+
+def test_every_primitive_of_tensors_has_a_rule_in_forward_mode() -> None:
+    floats = {*GroupOp.Unary, *GroupOp.Movement, Ops.ADD, Ops.MUL, Ops.MAX, Ops.POW, Ops.WHERE, Ops.CAST, Ops.REDUCE}
+    assert floats - {Ops.NEG} <= forward.covered()  # NEG is made when kernels are
+
+
+def test_derivatives_do_not_confuse_their_variables() -> None:
+    assert grad(lambda x: x * grad(lambda y: x + y)(1.0))(1.0).item() == 1
+    assert grad(lambda x: x * grad(lambda y: y * y)(TWO))(TWO).item() == 4  # the inner one is a constant
+    assert jvp(lambda x: x * jvp(lambda y: x * y, (TWO,), (1.0,))[1], (TWO,), (1.0,))[1].item() == 4
+    assert [g.item() for g in grad(lambda a, b: a * a * b, (0, 1))(TWO, TWO)] == [8, 4]
+    _, pullback = vjp(lambda x: x * x, TWO)
+    assert grad(lambda z: pullback(z)[0])(TWO).item() == 4  # a pullback is linear
+
+
+def test_nothing_of_a_derivative_stays_in_the_graph() -> None:
+    value, slope = value_and_grad(lambda x: (x * x).sum())(X)
+    assert not any(is_leaf(u) for t in (value, slope) for u in t.uop.toposort())
+    assert not any(is_leaf(u) for u in grad(grad(lambda x: x * x * x))(TWO).uop.toposort())
+
+
+def test_a_pullback_serves_again_after_its_values_are_realized() -> None:
+    y, pullback = vjp(lambda x: x * x, Tensor([1.0, 2.0]))
+    y.realize()
+    for _ in range(2):
+        assert pullback(Tensor([1.0, 1.0]))[0].tolist() == [2, 4]
+
+
+def test_a_jacobian_is_one_run_and_one_graph() -> None:
+    for jacobian in (jacfwd, jacrev):
+        sizes = []
+        for n in (4, 64):
+            f, calls = counted(lambda x: (x * x).cumsum())
+            sizes.append(len(jacobian(f)(Tensor.ones(n).contiguous()).uop.toposort()))
+            assert calls == [1]
+        assert sizes[1] < sizes[0] + 60  # an axis more, not a graph for each row
+
+
+def test_trees_and_aux() -> None:
+    params = {"w": X, "b": (TWO, None)}
+    grads, aux = grad(lambda p: ((p["w"] * p["b"][0]).sum(), "aux"), has_aux=True)(params)
+    assert grads["w"].tolist() == [2, 2, 2] and grads["b"][0].item() == 6 and grads["b"][1] is None and aux == "aux"
+    jacobian = jacfwd(lambda p: {"y": p["w"] * p["b"][0]})(params)
+    assert jacobian["y"]["w"].tolist() == np.diag([2.0] * 3).tolist()
+    assert jacobian["y"]["b"][0].tolist() == X.tolist()
+    assert grad(lambda x, *, k: x * k)(TWO, k=3.0).item() == 3
+    assert grad(lambda x: x * x)(3.0).item() == 6 and grad(lambda x: (x * x).sum())(np.ones(2)).dtype == dtypes.float64
+    out, tangent, more = jvp(lambda x: (x * x, x + 1), (TWO,), (1.0,), has_aux=True)
+    assert (out.item(), tangent.item(), more.item()) == (4, 4, 3)
+    assert hessian(lambda x: (x.prod(), x), has_aux=True)(Tensor([2.0, 0.0, 0.0]))[0].tolist()[1] == [0, 0, 2]
+
+
+def test_what_is_rounded_has_no_derivative() -> None:
+    assert grad(lambda x: (x.cast(dtypes.int32).cast(dtypes.float32) * x).sum())(X).tolist() == [1, 2, 3]
+    assert grad(lambda x: ((x < 2) & (x > 0)).float().sum() + (x * 0).sum())(X).tolist() == [0, 0, 0]
+    assert jvp(lambda x: x * stop_gradient(x), (TWO,), (1.0,))[1].item() == 2
+
+
+def test_tinygrads_own_gradient_works_inside_and_outside() -> None:
+    inner = grad(lambda x: (x * x * x).gradient(x)[0])(TWO)
+    assert inner.item() == 12
+    w = Tensor([1.0, 2.0]).realize()
+    out = vmap(lambda x: grad(lambda y: (w * y).sum())(x))(ROWS).sum()
+    assert out.gradient(w)[0].tolist() == [3, 3]
+    scan(lambda c, x: (c + x * w.sum(), None), TWO, X)[0].backward()
+    assert w.grad is not None and w.grad.tolist() == [6, 6]
+
+
+def test_writes_in_a_differentiated_function() -> None:
+    def f(x: Tensor) -> Tensor:
+        x[0] = 5.0
+        return (x * x).sum()
+
+    assert grad(f)(Tensor([1.0, 2.0]).realize()).tolist() == [0, 4]
+    assert jvp(f, (Tensor([1.0, 2.0]).realize(),), (Tensor([1.0, 1.0]),))[1].item() == 4
+
+
+def test_layers_have_derivatives() -> None:
+    layer, x = nn.Linear(2, 3), ROWS[0]
+    per_weight = vmap(grad(lambda w, x: (x @ w.T).square().sum()), in_axes=(None, 0))(layer.weight, ROWS)
+    assert per_weight.shape == (3, 3, 2)
+    np.testing.assert_allclose(jacfwd(layer)(x).numpy(), layer.weight.numpy(), rtol=1e-5)
+
+
+def test_values_that_left_an_inner_vmap() -> None:
+    total = vmap(lambda p: grad(lambda q: q * q)(vmap(lambda r: r)(p * X).sum()))(X)
+    assert total.tolist() == [12, 24, 36]
+    each = vmap(lambda p: grad(lambda q: (q * q).sum())(vmap(lambda r: r * p)(X)))(X)
+    assert each.tolist() == [[2, 4, 6], [4, 8, 12], [6, 12, 18]]
+    inner = lambda r: grad(lambda s: s * s)(psum(r, "p"))  # noqa: E731
+    nested = vmap(lambda p: grad(lambda q: q * vmap(inner)(ROWS[0]).sum())(TWO + p * 0), axis_name="p")
+    assert nested(X).tolist() == [18, 18, 18]
+
+
+# ---- branches ----
+
+
+def test_one_branch_runs_where_one_predicate_holds() -> None:
+    left, lefts = counted(lambda x: x + 1)
+    right, rights = counted(lambda x: x - 1)
+    assert cond(TWO > 1, left, right, TWO).item() == 3 and (lefts, rights) == ([1], [0])
+    assert switch(Tensor(9), [left, right], TWO).item() == 1 and switch(-3, [left, right], TWO).item() == 3
+    state = Tensor([1.0]).realize()
+    cond(False, lambda: state.assign(state + 1), lambda: state)
+    assert state.tolist() == [1]
+
+
+def test_both_branches_are_in_the_graph_under_tinyjit() -> None:
+    step = TinyJit(lambda x: cond(x.sum() > 0, lambda: x + 1, lambda: x - 1).realize())
+    for sign in (1, 1, 1, -1, 1, -1):
+        x = (Tensor([1.0, 2.0]) * sign).clone().realize()
+        assert step(x).tolist() == [v * sign + sign for v in (1, 2)]
+
+
+def test_a_gate_is_at_what_a_branch_takes_from_outside() -> None:
+    def f(x: Tensor) -> Tensor:
+        alive = x.sqrt()  # the branch computes the same, and UOps are unique
+        assert alive is not None
+        return cond(x > 0, lambda: x.sqrt(), lambda: x * 0)
+
+    xs = Tensor([4.0, -1.0])
+    assert vmap(grad(f))(xs).tolist() == [0.25, 0] and vmap(hessian(f))(xs).tolist() == [-0.03125, 0]
+    shared = grad(lambda w: vmap(lambda x: cond(x > 0, lambda: (w + x).log(), lambda: w * x))(xs).sum())
+    assert shared(Tensor(-2.0)).item() == -0.5
+    own = xs.contiguous()
+    total = vmap(lambda x: cond(x > 0, lambda: x.sqrt(), lambda: x * 0))(own).sum()
+    assert total.gradient(own)[0].tolist() == [0.25, 0]
+
+
+def test_a_branch_not_taken_does_not_divide_by_zero() -> None:
+    a, b = Tensor([12, 7]), Tensor([5, 0])
+    assert vmap(lambda a, b: cond(b != 0, lambda: a // b, lambda: a))(a, b).tolist() == [2, 7]
+    gcd = lambda a, b: while_loop(lambda s: s[1] != 0, lambda s: (s[1], s[0] % s[1]), (a, b))[0]  # noqa: E731
+    assert vmap(gcd)(Tensor([12, 7, 100]), Tensor([18, 0, 75])).tolist() == [6, 7, 25]
+
+
+def test_two_brands_in_one_predicate() -> None:
+    table = vmap(lambda a: vmap(lambda b: cond(a > b, lambda: a * 10, lambda: b))(X))(X)
+    assert table.tolist() == [[1, 2, 3], [20, 2, 3], [30, 30, 3]]
+
+
+# ---- loops ----
+
+
+def test_a_body_is_traced_once_and_compiled_once() -> None:
+    def steps(n: int) -> tuple[int, int]:
+        f, calls = counted(lambda c, x: ((c * 0.7 + x).sin(), c))
+        c, ys = scan(f, Tensor.zeros(4), Tensor.ones(n, 4).contiguous())
+        size = len(UOp.sink(c.uop, ys.uop).toposort())
+        assert ys.shape == (n, 4)
+        return calls[0], size
+
+    assert steps(10) == steps(10_000)
+    before = len(replay._steps)
+    out, ys = scan(lambda c, x: (c + x, c), Tensor(0.0), Tensor.ones(10_000).contiguous())
+    Tensor.realize(out, ys)
+    assert out.item() == 10_000 and ys[-1].item() == 9_999
+    assert len(replay._steps) == before + 1
+    assert len(next(reversed(replay._steps.values())).graph.linear.src) <= 3  # kernels, whatever the length
+
+
+def test_loops_that_are_equal_are_one() -> None:
+    run = lambda: grad(lambda w: scan(lambda c, x: (c * w + x, None), w, X)[0])(TWO).item()  # noqa: E731
+    run()
+    before = len(Loop._made)
+    for _ in range(3):
+        run()
+        vmap(lambda c: scan(lambda c, x: (c * x + psum(c, "i"), None), c, X)[0], axis_name="i")(X).realize()
+    assert len(Loop._made) <= before + 1
+
+
+def test_a_loop_that_reverse_mode_runs_again_serves_for_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs, original = list[str](), replay._step
+    monkeypatch.setattr(replay, "_step", lambda name: (runs.append(name), original(name))[1])
+
+    def loss(w: Tensor) -> Tensor:
+        step = lambda h, x: ((w * h + x).tanh(), None)  # noqa: E731
+        return scan(step, scan(step, w * 0, X)[0], X)[0].square().sum()
+
+    value, slope = value_and_grad(loss)(X)
+    Tensor.realize(value, slope)
+    assert len(runs) == 4  # two loops forward, two back
+
+
+def test_carries_of_all_kinds() -> None:
+    c, ys = scan(lambda c, x: ({"a": c["a"] + x, "n": c["n"] + 1}, (x, None)), {"a": 0.0, "n": 0}, X)
+    assert c["a"].item() == 6 and c["n"].item() == 3 and ys[0].tolist() == [1, 2, 3] and ys[1] is None
+    assert c["n"].dtype == dtypes.int32
+    swapped, _ = scan(lambda c, _: ((c[1], c[0]), None), (TWO, X.sum()), None, length=3)
+    assert [t.item() for t in swapped] == [6, 2]
+    constant, outs = scan(lambda c, x: (c, 1.5), TWO, X)
+    assert constant.item() == 2 and outs.tolist() == [1.5] * 3
+    empty, none = scan(lambda c, x: (c + x, c), TWO, X[:0])
+    assert empty.item() == 2 and none.shape == (0,)
+    nothing, _ = scan(lambda c, x: (c + x[:0], None), Tensor.zeros(0), ROWS)
+    assert nothing.shape == (0,)
+    half, _ = scan(lambda c, x: (c + x.half(), None), Tensor(1.0, dtype=dtypes.float16), X)
+    assert half.dtype == dtypes.float16 and half.float().item() == 7
+    assert scan(lambda c, x: (c + x, c), TWO, X, reverse=True)[1].tolist() == [7, 5, 2]
+    assert fori_loop(3, 1, lambda i, x: x + i, TWO).item() == 2
+
+
+def test_constants_become_mapped_in_the_first_round() -> None:
+    f = lambda x: scan(lambda c, _: ((c[0] + x, c[0]), None), (Tensor(0.0), Tensor(0.0)), None, length=3)[0]  # noqa: E731
+    first, second = vmap(f)(X)
+    assert first.tolist() == [3, 6, 9] and second.tolist() == [2, 4, 6]
+    kept = vmap(lambda x: scan(lambda c, y: (c + 1, c * x), TWO, X)[0], out_axes=None)(X)
+    assert kept.item() == 5  # it does not vary, though another result does
+
+
+def test_loops_in_loops_and_vmaps() -> None:
+    inner = lambda x: fori_loop(0, 3, lambda i, a: a * x + i, Tensor(1.0))  # noqa: E731
+    wanted = [inner(x).item() for x in (1.0, 2.0, 3.0)]
+    assert vmap(lambda x: scan(lambda c, y: (c + inner(x), inner(y)), x * 0, X)[1])(X)[0].tolist() == wanted
+    in_loop = scan(lambda c, row: (c + vmap(inner)(row).sum(), None), Tensor(0.0), ROWS)[0]
+    np.testing.assert_allclose(in_loop.item(), sum(inner(x).item() for x in range(1, 7)))
+    chosen = scan(lambda c, x: (cond(x > 1, lambda: c + x, lambda: c * 10), None), TWO, X)[0]
+    assert chosen.item() == 25
+    table = vmap(lambda x: vmap(lambda y: while_loop(lambda c: c < x * y, lambda c: c + y, y))(X))(X)
+    assert table.tolist() == [[1, 2, 3], [2, 4, 6], [3, 6, 9]]
+
+
+def test_what_no_device_has_goes_through_a_loop() -> None:
+    w = Tensor(1.5)
+    f = lambda w: scan(lambda c, x: (c * w + (w * 2) * x, None), Tensor(1.0), X)[0]  # noqa: E731
+    by_hand = lambda w: ((w + 2 * w) * w + 4 * w) * w + 6 * w  # noqa: E731
+    assert np.isclose(grad(f)(w).item(), grad(by_hand)(w).item())
+    assert np.isclose(jvp(f, (w,), (1.0,))[1].item(), grad(by_hand)(w).item())
+    for second in (hessian, lambda g: jacrev(jacrev(g)), lambda g: grad(grad(g))):
+        assert np.isclose(second(f)(w).item(), grad(grad(by_hand))(w).item())
+
+
+def test_loops_under_tinyjit_and_in_functions() -> None:
+    def f(x: Tensor) -> Tensor:
+        return scan(lambda c, v: ((c + v).sin(), c * v), Tensor(0.0), x)[1]
+
+    step, x, wanted = TinyJit(lambda x: f(x).realize()), X.clone().realize(), X
+    for _ in range(5):  # results are inputs again
+        x, wanted = step(x), f(wanted)
+    np.testing.assert_allclose(x.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
+    for jit in (function(f), function(f, precompile=True)):
+        np.testing.assert_allclose(jit(X).numpy(), f(X).numpy(), rtol=1e-5)
+        np.testing.assert_allclose(vmap(jit)(ROWS).numpy(), vmap(f)(ROWS).numpy(), rtol=1e-5)
+    a = Tensor([[1.0, 2.0, 3.0], [0.5, 0.6, 0.7], [0.1, 0.2, 0.3]]).realize()
+    g = lambda a: scan(lambda c, y: (c * a[0] + y * a[1].sin().contiguous(), None), a[0] * 0, a)[0].sum()  # noqa: E731
+    np.testing.assert_allclose(grad(function(g))(a).numpy(), grad(g)(a).numpy(), rtol=1e-5)
+
+
+def test_a_result_that_is_realized_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs, original = list[str](), replay._step
+    monkeypatch.setattr(replay, "_step", lambda name: (runs.append(name), original(name))[1])
+    _, ys = scan(lambda c, x: (c + x, c), TWO, X)
+    ys.realize()
+    assert ys.tolist() == [2, 3, 5] and (ys + 1).tolist() == [3, 4, 6]
+    assert len(runs) == 1
+
+
+def test_a_write_in_a_body_is_of_the_body() -> None:
+    a = Tensor([1.0, 2.0]).realize()
+    assert while_loop(lambda c: c.sum() < 10, lambda c: c.assign(c + 1), a).tolist() == [5, 6]
+
+    def first(c: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        c[0] = x
+        return c, c * 1
+
+    assert scan(first, a, X)[1].tolist() == [[1, 2], [2, 2], [3, 2]]
+    assert a.tolist() == [1, 2]
+
+
+def test_an_interpreted_and_a_compiled_loop_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = lambda n: scan(lambda c, x: ((c * x).tanh() + c, c), ROWS[0], ROWS[:n])  # noqa: E731
+    count = lambda: vmap(lambda x: while_loop(lambda c: c < 50, lambda c: c * x, x + 1))(X + 1)  # noqa: E731
+    compiled = [[t.numpy() for t in run(n)] for n in (1, 2, 3)], count().numpy()
+    monkeypatch.setattr(replay._Step, "plan", lambda *_: None)  # as on a device that is not this process
+    for (c, ys), (d, zs) in zip([run(n) for n in (1, 2, 3)], compiled[0], strict=True):
+        np.testing.assert_array_equal(c.numpy(), d)
+        np.testing.assert_array_equal(ys.numpy(), zs)
+    np.testing.assert_array_equal(count().numpy(), compiled[1])
+
+
+# ---- collectives ----
+
+
+class Rows(Brand): ...
+
+
+def test_a_brand_is_named_by_class_string_or_itself() -> None:
+    assert vmap(lambda x: psum(x, Rows), axis_name=Rows, out_axes=None)(X).item() == 6
+    assert vmap(lambda x: psum(x, "Rows"), axis_name=Rows)(X).tolist() == [6, 6, 6]
+    with brand("r", 3) as r, brand("c", 2) as c:
+        z = r.vec(c.vec(ROWS, axis=1))
+        assert brands(psum(z, r)) == (c,) and psum(z, (r, "c")).item() == 21
+        total = c.unvec(psum(z, "r"))
+    assert total.tolist() == [9, 12]
+
+
+def test_one_over_another_brand() -> None:
+    f = lambda x: (psum(x, "rows"), all_gather(x, ("rows", "columns")), axis_index(("rows", "columns")))  # noqa: E731
+    sums, gathered, index = vmap(vmap(f, axis_name="columns"), axis_name="rows", out_axes=(0, 0, 0))(ROWS)
+    assert sums[0].tolist() == [9, 12] and gathered[1, 1].tolist() == [1, 2, 3, 4, 5, 6]
+    assert index.flatten().tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_value_that_all_share_counts_for_each() -> None:
+    assert vmap(lambda x: psum(1, "i") + x * 0, axis_name="i")(X).tolist() == [3, 3, 3]
+    shared = vmap(grad(lambda w, x: psum(w, "i") * x), in_axes=(None, 0), axis_name="i")
+    copies = vmap(grad(lambda w, x: psum(w, "i") * x), axis_name="i")
+    assert shared(TWO, X).tolist() == copies(TWO.expand(3), X).tolist() == [6, 6, 6]
+
+
+def test_second_derivatives_over_collectives() -> None:
+    assert vmap(hessian(lambda x: x * psum(x, "i")), axis_name="i")(X).tolist() == [6, 6, 6]
+    assert vmap(grad(grad(lambda x: x * x * psum(x, "i"))), axis_name="i")(X).tolist() == [30, 36, 42]
+    inside = vmap(lambda x: jvp(grad(lambda x: x * pmean(x * x, "i")), (x,), (x,))[1], axis_name="i")(X)
+    whole = lambda xs: vmap(lambda x: x * pmean(x * x, "i"), axis_name="i")(xs).sum()  # noqa: E731
+    np.testing.assert_allclose(inside.numpy(), jvp(grad(whole), (X,), (X,))[1].numpy(), rtol=1e-5)
+
+
+def test_collectives_in_loops() -> None:
+    f = lambda x: scan(lambda c, y: (c + psum(y, "i"), psum(y, "i")), Tensor(0.0), x)  # noqa: E731
+    total, sums = vmap(f, axis_name="i", out_axes=None)(ROWS)
+    assert total.item() == 21 and sums.tolist() == [9, 12]
+    grown = lambda x: scan(lambda c, _: (c + psum(c, "i"), None), x, None, length=1)[0]  # noqa: E731
+    assert vmap(lambda x: jvp(grown, (x,), (x,))[1], axis_name="i")(X).tolist() == [7, 8, 9]
+    until = vmap(lambda x: while_loop(lambda c: psum(c, "i") < 100, lambda c: c * 2, x), axis_name="i")
+    assert until(X).tolist() == [32, 64, 96]
+    firsts = vmap(lambda x: scan(lambda c, y: (c + all_gather(c, "i")[0], None), x.sum(), x)[0], axis_name="i")
+    assert firsts(ROWS).tolist() == [12, 16, 20]
+    per_weight = lambda x: grad(lambda w: scan(lambda c, _: (c + psum(w * x, "i"), None), TWO * 0, None, length=2)[0])  # noqa: E731
+    assert vmap(lambda x: per_weight(x)(TWO), axis_name="i")(X).tolist() == [6, 12, 18]
+
+
+def test_ppermute_is_slices() -> None:
+    shift = [(i, i + 1) for i in range(99)]
+    out = vmap(lambda x: ppermute(x, "i", shift), axis_name="i")(Tensor.arange(1, 101).contiguous())
+    assert out.tolist() == list(range(100)) and len(out.uop.toposort()) < 60
+
+
+def test_a_value_of_all_examples_can_be_read() -> None:
+    seen: list[float] = []
+    vmap(lambda x: seen.append(psum(x, "i").item()) or x, axis_name="i")(X)
+    assert seen == [6]
+
+
+# ---- rules ----
+
+
+def test_custom_rules_under_vmap_and_in_loops() -> None:
+    @custom_jvp
+    def sin(x: Tensor) -> Tensor:
+        return x.sin()
+
+    sin.defjvps(lambda t, y, x: 10 * t * x.cos())
+    assert vmap(grad(sin))(X * 0).tolist() == [10, 10, 10] == vmap(lambda x: jvp(sin, (x,), (1.0,))[1])(X * 0).tolist()
+    assert grad(lambda x: vmap(lambda y: sin(x * y))(X).sum())(TWO * 0).item() == 60
+    assert np.isclose(grad(grad(sin))(1.0).item(), -10 * np.sin(1.0))
+    assert grad(lambda c: scan(lambda c, x: (sin(c), None), c, X)[0])(0.0).item() == 1000
+
+    @custom_vjp
+    def product(x: Tensor, y: Tensor) -> Tensor:
+        return x * y
+
+    product.defvjp(lambda x, y: (x * y, (x, y)), lambda r, ct: (ct * r[1] * 100, None))
+    assert [g.item() for g in grad(product, (0, 1))(2.0, 3.0)] == [300, 0]
+    assert grad(lambda x: vmap(lambda y: product(x, y))(X).sum())(TWO).item() == 600
+
+    def power(n: int, x: Tensor) -> Tensor:
+        return x**n
+
+    cubed = custom_jvp(power, nondiff_argnums=(0,))
+    cubed.defjvp(lambda n, primals, tangents: (power(n, primals[0]), tangents[0] * n))
+    assert grad(lambda x: cubed(3, x))(TWO).item() == 3
+
+
+def test_a_custom_rule_may_exchange_values() -> None:
+    @custom_jvp
+    def f(x: Tensor) -> Tensor:
+        return x * psum(x, "i")
+
+    f.defjvp(lambda p, t: (f(*p), t[0] * psum(p[0], "i") + p[0] * psum(t[0], "i")))
+    assert vmap(grad(f), axis_name="i")(X).tolist() == [12, 12, 12]
+
+
+def test_custom_vmap_sees_one_brand_at_a_time() -> None:
+    seen: list[Any] = []
+
+    @custom_vmap
+    def add(x: Tensor, y: Tensor) -> Tensor:
+        return x + y
+
+    @add.def_vmap
+    def rule(axis_size: int, in_batched: list[bool], x: Tensor, y: Tensor) -> tuple[Tensor, bool]:
+        seen.append((axis_size, in_batched, x.shape, y.shape))
+        return add(x.reshape(-1, 1) if in_batched[0] and y.ndim else x, y), True
+
+    table = vmap(lambda a: vmap(lambda b: add(a, b))(ROWS[0]))(X)
+    assert table.tolist() == [[2, 3], [3, 4], [4, 5]]
+    assert seen == [(2, [False, True], (), (2,)), (3, [True, False], (3,), (2,))]
+    assert add(TWO, TWO).item() == 4
+    assert vmap(grad(lambda x: add(x * x, TWO)))(X).tolist() == [2, 4, 6]
+
+
+def test_sequential_vmap_at_two_depths() -> None:
+    product = sequential_vmap(lambda x, y: x * y)
+    assert vmap(lambda x: vmap(lambda y: product(x, y))(X))(ROWS[0]).tolist() == [[1, 2, 3], [2, 4, 6]]
+
+
+# ---- scopes ----
+
+
+def test_an_error_in_a_body_leaves_nothing_open() -> None:
+    def fails(*_: Any) -> Any:
+        raise ZeroDivisionError
+
+    for run in (
+        lambda: grad(fails)(TWO),
+        lambda: scan(fails, TWO, X),
+        lambda: while_loop(lambda c: c > 0, fails, TWO),
+        lambda: vmap(lambda x: cond(x > 0, fails, lambda: x))(X),
+        lambda: jacfwd(fails)(X),
+    ):
+        with pytest.raises(ZeroDivisionError):
+            run()
+    assert brands(TWO * 2) == () and vmap(grad(lambda x: x * x))(X).tolist() == [2, 4, 6]
+
+
+def test_what_escapes_a_body_means_nothing() -> None:
+    kept: list[Tensor] = []
+    scan(lambda c, x: (kept.append(x) or c, None), TWO, X)
+    with pytest.raises(errors.EscapeError):
+        (kept[0] + 1).tolist()
+
+
+def test_nothing_is_kept_of_a_transform() -> None:
+    def once() -> None:
+        vmap(grad(lambda x: scan(lambda c, y: (c * x + y, None), x, X)[0]))(X).realize()
+
+    for _ in range(3):
+        once()
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(5):
+        once()
+    gc.collect()
+    assert len(gc.get_objects()) - before < 500
