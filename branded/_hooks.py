@@ -21,8 +21,8 @@ from branded.dispatch import close, lower
 from branded.errors import EscapeError, ReadError, ShapeError, WriteError
 from branded.primitive import primitive_of
 from branded.rows import Row, is_leaf, is_touched, row_of
-from branded.transforms.derivatives import unseen
 from branded.transforms.forward import products_of_others
+from branded.transforms.leaves import unseen
 from branded.transforms.reverse import is_pulling
 from branded.values import vec_type
 

@@ -214,6 +214,26 @@ def _count(x: Any, n: Node) -> str:
     return f"{len(n.keys)} entries" if len(n.keys) != 1 else "1 entry"
 
 
+def as_tensor(x: Any) -> Tensor | None:
+    """The tensor that a leaf is, or that a number or an array of numbers could be; None for anything else."""
+    if isinstance(x, Tensor):
+        return x
+    if isinstance(x, bool | int | float):
+        return Tensor(x)
+    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biuf":  # bools, ints, floats
+        return Tensor(np.asarray(x))
+    return None
+
+
+def outline(x: Any) -> str:
+    """A tree in a few words, for messages: `(f32[3], dict(f32[]))`."""
+    n = node(x)
+    if n is None or x is None:
+        return "None" if x is None else describe(x)
+    inside = ", ".join(map(outline, n.children))
+    return f"({inside})" if isinstance(x, tuple) else f"{type(x).__name__}({inside})"
+
+
 def describe(x: Any) -> str:
     """A value in a few words, for messages: `f32[3, 8]`, `the str 'train'`, `a Linear`."""
     if isinstance(x, Tensor):

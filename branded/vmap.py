@@ -142,10 +142,6 @@ def vmap(
     return _mapped(f, options)
 
 
-_KINDS = "biuf"
-"""The kinds of numpy arrays that can be tensors."""
-
-
 class _Options(NamedTuple):
     in_axes: Axes
     out_axes: Axes
@@ -211,8 +207,8 @@ class _Call:
 
     def _mapped_leaf(self, i: int, axis: int) -> tuple[Tensor, int]:
         x = self.leaves[i]
-        if isinstance(x, np.ndarray) and x.dtype.kind in _KINDS:
-            x = Tensor(np.asarray(x))
+        if isinstance(x, np.ndarray):
+            x = tree.as_tensor(x)
         if not isinstance(x, Tensor) or not x.shape:
             kind = "a 0-d tensor" if isinstance(x, Tensor) else tree.describe(self.leaves[i])
             raise AxisTypeError(
@@ -341,10 +337,8 @@ class _Call:
         )
 
     def _tensor(self, out: Any, i: int, y: Any) -> Tensor:
-        if isinstance(y, Tensor):
-            return y
-        if isinstance(y, bool | int | float) or (isinstance(y, np.ndarray | np.generic) and y.dtype.kind in _KINDS):
-            return Tensor(np.asarray(y)) if isinstance(y, np.ndarray | np.generic) else Tensor(y)
+        if (t := tree.as_tensor(y)) is not None:
+            return t
         raise AxisTypeError(
             f"out_axes: {self._result(out, i)} is {tree.describe(y)}, which cannot be stacked",
             ("call", self.options.where),

@@ -14,8 +14,7 @@ import pytest
 from tinygrad import Context, GlobalCounters, Tensor, TinyJit, dtypes, function, nn
 from tinygrad.nn.state import get_state_dict
 
-from branded import BrandedError, errors, random, vmap
-from branded.transforms.derivatives import grad, jvp
+from branded import BrandedError, errors, grad, jvp, random, vmap
 from branded.transforms.modules import functional_call, stack_module_state
 
 

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from tinygrad import Context, GlobalCounters, Tensor, TinyJit, dtypes, function
 
 import branded.random
-from branded import BrandedError, errors, random, vmap
+from branded import BrandedError, errors, grad, jvp, random, vmap
 from branded._special import erf, erfinv, next_above
-from branded.transforms.derivatives import grad, jvp
 from branded.transforms.loops import scan
 
 KEY = random.key(42).realize()

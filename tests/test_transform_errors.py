@@ -77,7 +77,7 @@ DERIVATIVES = {
         lambda: value_and_grad(lambda x: (x.sum(), x))(X),
         errors.DerivativeError,
         """\
-            value_and_grad: the function must return one float, and it returned a tuple of f32[], f32[3]
+            value_and_grad: the function must return one float, and it returned (f32[], f32[3])
               try: reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor""",
     ),
     "a pair wanted": Golden(
@@ -149,7 +149,7 @@ DERIVATIVES = {
         errors.DerivativeError,
         """\
             vjp: the cotangent has another tree than the result
-              cotangent: a tuple of f32[3], f32[3]
+              cotangent: (f32[3], f32[3])
               result:    f32[3]
               try:       a cotangent for each tensor of the result""",
     ),

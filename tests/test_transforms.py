@@ -40,8 +40,8 @@ from branded import (
     vmap,
     while_loop,
 )
+from branded.rows import is_leaf
 from branded.transforms import forward, replay
-from branded.transforms.derivatives import is_leaf
 from branded.transforms.loop import Loop
 
 X = Tensor([1.0, 2.0, 3.0]).realize()

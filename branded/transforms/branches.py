@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, TypeVarTuple, Unpack, overload
 
-import numpy as np
 from tinygrad import Tensor, dtypes
+from tinygrad.dtype import strong_dtype
 from tinygrad.engine.realize import capturing
 from tinygrad.function import _function
 from tinygrad.tensor import all_tensors
@@ -39,13 +39,12 @@ def _is_known(x: Tensor) -> bool:
 
 
 def _number(x: Any, what: str, kind: str) -> Any:
-    if isinstance(x, np.ndarray | np.generic):
-        x = Tensor(np.asarray(x))
     if isinstance(x, bool | int | float):
         return x
-    if not isinstance(x, Tensor) or x.shape:
+    given, x = x, tree.as_tensor(x)
+    if x is None or x.shape:
         raise CarryError(
-            f"{what}: the {kind} is {tree.describe(x)}, and must be one for each example",
+            f"{what}: the {kind} is {tree.describe(given)}, and must be one for each example",
             fix=".any() or .all() of it, where() for a choice element by element, vmap for one choice per example",
         )
     check_live(x.uop, what)
@@ -90,13 +89,10 @@ def _gated(outs: Sequence[UOp], flag: UOp, before: set[UOp], operands: set[UOp])
 def _leaves(out: Any, what: str, name: str) -> list[Any]:
     found: list[Any] = []
     for x, at in zip(tree.leaves(out), tree.paths(out, "the result"), strict=True):
-        if isinstance(x, np.ndarray | np.generic):
-            x = Tensor(np.asarray(x))
-        if not isinstance(x, Tensor | bool | int | float):
+        if (t := tree.as_tensor(x)) is None:
             raise CarryError(f"{what}: {at} of {name} is {tree.describe(x)}, not a tensor")
-        if isinstance(x, Tensor):
-            check_live(x.uop, what)
-        found.append(x)
+        check_live(t.uop, what)
+        found.append(x if isinstance(x, bool | int | float) else t)
     return found
 
 
@@ -107,8 +103,8 @@ def _agreed(what: str, names: Sequence[str], outs: Sequence[Any]) -> list[list[T
         if tree.paths(out, "") != tree.paths(outs[0], ""):
             raise CarryError(
                 f"{what}: the branches give different trees",
-                (names[0], _describe(outs[0])),
-                (name, _describe(out)),
+                (names[0], tree.outline(outs[0])),
+                (name, tree.outline(out)),
                 fix="the same tree from each",
             )
     result: list[list[Tensor]] = []
@@ -136,19 +132,7 @@ def _like(xs: Sequence[Any]) -> tuple[Tensor, int]:
     strong = [i for i, x in enumerate(xs) if isinstance(x, Tensor) and x.dtype not in dtypes.weaks]
     i = strong[0] if strong else max(range(len(xs)), key=lambda i: isinstance(xs[i], float))
     x = xs[i] if isinstance(xs[i], Tensor) else Tensor(xs[i])
-    if x.dtype in dtypes.weaks:
-        x = x.cast(dtypes.default_float if x.dtype == dtypes.weakfloat else dtypes.default_int)
-    return x, i
-
-
-def _describe(x: Any) -> str:
-    n = tree.node(x)
-    if n is None:
-        return tree.describe(x)
-    if x is None:
-        return "None"
-    inside = ", ".join(map(_describe, n.children))
-    return f"({inside})" if isinstance(x, tuple) else f"{type(x).__name__}({inside})"
+    return x.cast(strong_dtype(x.dtype)), i
 
 
 def _branch(

@@ -17,7 +17,7 @@ from branded.brand import Brand, check_live, open_brands, tensor
 from branded.dispatch import expand
 from branded.errors import AxesError, AxisRangeError, AxisTypeError, NameUnboundError, OptionError, SizeError
 from branded.rows import row_of, stage
-from branded.transforms.derivatives import is_differentiating
+from branded.transforms.leaves import is_differentiating
 from branded.values import vec_type
 from branded.vec import Vec
 
@@ -76,12 +76,10 @@ def _each(x: Any, what: str, f: Callable[[Tensor], Tensor]) -> Any:
     """`f` on each tensor of a tree."""
 
     def one(leaf: Any) -> Tensor:
-        if isinstance(leaf, bool | int | float):
-            leaf = Tensor(leaf)
-        if not isinstance(leaf, Tensor):
+        if (t := tree.as_tensor(leaf)) is None:
             raise AxisTypeError(f"{what}: {tree.describe(leaf)} is not a tensor")
-        check_live(leaf.uop, what)
-        return f(leaf)
+        check_live(t.uop, what)
+        return f(t)
 
     return tree.rebuild(x, iter([one(leaf) for leaf in tree.leaves(x)]))
 

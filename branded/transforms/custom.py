@@ -8,8 +8,8 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
-import numpy as np
 from tinygrad import Tensor, dtypes
+from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import CallInfo, Ops, UOp
 
 from branded import tree
@@ -20,8 +20,8 @@ from branded.primitive import Primitive, primitive_of
 from branded.rows import Row, row_of, stage, union
 from branded.rules.function import batch_body, enter, together, total
 from branded.transforms.collectives import own
-from branded.transforms.derivatives import Level, pull, transforming
 from branded.transforms.forward import zero
+from branded.transforms.leaves import Level, pull, transforming
 from branded.transforms.loop import constants, like, numbered, on_device, param
 from branded.transforms.loops import map as map_
 from branded.values import vec_type
@@ -317,16 +317,10 @@ class _Custom(Generic[P, R]):
 
 
 def _tensor(x: Any, where: str) -> Tensor:
-    if isinstance(x, bool | int | float):
-        x = Tensor(x)
-    if isinstance(x, np.ndarray | np.generic):
-        x = Tensor(np.asarray(x))
-    if not isinstance(x, Tensor):
+    if (t := tree.as_tensor(x)) is None:
         raise DerivativeError(f"{where} is {tree.describe(x)}, not a tensor", fix="nondiff_argnums for other values")
-    check_live(x.uop, where)
-    if x.dtype in dtypes.weaks:
-        return x.cast(dtypes.default_float if x.dtype == dtypes.weakfloat else dtypes.default_int)
-    return x
+    check_live(t.uop, where)
+    return t.cast(strong_dtype(t.dtype))
 
 
 class custom_jvp(_Custom[P, R]):  # noqa: N801  as in JAX

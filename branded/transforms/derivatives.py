@@ -1,30 +1,20 @@
-"""Derivatives: grad, vjp, jvp, Jacobians and Hessians, in any order and under any nesting with vmap.
-
-What is differentiated with respect to is a leaf: an identity that no other value is (CONTIGUOUS_BACKWARD with a
-`Level`), so a derivative never mistakes another value for it, however derivatives nest.  Leaves are taken out again of
-what the outermost transform returns: what runs is the plain graph.
-"""
+"""Derivatives: grad, vjp, jvp, Jacobians and Hessians, in any order and under any nesting with vmap."""
 
 from __future__ import annotations
 
 import functools
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, TypeVarTuple, Unpack, overload
 
-import numpy as np
 from tinygrad import Tensor, dtypes
-from tinygrad.tensor import all_tensors
-from tinygrad.uop.ops import Ops, UOp
+from tinygrad.dtype import strong_dtype
+from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.brand import Brand, check_live, open_brands, tensor
-from branded.dispatch import Batched, Pass, expand, full, lower, replaced
+from branded.brand import Brand, check_live, tensor
 from branded.errors import DerivativeError
-from branded.rows import SHAPE, is_leaf, is_place, left_brands, row_of, stage, union
 from branded.transforms.forward import push
-from branded.transforms.reverse import gradients
+from branded.transforms.leaves import kept, leaf, plain, pull, transforming
 from branded.values import vec_type
 from branded.vec import Vec
 from branded.vmap import vmap
@@ -39,83 +29,21 @@ S = TypeVar("S", bound=Brand)
 Argnums = int | Sequence[int]
 """The position of one argument, or those of several."""
 
-# ---- leaves ----
-
-
-class Level:
-    """What makes a leaf: two of them are different, though they have the same value."""
-
-
-_depth = 0
-
-
-@contextmanager
-def transforming() -> Iterator[None]:
-    global _depth
-    _depth += 1
-    try:
-        yield
-    finally:
-        _depth -= 1
-
-
-_watched: list[list[Tensor]] = []
-
-
-@contextmanager
-def _unwritten(leaves: list[Tensor]) -> Iterator[None]:
-    _watched.append(leaves)
-    try:
-        yield
-    finally:
-        _watched.pop()
-
-
-@contextmanager
-def unseen() -> Iterator[None]:
-    """Without the leaves that we keep: tinygrad writes into no part of a tensor that another one shares."""
-    kept = [weakref.ref(t) for leaves in _watched for t in leaves]
-    for ref in kept:
-        all_tensors.pop(ref, None)
-    try:
-        yield
-    finally:
-        all_tensors.update(dict.fromkeys(kept))
-
-
-def is_differentiating() -> bool:
-    """Is a derivative being taken of what runs here?"""
-    return _depth > 0
-
-
-def _leaf(x: Tensor) -> Tensor:
-    out = UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x.uop,), Level())
-    out.__dict__[SHAPE] = x.shape
-    return tensor(out)
-
-
-def plain(us: Sequence[UOp]) -> list[UOp]:
-    """The same values without leaves.  Inside of another transform they stay: it will take them all."""
-    if _depth:
-        return list(us)
-    return replaced(us, lambda u: u.src[0] if is_leaf(u) else None)
-
-
 # ---- arguments and results ----
 
 
 def _real(x: Any, what: str, where: str) -> Tensor:
     """A leaf of an argument as a tensor of floats."""
-    if isinstance(x, bool) or not isinstance(x, Tensor | np.ndarray | np.generic | float | int):
+    t = tree.as_tensor(x)
+    if t is None:
         raise DerivativeError(f"{what}: {where} is {tree.describe(x)}; derivatives are with respect to float tensors")
-    t = x if isinstance(x, Tensor) else Tensor(np.asarray(x)) if isinstance(x, np.ndarray | np.generic) else Tensor(x)
-    if isinstance(x, int) or not dtypes.is_float(t.dtype):
+    if not dtypes.is_float(t.dtype):
         raise DerivativeError(
             f"{what}: {where} is {tree.describe(x)}; derivatives are with respect to floats",
             fix="cast it to float32, or leave it out of argnums",
         )
     check_live(t.uop, what)
-    return t.cast(dtypes.default_float) if t.dtype in dtypes.weaks else t
+    return t.cast(strong_dtype(t.dtype))
 
 
 def _positions(argnums: Any, args: Sequence[Any], what: str) -> tuple[int, ...]:
@@ -144,14 +72,14 @@ class _Call:
         self.names = [p for i in nums for p in tree.paths(args[i], f"argument {i + 1}")]
         values = [leaf for x in self.wrt for leaf in tree.leaves(x)]
         self.values = [_real(v, what, name) for v, name in zip(values, self.names, strict=True)]
-        given = [_leaf(v) for v in self.values]
+        given = [leaf(v) for v in self.values]
         # tensors of our own: the function may write into its, and tinygrad's realize renames the graph of all
         self._leaves = [tensor(t.uop) for t in given]
         new = iter(given)
         full = list(args)
         for i in nums:
             full[i] = tree.rebuild(args[i], new)
-        with transforming(), _unwritten(self._leaves):
+        with transforming(), kept(self._leaves):
             self.out = f(*full, **kwargs)
 
     @property
@@ -178,14 +106,12 @@ class _Call:
 def _outputs(y: Any, what: str) -> list[Tensor]:
     out = []
     for x, at in zip(tree.leaves(y), tree.paths(y, "the result"), strict=True):
-        if isinstance(x, bool | int | float):
-            x = Tensor(x)
-        if not isinstance(x, Tensor):
+        if (t := tree.as_tensor(x)) is None:
             raise DerivativeError(
                 f"{what}: {at} is {tree.describe(x)}, not a tensor", fix="return tensors; others with has_aux=True"
             )
-        check_live(x.uop, what)
-        out.append(x)
+        check_live(t.uop, what)
+        out.append(t)
     return out
 
 
@@ -202,48 +128,6 @@ def _results(y: Any) -> Any:
 
 
 # ---- reverse mode ----
-
-
-def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple[list[UOp], Sequence[UOp]]:
-    """The cotangents of `targets` from those of `ys`, vᵀJ, and `ys` in the form that shares work with them.
-
-    Where examples exchange values over a brand that is still open (`psum` and the like), the loss is that of all
-    examples together, and each has a copy of what it shares with the others: the brand is closed first, and entered
-    again by the result.
-    """
-    exchanged = left_brands([*ys, *cts])
-    crossed = [b for b in open_brands() if b in exchanged]
-    if not crossed:
-        new = lower([*ys, *cts, *targets])
-        n = len(ys)
-        return gradients(new[:n], new[n : 2 * n], new[2 * n :], new[:n])
-    run, env = Pass((*exchanged, *crossed)), dict[UOp, Any]()
-    # what other derivatives and loops know by its UOp stays as it is, below the examples side by side
-    above = set(targets)
-    for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False):
-        if not above.isdisjoint(u.src):
-            above.add(u)
-        elif is_leaf(u) or is_place(u):
-            row = union(tuple(crossed), tuple(b for b in row_of(u) if b in exchanged))
-            env[u] = Batched(together(u, row), row)
-    new_targets = [UOp(Ops.CONTIGUOUS_BACKWARD, t.dtype, (together(t, crossed),), Level()) for t in targets]
-    env.update((t, Batched(x, tuple(crossed))) for t, x in zip(targets, new_targets, strict=True))
-    inner = lambda u: u not in env  # noqa: E731
-    new_ys = [full(x, crossed) for x in run.run(ys, dict(env), inner)]
-    new_cts = [full(x, crossed) for x in run.run(cts, dict(env), inner)]
-    out = []
-    for g in gradients(new_ys, new_cts, new_targets)[0]:
-        for b in crossed:
-            g = b.enter(g, 0)
-        out.append(g)
-    return out, ys
-
-
-def together(x: UOp, brands: Sequence[Brand]) -> UOp:
-    """The values of all examples of these brands, each a copy of its own where it does not vary."""
-    for b in reversed(brands):
-        x = stage(x if b in row_of(x) else b.enter(expand(x, (b.size,)), 0), b)
-    return x
 
 
 @overload
@@ -305,7 +189,7 @@ def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, what
         ys = _outputs(value, what)
         if len(ys) != 1 or isinstance(value, tuple | list | dict) or ys[0].shape or not dtypes.is_float(ys[0].dtype):
             raise DerivativeError(
-                f"{what}: the function must return one float, and it returned {_describe(value)}",
+                f"{what}: the function must return one float, and it returned {tree.outline(value)}",
                 fix="reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor",
             )
         y = ys[0]
@@ -315,16 +199,6 @@ def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, what
         return _results(((y, aux) if has_aux else y, out))
 
     return differentiated
-
-
-def _describe(x: Any) -> str:
-    if isinstance(x, Tensor):
-        return vec_type(x)
-    n = tree.node(x)
-    if n is None or x is None:
-        return repr(x) if x is None else tree.describe(x)
-    inside = ", ".join(_describe(leaf) for leaf in tree.leaves(x))
-    return f"a {type(x).__name__} of {inside}"
 
 
 def _check_function(f: Any, what: str) -> None:
@@ -449,22 +323,15 @@ def _like(given: Any, wanted: Any, ts: Sequence[Tensor], what: str, kind: str, o
     if tree.paths(given, "") != tree.paths(wanted, ""):
         raise DerivativeError(
             f"{what}: the {kind} has another tree than the {of}",
-            (kind, _describe(given)),
-            (of, _describe(wanted)),
+            (kind, tree.outline(given)),
+            (of, tree.outline(wanted)),
             fix=f"a {kind} for each tensor of the {of}",
         )
     out = []
     for x, t, name in zip(xs, ts, at, strict=True):
-        if isinstance(x, bool) or not isinstance(x, Tensor | np.ndarray | np.generic | int | float):
+        if (v := tree.as_tensor(x)) is None:
             raise DerivativeError(f"{what}: the {kind} of {name} is {tree.describe(x)}, not a tensor")
-        v = (
-            x
-            if isinstance(x, Tensor)
-            else Tensor(np.asarray(x))
-            if isinstance(x, np.ndarray | np.generic)
-            else Tensor(x)
-        )
-        dtype = t.dtype if dtypes.is_float(t.dtype) and t.dtype not in dtypes.weaks else dtypes.default_float
+        dtype = strong_dtype(t.dtype) if dtypes.is_float(t.dtype) else dtypes.default_float
         if v.dtype in dtypes.weaks or not dtypes.is_float(t.dtype):
             v = v.cast(dtype)
         if v.shape != t.shape or v.dtype != dtype:
@@ -545,7 +412,7 @@ def _basis(ts: Sequence[Tensor]) -> list[Tensor]:
     total, out, at = sum(t.numel() for t in ts), [], 0
     for t in ts:
         n = t.numel()
-        dtype = t.dtype if dtypes.is_float(t.dtype) and t.dtype not in dtypes.weaks else dtypes.default_float
+        dtype = strong_dtype(t.dtype) if dtypes.is_float(t.dtype) else dtypes.default_float
         eye = Tensor.eye(n, dtype=dtype).pad(((at, total - at - n), (0, 0)))
         out.append(eye.reshape((total, *t.shape)))
         at += n

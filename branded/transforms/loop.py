@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from tinygrad import dtypes
 from tinygrad.device import canonicalize_device
-from tinygrad.dtype import DType
+from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import CallInfo, GroupOp, Ops, UOp
 
 from branded.brand import open_brands
@@ -57,7 +57,9 @@ def like(x: UOp, drop: int = 0) -> UOp:
 
 def on_device(x: UOp, device: str | None = None) -> UOp:
     """`x`, which may be a number that no device has, as a value in memory."""
-    return x if x.device is not None else _strong(x).clone(device=device or canonicalize_device(None))
+    return (
+        x if x.device is not None else x.cast(strong_dtype(x.dtype)).clone(device=device or canonicalize_device(None))
+    )
 
 
 # ---- the common part ----
@@ -399,7 +401,7 @@ def scan(
     results = _without_size_zero(carries, inputs, replaced([*(c.next for c in carries), *outs], steady.get))
     moving = [c._replace(next=x) for c, x in zip(carries, results, strict=False) if c.param not in steady]
     some = [x for x in inputs if 0 not in x.param.shape]
-    ys = list(map(_strong, results[len(carries) :]))
+    ys = [y.cast(strong_dtype(y.dtype)) for y in results[len(carries) :]]
     own = {c.param for c in moving} | {x.param for x in some}
     kept = [i for i, y in enumerate(ys) if not own.isdisjoint(y.toposort(enter_calls=False))]
     done = _scan_call(_assembled(moving, some, [ys[i] for i in kept]), length, reverse) if moving or kept else []
@@ -409,13 +411,6 @@ def scan(
         [last.get(c.param, c.init) for c in carries],
         [stacked[i] if i in stacked else y.expand((length, *y.shape)) for i, y in enumerate(ys)],
     )
-
-
-def _strong(y: UOp) -> UOp:
-    """`y` with a dtype that memory can have."""
-    if y.dtype not in dtypes.weaks:
-        return y
-    return y.cast(dtypes.default_float if y.dtype == dtypes.weakfloat else dtypes.default_int)
 
 
 def _scan_call(parts: _Parts, length: int, reverse: bool) -> list[UOp]:
@@ -434,7 +429,7 @@ def _scan_call(parts: _Parts, length: int, reverse: bool) -> list[UOp]:
 
 
 def _zeros(shape: tuple[Any, ...], like: UOp) -> UOp:
-    out: UOp = UOp.const(0, _strong(like).dtype).reshape((1,) * len(shape)).expand(shape)
+    out: UOp = UOp.const(0, strong_dtype(like.dtype)).reshape((1,) * len(shape)).expand(shape)
     return out
 
 

@@ -7,10 +7,9 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar, cast, overload
 
-import numpy as np
 from tinygrad import Tensor, dtypes
 from tinygrad.device import canonicalize_device
-from tinygrad.dtype import DType
+from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
@@ -101,24 +100,16 @@ def _in_terms_of(leaves: Sequence[UOp], of: dict[UOp, UOp]) -> list[UOp]:
 
 
 def _leaf(x: Any, what: str, where: str) -> Tensor:
-    if isinstance(x, Tensor):
-        check_live(x.uop, what)
-        return x
-    if isinstance(x, bool | int | float):
-        return Tensor(x)
-    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biuf":
-        return Tensor(np.asarray(x))
-    raise CarryError(f"{what}: {where} is {tree.describe(x)}, not a tensor", fix="tensors, numbers, or trees of them")
+    if (t := tree.as_tensor(x)) is None:
+        raise CarryError(
+            f"{what}: {where} is {tree.describe(x)}, not a tensor", fix="tensors, numbers, or trees of them"
+        )
+    check_live(t.uop, what)
+    return t
 
 
 def _leaves(x: Any, what: str, where: str) -> list[Tensor]:
     return [_leaf(v, what, at) for v, at in zip(tree.leaves(x), tree.paths(x, where), strict=True)]
-
-
-def _strong(x: Tensor) -> Tensor:
-    if x.dtype not in dtypes.weaks:
-        return x
-    return x.cast(dtypes.default_float if x.dtype == dtypes.weakfloat else dtypes.default_int)
 
 
 def _same_tree(a: Any, b: Any) -> bool:
@@ -137,7 +128,7 @@ class _State:
         self.what, self.tree = what, init
         self.where = tree.paths(init, "carry")
         given = tree.leaves(init)
-        self.values = [_strong(x) for x in _leaves(init, what, "the carry")]
+        self.values = [x.cast(strong_dtype(x.dtype)) for x in _leaves(init, what, "the carry")]
         # a number of Python takes the dtype that the body gives it
         self.loose = [isinstance(x, int | float) for x in given]
         self.rows = [visible(row_of(x.uop)) for x in self.values]
@@ -160,8 +151,8 @@ class _State:
         if not _same_tree(new, self.tree):
             raise CarryError(
                 f"{self.what}: the carry has another tree after a step than before it",
-                ("before", _describe(self.tree)),
-                ("after", _describe(new)),
+                ("before", tree.outline(self.tree)),
+                ("after", tree.outline(new)),
                 fix="return the carry in the form in which it came",
             )
         return _leaves(new, self.what, "the carry")
@@ -183,18 +174,6 @@ class _State:
             if (wide := union(self.rows[i], row)) != self.rows[i]:
                 self.rows[i], again = wide, True
         return not again
-
-
-def _describe(x: Any) -> str:
-    if isinstance(x, Tensor):
-        return vec_type(x)
-    n = tree.node(x)
-    if n is None:
-        return tree.describe(x)
-    if x is None:
-        return "None"
-    inside = ", ".join(_describe(c) for c in n.children)
-    return f"({inside})" if isinstance(x, tuple) else f"{type(x).__name__}({inside})"
 
 
 # ---- scan ----
@@ -249,7 +228,7 @@ def _check_function(what: str, **given: Any) -> None:
 def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: int | None, reverse: bool) -> Any:
     _check_function(what, f=f)
     state = _State(what, init)
-    whole = [_strong(x) for x in _leaves(xs, what, "xs")]
+    whole = [x.cast(strong_dtype(x.dtype)) for x in _leaves(xs, what, "xs")]
     n = _length(what, whole, tree.paths(xs, "xs"), length)
 
     def body(given: list[Tensor]) -> Any:
@@ -259,7 +238,8 @@ def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: i
     def result(pair: Any) -> tuple[Any, list[Tensor]]:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise CarryError(
-                f"{what}: the body returned {_describe(pair)}", fix="return a pair: the carry, and the output or None"
+                f"{what}: the body returned {tree.outline(pair)}",
+                fix="return a pair: the carry, and the output or None",
             )
         return pair[1], [*state.checked(pair[0]), *_leaves(pair[1], what, "the output")]
 
@@ -456,7 +436,7 @@ def _while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], 
             go = Tensor(go)
         if not isinstance(go, Tensor) or go.shape or go.dtype != dtypes.bool:
             raise CarryError(
-                f"{what}: the condition is {_describe(go)}, not one bool", fix="a comparison, .any() or .all()"
+                f"{what}: the condition is {tree.outline(go)}, not one bool", fix="a comparison, .any() or .all()"
             )
         return None, [*state.checked(new), go]
 

@@ -1,0 +1,128 @@
+"""Leaves: what derivatives are taken with respect to, and reverse mode down to them.
+
+A leaf is an identity that no other value is (CONTIGUOUS_BACKWARD with a `Level`), so a derivative never mistakes
+another value for it, however derivatives nest.  Leaves are taken out again of what the outermost transform returns:
+what runs is the plain graph.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tinygrad import Tensor
+from tinygrad.tensor import all_tensors
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.brand import Brand, open_brands, tensor
+from branded.dispatch import Batched, Pass, expand, full, lower, replaced
+from branded.rows import SHAPE, is_leaf, is_place, left_brands, row_of, stage, union
+from branded.transforms.reverse import gradients
+
+
+class Level:
+    """What makes a leaf: two of them are different, though they have the same value."""
+
+
+_depth = 0
+
+
+@contextmanager
+def transforming() -> Iterator[None]:
+    """While a transform is at work."""
+    global _depth
+    _depth += 1
+    try:
+        yield
+    finally:
+        _depth -= 1
+
+
+_watched: list[list[Tensor]] = []
+
+
+@contextmanager
+def kept(leaves: list[Tensor]) -> Iterator[None]:
+    """While a function runs whose leaves we keep: see `unseen`."""
+    _watched.append(leaves)
+    try:
+        yield
+    finally:
+        _watched.pop()
+
+
+@contextmanager
+def unseen() -> Iterator[None]:
+    """Without the leaves that we keep: tinygrad writes into no part of a tensor that another one shares."""
+    refs = [weakref.ref(t) for leaves in _watched for t in leaves]
+    for ref in refs:
+        all_tensors.pop(ref, None)
+    try:
+        yield
+    finally:
+        all_tensors.update(dict.fromkeys(refs))
+
+
+def is_differentiating() -> bool:
+    """Is a derivative being taken of what runs here?"""
+    return _depth > 0
+
+
+def leaf(x: Tensor) -> Tensor:
+    out = UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x.uop,), Level())
+    out.__dict__[SHAPE] = x.shape
+    return tensor(out)
+
+
+def plain(us: Sequence[UOp]) -> list[UOp]:
+    """The same values without leaves.  Inside of another transform they stay: it will take them all."""
+    if _depth:
+        return list(us)
+    return replaced(us, lambda u: u.src[0] if is_leaf(u) else None)
+
+
+# ---- down to them ----
+
+
+def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple[list[UOp], Sequence[UOp]]:
+    """The cotangents of `targets` from those of `ys`, vᵀJ, and `ys` in the form that shares work with them.
+
+    Where examples exchange values over a brand that is still open (`psum` and the like), the loss is that of all
+    examples together, and each has a copy of what it shares with the others: the brand is closed first, and entered
+    again by the result.
+    """
+    exchanged = left_brands([*ys, *cts])
+    crossed = [b for b in open_brands() if b in exchanged]
+    if not crossed:
+        new = lower([*ys, *cts, *targets])
+        n = len(ys)
+        return gradients(new[:n], new[n : 2 * n], new[2 * n :], new[:n])
+    run, env = Pass((*exchanged, *crossed)), dict[UOp, Any]()
+    # what other derivatives and loops know by its UOp stays as it is, below the examples side by side
+    above = set(targets)
+    for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False):
+        if not above.isdisjoint(u.src):
+            above.add(u)
+        elif is_leaf(u) or is_place(u):
+            row = union(tuple(crossed), tuple(b for b in row_of(u) if b in exchanged))
+            env[u] = Batched(together(u, row), row)
+    new_targets = [UOp(Ops.CONTIGUOUS_BACKWARD, t.dtype, (together(t, crossed),), Level()) for t in targets]
+    env.update((t, Batched(x, tuple(crossed))) for t, x in zip(targets, new_targets, strict=True))
+    inner = lambda u: u not in env  # noqa: E731
+    new_ys = [full(x, crossed) for x in run.run(ys, dict(env), inner)]
+    new_cts = [full(x, crossed) for x in run.run(cts, dict(env), inner)]
+    out = []
+    for g in gradients(new_ys, new_cts, new_targets)[0]:
+        for b in crossed:
+            g = b.enter(g, 0)
+        out.append(g)
+    return out, ys
+
+
+def together(x: UOp, brands: Sequence[Brand]) -> UOp:
+    """The values of all examples of these brands, each a copy of its own where it does not vary."""
+    for b in reversed(brands):
+        x = stage(x if b in row_of(x) else b.enter(expand(x, (b.size,)), 0), b)
+    return x
