@@ -262,6 +262,7 @@ def test_carries_of_all_kinds() -> None:
     assert half.dtype == dtypes.float16 and half.float().item() == 7
     assert scan(lambda c, x: (c + x, c), TWO, X, reverse=True)[1].tolist() == [7, 5, 2]
     assert fori_loop(3, 1, lambda i, x: x + i, TWO).item() == 2
+    assert grad(lambda x: fori_loop(np.int64(0), np.int32(3), lambda i, y: x * y, x))(TWO).item() == 32
 
 
 def test_constants_become_mapped_in_the_first_round() -> None:

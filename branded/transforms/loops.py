@@ -333,6 +333,9 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
     Source: `jax.lax.fori_loop`.
     """
     _check_function("fori_loop", body_fun=body_fun)
+    lower, upper = (
+        b if isinstance(b, Tensor) or not hasattr(b, "__index__") else operator.index(b) for b in (lower, upper)
+    )
     if isinstance(lower, int) and isinstance(upper, int):
         steps = Tensor.arange(lower, max(lower, upper), dtype=dtypes.int32)
         carry, _ = _scan(
