@@ -437,6 +437,14 @@ def test_custom_rules_under_vmap_and_in_loops() -> None:
     assert grad(lambda x: cubed(3, x))(TWO).item() == 3
 
 
+def test_a_loop_inside_of_a_function_may_start_from_a_number() -> None:
+    f = custom_vjp(lambda a: while_loop(lambda c: c < 100.0, lambda c: c * 2, a * 0 + 10.0))
+    f.defvjp(lambda a: (f(a), None), lambda residuals, ct: (ct,))
+    assert vmap(f)(X).tolist() == [160, 160, 160]
+    g = function(lambda a: scan(lambda c, x: (c + x.half(), c), (a * 0 + 10).half(), a.reshape(1) * 1)[0].float())
+    assert vmap(g)(X).tolist() == [11, 12, 13]
+
+
 def test_a_custom_rule_may_exchange_values() -> None:
     @custom_jvp
     def f(x: Tensor) -> Tensor:

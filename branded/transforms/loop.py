@@ -82,6 +82,11 @@ class Loop(Primitive):
 
     name = ""
 
+    def dtypes(self, u: UOp) -> list[DType]:
+        """What the step takes its arguments for."""
+        known = {p.arg.slot: p.dtype for p in self.params()} | {i: self.step.src[i].dtype for i in range(self.carries)}
+        return [known.get(i, strong_dtype(x.dtype)) for i, x in enumerate(u.src[1:])]
+
     def uses(self, u: UOp, i: int) -> set[int]:
         if i not in self._uses:
             direct = [_slots_of(out) for out in self.step.src]

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from tinygrad.device import Buffer
+from tinygrad.dtype import DType
 from tinygrad.helpers import Context, disable_gc
 from tinygrad.renderer import Estimates
 from tinygrad.schedule import create_linear_with_vars
@@ -36,10 +37,20 @@ def lowered(u: UOp) -> UOp | None:
     loop = primitive_of(u)
     if not isinstance(loop, Loop):
         return None
-    inputs = [x if x.op is Ops.AFTER else x.contiguous() for x in u.src[1:]]
+    inputs = [_in_memory(x, dtype, loop.device) for x, dtype in zip(u.src[1:], loop.dtypes(u), strict=True)]
     outs = [u.gettuple(i).empty_like() for i in range(len(u.src[0].src))]
     call = UOp(Ops.CUSTOM_FUNCTION, src=(), arg=loop.name).call(*outs, *inputs)
     out: UOp = UOp.maketuple(*(o.after(call) for o in outs))
+    return out
+
+
+def _in_memory(x: UOp, dtype: DType, device: Any) -> UOp:
+    """An argument in a buffer of its own dtype, though tinygrad may yet find out that it is a mere number."""
+    if x.op is Ops.AFTER:
+        return x
+    if x.base.op in {Ops.BUFFER, Ops.PARAM}:
+        return x.contiguous()
+    out: UOp = x.cast(dtype).clone(device=device)
     return out
 
 
