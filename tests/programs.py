@@ -557,6 +557,24 @@ class Nest:
             f = vmap(f, level.in_axes, level.out_axes, **sizes, **options)
         return f
 
+    def over(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        """Another function of the same inputs under the vmaps, its results with the examples in front."""
+        for level in reversed(self.levels):
+            sizes = {} if any(a is not None for a in level.in_axes) else {"axis_size": level.size}
+            f = vmap(f, level.in_axes, **sizes)
+        return f
+
+    def one_by_one(self, f: Callable[..., Any], data: list[Any]) -> list[Any]:
+        """What `f` gives for each example."""
+        out = []
+        for at in np.ndindex(*[level.size for level in self.levels]):
+            index = [
+                tuple(k for k, level in zip(at, self.levels, strict=True) if level.in_axes[i] is not None)
+                for i in range(len(data))
+            ]
+            out.append(f(*(Tensor(np.array(x[j])) for x, j in zip(data, index, strict=True))))
+        return out
+
     def loop(self, data: list[Any]) -> list[Any]:
         """What the loops give, with the axes where `out_axes` says."""
         sizes = [level.size for level in self.levels]

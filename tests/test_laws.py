@@ -137,20 +137,9 @@ def test_gradients_are_those_of_the_loop(nest: Nest) -> None:
         y = program(*xs)[0].cast("float").square().sum()
         return tuple(y.gradient(*(xs[i] for i in wrt)))
 
-    f: Any = gradients
-    for level in reversed(nest.levels):
-        sizes = {} if any(a is not None for a in level.in_axes) else {"axis_size": level.size}
-        f = vmap(f, level.in_axes, **sizes)
     data = nest.data()
-    outs = f(*map(Tensor, nest.arguments(data)))
-    sizes = [level.size for level in nest.levels]
-    examples = []
-    for at in np.ndindex(*sizes):
-        index = [
-            tuple(k for k, level in zip(at, nest.levels, strict=True) if level.in_axes[i] is not None)
-            for i in range(len(data))
-        ]
-        examples.append(gradients(*(Tensor(np.array(x[j])) for x, j in zip(data, index, strict=True))))
+    outs = nest.over(gradients)(*map(Tensor, nest.arguments(data)))
+    examples = nest.one_by_one(gradients, data)
     for j, got in enumerate(outs):
         wanted = np.stack([e[j].numpy() for e in examples])
         np.testing.assert_allclose(got.numpy(), wanted.reshape(got.shape), rtol=1e-3, atol=1e-3)

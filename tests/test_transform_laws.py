@@ -107,20 +107,9 @@ def test_vmap_of_grad_is_the_loop_of_grad(nest: Nest) -> None:
     if not (at := floats(nest.program)):
         return
     g = grad(smooth(nest.program), argnums=at)
-    f: Any = g
-    for level in reversed(nest.levels):
-        sizes = {} if any(a is not None for a in level.in_axes) else {"axis_size": level.size}
-        f = vmap(f, level.in_axes, **sizes)
     data = nest.data()
-    outs = f(*map(Tensor, nest.arguments(data)))
-    sizes = [level.size for level in nest.levels]
-    examples = []
-    for where in np.ndindex(*sizes):
-        index = [
-            tuple(k for k, level in zip(where, nest.levels, strict=True) if level.in_axes[i] is not None)
-            for i in range(len(data))
-        ]
-        examples.append(g(*(Tensor(np.array(x[j])) for x, j in zip(data, index, strict=True))))
+    outs = nest.over(g)(*map(Tensor, nest.arguments(data)))
+    examples = nest.one_by_one(g, data)
     for j, got in enumerate(outs):
         wanted = np.stack([e[j].numpy() for e in examples])
         close(got, wanted.reshape(got.shape), 1e-3)
