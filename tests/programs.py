@@ -572,7 +572,8 @@ class Nest:
                 tuple(k for k, level in zip(at, self.levels, strict=True) if level.in_axes[i] is not None)
                 for i in range(len(data))
             ]
-            out.append(f(*(Tensor(np.array(x[j])) for x, j in zip(data, index, strict=True))))
+            # with memory of its own: equal numbers would be one constant, which has one gradient
+            out.append(f(*(Tensor(np.array(x[j])[None]).squeeze(0) for x, j in zip(data, index, strict=True))))
         return out
 
     def loop(self, data: list[Any]) -> list[Any]:
