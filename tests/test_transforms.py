@@ -320,6 +320,19 @@ def test_a_result_that_is_realized_is_not_computed_again(monkeypatch: pytest.Mon
     assert len(runs) == 1
 
 
+def test_parts_of_a_buffer_go_through_loops_and_chunks() -> None:
+    """They begin anywhere in memory, and vector loads do not."""
+    numbers = np.arange(64, dtype=np.float32)
+    whole = Tensor(numbers).realize()
+    c, wanted = scan(lambda c, x: (c * 2 + x, None), whole[1:17], whole[:3])[0], numbers[1:17]
+    for x in numbers[:3]:
+        wanted = wanted * 2 + x
+    assert c.tolist() == wanted.tolist()
+    rows = whole[:15].contiguous().realize().reshape(5, 3)
+    f = lambda x: while_loop(lambda c: c < 20, lambda c: c * 2, x.abs().sum() + 0.5)  # noqa: E731
+    assert vmap(f, chunk_size=2)(rows).tolist() == vmap(f)(rows).tolist()
+
+
 def test_a_write_in_a_body_is_of_the_body() -> None:
     a = Tensor([1.0, 2.0]).realize()
     assert while_loop(lambda c: c.sum() < 10, lambda c: c.assign(c + 1), a).tolist() == [5, 6]

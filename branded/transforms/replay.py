@@ -45,11 +45,12 @@ def lowered(u: UOp) -> UOp | None:
 
 
 def _in_memory(x: UOp, dtype: DType, device: Any) -> UOp:
-    """An argument in a buffer of its own dtype, though tinygrad may yet find out that it is a mere number."""
-    if x.op is Ops.AFTER:
+    """An argument in a buffer of its own, of its own dtype.
+
+    tinygrad may yet find out that it is a mere number, and a view would begin where vector loads must not.
+    """
+    if x.has_buffer_identity(after_ok=True):  # type: ignore[no-untyped-call]
         return x
-    if x.base.op in {Ops.BUFFER, Ops.PARAM}:
-        return x.contiguous()
     out: UOp = x.cast(dtype).clone(device=device)
     return out
 
