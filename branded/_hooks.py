@@ -17,7 +17,7 @@ from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 import branded.rules  # noqa: F401  fills the table of rules
 from branded.brand import check_live, open_brands
-from branded.dispatch import close, lower
+from branded.dispatch import close, lower, on_device
 from branded.errors import EscapeError, ReadError, ShapeError, WriteError
 from branded.primitive import primitive_of
 from branded.rows import Row, is_leaf, is_touched, row_of
@@ -267,6 +267,8 @@ def _cast_gradient(ret: UOp) -> tuple[None] | None:
 def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
     def call_gradient(ctx: UOp, k: UOp, needed: set[int]) -> tuple[UOp | None, ...]:
         if (p := primitive_of(k)) is None:
+            if ctx.op is Ops.TUPLE:  # what varies and no device has would be a part of the body, not an argument
+                ctx = UOp.maketuple(*(on_device(g) if row_of(g) else g for g in ctx.src))
             return cast("tuple[UOp | None, ...]", original(ctx, k, needed))
         return (None, *p.pull(k, [None if g.op is Ops.NOOP else g for g in ctx.src], needed))
 

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tinygrad import dtypes
+from tinygrad.device import canonicalize_device
+from tinygrad.dtype import strong_dtype
 from tinygrad.function import _function
 from tinygrad.uop.ops import GroupOp, Ops, UOp, shape_to_shape_arg
 
@@ -320,6 +322,14 @@ def behind(front: tuple[UOp, ...], argument: UOp) -> UOp:
     src = (*front, *(argument.src if argument.op is Ops.STACK else (argument,)))
     dtype = front[0].dtype if argument.dtype is dtypes.void else argument.dtype  # void: of no sizes
     return src[0] if len(src) == 1 else UOp(Ops.STACK, dtype, src)
+
+
+def on_device(x: UOp, device: str | None = None) -> UOp:
+    """`x`, which may be made of numbers that no device has, as a value in memory."""
+    if x.device is not None:
+        return x
+    out: UOp = x.cast(strong_dtype(x.dtype)).clone(device=device or canonicalize_device(None))
+    return out
 
 
 def full(x: Batched, row: Sequence[Brand]) -> UOp:

@@ -139,6 +139,16 @@ def test_writes_in_a_differentiated_function() -> None:
     assert jvp(f, (Tensor([1.0, 2.0]).realize(),), (Tensor([1.0, 1.0]),))[1].item() == 4
 
 
+def test_jacobians_of_functions_and_of_chunks() -> None:
+    assert hessian(function(lambda w: (w * w * w).sum()))(X).tolist() == np.diag([6.0, 12, 18]).tolist()
+    plain = lambda w: (w * 2).sum() * w  # noqa: E731
+    assert jacrev(function(plain))(X).tolist() == jacfwd(function(plain))(X).tolist() == jacrev(plain)(X).tolist()
+    chunked = lambda size: lambda w: vmap(lambda x: (w * x).sum().sin(), chunk_size=size)(ROWS)  # noqa: E731
+    w = ROWS[0].contiguous()
+    for jacobian in (jacrev, jacfwd):
+        np.testing.assert_allclose(jacobian(chunked(2))(w).numpy(), jacobian(chunked(None))(w).numpy(), rtol=1e-4)
+
+
 def test_layers_have_derivatives() -> None:
     layer, x = nn.Linear(2, 3), ROWS[0]
     per_weight = vmap(grad(lambda w, x: (x @ w.T).square().sum()), in_axes=(None, 0))(layer.weight, ROWS)

@@ -14,7 +14,7 @@ from tinygrad.uop.ops import CallInfo, Ops, UOp
 
 from branded import tree
 from branded.brand import Brand, check_live, opened, tensor
-from branded.dispatch import Batched, Bundle, Pass, full, replaced
+from branded.dispatch import Batched, Bundle, Pass, full, on_device, replaced
 from branded.errors import AxesError, DerivativeError, OptionError
 from branded.primitive import Primitive, primitive_of
 from branded.rows import Row, row_of, stage, union
@@ -22,7 +22,7 @@ from branded.rules.function import batch_body, enter, together, total
 from branded.transforms.collectives import own
 from branded.transforms.forward import zero
 from branded.transforms.leaves import Level, pull, transforming
-from branded.transforms.loop import constants, like, numbered, on_device, param
+from branded.transforms.loop import constants, like, numbered, param
 from branded.transforms.loops import map as map_
 from branded.values import vec_type
 

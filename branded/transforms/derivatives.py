@@ -70,7 +70,7 @@ class _Call:
         self.single = not isinstance(argnums, tuple | list)
         self.wrt = [args[i] for i in nums]
         self.names = [p for i in nums for p in tree.paths(args[i], f"argument {i + 1}")]
-        values = [leaf for x in self.wrt for leaf in tree.leaves(x)]
+        values = [v for x in self.wrt for v in tree.leaves(x)]
         self.values = [_real(v, what, name) for v, name in zip(values, self.names, strict=True)]
         given = [leaf(v) for v in self.values]
         # tensors of our own: the function may write into its, and tinygrad's realize renames the graph of all

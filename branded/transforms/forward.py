@@ -14,7 +14,7 @@ from typing import Any
 from tinygrad import dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.dispatch import expand
+from branded.dispatch import expand, on_device
 from branded.errors import UnsupportedError
 from branded.primitive import primitive_of
 from branded.rows import row_of, stage
@@ -255,7 +255,7 @@ def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
             fix="branded.custom_jvp, whose rule both modes use",
         )
     body, args = u.src[0], u.src[1:]
-    given = [(i, d) for i, d in enumerate(ts) if d is not None]
+    given = [(i, on_device(d)) for i, d in enumerate(ts) if d is not None]
     slots = {i: len(args) + k for k, (i, _) in enumerate(given)}
     params = {p for p in body.toposort(enter_calls=False) if p.op is Ops.PARAM and p.arg.slot in slots}
     outs = push(body.src, {p: _param(p, slots[p.arg.slot]) for p in params})

@@ -14,12 +14,11 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any, ClassVar, NamedTuple
 
 from tinygrad import dtypes
-from tinygrad.device import canonicalize_device
 from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import CallInfo, GroupOp, Ops, UOp
 
 from branded.brand import open_brands
-from branded.dispatch import Batched, Bundle, Pass, full, lead, replaced
+from branded.dispatch import Batched, Bundle, Pass, full, lead, on_device, replaced
 from branded.errors import DerivativeError, UnsupportedError
 from branded.primitive import Primitive
 from branded.rows import Row, is_differentiated, is_leaf, left_brands, row_of, stage, union
@@ -53,13 +52,6 @@ def param(shape: tuple[Any, ...], dtype: DType, device: str | tuple[str, ...] | 
 
 def like(x: UOp, drop: int = 0) -> UOp:
     return param(x.shape[drop:], x.dtype, x.device)
-
-
-def on_device(x: UOp, device: str | None = None) -> UOp:
-    """`x`, which may be a number that no device has, as a value in memory."""
-    return (
-        x if x.device is not None else x.cast(strong_dtype(x.dtype)).clone(device=device or canonicalize_device(None))
-    )
 
 
 # ---- the common part ----
