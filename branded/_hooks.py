@@ -16,13 +16,13 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 import branded.rules  # noqa: F401  fills the table of rules
-from branded.brand import check_live, open_brands
+from branded.brand import check_live, open_brands, tensor
 from branded.dispatch import close, lower, on_device
 from branded.errors import EscapeError, ReadError, ShapeError, WriteError
 from branded.primitive import primitive_of
-from branded.rows import Row, is_leaf, is_touched, row_of
+from branded.rows import Row, is_leaf, is_touched, left_brands, row_of
 from branded.transforms.forward import products_of_others
-from branded.transforms.leaves import unseen
+from branded.transforms.leaves import plain, pull, transforming, unseen
 from branded.transforms.reverse import is_pulling
 from branded.values import vec_type
 
@@ -238,6 +238,12 @@ def _gradient(original: Method) -> Method:
                         ("loss", vec_type(self)),
                         fix="the gradient with respect to the tensor of all examples",
                     )
+        if any(b.is_open and b in row_of(self.uop) for b in left_brands([self.uop])):
+            # examples exchange values in this loss: its gradient is that of `grad`
+            ct = self.uop.const_like(1) if gradient is None else gradient.uop
+            with transforming():
+                grads, _ = pull([self.uop], [ct], [t.uop for t in targets])
+            return [tensor(u) for u in plain(grads)]
         new = lower([t.uop for t in tensors])
         done = [t if u is t.uop else Tensor(u) for t, u in zip(tensors, new, strict=True)]
         ts = done[1 : 1 + len(targets)]

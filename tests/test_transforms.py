@@ -396,6 +396,14 @@ def test_a_value_that_all_share_counts_for_each() -> None:
     assert shared(TWO, X).tolist() == copies(TWO.expand(3), X).tolist() == [6, 6, 6]
 
 
+def test_tinygrads_own_gradient_over_collectives() -> None:
+    assert vmap(lambda x: (x * psum(x, "i")).gradient(x)[0], axis_name="i")(X).tolist() == [12, 12, 12]
+    w = Tensor([2.0]).realize()
+    with brand("rows", 3) as rows:
+        loss = rows.unvec((rows.vec(X) * w).sum(), axis=0).square().sum()
+        assert loss.gradient(w)[0].tolist() == [56]  # one loss, of what all share: no copies
+
+
 def test_second_derivatives_over_collectives() -> None:
     assert vmap(hessian(lambda x: x * psum(x, "i")), axis_name="i")(X).tolist() == [6, 6, 6]
     assert vmap(grad(grad(lambda x: x * x * psum(x, "i"))), axis_name="i")(X).tolist() == [30, 36, 42]
