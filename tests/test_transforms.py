@@ -289,6 +289,13 @@ def test_loops_in_loops_and_vmaps() -> None:
     assert vmap(lambda x: scan(lambda c, y: (c + inner(x), inner(y)), x * 0, X)[1])(X)[0].tolist() == wanted
     in_loop = scan(lambda c, row: (c + vmap(inner)(row).sum(), None), Tensor(0.0), ROWS)[0]
     np.testing.assert_allclose(in_loop.item(), sum(inner(x).item() for x in range(1, 7)))
+    start = (Tensor(1.0), Tensor(2.0))  # a carry that never changes is the argument of a loop in the body
+    outs = scan(lambda c, x: ((c[0] * x, c[1]), fori_loop(0, 3, lambda i, d: d * 2, c[1]) * x), start, X)[1]
+    assert outs.tolist() == [16, 32, 48]
+    assert (
+        grad(lambda a: scan(lambda c, x: (c + fori_loop(0, 3, lambda i, d: d * 2, a * x), None), a, X)[0])(TWO).item()
+        == 49
+    )
     chosen = scan(lambda c, x: (cond(x > 1, lambda: c + x, lambda: c * 10), None), TWO, X)[0]
     assert chosen.item() == 25
     table = vmap(lambda x: vmap(lambda y: while_loop(lambda c: c < x * y, lambda c: c + y, y))(X))(X)
