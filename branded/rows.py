@@ -76,7 +76,7 @@ def _info(u: UOp) -> _Info:
             if (new := s.__dict__[_KEY]) is not _PLAIN and new is not info:
                 if info is _PLAIN:
                     info = new
-                else:
+                elif new != info:
                     info = _Info(union(info.row, new.row), *(a or b for a, b in zip(info[1:], new[1:], strict=True)))
         if v.op is Ops.GETTUPLE and v.src[0].op is Ops.FUNCTION:
             info = _of_function(v.src[0], v.arg)
