@@ -156,7 +156,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for loop in LOOPS:
         programs = {"ours": _ours(loop)} | ({"jax": j} if (j := _jax(loop)) is not None else {})
         if "jax" in programs:
-            check(loop.name, _flat(programs["ours"]()), _flat(programs["jax"]()))
+            check(loop.name, programs["ours"](), programs["jax"]())
         times = interleave(programs, options.seconds)
         if "jax" in programs:
             row(loop.name, milliseconds(times, "ours"), milliseconds(times, "jax"), ratio(times, "ours", "jax"))
@@ -166,10 +166,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     by_length(report)
     if options.markdown is not None:
         options.markdown.write_text("\n".join(report.lines) + "\n")
-
-
-def _flat(out: Any) -> list[Any]:
-    return list(out) if isinstance(out, tuple | list) else [out]
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ Each hook asks first whether a value has open brands, and otherwise does what ti
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib
 from collections.abc import Callable, Iterator
@@ -17,10 +16,10 @@ from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 import branded.rules  # noqa: F401  fills the table of rules
 from branded.brand import check_live, open_brands, tensor
-from branded.dispatch import close, lower, on_device
+from branded.dispatch import lower, on_device, settled
 from branded.errors import EscapeError, ReadError, ShapeError, WriteError
-from branded.primitive import primitive_of
-from branded.rows import Row, is_leaf, is_touched, left_brands, row_of
+from branded.primitive import at_slot, params, primitive_of
+from branded.rows import Row, is_leaf, left_brands, row_of
 from branded.transforms.forward import products_of_others
 from branded.transforms.leaves import plain, pull, transforming, unseen
 from branded.transforms.reverse import is_pulling
@@ -86,8 +85,7 @@ def _reader(what: str) -> Callable[[Method], Method]:
             tensors = [self, *(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor))]
             _forbid(what, *tensors)
             for t in tensors:
-                if is_touched(t.uop):  # examples exchanged values: plain operations from here on
-                    t.uop = close([t.uop])[0].uop
+                t.uop = settled(t.uop)
             return original(self, *args, **kwargs)
 
         return read
@@ -283,9 +281,9 @@ def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _compact_params(body: UOp, all_args: tuple[UOp, ...]) -> tuple[UOp, tuple[UOp, ...]]:
     """The body and the arguments that it uses; tinygrad takes the parameters of functions inside of it for its own."""
-    own = sorted({p.arg.slot: p for p in body.toposort(enter_calls=False) if p.op is Ops.PARAM}.items())
-    numbered = {p: p.replace(arg=dataclasses.replace(p.arg, slot=i)) for i, (_, p) in enumerate(own)}
-    return body.substitute(numbered, walk=True), tuple(all_args[slot] for slot, _ in own)
+    own = params(body)
+    numbered = {p: at_slot(p, i) for i, p in enumerate(own)}
+    return body.substitute(numbered, walk=True), tuple(all_args[p.arg.slot] for p in own)
 
 
 def _index_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
@@ -305,7 +303,7 @@ def _lift_into_function(ctx: Any, x: UOp) -> UOp | None:
         return None
     arguments: list[UOp] = ctx[0]
     param: UOp = x.param_like(len(arguments))
-    given = {p: arguments[p.arg.slot] for p in x.toposort(enter_calls=False) if p.op is Ops.PARAM}
+    given = {p: arguments[p.arg.slot] for p in params(x)}
     arguments.append(x.substitute(given))
     return param
 

@@ -6,7 +6,7 @@ import contextvars
 import itertools
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
@@ -15,7 +15,7 @@ from tinygrad.helpers import Metadata
 from tinygrad.tensor import _METADATA, all_tensors
 from tinygrad.uop.ops import AxisType, Ops, UOp
 
-from branded.dispatch import leave
+from branded.dispatch import expand, leave
 from branded.errors import AxisRangeError, AxisTypeError, EscapeError, NameTakenError, OptionError, SizeError
 from branded.rows import SHAPE, Row, keep_shards, row_of, type_text
 from branded.tree import check_axis
@@ -210,6 +210,20 @@ class Brand:
             if t is self._mark:
                 return False
         return False
+
+
+def enter_all(x: UOp, brands: Iterable[Brand]) -> UOp:
+    """`x` per example: its leading axes become these brands."""
+    for b in brands:
+        x = b.enter(x, 0)
+    return x
+
+
+def copied(x: UOp, brands: Iterable[Brand]) -> UOp:
+    """A value that the examples of these brands share as one that varies over them: a copy for each."""
+    for b in brands:
+        x = b.enter(expand(x, (b.size,)), 0)
+    return x
 
 
 _NOTHING = UOp.const(0)

@@ -209,6 +209,11 @@ def close(roots: Sequence[UOp]) -> list[Batched]:
     return Pass().run(roots, {}, is_touched)
 
 
+def settled(u: UOp) -> UOp:
+    """A value that varies over nothing in plain operations, though examples may have exchanged values in it."""
+    return close([u])[0].uop if is_touched(u) and not row_of(u) else u
+
+
 def leave(us: Sequence[UOp], brand: Brand, axes: Sequence[int], repeat: int) -> list[UOp]:
     """The values of all examples of `brand`, which goes to `axes`; a value that does not vary is repeated.
 

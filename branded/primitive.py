@@ -6,6 +6,7 @@ any other FUNCTION is transformed through its body.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
@@ -32,13 +33,33 @@ class Primitive:
 
     def uses(self, u: UOp, i: int) -> set[int]:
         """The arguments on which the result `i` depends."""
-        return {p.arg.slot for p in u.src[0].src[i].toposort(enter_calls=False) if p.op is Ops.PARAM}
-
-    def lowered(self, u: UOp) -> UOp | None:
-        """The TUPLE of the results in tinygrad's own operations; None to put the body in its place."""
-        return None
+        return slots(u.src[0].src[i])
 
 
 def primitive_of(u: UOp) -> Primitive | None:
     p = u.arg.aux if u.op is Ops.FUNCTION else None
     return p if isinstance(p, Primitive) else None
+
+
+# ---- functions in a graph ----
+
+
+def params(body: UOp) -> list[UOp]:
+    """The parameters of a body itself, not those of functions in it, by their slots."""
+    found = {p.arg.slot: p for p in body.toposort(enter_calls=False) if p.op is Ops.PARAM}
+    return [found[i] for i in sorted(found)]
+
+
+def slots(body: UOp) -> set[int]:
+    """The arguments that a body uses."""
+    return {p.arg.slot for p in params(body)}
+
+
+def at_slot(param: UOp, slot: int) -> UOp:
+    """The parameter, for another argument."""
+    return param.replace(arg=dataclasses.replace(param.arg, slot=slot))
+
+
+def results(call: UOp) -> list[UOp]:
+    """What a FUNCTION gives, or a TUPLE that stands for what it gives."""
+    return list(call.src) if call.op is Ops.TUPLE else [call.gettuple(i) for i in range(len(call.src[0].src))]

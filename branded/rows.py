@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp, srender
 
-from branded.primitive import primitive_of
+from branded.primitive import primitive_of, slots
 
 if TYPE_CHECKING:
     from branded.brand import Brand
@@ -98,10 +98,7 @@ def _info(u: UOp) -> _Info:
 def _of_function(call: UOp, i: int) -> _Info:
     """A result of a @function varies over what those arguments do that it uses."""
     body, *arguments = call.src
-    if (p := primitive_of(call)) is not None:
-        used = sorted(p.uses(call, i))
-    else:
-        used = [p.arg.slot for p in body.src[i].toposort(enter_calls=False) if p.op is Ops.PARAM]
+    used = p.uses(call, i) if (p := primitive_of(call)) is not None else slots(body.src[i])
     below = [cast("_Info", s.__dict__[_KEY]) for s in (body.src[i], *(arguments[slot] for slot in used))]
     if any(is_touched(x) for x in arguments):
         below.append(_PLAIN._replace(beside=True))

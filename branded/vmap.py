@@ -27,9 +27,9 @@ from branded.brand import (
     out_axis,
     tensor,
 )
-from branded.dispatch import close, leave, lower
+from branded.dispatch import leave, lower, settled
 from branded.errors import AxesError, AxisTypeError, OptionError, SizeError
-from branded.rows import is_touched, row_of
+from branded.rows import row_of
 from branded.transforms.random import Draws
 from branded.values import vec_type
 
@@ -333,7 +333,7 @@ class _Call:
             at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
         left = map(tensor, leave([t.uop for t in tensors], b, at, self.size))
         return tree.rebuild(
-            out, iter([settled(y) if a is None else next(left) for y, a in zip(leaves, axes, strict=True)])
+            out, iter([_shared(y) if a is None else next(left) for y, a in zip(leaves, axes, strict=True)])
         )
 
     def _tensor(self, out: Any, i: int, y: Any) -> Tensor:
@@ -349,11 +349,9 @@ class _Call:
         return tree.paths(out, "the result")[i]
 
 
-def settled(y: Any) -> Any:
-    """A result that varies over nothing, though examples may have exchanged values in it."""
-    if not isinstance(y, Tensor) or row_of(y.uop) or not is_touched(y.uop):
-        return y
-    return tensor(close([y.uop])[0].uop)
+def _shared(y: Any) -> Any:
+    """A result that does not vary."""
+    return tensor(u) if isinstance(y, Tensor) and (u := settled(y.uop)) is not y.uop else y
 
 
 def _slice(x: Tensor, axis: int, start: int, stop: int) -> Tensor:

@@ -8,9 +8,9 @@ from typing import Any
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.brand import Brand
+from branded.brand import Brand, enter_all
 from branded.dispatch import Batched, Bundle, Pass, Resolution, lower, rule
-from branded.primitive import primitive_of
+from branded.primitive import params, primitive_of, results
 from branded.rows import Row, row_of, stage
 
 
@@ -23,8 +23,8 @@ def function(u: UOp, how: Resolution, _: Batched, *args: Batched) -> Bundle:
     out = batch_body(u, run, args)
     if u.arg.grad_fxn is None:
         return out
-    one = OneExample(u, tuple(x.row for x in args), out.rows)
-    return out._replace(uop=out.uop.replace(arg=dataclasses.replace(u.arg, grad_fxn=one.gradient())))
+    gradient = _batch_gradient(u, tuple(x.row for x in args), out.rows)
+    return out._replace(uop=out.uop.replace(arg=dataclasses.replace(u.arg, grad_fxn=gradient)))
 
 
 def batch_body(u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
@@ -32,8 +32,8 @@ def batch_body(u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
     body, rows = u.src[0], tuple(x.row for x in args)
     if (done := run.bodies.get((body, rows))) is None:
         env: dict[UOp, Batched | Bundle] = {}
-        for p in body.toposort(enter_calls=False):
-            if p.op is Ops.PARAM and p.arg.slot < len(rows) and (row := rows[p.arg.slot]):
+        for p in params(body):
+            if p.arg.slot < len(rows) and (row := rows[p.arg.slot]):
                 env[p] = Batched(args[p.arg.slot].uop.param_like(p.arg.slot), row)
         outs = run.run(body.src, env, None)
         done = run.bodies[body, rows] = Bundle(UOp.maketuple(*(o.uop for o in outs)), tuple(o.row for o in outs))
@@ -43,8 +43,7 @@ def batch_body(u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
 @rule(Ops.GETTUPLE)
 def gettuple(u: UOp, how: Resolution, x: Bundle) -> Batched:
     """vmap(f)(xs)[i] = the i-th result of the batched function."""
-    value = x.uop.src[u.arg] if x.uop.op is Ops.TUPLE else x.uop.gettuple(u.arg)
-    return Batched(value, x.rows[u.arg])
+    return Batched(results(x.uop)[u.arg], x.rows[u.arg])
 
 
 @rule(Ops.TUPLE)
@@ -53,38 +52,32 @@ def tuple_(u: UOp, how: Resolution, *xs: Batched) -> Bundle:
     return Bundle(u.replace(src=tuple(x.uop for x in xs)), tuple(x.row for x in xs))
 
 
-class OneExample:
-    """Rules of one example for a call on a batch: the examples are entered again, and what the rule gives is left."""
+def _batch_gradient(u: UOp, rows: tuple[Row, ...], out_rows: tuple[Row, ...]) -> Callable[..., Any]:
+    """vmap of the gradient that the user wrote: it sees per-example cotangents and the per-example call."""
+    single = len(u.src[0].src) == 1
 
-    def __init__(self, u: UOp, rows: Sequence[Row], out_rows: Sequence[Row]) -> None:
-        self.u, self.rows, self.out_rows = u, rows, out_rows
+    def gradient(*cotangents: UOp, call: UOp) -> tuple[UOp | None, ...]:
+        fresh = {b: Brand(b.size, b.name) for row in (*rows, *out_rows) for b in row}
+        one = of_one(u, call.src[1:], rows, fresh)
+        grads = [enter(g, row, fresh) for g, row in zip(cotangents, out_rows, strict=True)]
+        out = u.arg.grad_fxn(grads[0], one) if single else u.arg.grad_fxn(*grads, call=one)
+        return tuple(None if g is None else total(g, row, fresh) for g, row in zip(out, rows, strict=True))
 
-    def opened(self, args: Sequence[UOp]) -> tuple[dict[Brand, Brand], UOp]:
-        """Fresh brands, and the call of one example."""
-        fresh = {b: Brand(b.size, b.name) for row in (*self.rows, *self.out_rows) for b in row}
-        own = [enter(x, row, fresh) for x, row in zip(args, self.rows, strict=True)]
-        return fresh, UOp(Ops.FUNCTION, self.u.dtype, (self.u.src[0], *own), self.u.arg)
+    def first(cotangent: UOp, call: UOp) -> tuple[UOp | None, ...]:
+        return gradient(cotangent, call=call)
 
-    def gradient(self) -> Callable[..., Any]:
-        """The `grad_fxn` that the user wrote, for a batch: it sees per-example cotangents and the per-example call."""
-        single = len(self.u.src[0].src) == 1
+    return first if single else gradient
 
-        def gradient(*cotangents: UOp, call: UOp) -> tuple[UOp | None, ...]:
-            fresh, one = self.opened(call.src[1:])
-            grads = [enter(g, row, fresh) for g, row in zip(cotangents, self.out_rows, strict=True)]
-            out = self.u.arg.grad_fxn(grads[0], one) if single else self.u.arg.grad_fxn(*grads, call=one)
-            return tuple(None if g is None else total(g, r, fresh) for g, r in zip(out, self.rows, strict=True))
 
-        def first(cotangent: UOp, call: UOp) -> tuple[UOp | None, ...]:
-            return gradient(cotangent, call=call)
-
-        return first if single else gradient
+def of_one(u: UOp, args: Sequence[UOp], rows: Sequence[Row], fresh: dict[Brand, Brand]) -> UOp:
+    """The call `u` of one example, with its arguments from those of all."""
+    own = [enter(x, row, fresh) for x, row in zip(args, rows, strict=True)]
+    return UOp(Ops.FUNCTION, u.dtype, (u.src[0], *own), u.arg)
 
 
 def enter(x: UOp, row: Row, fresh: dict[Brand, Brand]) -> UOp:
-    for b in row:
-        x = fresh[b].enter(x, 0)
-    return x
+    """`x` of one example, in fresh brands."""
+    return enter_all(x, [fresh[b] for b in row])
 
 
 def together(x: UOp, row: Row, fresh: dict[Brand, Brand]) -> UOp:

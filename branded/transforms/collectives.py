@@ -13,7 +13,7 @@ from typing import Any, TypeVar, overload
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.brand import Brand, check_live, open_brands, tensor
+from branded.brand import Brand, check_live, copied, open_brands, tensor
 from branded.dispatch import expand
 from branded.errors import AxesError, AxisRangeError, AxisTypeError, NameUnboundError, OptionError, SizeError
 from branded.rows import row_of, stage
@@ -60,10 +60,9 @@ def of_all(x: Tensor, b: Brand, what: str) -> Tensor:
         )
     b.was_left = True
     if b not in row_of(x.uop):
-        x = tensor(expand(x.uop, (b.size,)))
         if not is_differentiating():
-            return x
-        x = own(x, b)  # a derivative sees the copy of each example
+            return tensor(expand(x.uop, (b.size,)))
+        return tensor(stage(copied(x.uop, (b,)), b))  # a derivative sees the copy of each example
     return tensor(stage(x.uop, b))
 
 

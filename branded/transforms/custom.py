@@ -13,16 +13,16 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import CallInfo, Ops, UOp
 
 from branded import tree
-from branded.brand import Brand, check_live, opened, tensor
-from branded.dispatch import Batched, Bundle, Pass, full, on_device, replaced
+from branded.brand import check_live, opened, tensor
+from branded.dispatch import Batched, Bundle, Pass, full, replaced
 from branded.errors import AxesError, DerivativeError, OptionError
-from branded.primitive import Primitive, primitive_of
+from branded.primitive import Primitive, primitive_of, results
 from branded.rows import Row, row_of, stage, union
-from branded.rules.function import batch_body, enter, together, total
+from branded.rules.function import batch_body, enter, of_one, together, total
 from branded.transforms.collectives import own
 from branded.transforms.forward import zero
 from branded.transforms.leaves import Level, pull, transforming
-from branded.transforms.loop import constants, like, numbered, param
+from branded.transforms.loop import closed, param
 from branded.transforms.loops import map as map_
 from branded.values import vec_type
 
@@ -86,26 +86,20 @@ class _Mapped(_Call):
                 stack.enter_context(opened(b))
             yield fresh
 
-    def _call(self, u: UOp, fresh: dict[Brand, Brand]) -> UOp:
-        args = [enter(x, row, fresh) for x, row in zip(u.src[1:], self.rows, strict=True)]
-        return UOp(Ops.FUNCTION, self.one.dtype, (self.one.src[0], *args), self.one.arg)
-
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         inner = primitive_of(self.one)
         assert inner is not None
         with self._opened() as fresh:
             ts = [None if d is None else enter(d, row, fresh) for d, row in zip(tangents, self.rows, strict=True)]
-            pushed, where = inner.push(self._call(u, fresh), ts)
-            n = len(pushed.src if pushed.op is Ops.TUPLE else pushed.src[0].src)
-            outs = [pushed.src[i] if pushed.op is Ops.TUPLE else pushed.gettuple(i) for i in range(n)]
-            return UOp.maketuple(*(together(x, self.row, fresh) for x in outs)), where
+            pushed, where = inner.push(of_one(self.one, u.src[1:], self.rows, fresh), ts)
+            return UOp.maketuple(*(together(x, self.row, fresh) for x in results(pushed))), where
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         inner = primitive_of(self.one)
         assert inner is not None
         with self._opened() as fresh:
             cts = [None if g is None else enter(g, self.row, fresh) for g in cotangents]
-            grads = inner.pull(self._call(u, fresh), cts, needed)
+            grads = inner.pull(of_one(self.one, u.src[1:], self.rows, fresh), cts, needed)
             return [None if g is None else total(g, row, fresh) for g, row in zip(grads, self.rows, strict=True)]
 
 
@@ -302,18 +296,15 @@ class _Custom(Generic[P, R]):
             return cast(R, out)
         params = [param(p.shape, p.dtype, p.device) for p in places]
         body = replaced(ys, dict(zip(places, params, strict=True)).get)
-        found = constants(body, set(params))
-        fixed = [on_device(x) for x in found]
-        slots = numbered([*params, *map(like, fixed)])
-        of = dict(zip(found, [*slots.values()][len(params) :], strict=True)) | {p: slots[p] for p in params}
+        closed_body, fixed = closed(body, params)
         call = self.primitive(self, tuple(new_args), len(places), tree.rebuild(out, iter(ys)))
         u = UOp(
             Ops.FUNCTION,
             dtypes.void,
-            (UOp.maketuple(*replaced(body, of.get)), *(p.src[0] for p in places), *fixed),
+            (closed_body, *(p.src[0] for p in places), *fixed),
             CallInfo(name=self.name, aux=call),
         )
-        return cast(R, tree.rebuild(out, iter([tensor(u.gettuple(i)) for i in range(len(ys))])))
+        return cast(R, tree.rebuild(out, iter([tensor(x) for x in results(u)])))
 
 
 def _tensor(x: Any, where: str) -> Tensor:

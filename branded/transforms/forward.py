@@ -16,7 +16,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.dispatch import expand, on_device
 from branded.errors import UnsupportedError
-from branded.primitive import primitive_of
+from branded.primitive import at_slot, params, primitive_of, results
 from branded.rows import row_of, stage
 
 Tangent = UOp | None
@@ -54,7 +54,7 @@ def push(roots: Sequence[UOp], tangents: Mapping[UOp, UOp]) -> list[Tangent]:
         elif u.op is Ops.GETTUPLE:
             pushed, where = t[u.src[0]]
             if where[u.arg] is not None:
-                t[u] = pushed.src[where[u.arg]] if pushed.op is Ops.TUPLE else pushed.gettuple(where[u.arg])
+                t[u] = results(pushed)[where[u.arg]]
         elif (d := _one(u, [t.get(s) for s in u.src])) is not None:
             t[u] = d
     return [t.get(r) for r in roots]
@@ -257,8 +257,7 @@ def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
     body, args = u.src[0], u.src[1:]
     given = [(i, on_device(d)) for i, d in enumerate(ts) if d is not None]
     slots = {i: len(args) + k for k, (i, _) in enumerate(given)}
-    params = {p for p in body.toposort(enter_calls=False) if p.op is Ops.PARAM and p.arg.slot in slots}
-    outs = push(body.src, {p: _param(p, slots[p.arg.slot]) for p in params})
+    outs = push(body.src, {p: at_slot(p, slots[p.arg.slot]) for p in params(body) if p.arg.slot in slots})
     where, last = list[int | None](), len(body.src)
     for d in outs:
         where.append(None if d is None else last)
@@ -266,7 +265,3 @@ def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
     new = UOp.maketuple(*body.src, *(d for d in outs if d is not None))
     info = dataclasses.replace(u.arg, name=f"{u.arg.name}_jvp" if u.arg.name else None)
     return UOp(Ops.FUNCTION, u.dtype, (new, *args, *(d for _, d in given)), info), where
-
-
-def _param(p: UOp, slot: int) -> UOp:
-    return p.replace(arg=dataclasses.replace(p.arg, slot=slot))

@@ -16,8 +16,8 @@ from tinygrad import Tensor
 from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.brand import Brand, open_brands, tensor
-from branded.dispatch import Batched, Pass, expand, full, lower, replaced
+from branded.brand import Brand, copied, enter_all, open_brands, tensor
+from branded.dispatch import Batched, Pass, full, lower, replaced
 from branded.rows import SHAPE, is_leaf, is_place, left_brands, row_of, stage, union
 from branded.transforms.reverse import gradients
 
@@ -99,7 +99,7 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
         new = lower([*ys, *cts, *targets])
         n = len(ys)
         return gradients(new[:n], new[n : 2 * n], new[2 * n :], new[:n])
-    run, env = Pass((*exchanged, *crossed)), dict[UOp, Any]()
+    run, env = Pass(exchanged), dict[UOp, Any]()
     # what other derivatives and loops know by its UOp stays as it is, below the examples side by side
     above = set(targets)
     for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False):
@@ -113,16 +113,12 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
     inner = lambda u: u not in env  # noqa: E731
     new_ys = [full(x, crossed) for x in run.run(ys, dict(env), inner)]
     new_cts = [full(x, crossed) for x in run.run(cts, dict(env), inner)]
-    out = []
-    for g in gradients(new_ys, new_cts, new_targets)[0]:
-        for b in crossed:
-            g = b.enter(g, 0)
-        out.append(g)
-    return out, ys
+    grads, _ = gradients(new_ys, new_cts, new_targets)
+    return [enter_all(g, crossed) for g in grads], ys
 
 
 def together(x: UOp, brands: Sequence[Brand]) -> UOp:
     """The values of all examples of these brands, each a copy of its own where it does not vary."""
     for b in reversed(brands):
-        x = stage(x if b in row_of(x) else b.enter(expand(x, (b.size,)), 0), b)
+        x = stage(x if b in row_of(x) else copied(x, (b,)), b)
     return x

@@ -8,7 +8,6 @@ again, so transforms compose.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence, Set
 from typing import Any, ClassVar, NamedTuple
@@ -17,10 +16,10 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import CallInfo, GroupOp, Ops, UOp
 
-from branded.brand import open_brands
+from branded.brand import enter_all, open_brands
 from branded.dispatch import Batched, Bundle, Pass, full, lead, on_device, replaced
 from branded.errors import DerivativeError, UnsupportedError
-from branded.primitive import Primitive
+from branded.primitive import Primitive, at_slot, params, results, slots
 from branded.rows import Row, is_differentiated, is_leaf, left_brands, row_of, stage, union
 from branded.transforms.forward import is_float, push, zero
 from branded.transforms.reverse import gradients, ran_again
@@ -60,7 +59,7 @@ def like(x: UOp, drop: int = 0) -> UOp:
 class Loop(Primitive):
     """A loop: its step, as a TUPLE of UOps over the parameters 0, 1, …: carries, inputs, constants."""
 
-    what = "loop"
+    what, name = "loop", ""
     _made: ClassVar[dict[str, Loop]] = {}
 
     def __init__(self, step: UOp, carries: int, inputs: int) -> None:
@@ -69,10 +68,7 @@ class Loop(Primitive):
         self._uses: dict[int, set[int]] = {}
 
     def params(self) -> list[UOp]:
-        found = {p.arg.slot: p for p in self.step.toposort(enter_calls=False) if p.op is Ops.PARAM}
-        return [found[i] for i in sorted(found)]
-
-    name = ""
+        return params(self.step)
 
     def dtypes(self, u: UOp) -> list[DType]:
         """What the step takes its arguments for."""
@@ -81,7 +77,7 @@ class Loop(Primitive):
 
     def uses(self, u: UOp, i: int) -> set[int]:
         if i not in self._uses:
-            direct = [_slots_of(out) for out in self.step.src]
+            direct = [slots(out) for out in self.step.src]
             seen, todo = set[int](), [i, *self.always()]
             done = set[int]()
             while todo:
@@ -115,10 +111,6 @@ class _Opened(NamedTuple):
     outs: list[UOp]
 
 
-def _slots_of(u: UOp) -> set[int]:
-    return {p.arg.slot for p in u.toposort(enter_calls=False) if p.op is Ops.PARAM}
-
-
 def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
     """What a step uses and no step changes: to be computed before the loop."""
     varies: dict[UOp, bool] = {}
@@ -138,8 +130,18 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
     return list(found)
 
 
-def numbered(params: Sequence[UOp]) -> dict[UOp, UOp]:
-    return {p: p.replace(arg=dataclasses.replace(p.arg, slot=i)) for i, p in enumerate(params)}
+def closed(outs: Sequence[UOp], own: Sequence[UOp], device: str | None = None) -> tuple[UOp, list[UOp]]:
+    """A body over numbered parameters, its own first, and the values from outside that the others stand for."""
+    found = constants(outs, set(own))
+    fixed = [on_device(x, device) for x in found]
+    all_params = [*own, *map(like, fixed)]
+    stand_ins = {x: at_slot(p, i) for i, (x, p) in enumerate(zip([*own, *found], all_params, strict=True))}
+
+    def over_params(u: UOp) -> UOp | None:
+        # a leaf in here is one of a derivative that the body took: it is done
+        return u.src[0] if is_leaf(u) else None
+
+    return UOp.maketuple(*replaced(outs, over_params, at=stand_ins)), fixed
 
 
 class _Parts(NamedTuple):
@@ -158,18 +160,9 @@ def _assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence
     device = next(p.device for p in (*(c.param for c in carries), *(x.param for x in inputs)))
     results = [on_device(x, device) for x in (*(c.next.cast(c.param.dtype) for c in carries), *outs)]
     own = [*(c.param for c in carries), *(x.param for x in inputs)]
-    found = constants(results, set(own))
-    fixed = [on_device(x, device) for x in found]
+    step, fixed = closed(results, own, device)
     if any(isinstance(x.device, tuple) for x in (*fixed, *own)):
         raise UnsupportedError("loop: a sharded tensor cannot go through a loop yet", fix="gather it with .to() first")
-    of = numbered([*own, *map(like, fixed)])
-    stand_ins = dict(zip(found, [*of.values()][len(own) :], strict=True)) | {p: of[p] for p in own}
-
-    def over_params(u: UOp) -> UOp | None:
-        # a leaf in here is one of a derivative that the body took: it is done
-        return stand_ins[u] if u in stand_ins else u.src[0] if is_leaf(u) else None
-
-    step = UOp.maketuple(*replaced(results, over_params, at=stand_ins))
     args = (*(c.init for c in carries), *(x.whole for x in inputs), *fixed)
     return _Parts(step, list(carries), list(inputs), args)
 
@@ -187,22 +180,16 @@ def _call(loop: Loop, body: Sequence[UOp], args: tuple[UOp, ...]) -> UOp:
 def _results(loop: Loop, call: UOp) -> list[UOp]:
     """What a loop gives.  Where examples exchange values in its step, it is one loop of all of them."""
     exchanged = left_brands(loop.step.src)
-    n = len(call.src[0].src)
     if not (crossed := [b for b in open_brands() if b in exchanged]):
-        return [call.gettuple(i) for i in range(n)]
+        return results(call)
     args = []
     for x in call.src[1:]:
         row = tuple(b for b in crossed if b in row_of(x))
         for b in reversed(row):
             x = stage(x, b)
         args.append(Batched(x, row))
-    out = loop.batch(call, Pass((*exchanged, *crossed)), args)
-    results = []
-    for x, row in zip(out.uop.src, out.rows, strict=True):
-        for b in row:
-            x = b.enter(x, 0)
-        results.append(x)
-    return results
+    out = loop.batch(call, Pass(exchanged), args)
+    return [enter_all(x, row) for x, row in zip(out.uop.src, out.rows, strict=True)]
 
 
 def safe(outs: Sequence[UOp], flag: UOp) -> list[UOp]:
@@ -277,13 +264,7 @@ class Scan(Loop):
         carries, inputs, fixed, outs = self.opened(u)
         given = {x: d for x, d in zip(fixed, tangents[n + m :], strict=True) if d is not None}
         dx = {x: like(x) for x, d in zip(inputs, tangents[n:], strict=False) if d is not None}
-        dc = {c: like(c) for c, d in zip(carries, tangents, strict=False) if d is not None}
-        while True:
-            ds = push(outs, {**given, **dx, **dc})
-            more = {c: like(c) for c, d in zip(carries, ds, strict=False) if d is not None and c not in dc}
-            if not more:
-                break
-            dc |= more
+        ds, dc = _around(outs, carries, tangents, {**given, **dx})
         moving = [i for i, c in enumerate(carries) if c in dc]
         finals, ys = scan(
             [
@@ -448,6 +429,19 @@ def _brands_first(y: UOp, row: Row) -> UOp:
     return lead(y, (*range(1, n + 1), 0))
 
 
+def _around(
+    outs: Sequence[UOp], carries: Sequence[UOp], tangents: Sequence[UOp | None], given: Mapping[UOp, UOp]
+) -> tuple[list[UOp | None], dict[UOp, UOp]]:
+    """The tangents of what a step gives, and a parameter for that of each carry which has one, if not at first."""
+    dc = {c: like(c) for c, d in zip(carries, tangents, strict=False) if d is not None}
+    while True:
+        ds = push(outs, {**given, **dc})
+        more = {c: like(c) for c, d in zip(carries, ds, strict=False) if d is not None and c not in dc}
+        if not more:
+            return ds, dc
+        dc |= more
+
+
 # ---- while ----
 
 
@@ -491,13 +485,7 @@ class While(Loop):
         n, args = self.carries, u.src[1:]
         carries, _, fixed, outs = self.opened(u)
         given = {x: d for x, d in zip(fixed, tangents[n:], strict=True) if d is not None}
-        dc = {c: like(c) for c, d in zip(carries, tangents, strict=False) if d is not None}
-        while True:
-            ds = push(outs[:n], {**given, **dc})
-            more = {c: like(c) for c, d in zip(carries, ds, strict=True) if d is not None and c not in dc}
-            if not more:
-                break
-            dc |= more
+        ds, dc = _around(outs[:n], carries, tangents, given)
         moving = [i for i, c in enumerate(carries) if c in dc]
         finals = while_loop(
             [

@@ -13,8 +13,8 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.brand import Brand, check_live, open_brands, opened, tensor
-from branded.dispatch import Batched, Pass, expand, lower, replaced
+from branded.brand import Brand, check_live, copied, enter_all, open_brands, opened, tensor
+from branded.dispatch import Batched, Pass, lower, replaced
 from branded.errors import CarryError, SizeError
 from branded.rows import PLACE, Row, row_of, type_text, union, visible
 from branded.transforms.loop import Carry, Input, param
@@ -58,8 +58,7 @@ class _Type(NamedTuple):
     def placeholder(self, steps: Brand) -> UOp:
         shape = (1, *(b.size for b in self.row), *self.shape)
         x = steps.enter(UOp.new_buffer(self.device, math.prod(shape), self.dtype).reshape(shape), 0)
-        for b in self.row:
-            x = b.enter(x, 0)
+        x = enter_all(x, self.row)
         x.__dict__[PLACE] = True
         return x
 
@@ -140,7 +139,7 @@ class _State:
         """The first values, which vary over all that later ones do."""
         out = []
         for x, row in zip(self.values, self.rows, strict=True):
-            out.append(_with_row(x.uop, tuple(b for b in row if b not in row_of(x.uop))))
+            out.append(copied(x.uop, tuple(b for b in row if b not in row_of(x.uop))))
         return out
 
     def rebuilt(self, xs: Sequence[Tensor]) -> Any:
@@ -262,14 +261,7 @@ def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: i
 def _rows(traced: _Traced, rows: Sequence[Row]) -> list[Row]:
     """The rows of what a body gave, whose parameters have these."""
     of = dict(zip(traced.params, rows, strict=True))
-    return [visible(row_of(x)) for x in replaced(traced.leaves, lambda u: _with_row(u, of[u]) if of.get(u) else None)]
-
-
-def _with_row(p: UOp, row: Row) -> UOp:
-    """A value like `p` that varies over `row`."""
-    for b in row:
-        p = b.enter(expand(p, (b.size,)), 0)
-    return p
+    return [visible(row_of(x)) for x in replaced(traced.leaves, lambda u: copied(u, of[u]) if of.get(u) else None)]
 
 
 def _length(what: str, whole: Sequence[Tensor], at: Sequence[str], length: Any) -> int:

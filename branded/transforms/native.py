@@ -17,6 +17,8 @@ MAX_ARGS = 32
 _HEADER, _OP = 8, 8 + 3 * MAX_ARGS
 SLICE = 1 << 14
 """So many steps at a time, so that a loop without an end can be interrupted."""
+WITHOUT_END = 2**63
+"""The length of a loop that a flag ends."""
 
 
 class Kernel(NamedTuple):
@@ -91,8 +93,8 @@ class Plan:
         table, function = self.table, _replay().fxn
         address = table.buffer_info()[0]
         table[7] = done = 0
-        while not table[7] and ((not self.table[5] and done < self.length) or self.table[5]):
-            to = done + SLICE if table[5] else min(done + SLICE, self.length)
+        while not table[7] and done < self.length:
+            to = min(done + SLICE, self.length)
             function(ctypes.c_uint64(address), ctypes.c_uint64(done), ctypes.c_uint64(to))
             done = table[6]
         return done

@@ -20,7 +20,7 @@ from tinygrad.renderer import Estimates
 from tinygrad.schedule import create_linear_with_vars
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 
-from branded.primitive import primitive_of
+from branded.primitive import primitive_of, results
 from branded.transforms import native
 from branded.transforms.loop import Loop, Scan, While
 
@@ -38,7 +38,7 @@ def lowered(u: UOp) -> UOp | None:
     if not isinstance(loop, Loop):
         return None
     inputs = [_in_memory(x, dtype, loop.device) for x, dtype in zip(u.src[1:], loop.dtypes(u), strict=True)]
-    outs = [u.gettuple(i).empty_like() for i in range(len(u.src[0].src))]
+    outs = [x.empty_like() for x in results(u)]
     call = UOp(Ops.CUSTOM_FUNCTION, src=(), arg=loop.name).call(*outs, *inputs)
     out: UOp = UOp.maketuple(*(o.after(call) for o in outs))
     return out
@@ -159,27 +159,27 @@ class _Step:
     def __init__(self, loop: Loop) -> None:
         self.loop, n, m = loop, loop.carries, loop.inputs
         of = {p.arg.slot: p for p in loop.params()}
-        results = loop.step.src
-        self.results = len(results) - isinstance(loop, While)
+        outs = loop.step.src
+        self.results = len(outs) - isinstance(loop, While)
         length = loop.length if isinstance(loop, Scan) else 1
         var = UOp.variable("branded_step", 0, max(length - 1, 1)) if isinstance(loop, Scan) else None
         at = var.bind(0) if var is not None else None
-        to, of_before = [_storage(x) for x in results[:n]], [_storage(x) for x in results[:n]]
+        to, of_before = [_storage(x) for x in outs[:n]], [_storage(x) for x in outs[:n]]
         # what the step does not use keeps its place among the arguments, and is not given to it
         inputs = {i: _storage(of[i], length) for i in range(n, n + m) if i in of}
         fixed = {i: _storage(p) for i, p in of.items() if i >= n + m}
         stand_ins = {of[i]: x for i, x in enumerate(of_before) if i in of}
         stand_ins |= {of[i]: _slice(x, at) for i, x in inputs.items()} | {of[i]: x for i, x in fixed.items()}
-        new = [x.substitute(stand_ins, walk=True) for x in results]
+        new = [x.substitute(stand_ins, walk=True) for x in outs]
         self.slots = [*range(n), *sorted(inputs), *sorted(fixed)]
         given = [*of_before, *(inputs[i] for i in sorted(inputs)), *(fixed[i] for i in sorted(fixed))]
-        stacks = [_storage(x, length) for x in results[n : self.results]]
+        stacks = [_storage(x, length) for x in outs[n : self.results]]
         writes = [*zip(to, new, strict=False), *((_slice(y, at), x) for y, x in zip(stacks, new[n:], strict=False))]
         self.graph = _Graph(writes, _bases(*to, *given[:n], *stacks, *given[n:]), var)
         self.spare = [UOp.new_buffer(x.device, x.max_numel(), x.dtype) for x in to]
         self.test: _Graph | None = None
         if isinstance(loop, While):
-            self.flag = _storage(results[n])
+            self.flag = _storage(outs[n])
             self.test = _Graph([(self.flag, new[n])], _bases(self.flag, *given), None)
             self.flag = self.flag.base
         self._plans: dict[Any, native.Plan | None] = {}
@@ -197,14 +197,13 @@ class _Step:
 
     def _plan(self, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any) -> native.Plan | None:
         kernels = self.graph.kernels([[*to, *of, *rest] for to, of in turns], ctx)
-        if kernels is None or isinstance(self.loop, Scan):
-            loop = self.loop
-            return (
-                native.Plan((), kernels, 0, loop.length, loop.reverse) if kernels and isinstance(loop, Scan) else None
-            )
+        if not kernels:
+            return None
+        if isinstance(self.loop, Scan):
+            return native.Plan((), kernels, 0, self.loop.length, self.loop.reverse)
         assert self.test is not None
         tests = self.test.kernels([[self.flag, *of, *rest] for _, of in turns], ctx)
-        return None if tests is None else native.Plan(tests, kernels, _address(self.flag), 0, False)
+        return None if tests is None else native.Plan(tests, kernels, _address(self.flag), native.WITHOUT_END, False)
 
 
 def _bases(*xs: UOp) -> list[UOp]:
@@ -289,10 +288,10 @@ def _realized(g: UOp, t: UOp) -> UOp | None:
 
 def install() -> None:
     loops = UPat(Ops.FUNCTION, name="u")
-    results = UPat(Ops.GETTUPLE, src=(UPat(Ops.TUPLE, name="t"),), name="g")
+    realized = UPat(Ops.GETTUPLE, src=(UPat(Ops.TUPLE, name="t"),), name="g")
     first = PatternMatcher([(loops, lowered)])
     tg_tensor.pm_early_transform_tensor_graph = (
-        first + PatternMatcher([(results, _realized)]) + tg_tensor.pm_early_transform_tensor_graph
+        first + PatternMatcher([(realized, _realized)]) + tg_tensor.pm_early_transform_tensor_graph
     )
     tg_rangeify.earliest_rewrites = first + tg_rangeify.earliest_rewrites
     mine = UPat(Ops.CALL, src=(UPat(Ops.CUSTOM_FUNCTION, name="ast"),), allow_any_len=True, name="call")
