@@ -25,6 +25,7 @@ if not _for_mypy_alone:
     from branded import _cc, _hooks, random
     from branded.brand import Brand, brand
     from branded.errors import BrandedError
+    from branded.program import make_expr
     from branded.transforms import random as _random
     from branded.transforms import replay as _replay
     from branded.transforms.branches import cond, switch
@@ -51,6 +52,7 @@ if not _for_mypy_alone:
         value_and_grad,
         vjp,
     )
+    from branded.transforms.jit import jit
     from branded.transforms.loops import fori_loop, map, scan, while_loop
     from branded.transforms.modules import functional_call, stack_module_state
     from branded.tree import register_pytree_node
@@ -83,8 +85,10 @@ __all__ = [
     "hessian",
     "jacfwd",
     "jacrev",
+    "jit",
     "jvp",
     "lift",
+    "make_expr",
     "map",
     "pmax",
     "pmean",

@@ -65,8 +65,9 @@ def _forbid(what: str, *tensors: Tensor) -> None:
             continue
         check_live(t.uop, what)
         if loops := [b for b in row if b.is_loop]:
+            scope = loops[-1]
             raise ReadError(
-                f"{what}: in the body of {loops[-1].name} there is no value to read: it is traced once, for all steps",
+                f"{what}: in the body of {scope.name} there is no value to read: it is traced once, {scope.traced_for}",
                 ("value", vec_type(t)),
                 fix="cond, where or while_loop in place of `if` and `while`; return the value and read it outside",
             )
@@ -139,11 +140,17 @@ def _check_write(target: Tensor, row: Row, what: str) -> None:
             continue
         tensor = ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`")
         if b not in row:
-            each = f"in each step of {b.name}" if b.is_loop else f"once for each example of `{b.name}`"
+            each = f"in each {b.turn} of {b.name}" if b.is_loop else f"once for each example of `{b.name}`"
             raise WriteError(
                 f"{what}: this write would be done once, and not {each}",
                 tensor,
                 fix="return what is to be written, and write it outside",
+            )
+        if b.is_loop:
+            raise WriteError(
+                f"{what}: a value of the body of {b.name} cannot go into a tensor from outside, once for each {b.turn}",
+                tensor,
+                fix="return the new value, and write it outside",
             )
         raise WriteError(
             f"{what}: a value that varies over `{b.name}` cannot go into a tensor that all its examples share",

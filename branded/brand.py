@@ -6,7 +6,7 @@ import contextvars
 import itertools
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
@@ -17,6 +17,7 @@ from tinygrad.uop.ops import AxisType, Ops, UOp
 
 from branded.dispatch import expand, leave
 from branded.errors import AxisRangeError, AxisTypeError, EscapeError, NameTakenError, OptionError, SizeError
+from branded.recording import is_recording, put
 from branded.rows import SHAPE, Row, keep_shards, row_of, type_text
 from branded.tree import check_axis
 
@@ -45,6 +46,10 @@ class Brand:
 
     is_loop = False
     """Is this the scope of a loop's body, whose values differ from step to step?"""
+    turn = "step"
+    """What such a body is traced for all of at once."""
+    is_program = False
+    """Is this the scope of a function that is written down, whose arguments have no values?"""
 
     def __init__(
         self,
@@ -66,6 +71,10 @@ class Brand:
         # buffers and tensors made from here on belong to the scope of this brand
         self.first_slot = next(UOp.unique_num)
         self._mark: Tensor | None = tensor(_NOTHING)
+
+    @property
+    def traced_for(self) -> str:
+        return f"for all {self.turn}s"
 
     # ---- names ----
 
@@ -148,7 +157,7 @@ class Brand:
         if self in row_of(x.uop):  # a value that varies over the brand already: each example takes its own entry
             own = tensor(self.enter(UOp.arange(self.size), 0))
             return cast("Vec[S | B, T]", x.permute(at, *(i for i in range(x.ndim) if i != at))[own])
-        return cast("Vec[S | B, T]", tensor(self.enter(x.uop, at)))
+        return cast("Vec[S | B, T]", entered(x, self, at))
 
     @overload
     def unvec(self: B, x: Vec[S | B, T], axis: int = 0) -> Vec[S, T]: ...
@@ -184,7 +193,7 @@ class Brand:
                 fix="leave out chunk_size",
             )
         self.was_left = True
-        return tensor(leave([x.uop], self, [at], self.size)[0])
+        return tensor(left_all([x.uop], self, [at], self.size)[0])
 
     def _check_open(self, what: str) -> None:
         if not self.is_open:
@@ -210,6 +219,24 @@ class Brand:
             if t is self._mark:
                 return False
         return False
+
+
+def entered(x: Tensor, b: Brand, axis: int) -> Tensor:
+    """`x` per example, as the user asked for it."""
+    out = b.enter(x.uop, axis)
+    if is_recording():
+        parts = {"devices": x.device} if isinstance(x.device, tuple) and x.uop.axis == axis else {}
+        put("enter", (x.uop,), {"brand": b, "axis": axis, **parts}, (out,))
+    return tensor(out)
+
+
+def left_all(us: Sequence[UOp], b: Brand, axes: Sequence[int], repeat: int) -> list[UOp]:
+    """The values of all examples, as the user asked for them; one that does not vary is repeated."""
+    out = leave(us, b, axes, repeat)
+    for u, axis, y in zip(us, axes, out, strict=True):
+        if repeat == b.size or b in row_of(u):
+            put("leave", (u,), {"brand": b, "axis": axis}, (y,))
+    return out
 
 
 def enter_all(x: UOp, brands: Iterable[Brand]) -> UOp:

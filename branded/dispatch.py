@@ -25,6 +25,7 @@ from tinygrad.function import _function
 from tinygrad.uop.ops import GroupOp, Ops, UOp, shape_to_shape_arg
 
 from branded.errors import UnsupportedError
+from branded.recording import is_recording
 from branded.rows import SHAPE, Row, has_left, is_touched, row_of, stage, type_text, union
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def leave(us: Sequence[UOp], brand: Brand, axes: Sequence[int], repeat: int) -> 
     Where another brand is still open in a value, the work is left to the pass that closes that one: however deep
     vmaps are nested, a graph is batched once.  Only the body of a @function must be whole by itself.
     """
-    last = [u for u in us if is_touched(u) and row_of(u) in ((brand,), ())]
+    last = [u for u in us if is_touched(u) and row_of(u) in ((brand,), ()) and not is_recording()]
     done = dict(zip(last, close(last), strict=True)) if last else {}
 
     def out(u: UOp) -> UOp:

@@ -103,5 +103,25 @@ class StateTypeError(BrandedError, TypeError):
     """What should be a module, or its state, is something else."""
 
 
+class PictureError(BrandedError, ValueError):
+    """What should be drawn cannot be: it is too large to read, or does not fit what it stands beside."""
+
+
+class ProgramError(BrandedError, ValueError):
+    """A typed program cannot be made, read or run."""
+
+
+class ProgramTypeError(BrandedError, TypeError):
+    """A typed program gets or gives what it has no type for."""
+
+
+class ExplorerError(BrandedError, ValueError):
+    """The explorer cannot be made, or what it should run is too large for a browser."""
+
+
+class ExplainError(BrandedError, TypeError):
+    """What should be explained is no function, or its arguments are not there."""
+
+
 class CompilerError(BrandedError, RuntimeError):
     """tinygrad's CPU device has no C compiler."""

@@ -49,6 +49,7 @@ from branded._draws import (
 from branded._special import below_one, erf, erfinv, next_above
 from branded.brand import Brand, check_live, normalize_axis
 from branded.errors import DrawError, DrawTypeError
+from branded.recording import operation
 from branded.values import vec_type
 from branded.vec import Vec
 
@@ -80,6 +81,7 @@ __all__ = [
 def key(seed: int) -> Tensor: ...
 @overload
 def key(seed: Vec[S]) -> Vec[S]: ...
+@operation
 def key(seed: Vec[S] | int) -> Vec[S]:
     """The key of a seed: `key(n)` is `[0, n]`.
 
@@ -126,6 +128,7 @@ def _upper(seed: Vec[S]) -> Vec[S]:
     return upper if dtypes.is_unsigned(seed.dtype) else ((seed < 0) & (seed >= -(2**31))).where(0, upper)
 
 
+@operation
 def split(key: Vec[S], num: int | Sequence[int] = 2) -> Vec[S]:
     """New keys from one: `split(key, n)[i]` is `fold_in(key, i)`.
 
@@ -159,6 +162,7 @@ def split(key: Vec[S], num: int | Sequence[int] = 2) -> Vec[S]:
     return stored(a.stack(b, dim=-1))
 
 
+@operation
 def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
     """The key of a key and a number, as of a step or a layer: `fold_in(key, i)` is `split(key, n)[i]`.
 
@@ -205,6 +209,7 @@ def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
 # ---- numbers that are equally likely ----
 
 
+@operation
 def bits(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.uint32) -> Vec[S]:
     """Unsigned ints, all of their values equally likely.
 
@@ -231,6 +236,7 @@ def bits(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.uint3
     return raw_bits(key, as_shape(shape, "bits"), found.bitsize)
 
 
+@operation
 def uniform(
     key: Vec[S],
     shape: Sequence[int] = (),
@@ -284,6 +290,7 @@ def _between(u: Vec[S], low: Vec[S1] | float, high: Vec[S2] | float, dtype: DTyp
     return (u * (high - low) + low).maximum(low)
 
 
+@operation
 def bernoulli(key: Vec[S], p: Vec[S1] | float = 0.5, shape: Sequence[int] | None = None) -> Vec[S | S1]:
     """True with probability `p`.
 
@@ -318,6 +325,7 @@ def bernoulli(key: Vec[S], p: Vec[S1] | float = 0.5, shape: Sequence[int] | None
     return unit(key, sizes, found) < chance
 
 
+@operation
 def randint(
     key: Vec[S],
     shape: Sequence[int],
@@ -416,6 +424,7 @@ def _span(low: Vec[S1] | int, high: Vec[S2] | int, work: DType) -> tuple[Vec[S1 
 # ---- numbers of a distribution ----
 
 
+@operation
 def normal(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
     """Normal numbers of mean 0 and variance 1: the density is exp(-x²/2) / √2π.
 
@@ -444,6 +453,7 @@ def normal(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.flo
     return erfinv(u) * math.sqrt(2)
 
 
+@operation
 def truncated_normal(
     key: Vec[S],
     lower: Vec[S1] | float,
@@ -491,6 +501,7 @@ def truncated_normal(
     return x.maximum(next_above(bottom)).minimum(-next_above(-top))
 
 
+@operation
 def exponential(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
     """Exponential numbers of mean 1: the density is exp(-x) from 0 on.
 
@@ -518,6 +529,7 @@ def exponential(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtype
     return -(1 - unit(key, sizes, found)).log()
 
 
+@operation
 def gumbel(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
     """Gumbel numbers, of which the largest of several is as likely as the softmax of what they are added to.
 
@@ -553,6 +565,7 @@ def _tiny(dtype: DType) -> float:
 # ---- choices ----
 
 
+@operation
 def categorical(key: Vec[S], logits: Vec[S1], axis: int = -1, shape: Sequence[int] | None = None) -> Vec[S | S1]:
     """Indices along `axis`, each as likely as the softmax of `logits` says.
 
@@ -603,6 +616,7 @@ def categorical(key: Vec[S], logits: Vec[S1], axis: int = -1, shape: Sequence[in
     return (noise + logits).argmax(own)
 
 
+@operation
 def permutation(key: Vec[S], x: Vec[S1] | int) -> Vec[S | S1]:
     """The entries of `x` along its first axis in a random order, all of them equally likely.
 
@@ -671,6 +685,7 @@ def _by(bits: Vec[S], x: Vec[S1]) -> Vec[S | S1]:
     return rank.unsqueeze(0).eq(Tensor.arange(n).unsqueeze(1)).where(x, 0).sum(1)
 
 
+@operation
 def choice(
     key: Vec[S],
     a: Vec[S1] | int,

@@ -176,7 +176,7 @@ def type_text(u: UOp, row: Row | None = None) -> str:
     return f"Vec[{' | '.join(map(repr, row))}, {per_example}]" if row else per_example
 
 
-_SHORT = {
+SHORT = {
     "float": "f32", "double": "f64", "half": "f16", "__bf16": "bf16", "bool": "bool",
     "weakint": "int", "weakfloat": "float",
     "signed char": "i8", "short": "i16", "int": "i32", "long": "i64",
@@ -185,4 +185,4 @@ _SHORT = {
 
 
 def dtype_text(dtype: DType) -> str:
-    return _SHORT.get(dtype.name, str(dtype).removeprefix("dtypes."))
+    return SHORT.get(dtype.name, str(dtype).removeprefix("dtypes."))

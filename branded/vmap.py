@@ -20,6 +20,8 @@ from branded.brand import (
     caller,
     check_live,
     check_randomness,
+    entered,
+    left_all,
     make_brand,
     normalize_axis,
     open_brands,
@@ -27,7 +29,7 @@ from branded.brand import (
     out_axis,
     tensor,
 )
-from branded.dispatch import leave, lower, settled
+from branded.dispatch import lower, settled
 from branded.errors import AxesError, AxisTypeError, OptionError, SizeError
 from branded.rows import row_of
 from branded.transforms.random import Draws
@@ -307,7 +309,7 @@ class _Call:
         b = make_brand(o.axis_name, size, hint=self._hint(), where=o.where, randomness=o.randomness)
         b.draws = draws
         with opened(b):
-            new = iter([x if a is None else tensor(b.enter(x.uop, a)) for x, a in zip(leaves, self.axes, strict=True)])
+            new = iter([x if a is None else entered(x, b, a) for x, a in zip(leaves, self.axes, strict=True)])
             args = [tree.rebuild(x, new) for x in self.args]
             kwargs = {k: tree.rebuild(x, new) for k, x in self.kwargs.items()}
             return self._results(self.f(*args, **kwargs), b)
@@ -331,7 +333,7 @@ class _Call:
             t = self._tensor(out, i, y)
             tensors.append(t)
             at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
-        left = map(tensor, leave([t.uop for t in tensors], b, at, self.size))
+        left = map(tensor, left_all([t.uop for t in tensors], b, at, self.size))
         return tree.rebuild(
             out, iter([_shared(y) if a is None else next(left) for y, a in zip(leaves, axes, strict=True)])
         )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tinygrad import Tensor, TinyJit, function
 
-from branded import brand, brands, errors, vmap
+from branded import brand, brands, custom_jvp, errors, jvp, vmap
 from branded.brand import open_brands
 
 
@@ -225,3 +225,16 @@ def test_arrays_that_cannot_be_tensors() -> None:
         with pytest.raises(errors.AxisTypeError):
             vmap(lambda a: a)(x)
     assert vmap(lambda a: a)(np.ma.masked_array([[1.0, 2.0]])).shape == (1, 2)
+
+
+def test_forward_mode_of_a_vmap_of_a_custom_rule() -> None:
+    """The rule of the user saw a value of the vmap that was closed."""
+
+    @custom_jvp
+    def f(x: Tensor) -> Tensor:
+        return 3 * x.sin()
+
+    f.defjvp(lambda primals, tangents: (f(primals[0]), 3 * primals[0].cos() * tangents[0]))
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    got = vmap(lambda y: jvp(vmap(f), (y,), (y,)))(x)[1]
+    np.testing.assert_allclose(got.numpy(), 3 * np.cos(x.numpy()) * x.numpy(), rtol=1e-5)

@@ -343,7 +343,7 @@ LOOPS = {
         lambda: scan(lambda c, x: (c + Tensor.rand(1)[0], None), ONE, X),
         errors.RandomnessError,
         """\
-            randomness: a random draw in the body of scan, which is traced once, is the same in each
+            randomness: a random draw in the body of scan, which is traced once, is the same in each step
               try: a key in the carry, split in each step (branded.random), or draws made before and passed as xs""",
     ),
     "a slice by a step": Golden(

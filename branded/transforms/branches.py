@@ -18,7 +18,7 @@ from tinygrad.function import _function
 from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
-from branded import tree
+from branded import recording, tree
 from branded.brand import Brand, check_live, tensor
 from branded.errors import CarryError
 from branded.rows import is_differentiated, row_of
@@ -86,6 +86,10 @@ def _gated(outs: Sequence[UOp], flag: UOp, before: set[UOp], operands: set[UOp])
     return [env.get(u, u) for u in outs]
 
 
+def _uops(x: Any) -> list[UOp]:
+    return [t.uop for v in tree.leaves(x) if (t := tree.as_tensor(v)) is not None]
+
+
 def _leaves(out: Any, what: str, name: str) -> list[Any]:
     found: list[Any] = []
     for x, at in zip(tree.leaves(out), tree.paths(out, "the result"), strict=True):
@@ -136,16 +140,33 @@ def _like(xs: Sequence[Any]) -> tuple[Tensor, int]:
 
 
 def _branch(
-    what: str, names: Sequence[str], branches: Sequence[Callable[..., Any]], operands: tuple[Any, ...], chosen: Any
+    what: str,
+    names: Sequence[str],
+    branches: Sequence[Callable[..., Any]],
+    operands: tuple[Any, ...],
+    chosen: Any,
+    decided: UOp | None = None,
 ) -> Any:
-    """The result of one branch, given by its number, or by a flag for each."""
+    """The result of one branch, given by its number, or by a flag for each that comes from what was `decided`."""
     for f, name in zip(branches, names, strict=True):
         if not callable(f):
             raise CarryError(f"{what}: {name} is {tree.describe(f)}, not a function")
     if isinstance(chosen, int):  # the other branches may write, or take long
         out = branches[chosen](*operands)
         return tree.rebuild(out, iter([t for (t,) in _agreed(what, names[chosen : chosen + 1], [out])]))
-    flags: list[UOp] = chosen
+    with recording.structured() as made:
+        out = _selected(what, names, branches, operands, chosen)
+        if made is not None:
+            bodies = made.frame.bodies[-len(branches) :]
+            by_name = dict(zip(names, bodies, strict=True)) if what == "cond" else {"branches": bodies}
+            made.put(what, [decided, *_uops(operands)], {}, _uops(out), by_name)
+    return out
+
+
+def _selected(
+    what: str, names: Sequence[str], branches: Sequence[Callable[..., Any]], operands: tuple[Any, ...], flags: list[UOp]
+) -> Any:
+    """The results of all branches, of which each example takes its own."""
     alive = [t for ref in list(all_tensors) if (t := ref()) is not None and dtypes.is_float(t.dtype)]
     before = {t.uop for t in alive}
     outs, inside = [], []
@@ -161,8 +182,9 @@ def _branch(
             return tensor(u)
 
         given = [tree.rebuild(x, iter([enter(v) for v in tree.leaves(x)])) for x in operands]
-        with _seen_through_gates(alive, flag) as gates:
+        with _seen_through_gates(alive, flag) as gates, recording.body() as done:
             outs.append(f(*given))
+            done(_uops(given), _uops(outs[-1]))
         gated.update(dict.fromkeys(gates))
         inside.append(set(gated))
     leaves = _agreed(what, names, outs)
@@ -227,7 +249,7 @@ def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any) -> Any:  # ty
     names = ("true_fun", "false_fun")
     if isinstance(p, Tensor) and not _is_known(p):
         flag = p.uop if p.dtype == dtypes.bool else p.uop.ne(0)
-        return _branch("cond", names, (true_fun, false_fun), operands, [flag, flag.logical_not()])
+        return _branch("cond", names, (true_fun, false_fun), operands, [flag, flag.logical_not()], p.uop)
     value = bool(p.item()) if isinstance(p, Tensor) else bool(p)
     return _branch("cond", names, (true_fun, false_fun), operands, 0 if value else 1)
 
@@ -272,6 +294,6 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:  # type: ignore[mi
     names = [f"branch {k}" for k in range(n)]
     if isinstance(i, Tensor) and not _is_known(i) and n > 1:
         at = i.clip(0, n - 1)
-        return _branch("switch", names, branches, operands, [at.eq(k).uop for k in range(n)])
+        return _branch("switch", names, branches, operands, [at.eq(k).uop for k in range(n)], i.uop)
     value = int(i.item()) if isinstance(i, Tensor) and n > 1 else 0 if isinstance(i, Tensor) else i
     return _branch("switch", names, branches, operands, min(max(value, 0), n - 1))

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, overload
 
 from tinygrad import Tensor, dtypes
 
-from branded import tree
+from branded import recording, tree
 from branded.brand import Brand, check_live, copied, open_brands, tensor
 from branded.dispatch import expand
 from branded.errors import AxesError, AxisRangeError, AxisTypeError, NameUnboundError, OptionError, SizeError
@@ -83,6 +83,18 @@ def _each(x: Any, what: str, f: Callable[[Tensor], Tensor]) -> Any:
     return tree.rebuild(x, iter([one(leaf) for leaf in tree.leaves(x)]))
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _recorded(f: F) -> F:
+    """Write a collective down as one operation for each leaf."""
+    return recording.leafwise(f, "axis_name", lambda name: _one_or_all(find(name, f.__name__)))
+
+
+def _one_or_all(brands: Sequence[Brand]) -> Brand | tuple[Brand, ...]:
+    return brands[0] if len(brands) == 1 else tuple(brands)
+
+
 # ---- reductions ----
 
 
@@ -112,6 +124,7 @@ def _times(t: Tensor, n: int) -> Tensor:
 def psum(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 @overload
 def psum(x: A, axis_name: Names) -> A: ...
+@_recorded
 def psum(x: Any, axis_name: Names) -> Any:
     """The sum over all examples of a brand: `psum(x, i)` is `Σᵢ x`, which no longer varies over it.
 
@@ -144,6 +157,7 @@ def psum(x: Any, axis_name: Names) -> Any:
 def pmean(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 @overload
 def pmean(x: A, axis_name: Names) -> A: ...
+@_recorded
 def pmean(x: Any, axis_name: Names) -> Any:
     """The mean over all examples of a brand: `pmean(x, i)` is `psum(x, i) / axis_size(i)`.
 
@@ -175,6 +189,7 @@ def pmean(x: Any, axis_name: Names) -> Any:
 def pmax(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 @overload
 def pmax(x: A, axis_name: Names) -> A: ...
+@_recorded
 def pmax(x: Any, axis_name: Names) -> Any:
     """The maximum over all examples of a brand: `pmax(x, i)` is `maxᵢ x`.
 
@@ -205,6 +220,7 @@ def pmax(x: Any, axis_name: Names) -> Any:
 def pmin(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 @overload
 def pmin(x: A, axis_name: Names) -> A: ...
+@_recorded
 def pmin(x: Any, axis_name: Names) -> Any:
     """The minimum over all examples of a brand: `pmin(x, i)` is `minᵢ x`.
 
@@ -252,6 +268,7 @@ def _move(x: Tensor, source: int, to: int) -> Tensor:
 def all_gather(x: Vec[S | B, T], axis_name: type[B], *, axis: int = 0, tiled: bool = False) -> Vec[S, T]: ...
 @overload
 def all_gather(x: A, axis_name: Names, *, axis: int = 0, tiled: bool = False) -> A: ...
+@_recorded
 def all_gather(x: Any, axis_name: Names, *, axis: int = 0, tiled: bool = False) -> Any:
     """The values of all examples, for each of them: `all_gather(x, i)` is `stack([x for each i])`.
 
@@ -294,6 +311,7 @@ def all_gather(x: Any, axis_name: Names, *, axis: int = 0, tiled: bool = False) 
 def ppermute(x: Vec[S, T], axis_name: type[B], perm: Sequence[tuple[int, int]]) -> Vec[S | B, T]: ...
 @overload
 def ppermute(x: A, axis_name: Names, perm: Sequence[tuple[int, int]]) -> A: ...
+@_recorded
 def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
     """Example `d` gets the value of `s` for each pair `(s, d)` of `perm`; those that get none have zeros.
 
@@ -358,6 +376,7 @@ def all_to_all(
 ) -> Vec[S | B, T]: ...
 @overload
 def all_to_all(x: A, axis_name: Names, split_axis: int, concat_axis: int, *, tiled: bool = False) -> A: ...
+@_recorded
 def all_to_all(x: Any, axis_name: Names, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Any:
     """Example `i` gets the `i`-th piece of each example's value: the brand and the axis `split_axis` change places.
 
@@ -403,6 +422,7 @@ def psum_scatter(
 ) -> Vec[S | B, T]: ...
 @overload
 def psum_scatter(x: A, axis_name: Names, *, scatter_dimension: int = 0, tiled: bool = False) -> A: ...
+@_recorded
 def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled: bool = False) -> Any:
     """`psum`, of which each example keeps its own piece of the axis `scatter_dimension`.
 
@@ -465,6 +485,7 @@ def _single(name: Any, what: str) -> Brand:
 def axis_index(axis_name: type[B]) -> Vec[B, Tensor]: ...
 @overload
 def axis_index(axis_name: Names) -> Vec[Any, Tensor]: ...
+@_recorded
 def axis_index(axis_name: Names) -> Any:
     """The number of the example in its brand, from 0: `i32[]`.
 

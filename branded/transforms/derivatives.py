@@ -11,7 +11,8 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.brand import Brand, check_live, tensor
+from branded.brand import Brand, check_live, open_brands, tensor
+from branded.dispatch import lower
 from branded.errors import DerivativeError
 from branded.transforms.forward import push
 from branded.transforms.leaves import kept, leaf, plain, pull, transforming
@@ -400,7 +401,9 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
 
 
 def _push(ys: Sequence[Tensor], leaves: Sequence[UOp], dxs: Sequence[UOp]) -> list[Tensor]:
-    ds = push([t.uop for t in ys], dict(zip(leaves, dxs, strict=True)))
+    # a rule of the user's sees no brand that was closed before
+    values = lower([t.uop for t in ys], open_brands())
+    ds = push(values, dict(zip(leaves, dxs, strict=True)))
     return [tensor(t.uop.const_like(0) if d is None else d) for t, d in zip(ys, ds, strict=True)]
 
 

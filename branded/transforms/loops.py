@@ -12,7 +12,7 @@ from tinygrad.device import canonicalize_device
 from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
-from branded import tree
+from branded import recording, tree
 from branded.brand import Brand, check_live, copied, enter_all, open_brands, opened, tensor
 from branded.dispatch import Batched, Pass, lower, replaced
 from branded.errors import CarryError, SizeError
@@ -40,30 +40,38 @@ class Steps(Brand):
 
     def __init__(self, what: str) -> None:
         super().__init__(1, hint=lambda: what)
+        self.turn = "call" if what == "jit" else "step"
 
 
-class _Type(NamedTuple):
+class LeafType(NamedTuple):
     """What a body knows of a value: its per-example type, and what it varies over."""
 
     shape: tuple[Any, ...]
     dtype: DType
     device: Any
     row: Row
+    sharded: int | None = None
+    """The axis along which the devices have parts of it."""
 
     @classmethod
-    def of(cls, x: UOp, drop: int = 0) -> _Type:
+    def of(cls, x: UOp, drop: int = 0) -> LeafType:
         device = x.device if x.device is not None else canonicalize_device(None)
-        return cls(x.shape[drop:], x.dtype, device, visible(row_of(x)))
+        sharded = x.axis if isinstance(device, tuple) else None
+        return cls(x.shape[drop:], x.dtype, device, visible(row_of(x)), sharded)
 
     def placeholder(self, steps: Brand) -> UOp:
         shape = (1, *(b.size for b in self.row), *self.shape)
-        x = steps.enter(UOp.new_buffer(self.device, math.prod(shape), self.dtype).reshape(shape), 0)
+        one = self.device if self.sharded is None else self.device[0]
+        x = UOp.new_buffer(one, math.prod(shape), self.dtype).reshape(shape)
+        if self.sharded is not None:
+            x = x.shard(self.device, self.sharded + len(shape) - len(self.shape))
+        x = steps.enter(x, 0)
         x = enter_all(x, self.row)
         x.__dict__[PLACE] = True
         return x
 
 
-class _Traced(NamedTuple):
+class Traced(NamedTuple):
     """A body as a graph: the parameters in the place of its arguments, and its results."""
 
     params: list[UOp]
@@ -71,19 +79,20 @@ class _Traced(NamedTuple):
     leaves: list[UOp]
 
 
-def _trace(
-    what: str, f: Callable[..., Any], types: Sequence[_Type], result: Callable[[Any], tuple[Any, list[Tensor]]]
-) -> _Traced:
+def trace(
+    what: str, f: Callable[..., Any], types: Sequence[LeafType], result: Callable[[Any], tuple[Any, list[Tensor]]]
+) -> Traced:
     steps = Steps(what)
-    with opened(steps):
+    with recording.body() as done, opened(steps):
         places = [t.placeholder(steps) for t in types]
         out, values = result(f([tensor(p) for p in places]))
         for x in values:
             check_live(x.uop, what)
+        done(places, [x.uop for x in values])
         leaves = lower([x.uop for x in values], open_brands())
     params = [param(t.shape, t.dtype, t.device) for t in types]
     of = dict(zip(places, params, strict=True))
-    return _Traced(params, out, _in_terms_of(leaves, of))
+    return Traced(params, out, _in_terms_of(leaves, of))
 
 
 def _in_terms_of(leaves: Sequence[UOp], of: dict[UOp, UOp]) -> list[UOp]:
@@ -132,8 +141,8 @@ class _State:
         self.loose = [isinstance(x, int | float) for x in given]
         self.rows = [visible(row_of(x.uop)) for x in self.values]
 
-    def types(self) -> list[_Type]:
-        return [_Type.of(x.uop)._replace(row=row) for x, row in zip(self.values, self.rows, strict=True)]
+    def types(self) -> list[LeafType]:
+        return [LeafType.of(x.uop)._replace(row=row) for x, row in zip(self.values, self.rows, strict=True)]
 
     def inits(self) -> list[UOp]:
         """The first values, which vary over all that later ones do."""
@@ -215,7 +224,14 @@ def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: 
 
     Source: `jax.lax.scan`.
     """
-    return _scan("scan", f, init, xs, length, reverse)
+    with recording.structured() as made:
+        out = _scan("scan", f, init, xs, length, reverse)
+        if made is not None:
+            values, ys = tree.leaves(init), tree.leaves(xs)
+            n = ys[0].shape[0] if length is None else length
+            known: dict[str, Any] = {"length": n, "carries": len(values)} | ({"reverse": True} if reverse else {})
+            _put(made, "scan", [*values, *ys], out, lambda body: {"f": body}, params=known)
+    return out
 
 
 def _check_function(what: str, **given: Any) -> None:
@@ -244,7 +260,7 @@ def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: i
 
     k = len(state.values)
     while True:
-        traced = _trace(what, body, [*state.types(), *(_Type.of(x.uop, 1) for x in whole)], result)
+        traced = trace(what, body, [*state.types(), *(LeafType.of(x.uop, 1) for x in whole)], result)
         rows = _rows(traced, [*state.rows, *(visible(row_of(x.uop)) for x in whole)])
         if state.settled(traced.leaves[:k], rows[:k]):
             break
@@ -258,7 +274,27 @@ def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: i
     return state.rebuilt([tensor(x) for x in finals]), tree.rebuild(traced.out, iter([tensor(y) for y in ys]))
 
 
-def _rows(traced: _Traced, rows: Sequence[Row]) -> list[Row]:
+def _put(
+    made: recording.Structure | None,
+    op: str,
+    values: Sequence[Any],
+    out: Any,
+    bodies: Callable[[recording.Body], dict[str, recording.Body]],
+    own: slice = slice(None),
+    bounds: Sequence[Any] = (),
+    params: dict[str, Any] | None = None,
+) -> None:
+    """Write a loop down as the call that it was; `own` are the parameters of the body for these values."""
+    if made is None or not made.frame.bodies:
+        return
+    body = made.frame.bodies[-1]
+    known = zip(values, body.params[own], strict=True)
+    operands = [t.cast(p.dtype).uop for x, p in known if (t := tree.as_tensor(x)) is not None]
+    heads = [x.uop if isinstance(x, Tensor) else x for x in bounds]
+    made.put(op, [*heads, *operands], params or {}, [y.uop for y in tree.leaves(out)], bodies(body))
+
+
+def _rows(traced: Traced, rows: Sequence[Row]) -> list[Row]:
     """The rows of what a body gave, whose parameters have these."""
     of = dict(zip(traced.params, rows, strict=True))
     return [visible(row_of(x)) for x in replaced(traced.leaves, lambda u: copied(u, of[u]) if of.get(u) else None)]
@@ -328,19 +364,34 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
     lower, upper = (
         b if isinstance(b, Tensor) or not hasattr(b, "__index__") else operator.index(b) for b in (lower, upper)
     )
-    if isinstance(lower, int) and isinstance(upper, int):
-        steps = Tensor.arange(lower, max(lower, upper), dtype=dtypes.int32)
-        carry, _ = _scan(
-            "fori_loop", lambda x, i: (body_fun(i, x), None), init_val, steps, max(0, upper - lower), False
-        )
-        return carry
-    bounds = [_leaf(x, "fori_loop", at) for x, at in ((lower, "lower"), (upper, "upper"))]
-    for b, at in zip(bounds, ("lower", "upper"), strict=True):
-        if b.shape or not dtypes.is_int(b.dtype):
-            raise CarryError(f"fori_loop: {at} is {vec_type(b)}, not one int", fix="an int, or an int tensor: i32[]")
-    start, stop = (b.cast(dtypes.int32) for b in bounds)
-    _, out = _while("fori_loop", lambda c: c[0] < stop, lambda c: (c[0] + 1, body_fun(c[0], c[1])), (start, init_val))
+    with recording.structured() as made:
+        if isinstance(lower, int) and isinstance(upper, int):
+            n = max(0, upper - lower)
+            steps = Tensor.arange(lower, lower + n, dtype=dtypes.int32)
+            out, _ = _scan("fori_loop", lambda x, i: (body_fun(i, x), None), init_val, steps, n, False)
+            own = slice(0, -1)
+        else:
+            lower, upper = (_bound(x, at) for x, at in ((lower, "lower"), (upper, "upper")))
+            until = upper
+            _, out = _while(
+                "fori_loop", lambda c: c[0] < until, lambda c: (c[0] + 1, body_fun(c[0], c[1])), (lower, init_val)
+            )
+            own = slice(1, None)
+
+        def body(b: recording.Body) -> dict[str, recording.Body]:
+            if own.start:  # a while loop, whose carry is the index and the rest
+                return {"body_fun": b._replace(results=b.results[1:-1])}
+            return {"body_fun": b._replace(params=(b.params[-1], *b.params[:-1]))}
+
+        _put(made, "fori_loop", tree.leaves(init_val), out, body, own, (lower, upper))
     return out
+
+
+def _bound(x: Any, at: str) -> Tensor:
+    b = _leaf(x, "fori_loop", at)
+    if b.shape or not dtypes.is_int(b.dtype):
+        raise CarryError(f"fori_loop: {at} is {vec_type(b)}, not one int", fix="an int, or an int tensor: i32[]")
+    return b.cast(dtypes.int32)
 
 
 def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
@@ -368,7 +419,10 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     _check_function("map", f=f)
     if batch_size is not None:
         return cast(Y, _by_batches(f, xs, batch_size))
-    return cast(Y, _scan("map", lambda _, x: (None, f(x)), None, xs, None, False)[1])
+    with recording.structured() as made:
+        _, out = _scan("map", lambda _, x: (None, f(x)), None, xs, None, False)
+        _put(made, "map", tree.leaves(xs), out, lambda body: {"f": body})
+    return cast(Y, out)
 
 
 def _by_batches(f: Callable[[Any], Any], xs: Any, batch_size: Any) -> Any:
@@ -417,8 +471,16 @@ def while_loop(cond_fun: Callable[[C], Vec[Brand, Tensor] | bool], body_fun: Cal
 
     Source: `jax.lax.while_loop`.
     """
-    out: C = _while("while_loop", cond_fun, body_fun, init_val)
+    with recording.structured() as made:
+        out: C = _while("while_loop", cond_fun, body_fun, init_val)
+        _put(made, "while_loop", tree.leaves(init_val), out, _go_and_step)
     return out
+
+
+def _go_and_step(body: recording.Body) -> dict[str, recording.Body]:
+    """The two functions of a while loop, which are traced as one."""
+    *carry, go = body.results
+    return {"cond_fun": body._replace(results=(go,)), "body_fun": body._replace(results=tuple(carry))}
 
 
 def _while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
@@ -440,7 +502,7 @@ def _while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], 
         return body_fun(state.rebuilt(given)), go
 
     while True:
-        traced = _trace(what, body, state.types(), result)
+        traced = trace(what, body, state.types(), result)
         rows = _rows(traced, state.rows)
         if state.settled(traced.leaves[:-1], [union(r, rows[-1]) for r in rows[:-1]]):
             break

@@ -35,11 +35,14 @@ def _dims(shape: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
     """A draw under the open brands: one for all examples of a `"same"` brand, one for each of a `"different"` one."""
-    row = open_brands()
+    row = tuple(b for b in open_brands() if not b.is_program)
     if loops := [b for b in row if b.is_loop]:
         raise RandomnessError(
-            f"randomness: a random draw in the body of {loops[-1].name}, which is traced once, is the same in each",
-            fix="a key in the carry, split in each step (branded.random), or draws made before and passed as xs",
+            f"randomness: a random draw in the body of {loops[-1].name}, which is traced once, is the same in each "
+            f"{loops[-1].turn}",
+            fix="a key in the carry, split in each step (branded.random), or draws made before and passed as xs"
+            if loops[-1].turn == "step"
+            else "a key as an argument (branded.random), or draws made before",
         )
     if refusing := [b for b in row if b.randomness == "error"]:
         names = " and ".join(f"`{b.name}`" for b in refusing)

@@ -1,0 +1,418 @@
+"""From what was recorded, and from the graph, to typed programs, whose lines know the lines that they become."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from tinygrad import dtypes
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.brand import Brand
+from branded.dispatch import Batched, Pass, replaced
+from branded.primitive import params as own_params
+from branded.primitive import primitive_of
+from branded.program.terms import Atom, BrandName, Dtype, Eqn, Literal, Program, Rule, Type, Var
+from branded.recording import Body, Call, Frame
+from branded.rows import dtype_text, is_differentiated, is_leaf, is_touched, left_brands, row_of, visible
+from branded.transforms.loop import Loop, Scan, like
+
+_NO_VALUES = {Ops.FUNCTION, Ops.TUPLE, Ops.STORE}
+
+LEVELS = ("operations", "primitives", "batched")
+
+
+class Levels(NamedTuple):
+    """The three programs of a function, and which lines of the next one each line becomes."""
+
+    written: dict[str, Written]
+    links: dict[str, list[list[int]]]
+
+
+def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp]) -> Levels:
+    """The programs of what was recorded, with `places` for its arguments."""
+    results = _renewed(frame, results)
+    frames = _frames(frame)
+    consts = Consts(places, (u for f in frames for c in f.calls for u in c.results))
+    outs, became = _batched(results)
+    upper = _recorded(Scope(consts, places, None), frame, results)
+    middle = Scope(consts, places, None).finish(results)
+    lower = Scope(consts, places, None).finish(outs)
+    return Levels(
+        dict(zip(LEVELS, (upper, middle, lower), strict=True)),
+        {LEVELS[0]: _links(upper, middle, lambda u: u), LEVELS[1]: _links(middle, lower, became)},
+    )
+
+
+def type_of(u: UOp) -> Type:
+    """The type of a value by itself."""
+    return Consts((), ()).type(u)
+
+
+class Line(NamedTuple):
+    """An equation with the values in the graph that it defines."""
+
+    eqn: Eqn
+    results: tuple[UOp, ...]
+
+
+class Written(NamedTuple):
+    """A program at one level."""
+
+    program: Program
+    lines: list[Line]
+    """Its equations."""
+    consts: list[UOp]
+    """The values of its constvars."""
+
+
+class Consts:
+    """What all levels of a program share: the names of its brands, and the values from outside."""
+
+    def __init__(self, places: Sequence[UOp], made: Iterable[UOp]) -> None:
+        self.brands: dict[Brand, BrandName] = {}
+        self.values: dict[UOp, None] = {}
+        self._own = {*places, *made}
+        self._fixed: dict[UOp, bool] = {}
+
+    def brand(self, b: Brand) -> BrandName:
+        if b not in self.brands:
+            stem = re.sub(r"\W", "_", b.name)
+            taken = {name.name for name in self.brands.values()}
+            numbered = (stem if i == 1 else f"{stem}{i}" for i in range(1, len(taken) + 2))
+            self.brands[b] = BrandName(next(n for n in numbered if n not in taken), b.size)
+        return self.brands[b]
+
+    def type(self, u: UOp) -> Type:
+        row = tuple(self.brand(b) for b in visible(row_of(u)))
+        return Type(dtype_text(u.dtype), tuple(u.shape) if u._shape is not None else (), row)
+
+    def is_fixed(self, u: UOp) -> bool:
+        """Is this a value from outside: one that depends on no argument, and that the program did not make?"""
+        for v in u.toposort(lambda v: v not in self._fixed, enter_calls=False):
+            if v not in self._fixed:
+                from_own = v in self._own or v.op in (Ops.RANGE, Ops.PARAM) or v in self.values
+                self._fixed[v] = not from_own and all(self._fixed.get(s, True) for s in v.src)
+        return self._fixed[u]
+
+    def hoist(self, u: UOp, given: bool = False) -> bool:
+        """Is this a constant of the program: a value from outside that is in memory, or was `given` as a tensor?"""
+        if u in self.values:
+            return True
+        if u.op in _NO_VALUES or not self.is_fixed(u):
+            return False
+        if (given and u.shape) or any(v.op is Ops.BUFFER for v in u.toposort()):
+            self.values[u] = None
+            self._fixed.clear()
+            return True
+        return False
+
+
+class Scope:
+    """A program in the making: its equations so far, and the variable of each value that they define."""
+
+    def __init__(self, consts: Consts, params: Sequence[UOp], outer: Scope | None, own: Iterable[UOp] = ()) -> None:
+        self.consts, self.outer = consts, outer
+        self.params = [Var(consts.type(u)) for u in params]
+        self.env: dict[UOp, Atom] = dict(zip(params, self.params, strict=True))
+        self.lines: list[Line] = []
+        self.captured: dict[UOp, Var] = {}
+        self._own = {*params, *own}
+        self._depends: dict[UOp, bool] = {}
+
+    # ---- values ----
+
+    def depends(self, u: UOp) -> bool:
+        """Does this value belong to the scope itself, and not to what is around it?"""
+        if self.outer is None:
+            return True
+        for v in u.toposort(lambda v: v not in self._depends, enter_calls=False):
+            if v not in self._depends:
+                self._depends[v] = v in self._own or any(self._depends.get(s, False) for s in v.src)
+        return self._depends[u]
+
+    def atom(self, x: Any, given: bool = False) -> Atom:
+        """The variable or number that a value is here; what is not there yet is computed first.
+
+        A value may have been given to an operation by the user, who then knows it as a tensor.
+        """
+        if isinstance(x, bool | int | float):
+            return Literal(x, type(x).__name__)
+        if x in self.env:
+            return self.env[x]
+        if (number := _number(x)) is not None:
+            return number
+        if self.outer is not None and not self.depends(x):
+            return self._capture(x)
+        if self.consts.hoist(x, given):
+            return self._capture(x)
+        self._emit_down_to(x)
+        return self.env[x]
+
+    def _capture(self, x: UOp) -> Var:
+        v = self.captured[x] = Var(self.consts.type(x))
+        self.env[x] = v
+        return v
+
+    def _emit_down_to(self, x: UOp) -> None:
+        """The primitives from what is known to `x`."""
+        for u in x.toposort(self._is_to_be_emitted, enter_calls=False):
+            if self._is_to_be_emitted(u) and u.op not in _INSIDE:
+                primitive(self, u)
+
+    def _is_to_be_emitted(self, u: UOp) -> bool:
+        if u in self.env or _number(u) is not None:
+            return False
+        return self.depends(u) and not self.consts.hoist(u)
+
+    # ---- equations ----
+
+    def define(
+        self,
+        op: str,
+        operands: Sequence[Any],
+        params: dict[str, Any],
+        results: Sequence[UOp],
+        where: Any = None,
+    ) -> None:
+        atoms = tuple(self.atom(x, given=where is not None) for x in operands)
+        new = tuple(Var(self.consts.type(u)) for u in results)
+        for u, v in zip(results, new, strict=True):
+            self.env.setdefault(u, v)
+        self.lines.append(Line(Eqn(op, atoms, params, new, where), tuple(results)))
+
+    def finish(self, results: Sequence[UOp]) -> Written:
+        """The program of these results, without what none of them needs."""
+        outs = [self.atom(u) for u in results]
+        needed = {a for a in outs if isinstance(a, Var)}
+        kept: list[Line] = []
+        for line in reversed(self.lines):
+            if needed.isdisjoint(line.eqn.results):
+                continue
+            kept.append(line)
+            needed |= {a for a in line.eqn.operands if isinstance(a, Var)}
+        kept.reverse()
+        self.captured = {u: v for u, v in self.captured.items() if v in needed}
+        program = Program(list(self.captured.values()), self.params, [line.eqn for line in kept], outs)
+        return Written(program, kept, list(self.captured))
+
+
+# ---- the operations of the user ----
+
+
+def _recorded(scope: Scope, frame: Frame, results: Sequence[UOp]) -> Written:
+    # what no result is made of, derivatives have replaced
+    used = UOp.sink(*results, *(u for b in _bodies(frame) for u in b.results)).toposort(enter_calls=False)
+    for call in frame.calls:
+        if any(u in used and u not in scope.env for u in call.results):
+            _call(scope, call)
+    return scope.finish(results)
+
+
+def _call(scope: Scope, call: Call) -> None:
+    params = {k: _param(scope.consts, v) for k, v in call.params.items()}
+    bodies = {k: v if isinstance(v, list) else [v] for k, v in call.bodies.items()}
+    if not bodies:
+        scope.define(call.op, call.operands, params, call.results, call.where)
+        return
+    written: dict[str, list[tuple[Scope, Written]]] = {}
+    for k, parts in bodies.items():
+        for b in parts:
+            ranges = [c.results[0].src[-1] for c in b.frame.calls if c.op == "enter" and c.results[0].op is Ops.INDEX]
+            inner = Scope(scope.consts, b.params, scope, ranges)
+            written.setdefault(k, []).append((inner, _recorded(inner, b.frame, b.results)))
+    # what any of the bodies has from outside is an operand, and a constant of each
+    outside = list(dict.fromkeys(u for parts in written.values() for inner, _ in parts for u in inner.captured))
+    if outside:
+        params = {"consts": len(outside), **params}
+    for k, parts in written.items():
+        for inner, w in parts:
+            w.program.constvars[:] = [inner.captured.get(u) or Var(scope.consts.type(u)) for u in outside]
+        programs = tuple(w.program for _, w in parts)
+        params[k] = programs if isinstance(call.bodies[k], list) else programs[0]
+    scope.define(call.op, (*outside, *call.operands), params, call.results, call.where)
+
+
+def _param(consts: Consts, v: Any) -> Any:
+    """A parameter as it is printed."""
+    if isinstance(v, Brand):
+        return consts.brand(v)
+    if isinstance(v, DType):
+        return Dtype(dtype_text(v))
+    if type(v) in (tuple, list):
+        return type(v)(_param(consts, x) for x in v)
+    return v
+
+
+def _number(u: UOp) -> Literal | None:
+    """The number that a value is; tinygrad's floats have a class of theirs."""
+    const = u.src[0] if u.op is Ops.CAST else u
+    if const.op is not Ops.CONST or const.is_invalid:
+        return None
+    of = bool if u.dtype == dtypes.bool else float if dtypes.is_float(u.dtype) else int
+    return Literal(of(const.val), dtype_text(u.dtype)) if math.isfinite(const.val) or of is float else None
+
+
+# ---- the primitives of tinygrad ----
+
+_INSIDE = {Ops.CONST, Ops.RANGE, Ops.TUPLE, Ops.SINK}
+"""What is written into the equation that uses it."""
+
+
+def ints(u: UOp) -> tuple[Any, ...]:
+    """The sizes or offsets that a movement takes."""
+    return tuple(s.val if s.op is Ops.CONST else s for s in (u.src if u.op is Ops.STACK else (u,)))
+
+
+def primitive(scope: Scope, u: UOp) -> None:
+    """The equation of one primitive."""
+    op, src = u.op, u.src
+    if op is Ops.STACK and u.dtype.name == "void":
+        return
+    params: dict[str, Any] = {}
+    name, operands = op.name, src
+    if op is Ops.INDEX and (b := src[1].__dict__.get("_brand")) is not None:
+        name, operands, params = "enter", src[:1], {"brand": scope.consts.brand(b), "axis": 0}
+    elif op is Ops.STAGE and (b := src[1].__dict__.get("_brand")) is not None:
+        name, operands, params = "leave", src[:1], {"brand": scope.consts.brand(b), "axis": 0}
+    elif op is Ops.RESHAPE:
+        operands, params = src[:1], {"shape": tuple(u.shape)}
+    elif op is Ops.EXPAND:
+        operands, params = src[:1], {"sizes": tuple(u.shape[: len(u.shape) - len(src[0].shape)])}
+    elif op in (Ops.PAD, Ops.SHRINK):
+        operands, params = src[:1], {"offset": ints(src[1]), "size": ints(src[2])}
+    elif op is Ops.PERMUTE:
+        params = {"order": tuple(u.arg)}
+    elif op is Ops.FLIP:
+        params = {"axes": tuple(i for i, flipped in enumerate(u.arg) if flipped)}
+    elif op is Ops.REDUCE:
+        params = {"op": Dtype(u.arg[0].name.lower()), "leading": u.arg[1]}
+    elif op in (Ops.CAST, Ops.BITCAST):
+        params = {"dtype": Dtype(dtype_text(u.dtype))}
+    elif op is Ops.COPY:
+        params = {"device": u.arg}
+    elif op is Ops.FUNCTION:
+        _function(scope, u)
+        return
+    elif op is Ops.GETTUPLE and src[0].op is Ops.TUPLE:
+        scope.env[u] = scope.atom(src[0].src[u.arg])
+        return
+    elif op is Ops.GETTUPLE:
+        return  # defined by its FUNCTION
+    elif op is Ops.AFTER and _is_new(u):
+        name, operands = "STORE", src[1].src[1:2]
+    elif op is Ops.BUFFER or (op is Ops.STORE and src[0].op is Ops.BUFFER):
+        return
+    elif u.arg is not None and op not in GroupOp.ALU:
+        params = {"arg": Rule(str(u.arg).replace("<", "").replace(">", ""), u)}
+    scope.define(name, operands, params, (u,))
+
+
+def _is_new(u: UOp) -> bool:
+    """Is this a value written to memory of its own?"""
+    to, store = u.src[0], u.src[1]
+    whole = to.base.op is Ops.BUFFER and math.prod(to.base.shape) == math.prod(to.shape)
+    return len(u.src) == 2 and whole and store.op is Ops.STORE and store.src[0] is to
+
+
+def _function(scope: Scope, u: UOp) -> None:
+    p = primitive_of(u)
+    results = [u.gettuple(i) for i in range(len(u.src[0].src))]
+    params: dict[str, Any] = {}
+    if isinstance(p, Loop):
+        name, body = p.what.upper(), list(p.step.src)
+        params = {"carries": p.carries}
+        if isinstance(p, Scan):
+            params = {"length": p.length, "reverse": p.reverse, "carries": p.carries, "inputs": p.inputs}
+    else:
+        name, body = "FUNCTION", list(u.src[0].src)
+        if u.arg is not None:
+            params["rule"] = Rule(re.sub(r"[<>]", "", str(u.arg.name or name)), u.arg)
+    found = {q.arg.slot: q for q in own_params(UOp.maketuple(*body))}
+    steps = range(p.carries, p.carries + p.inputs) if isinstance(p, Scan) else ()
+    places = [found[i] if i in found else like(x, i in steps) for i, x in enumerate(u.src[1:])]
+    inner = Scope(scope.consts, places, scope)
+    params["body"] = inner.finish(body).program
+    outside = list(inner.captured)
+    if outside:
+        params = {"consts": len(outside), **params}
+    scope.define(name, (*outside, *u.src[1:]), params, results)
+
+
+# ---- from level to level ----
+
+
+def _without_leaves(us: Sequence[UOp]) -> list[UOp]:
+    """The values without the leaves of derivatives."""
+    return replaced(us, lambda u: u.src[0] if is_leaf(u) else None)
+
+
+def _batched(results: Sequence[UOp]) -> tuple[list[UOp], Callable[[UOp], UOp]]:
+    """The results with the brands that were left closed, and what became of each value of their graphs."""
+    env: dict[UOp, Any] = {}
+    outs = Pass(left_brands(results)).run(results, env, is_touched)
+
+    def became(u: UOp) -> UOp:
+        x = env.get(u)
+        return x.uop if isinstance(x, Batched) else u
+
+    return [x.uop for x in outs], became
+
+
+def _links(upper: Written, lower: Written, became: Callable[[UOp], UOp]) -> list[list[int]]:
+    """For each equation of a program, the numbers of the equations that it becomes one level below."""
+    at = {u: i for i, line in enumerate(lower.lines) for u in line.results}
+    seen: set[UOp] = set()
+    out: list[list[int]] = []
+    for line in upper.lines:
+        own: set[int] = set()
+        for r in line.results:
+            for u in became(r).toposort(lambda u: u not in seen, enter_calls=False):
+                if u not in seen:
+                    seen.add(u)
+                    if u in at:
+                        own.add(at[u])
+        out.append(sorted(own))
+    return out
+
+
+def _bodies(frame: Frame) -> Iterable[Body]:
+    for call in frame.calls:
+        for v in call.bodies.values():
+            for b in v if isinstance(v, list) else [v]:
+                yield b
+                yield from _bodies(b.frame)
+
+
+def _frames(frame: Frame) -> list[Frame]:
+    """A record and those of the bodies in it."""
+    return list(dict.fromkeys([frame, *(b.frame for b in _bodies(frame))]))
+
+
+def _renewed(frame: Frame, results: Sequence[UOp]) -> list[UOp]:
+    """Take the leaves of derivatives out of everything that was recorded; gives the results."""
+    frames = _frames(frame)
+    recorded = [u for f in frames for c in f.calls for u in c.results]
+    if not any(map(is_differentiated, (*recorded, *results))):
+        return list(results)
+    every = {u for f in frames for c in f.calls for u in (*c.operands, *c.results) if isinstance(u, UOp)}
+    every |= {u for b in _bodies(frame) for u in (*b.params, *b.results)}
+    order = [*every, *results]
+    new = dict(zip(order, _without_leaves(order), strict=True))
+
+    def body(b: Body) -> Body:
+        return Body(b.frame, tuple(new[u] for u in b.params), tuple(new[u] for u in b.results))
+
+    for f in frames:
+        f.calls[:] = [
+            c._replace(
+                operands=tuple(new[u] if isinstance(u, UOp) else u for u in c.operands),
+                results=tuple(new[u] for u in c.results),
+                bodies={k: list(map(body, v)) if isinstance(v, list) else body(v) for k, v in c.bodies.items()},
+            )
+            for c in f.calls
+        ]
+    return [new[u] for u in results]

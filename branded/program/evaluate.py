@@ -1,0 +1,254 @@
+"""Running a typed program: one equation after the other, by the operations that they name."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import GroupOp, Ops, UOp, shape_to_shape_arg
+
+from branded.brand import Brand, opened, tensor
+from branded.dispatch import leave
+from branded.errors import ProgramError
+from branded.primitive import results as results_of
+from branded.program.operators import BINARY, WRITES, arguments, function_of
+from branded.program.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Program, Var
+from branded.rows import SHORT
+from branded.transforms import collectives
+from branded.transforms.branches import cond, switch
+from branded.transforms.loop import Carry, Input, like
+from branded.transforms.loop import scan as scan_steps
+from branded.transforms.loop import while_loop as while_steps
+from branded.transforms.loops import fori_loop, scan, while_loop
+from branded.transforms.loops import map as map_
+
+COLLECTIVES = frozenset(
+    {"psum", "pmean", "pmax", "pmin", "all_gather", "ppermute", "all_to_all", "psum_scatter", "axis_index"}
+)
+_LONG = {short: name for name, short in SHORT.items()}
+_DTYPES: dict[str, DType] = {d.name: d for d in (*dtypes.all, *dtypes.weaks)}
+
+
+def dtype_of(text: str) -> DType:
+    """The dtype of this short name."""
+    found = _DTYPES.get(_LONG.get(text, text)) or getattr(dtypes, text, None)
+    if not isinstance(found, DType):
+        raise ProgramError(f"program: {text!r} is not a dtype", fix="f32, i32, bool, …")
+    return found
+
+
+@contextlib.contextmanager
+def evaluation() -> Iterator[Evaluation]:
+    with ExitStack() as stack:
+        yield Evaluation(stack)
+
+
+class Evaluation:
+    """One run of a program, and the brands that are open in it."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack, self._brands = stack, dict[BrandName, Brand]()
+
+    def brand(self, name: BrandName) -> Brand:
+        """The brand of this name, opened when the program first says it."""
+        if name not in self._brands:
+            self._brands[name] = self._stack.enter_context(opened(Brand(name.size, name.name)))
+        return self._brands[name]
+
+    def run(self, program: Program, consts: Sequence[Tensor], args: Sequence[Tensor]) -> list[Tensor]:
+        env: dict[Var, Tensor] = dict(zip((*program.constvars, *program.invars), (*consts, *args), strict=True))
+        for _ in self.steps(program, env):
+            pass
+        return [_tensor(self._value(a, env)) for a in program.outs]
+
+    def steps(self, program: Program, env: dict[Var, Tensor]) -> Iterator[Eqn]:
+        """Run the equations one by one; `env` has the values so far."""
+        for eqn in program.eqns:
+            out = self._eqn(eqn, [self._value(a, env) for a in eqn.operands])
+            env.update(zip(eqn.results, out, strict=True))
+            yield eqn
+
+    def function(self, program: Program, consts: Sequence[Any]) -> Callable[..., list[Tensor]]:
+        return lambda *args: self.run(program, list(map(_tensor, consts)), list(map(_tensor, args)))
+
+    def _value(self, a: Atom, env: dict[Var, Tensor]) -> Any:
+        return env[a] if isinstance(a, Var) else a.value if a.dtype in WEAK else tensor(_const(a))
+
+    # ---- one equation ----
+
+    def _eqn(self, e: Eqn, given: list[Any]) -> list[Tensor]:
+        p = self._params(e)
+        if e.op == "enter":
+            return [tensor(p["brand"].enter(_tensor(given[0]).uop, p["axis"]))]
+        if e.op == "leave":
+            b: Brand = p["brand"]
+            return [tensor(leave([_tensor(given[0]).uop], b, [p["axis"]], b.size)[0])]
+        if any(True for _ in e.programs()):
+            n = p.pop("consts", 0)
+            run: Callable[..., Any] | None = getattr(
+                self, f"_{e.op.lower()}_{'steps' if e.op.isupper() else 'call'}", None
+            )
+            if run is None:
+                raise _unknown(e.op)
+            return list(run(p, given[:n], given[n:]))
+        if e.op.isupper():
+            atoms = zip(e.operands, given, strict=True)
+            return [tensor(_primitive(e, [_const(a) if isinstance(a, Literal) else x.uop for a, x in atoms]))]
+        out = self._operation(e.op, p, given)
+        return [out] if isinstance(out, Tensor) else list(out)
+
+    def _operation(self, op: str, p: dict[str, Any], given: list[Any]) -> Any:
+        if op in BINARY and not p and len(given) == 2:
+            x, y = given
+            return BINARY[op](x if isinstance(y, Tensor) else _tensor(x), y)
+        if op in COLLECTIVES:
+            p = {k: _names(v) for k, v in p.items()}
+            return getattr(collectives, op)(*map(_tensor, given), **p)
+        if (f := function_of(op)) is None:
+            raise _unknown(op)
+        if op in WRITES:
+            given = [_tensor(given[0]).clone(), *given[1:]]
+        elif given and not isinstance(given[0], Tensor):
+            given = [_tensor(given[0]), *given[1:]]
+        args, kwargs = arguments(f, p, given)
+        out = f(*args, **kwargs)
+        return given[0] if op in WRITES else out
+
+    def _params(self, e: Eqn) -> dict[str, Any]:
+        """The parameters as functions take them."""
+
+        def value(v: Any) -> Any:
+            if isinstance(v, BrandName):
+                return self.brand(v)
+            if isinstance(v, Dtype) and e.op != "REDUCE":
+                return dtype_of(v.name)
+            return type(v)(map(value, v)) if type(v) in (tuple, list) else v
+
+        return {k: value(v) for k, v in e.params.items()}
+
+    # ---- operations with programs in them ----
+
+    def _cond_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+        f, g = (self.function(p[k], consts) for k in ("true_fun", "false_fun"))
+        out: list[Tensor] = cond(given[0], f, g, *map(_tensor, given[1:]))
+        return out
+
+    def _switch_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+        out: list[Tensor] = switch(
+            given[0], [self.function(b, consts) for b in p["branches"]], *map(_tensor, given[1:])
+        )
+        return out
+
+    def _scan_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+        n, f = p["carries"], self.function(p["f"], consts)
+
+        def step(carry: list[Tensor], x: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+            out = f(*carry, *x)
+            return out[:n], out[n:]
+
+        values = list(map(_tensor, given))
+        carry, ys = scan(step, values[:n], values[n:], p["length"], p.get("reverse", False))
+        return [*carry, *ys]
+
+    def _map_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+        f = self.function(p["f"], consts)
+        return map_(lambda xs: f(*xs), list(map(_tensor, given)))
+
+    def _fori_loop_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+        f = self.function(p["body_fun"], consts)
+        out: list[Tensor] = fori_loop(given[0], given[1], lambda i, c: f(i, *c), list(map(_tensor, given[2:])))
+        return out
+
+    def _while_loop_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+        go, f = (self.function(p[k], consts) for k in ("cond_fun", "body_fun"))
+        return while_loop(lambda c: go(*c)[0], lambda c: f(*c), list(map(_tensor, given)))
+
+    def _jit_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+        return self.function(p["f"], consts)(*given)
+
+    # ---- functions of the graph ----
+
+    def _scan_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+        n, m, args = p["carries"], p["inputs"], [_tensor(x).uop for x in given]
+        own = [like(x, n <= i < n + m) for i, x in enumerate(args[: n + m])]
+        outs = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*own, *args[n + m :]]))]
+        carries = [Carry(*c) for c in zip(own[:n], args[:n], outs[:n], strict=True)]
+        inputs = [Input(*x) for x in zip(own[n:], args[n : n + m], strict=True)]
+        finals, ys = scan_steps(carries, inputs, outs[n:], p["length"], p["reverse"])
+        return [tensor(u) for u in (*finals, *ys)]
+
+    def _while_loop_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+        n, args = p["carries"], [_tensor(x).uop for x in given]
+        own = [like(x) for x in args[:n]]
+        *outs, go = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*own, *args[n:]]))]
+        return [tensor(u) for u in while_steps([Carry(*c) for c in zip(own, args[:n], outs, strict=True)], go)]
+
+    def _function_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+        info = p["rule"].info if "rule" in p else None
+        if info is None or consts:  # read from text: its value, without rules of its own for derivatives
+            return self.function(p["body"], consts)(*given)
+        args = [_tensor(x).uop for x in given]
+        outs = self.function(p["body"], ())(*(tensor(x.param_like(i)) for i, x in enumerate(args)))
+        body = UOp.maketuple(*(y.uop for y in outs))
+        return [tensor(u) for u in results_of(UOp(Ops.FUNCTION, dtypes.void, (body, *args), info))]
+
+
+def _tensor(x: Any) -> Tensor:
+    return x if isinstance(x, Tensor) else Tensor(x)
+
+
+def _names(v: Any) -> Any:
+    return v.name if isinstance(v, Brand) else tuple(map(_names, v)) if isinstance(v, tuple) else v
+
+
+def _unknown(op: str) -> ProgramError:
+    return ProgramError(f"program: there is no operation {op!r}", fix="an operation that make_expr printed")
+
+
+def _const(a: Literal) -> UOp:
+    out: UOp = UOp.const(a.value, dtype_of(a.dtype))
+    return out
+
+
+# ---- primitives ----
+
+_PLAIN = {
+    op.name: op
+    for op in (
+        *GroupOp.ALU,
+        *(Ops.STACK, Ops.DETACH, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.AFTER, Ops.MSTACK),
+    )
+}
+"""The primitives without parameters."""
+
+
+def _primitive(e: Eqn, src: list[UOp]) -> UOp:
+    """The operation of tinygrad that an equation names."""
+    p, dtype = e.params, dtype_of(e.results[0].type.dtype)
+    args = [shape_to_shape_arg(v) for v in p.values() if type(v) is tuple and all(type(i) is int for i in v)]
+    match e.op:
+        case "RESHAPE" | "EXPAND" | "PAD" | "SHRINK":
+            return UOp(Ops[e.op], dtype, (*src, *args))
+        case "PERMUTE":
+            return UOp(Ops.PERMUTE, dtype, tuple(src), p["order"])
+        case "FLIP":
+            return UOp(Ops.FLIP, dtype, tuple(src), tuple(i in p["axes"] for i in range(len(src[0].shape))))
+        case "REDUCE":
+            return UOp(Ops.REDUCE, dtype, tuple(src), (Ops[p["op"].name.upper()], p["leading"]))
+        case "CAST" | "BITCAST":
+            return UOp(Ops[e.op], dtype, tuple(src), dtype)
+        case "COPY":
+            return UOp(Ops.COPY, dtype, tuple(src), p["device"])
+        case "STORE":
+            out: UOp = src[0].cast(dtype).clone()
+            return out
+    if e.op not in _PLAIN:
+        info = p["arg"].info if "arg" in p else None
+        if info is None:
+            raise _unknown(e.op)
+        return UOp(info.op, info.dtype, (*src, *info.src[len(src) :]), info.arg)
+    return UOp(_PLAIN[e.op], dtype, tuple(src))

@@ -1,0 +1,275 @@
+"""`make_expr`: a function, written down as a typed program at three levels."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, cast
+
+from tinygrad import Tensor
+from tinygrad.dtype import strong_dtype
+
+from branded import recording, tree
+from branded.brand import Brand, check_live, opened, tensor
+from branded.dispatch import close
+from branded.errors import OptionError, ProgramError, ProgramTypeError
+from branded.program import build
+from branded.program.evaluate import evaluation
+from branded.program.operators import watched
+from branded.program.terms import Program, Var
+from branded.program.text import Printer, read
+from branded.transforms.loops import LeafType
+
+Level = Literal["operations", "primitives", "batched"]
+
+
+class Writing(Brand):
+    """The scope in which a function is written down: its arguments have types, and no values yet."""
+
+    is_loop = is_program = True
+    turn = "call"
+
+    def __init__(self) -> None:
+        super().__init__(1, hint=lambda: "make_expr")
+
+
+class _Levels(NamedTuple):
+    """What all levels of an Expr share."""
+
+    programs: dict[str, Program]
+    consts: dict[str, list[Tensor]]
+    links: dict[str, list[list[int]]]
+    arguments: tuple[tuple[Any, ...], dict[str, Any]]
+    static: list[bool]
+    result: Any
+
+
+class Expr:
+    """The typed program of a function: `str` prints it, a call evaluates it, `==` compares it up to names.
+
+    Attributes:
+        level: Which program this is: `"operations"`, `"primitives"` or `"batched"`.
+    """
+
+    def __init__(self, levels: _Levels, level: Level = "operations") -> None:
+        self._levels, self.level = levels, level
+
+    @property
+    def program(self) -> Program:
+        """The `Program`: constvars, invars, equations, results."""
+        return self._levels.programs[self.level]
+
+    @property
+    def consts(self) -> list[Tensor]:
+        """The values of the constvars."""
+        return list(self._levels.consts[self.level])
+
+    def at(self, level: Level) -> Expr:
+        """The same function at another level: the operations of the user, tinygrad's primitives, the batched graph."""
+        if level not in build.LEVELS:
+            raise OptionError(f"at: {level!r} is not a level", fix=", ".join(map(repr, build.LEVELS)))
+        return Expr(self._levels, level)
+
+    def links(self) -> list[list[int]]:
+        """For each equation, the numbers (from 0) of the equations that it becomes one level below."""
+        if not self.has_links:
+            raise OptionError(f"links: there is no level below {self.level!r}")
+        return [list(numbers) for numbers in self._levels.links[self.level]]
+
+    def below(self) -> Expr:
+        """The level below this one."""
+        return Expr(self._levels, cast(Level, build.LEVELS[build.LEVELS.index(self.level) + 1]))
+
+    @property
+    def has_links(self) -> bool:
+        """Is there a level below whose lines are known?"""
+        return self.level in self._levels.links
+
+    def names(self) -> dict[Var, str]:
+        """The name of each variable in the printed program."""
+        printer = Printer()
+        printer.program(self.program)
+        return printer.names
+
+    def lines(self) -> list[str]:
+        """Each equation as it is printed."""
+        printer = Printer(self.names())
+        return ["\n".join(printer.eqn(e)) for e in self.program.eqns]
+
+    def from_text(self, source: str) -> Expr:
+        """The program that a text says, on the arguments and constants of this one: `e.from_text(str(e)) == e`."""
+        program = read(source)
+        p = self.program
+        for what, now, new in (("constvars", p.constvars, program.constvars), ("invars", p.invars, program.invars)):
+            if [v.type for v in now] != [v.type for v in new]:
+                raise ProgramError(
+                    f"from_text: the {what} are not those of this program",
+                    ("here", " ".join(str(v.type) for v in now) or "none"),
+                    ("text", " ".join(str(v.type) for v in new) or "none"),
+                )
+        levels = self._levels._replace(programs={**self._levels.programs, self.level: program}, links={})
+        return Expr(levels, self.level)
+
+    # ---- as a value ----
+
+    def __str__(self) -> str:
+        return "\n".join(Printer().program(self.program))
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Expr):
+            return NotImplemented
+        if (self.level, self._canonical()) != (other.level, other._canonical()):
+            return False
+        same_trees = tree.outline(self._levels.result) == tree.outline(other._levels.result)
+        pairs = zip(self.consts, other.consts, strict=True)
+        return same_trees and all(a.uop is b.uop or _values(a) == _values(b) for a, b in pairs)
+
+    def __hash__(self) -> int:
+        return hash((self.level, self._canonical()))
+
+    def _canonical(self) -> str:
+        """The text with the brands named by their order."""
+        order: dict[str, str] = {}
+
+        def number(m: re.Match[str]) -> str:
+            return f"{order.setdefault(m[1], f'brand{len(order)}')}:{m[2]}"
+
+        return re.sub(r"\b([^\W\d]\w*):(\d+)", number, str(self))
+
+    def _repr_html_(self) -> str:
+        from branded.program.html import html
+
+        return html(self)
+
+    # ---- running ----
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result of the function on other arguments of the same types."""
+        with evaluation() as run:
+            outs = run.run(self.program, self.consts, self._given(args, kwargs))
+        return tree.rebuild(self._levels.result, iter(outs))
+
+    def values(self, *args: Any, **kwargs: Any) -> list[list[Tensor]]:
+        """The values of the results of each equation, of all examples: one leading axis for each brand of the type.
+
+        They are not computed before they are read.
+        """
+        p, out = self.program, []
+        with evaluation() as run:
+            env = dict(zip((*p.constvars, *p.invars), (*self.consts, *self._given(args, kwargs)), strict=True))
+            for eqn in run.steps(p, env):
+                out.append([tensor(x.uop) for x in close([env[v].uop for v in eqn.results])])
+        return out
+
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
+        if tree.paths((args, kwargs), "") != tree.paths(self._levels.arguments, ""):
+            raise ProgramTypeError(
+                "program: these are not the arguments that it takes",
+                ("takes", tree.outline(self._levels.arguments[0])),
+                ("given", tree.outline(args)),
+                fix="arguments of the tree with which it was made",
+            )
+        leaves = tree.leaves((args, kwargs))
+        names = [p for i, a in enumerate(args) for p in tree.paths(a, f"argument {i + 1}")]
+        names += [p for k, a in kwargs.items() for p in tree.paths(a, f"argument `{k}`")]
+        given = []
+        variables = [i for i, is_static in enumerate(self._levels.static) if not is_static]
+        for i, v in zip(variables, self.program.invars, strict=True):
+            x = _variable(leaves[i])
+            if x is None or (found := build.type_of(x.uop)) != v.type:
+                raise ProgramTypeError(
+                    f"program: {names[i]} has another type",
+                    ("takes", str(v.type)),
+                    ("given", tree.describe(leaves[i]) if x is None else str(found)),
+                    fix="make_expr with this argument: a program is of one type",
+                )
+            given.append(x)
+        return given
+
+
+def _values(x: Tensor) -> Any:
+    return (x.shape, x.dtype, x.tolist())
+
+
+def _variable(x: Any) -> Tensor | None:
+    """A leaf as a tensor of a dtype of its own."""
+    t = tree.as_tensor(x)
+    return None if t is None else t.cast(strong_dtype(t.dtype))
+
+
+def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()) -> Callable[..., Expr]:
+    """`make_expr(f)(*args)` is the typed program of `f` on arguments of these types.
+
+    The function runs once, on arguments that have types and no values.  What it calls is written down as equations in
+    order; each binder has its brand type.  Trees are flattened, tensors from outside become constvars, numbers stand
+    inline.  The program of a scan, a branch or a jit stands in the brackets of its equation.  A vmap is what entered
+    with which brand, and what left.
+
+    Args:
+        f: A function of trees of tensors and numbers.
+        static_argnums: The positions of arguments that are no variables of the program.
+
+    Returns:
+        A function of the arguments of `f` that gives an `Expr`: print it, call it, compare it, or see it
+        `.at("primitives")`, tinygrad's own per example, and `.at("batched")`, when the brands are closed.
+
+    Raises:
+        ReadError: `f` reads a value, which a program does not have.
+        ProgramTypeError: A result of `f` is not a tensor or number.
+
+    Example:
+        >>> from branded import make_expr, vmap
+        >>> from tinygrad import Tensor
+        >>> def outer(x, y): return vmap(lambda a: vmap(lambda b: a + b)(y))(x)
+        >>> expr = make_expr(outer)(Tensor([1.0, 2.0, 3.0]), Tensor([4.0, 6.0]))
+        >>> print(expr)
+        { lambda ; a:f32[3] b:f32[2] . let
+            c:Vec[a:3, f32[]] = enter[brand=a:3, axis=0] a
+            d:Vec[b:2, f32[]] = enter[brand=b:2, axis=0] b
+            e:Vec[a:3 | b:2, f32[]] = add c d
+            f:Vec[a:3, f32[2]] = leave[brand=b:2, axis=0] e
+            g:f32[3, 2] = leave[brand=a:3, axis=0] f
+          in (g,) }
+        >>> expr(Tensor([0.0, 0.0, 1.0]), Tensor([5.0, 7.0])).tolist()
+        [[5.0, 7.0], [5.0, 7.0], [6.0, 8.0]]
+
+    Source: `jax.make_jaxpr` and the language of jaxprs.
+    """
+    static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+
+    @functools.wraps(f)
+    def made(*args: Any, **kwargs: Any) -> Expr:
+        return _make(f, args, kwargs, {i % len(args) for i in static} if args else set())
+
+    return cast(Callable[..., Expr], made)
+
+
+def _make(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], static: set[int]) -> Expr:
+    leaves = [(x, i in static) for i, a in enumerate(args) for x in tree.leaves(a)]
+    leaves += [(x, False) for a in kwargs.values() for x in tree.leaves(a)]
+    values = [None if is_static else _variable(x) for x, is_static in leaves]
+    for x in values:
+        if x is not None:
+            check_live(x.uop, "make_expr")
+    with watched(), recording.framed() as frame, opened(Writing()) as scope:
+        places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]
+        new = iter(places)
+        given = iter([x if v is None else tensor(next(new)) for (x, _), v in zip(leaves, values, strict=True)])
+        out = f(*(tree.rebuild(a, given) for a in args), **{k: tree.rebuild(a, given) for k, a in kwargs.items()})
+        results = [_result(x, at) for x, at in zip(tree.leaves(out), tree.paths(out, "the result"), strict=True)]
+    levels = build.levels(frame, places, [x.uop for x in results])
+    programs = {k: w.program for k, w in levels.written.items()}
+    consts = {k: [tensor(u) for u in w.consts] for k, w in levels.written.items()}
+    return Expr(_Levels(programs, consts, levels.links, (args, kwargs), [v is None for v in values], out))
+
+
+def _result(x: Any, at: str) -> Tensor:
+    if (t := tree.as_tensor(x)) is None:
+        raise ProgramTypeError(
+            f"make_expr: {at} is {tree.describe(x)}", fix="return tensors, numbers, or trees of them"
+        )
+    check_live(t.uop, "make_expr")
+    return t

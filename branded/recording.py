@@ -1,0 +1,221 @@
+"""What a function does while its program is written down: the operations that the user called, in order.
+
+A `Frame` is the record of one program, or of the body of a loop or branch in it.  Nothing is recorded unless
+`make_expr` asks for it; then the operations of tinygrad and of this package put down what they took and gave.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple, TypeVar, cast
+
+import tinygrad
+from tinygrad import Tensor
+from tinygrad.uop.ops import UOp
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Where(NamedTuple):
+    """The part of a source file that an operation stands in; lines from 1, columns from 0."""
+
+    file: str
+    line: int
+    end_line: int
+    column: int
+    end_column: int
+
+
+class Call(NamedTuple):
+    """One operation: what it took (UOps, and numbers that stand for themselves), what it gave."""
+
+    op: str
+    operands: tuple[Any, ...]
+    params: dict[str, Any]
+    results: tuple[UOp, ...]
+    where: Where | None
+    bodies: dict[str, Any]
+    """The bodies by their names: a `Body`, or a list of them."""
+
+
+class Body(NamedTuple):
+    """The record of the body of a loop or branch."""
+
+    frame: Frame
+    params: tuple[UOp, ...]
+    results: tuple[UOp, ...]
+
+
+@dataclass(eq=False)
+class Frame:
+    calls: list[Call] = field(default_factory=list)
+    bodies: list[Body] = field(default_factory=list)
+    """Those that were traced since the loop or branch began that is being recorded."""
+    depth: int = 0
+    """How many recorded operations we are in: only the outermost is written down."""
+
+
+_frame: contextvars.ContextVar[Frame | None] = contextvars.ContextVar("branded_frame", default=None)
+
+
+def is_recording() -> bool:
+    return _frame.get() is not None
+
+
+@contextmanager
+def framed() -> Iterator[Frame]:
+    """Record into a new frame."""
+    token = _frame.set(frame := Frame())
+    try:
+        yield frame
+    finally:
+        _frame.reset(token)
+
+
+def put(op: str, operands: Sequence[Any], params: dict[str, Any], results: Sequence[UOp]) -> None:
+    """Write down an operation, if anything is recorded here."""
+    if (f := _frame.get()) is not None and not f.depth:
+        f.calls.append(Call(op, tuple(operands), params, tuple(results), here(), {}))
+
+
+@contextmanager
+def structured() -> Iterator[Structure | None]:
+    """While a loop or branch is made, whose bodies become programs of their own; None where nothing is recorded."""
+    f = _frame.get()
+    if f is None or f.depth:
+        yield None
+        return
+    before, f.bodies = f.bodies, []
+    f.depth += 1
+    where = here()
+    try:
+        yield (made := Structure(f, where))
+    finally:
+        f.depth -= 1
+        f.bodies = before
+    f.calls += made.calls
+
+
+class Structure:
+    """A loop or branch in the making."""
+
+    def __init__(self, frame: Frame, where: Where | None) -> None:
+        self.frame, self.where = frame, where
+        self.calls: list[Call] = []
+
+    def put(
+        self, op: str, operands: Sequence[Any], params: dict[str, Any], results: Sequence[UOp], bodies: dict[str, Any]
+    ) -> None:
+        self.calls.append(Call(op, tuple(operands), params, tuple(results), self.where, bodies))
+
+
+@contextmanager
+def body() -> Iterator[Callable[[Sequence[UOp], Sequence[UOp]], None]]:
+    """While a body is traced: it is recorded in a frame of its own, which is done when its parameters are told."""
+    outer = _frame.get()
+    if outer is None:
+        yield lambda params, results: None
+        return
+    with framed() as frame:
+        yield lambda params, results: outer.bodies.append(Body(frame, tuple(params), tuple(results)))
+
+
+@contextmanager
+def within() -> Iterator[Frame | None]:
+    """While a recorded operation runs: what it does in turn is not written down."""
+    f = _frame.get()
+    if f is None or f.depth:
+        yield None
+        return
+    f.depth += 1
+    try:
+        yield f
+    finally:
+        f.depth -= 1
+
+
+def leafwise(f: F, named: str, value: Callable[[Any], Any]) -> F:
+    """Record a function of a tree, which does the same to each leaf, as one operation for each.
+
+    Its parameter `named` is written down as `value` of it.
+    """
+    from branded import tree
+
+    @functools.wraps(f)
+    def recorded(*args: Any, **kwargs: Any) -> Any:
+        if not is_recording():
+            return f(*args, **kwargs)
+        with within() as frame:
+            out = f(*args, **kwargs)
+        if frame is not None:
+            params = bound(f, args, kwargs)
+            taken: list[Any] = [()]
+            if "x" in params:
+                tensors = [tree.as_tensor(v) for v in tree.leaves(params.pop("x"))]
+                taken = [(t.uop,) for t in tensors if t is not None]
+            params[named] = value(params[named])
+            for operands, y in zip(taken, tree.leaves(out), strict=True):
+                if isinstance(y, Tensor):  # what becomes of a number is a number
+                    put(f.__name__, operands, params, (y.uop,))
+        return out
+
+    return cast(F, recorded)
+
+
+def operation(f: F) -> F:
+    """Record a function of tensors as one operation: `random.normal`."""
+    op = f"{f.__module__.rpartition('.')[2]}.{f.__name__}"
+
+    @functools.wraps(f)
+    def recorded(*args: Any, **kwargs: Any) -> Any:
+        if not is_recording():
+            return f(*args, **kwargs)
+        from branded.program.operators import record
+
+        return record(op, f, f, args, kwargs)
+
+    return cast(F, recorded)
+
+
+def bound(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by their names."""
+    return dict(signature(f).bind(*args, **kwargs).arguments)
+
+
+@functools.cache
+def signature(f: Callable[..., Any]) -> Any:
+    import inspect
+
+    return inspect.signature(f)
+
+
+# ---- where ----
+
+_PACKAGE = Path(__file__).parent
+_OWN = tuple(f"{folder}{os.sep}" for folder in (_PACKAGE, Path(tinygrad.__path__[0])))
+_USERS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("demo", "explorer", "puzzles"))
+"""Parts of this package that use it as anyone would."""
+
+
+def here() -> Where | None:
+    """Where the user called this: the innermost frame that is neither of this package nor of tinygrad."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_OWN) or file.startswith(_USERS):
+            break
+        frame = frame.f_back
+    if frame is None or frame.f_code.co_filename.startswith("<frozen"):
+        return None
+    code = frame.f_code
+    line, end_line, column, end_column = list(code.co_positions())[frame.f_lasti // 2]
+    line = line or frame.f_lineno
+    return Where(code.co_filename, line, end_line or line, column or 0, end_column or 0)

@@ -1,0 +1,115 @@
+"""jit: traced once for each type, and the same as the function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor
+
+from branded import grad, jit, scan, vmap
+from branded.errors import BrandedError
+
+
+def test_it_is_traced_once_for_each_type() -> None:
+    traces = []
+
+    @jit
+    def f(x: Any, d: Any, k: Any = 1.0) -> Any:
+        traces.append(x.shape)
+        return {"table": x * d["w"] + k, "rest": (x.sum(), x)}
+
+    w = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    outs = [f(Tensor([float(i), 1.0]), {"w": w}, k=i) for i in range(5)]
+    for i, out in enumerate(outs):  # all of them: a replay does not write into what an earlier call gave
+        x = np.array([i, 1.0])
+        np.testing.assert_allclose(out["table"].numpy(), x * w.numpy() + i)
+        assert out["rest"][0].item() == i + 1
+        np.testing.assert_allclose(out["rest"][1].numpy(), x)
+    assert traces == [(2,)]
+    f(Tensor([1.0]), {"w": w})
+    assert traces == [(2,), (1,)]
+
+
+def test_equal_arguments_and_views() -> None:
+    f = jit(lambda x, y: x * 10 + y)
+    whole = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    for _ in range(4):
+        assert f(whole[0], whole[0]).tolist() == [11.0, 22.0]
+        assert f(whole[1], whole[0]).tolist() == [31.0, 42.0]
+
+
+def test_static_arguments() -> None:
+    f = jit(lambda x, n, how: x * n if how == "scaled" else x, static_argnums=1)
+    x = Tensor([1.0, 2.0])
+    for n in (1, 3, 1, 3):
+        assert f(x, n, "scaled").tolist() == [n, 2.0 * n]
+        assert f(x, n, "left").tolist() == [1.0, 2.0]
+
+
+def test_under_the_transforms_it_is_the_function() -> None:
+    f = jit(lambda x: (x * x).sum())
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert vmap(f)(x).tolist() == [5.0, 25.0]
+    assert vmap(grad(f))(x).tolist() == [[2.0, 4.0], [6.0, 8.0]]
+    assert jit(vmap(grad(f)))(x).tolist() == [[2.0, 4.0], [6.0, 8.0]]
+    sums = jit(lambda x: scan(lambda c, v: (c + f(v), c), 0.0, x))
+    for _ in range(4):
+        assert [y.tolist() for y in sums(x)] == [30.0, [0.0, 5.0]]
+
+
+def test_what_needs_no_kernel() -> None:
+    x = Tensor([1.0, 2.0])
+    for _ in range(4):
+        assert jit(lambda x: x)(x).tolist() == [1.0, 2.0]
+        assert jit(lambda: 3)().item() == 3
+        assert jit(lambda x: x[:0])(x).tolist() == []
+        assert jit(lambda x: None)(x) is None
+
+
+def test_a_weight_that_is_written_outside_is_seen() -> None:
+    w = Tensor([1.0, 2.0]).contiguous().realize()
+    f = jit(lambda x: x * w)
+    for i in range(4):
+        w.assign(Tensor([i, i]).float()).realize()
+        assert f(Tensor([1.0, 2.0])).tolist() == [i, 2.0 * i]
+
+
+W = Tensor([1.0, 2.0])
+MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
+    "a read": (
+        lambda: jit(lambda x: x if x.sum() > 0 else -x)(W),
+        "bool: in the body of jit there is no value to read: it is traced once, for all calls\n"
+        "  value: bool[]\n"
+        "  try:   cond, where or while_loop in place of `if` and `while`; return the value and read it outside",
+    ),
+    "a write": (
+        lambda: jit(lambda x: W.assign(W * x))(W),
+        "assign: a value of the body of jit cannot go into a tensor from outside, once for each call\n"
+        "  tensor: f32[2], made outside of the scope of `jit`\n"
+        "  try:    return the new value, and write it outside",
+    ),
+    "a result": (
+        lambda: jit(lambda x: "text")(W),
+        "jit: the result is the str 'text'\n  try: return tensors, numbers, or trees of them",
+    ),
+    "a static list": (
+        lambda: jit(lambda x, n: x, static_argnums=1)(W, [1]),
+        "jit: a static argument is not hashable\n  try: a tuple in place of a list",
+    ),
+    "a draw": (
+        lambda: jit(lambda x: x + Tensor.rand(2))(W),
+        "randomness: a random draw in the body of jit, which is traced once, is the same in each call\n"
+        "  try: a key as an argument (branded.random), or draws made before",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(name: str) -> None:
+    f, message = MISTAKES[name]
+    with pytest.raises(BrandedError) as caught:
+        f()
+    assert str(caught.value) == message

@@ -1,0 +1,334 @@
+"""The typed program: its text, its value, its levels.
+
+`python -m tests.test_program` writes tests/program/golden.txt anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from tinygrad import Context, Tensor
+
+from branded import grad, make_expr, tree, vec_type, vmap
+from branded.errors import BrandedError
+from branded.program import Expr, read
+from tests.golden import make, registry, with_branded
+from tests.program import ALL, CASES, some
+from tests.programs import Nest, nests
+
+GOLDEN = Path(__file__).parent / "program" / "golden.txt"
+
+
+def expr_of(name: str) -> Expr:
+    return make_expr(CASES[name].f)(*CASES[name].args())
+
+
+def texts() -> dict[str, str]:
+    return {
+        f"{name}, {level}": str(expr_of(name).at(level))  # type: ignore[arg-type]
+        for name, case in CASES.items()
+        for level in case.levels
+    }
+
+
+def golden() -> dict[str, str]:
+    parts = re.split(r"^== (.*)\n", GOLDEN.read_text(), flags=re.M)[1:]
+    return dict(zip(parts[::2], (p.rstrip("\n") for p in parts[1::2]), strict=True))
+
+
+def numbers(x: Any) -> list[Any]:
+    return [np.array(y.tolist() if isinstance(y, Tensor) else y) for y in tree.leaves(x)]
+
+
+def same(a: Any, b: Any) -> None:
+    assert tree.outline(a) == tree.outline(b)
+    for x, y in zip(numbers(a), numbers(b), strict=True):
+        np.testing.assert_allclose(x, y, rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_text(name: str) -> None:
+    wanted = golden()
+    for level in CASES[name].levels:
+        assert str(expr_of(name).at(level)) == wanted[f"{name}, {level}"]  # type: ignore[arg-type]
+
+
+def test_no_text_is_left_over() -> None:
+    assert golden().keys() == {f"{name}, {level}" for name, case in CASES.items() for level in case.levels}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_level_and_its_text_give_the_value_of_the_function(name: str) -> None:
+    f, args = CASES[name].f, CASES[name].args()
+    wanted, expr = f(*args), expr_of(name)
+    with Context(NOOPT=1, PARALLEL=0):
+        for level in ALL:
+            at = expr.at(level)  # type: ignore[arg-type]
+            same(at(*args), wanted)
+            again = at.from_text(str(at))
+            assert again == at
+            assert str(again) == str(at)
+            same(again(*args), wanted)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_line_below_belongs_to_one_line(name: str) -> None:
+    expr = expr_of(name)
+    for level in ALL[:2]:
+        at = expr.at(level)  # type: ignore[arg-type]
+        assert len(at.links()) == len(at.program.eqns)
+        assert sorted(n for numbers in at.links() for n in numbers) == list(range(len(at.below().program.eqns)))
+
+
+quiet = settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_generated_programs(part: int) -> None:
+    """Printing, reading and evaluating a program gives what the function gives, under any nest of vmaps."""
+
+    @seed(part)
+    @quiet
+    @given(nests(max_depth=3, max_steps=8))
+    def law(nest: Nest) -> None:
+        args = [Tensor(x) for x in nest.arguments(nest.data())]
+        f = nest.mapped()
+        expr = make_expr(f)(*args)
+        wanted = f(*args)
+        for level in ALL:
+            at = expr.at(level)  # type: ignore[arg-type]
+            again = at.from_text(str(at))
+            assert str(again) == str(at)
+            for got, y in zip(again(*args), wanted, strict=True):
+                assert (got.shape, got.dtype) == (y.shape, y.dtype)
+            same(again(*args), wanted)
+
+    with Context(DEV="PYTHON", NOOPT=1):
+        law()
+
+
+PROGRAMS = registry.load()
+JAX: dict[str, Any] = json.loads(make.PATH.read_text())
+
+
+@pytest.mark.parametrize("name", list(PROGRAMS)[::23])
+def test_programs_of_jax(name: str) -> None:
+    """The typed program of what JAX gave golden numbers for gives those numbers."""
+    with Context(DEV="PYTHON", NOOPT=1, PARALLEL=0):
+        expr = make_expr(lambda: PROGRAMS[name].run(with_branded))()
+        for level in ALL:
+            at = expr.at(level)  # type: ignore[arg-type]
+            got = with_branded.results(at.from_text(str(at))())
+            for path, (_, shape, values) in JAX[name].items():
+                wanted = np.array([float(x) for x in values]).reshape(shape)
+                np.testing.assert_allclose(got[path], wanted, rtol=2e-4, atol=1e-5)
+
+
+# ---- as a value ----
+
+
+def test_equal_up_to_names() -> None:
+    x, y = some(3), some(2)
+    a = make_expr(lambda p, q: vmap(lambda u: vmap(lambda v: u + v)(q))(p))(x, y)
+    b = make_expr(lambda r, s: vmap(lambda row: vmap(lambda col: row + col)(s))(r))(x, y)
+    assert a == b
+    assert hash(a) == hash(b)
+    assert str(a) != str(b)  # the brands have the names of their parameters
+    assert a != make_expr(lambda p, q: vmap(lambda u: vmap(lambda v: v + u)(q))(p))(x, y)
+    assert a != a.at("batched")
+    assert a != "text"
+
+
+def test_constants_are_compared_by_value() -> None:
+    def of(c: Tensor) -> Expr:
+        return make_expr(lambda x: x + c)(some(2))
+
+    assert of(Tensor([1.0, 2.0])) == of(Tensor([1.0, 2.0]))
+    assert of(Tensor([1.0, 2.0])) != of(Tensor([1.0, 3.0]))
+    assert [c.tolist() for c in of(Tensor([1.0, 2.0])).consts] == [[1.0, 2.0]]
+
+
+def test_values_of_all_examples() -> None:
+    expr = expr_of("outer")
+    x, y = Tensor([1.0, 2.0, 3.0]), Tensor([10.0, 20.0])
+    values = expr.values(x, y)
+    assert [v.tolist() for (v,) in values] == [
+        [1.0, 2.0, 3.0],
+        [10.0, 20.0],
+        (table := [[11.0, 21.0], [12.0, 22.0], [13.0, 23.0]]),
+        table,
+        table,
+    ]
+
+
+def test_where_an_operation_stands() -> None:
+    def f(x: Tensor) -> Tensor:
+        return x.sin() + 2 * x
+
+    lines = Path(__file__).read_text().splitlines()
+    for eqn in make_expr(f)(some(2)).program.eqns:
+        assert eqn.where is not None
+        assert Path(eqn.where.file) == Path(__file__)
+        text = lines[eqn.where.line - 1].encode()[eqn.where.column : eqn.where.end_column].decode()
+        assert text == {"sin": "x.sin()", "mul": "2 * x", "add": "x.sin() + 2 * x"}[eqn.op]
+
+
+def test_derivatives_go_through_an_evaluated_program() -> None:
+    args = CASES["own_rule"].args()
+    for level in ("operations", "primitives"):
+        run = expr_of("own_rule").at(level)  # type: ignore[arg-type]
+        same(grad(lambda x: run(x).sum())(*args), grad(lambda x: CASES["own_rule"].f(x).sum())(*args))
+
+
+def test_inside_of_a_vmap() -> None:
+    """The arguments of a program may vary over brands that are open."""
+    seen: list[str] = []
+
+    def f(x: Tensor) -> Tensor:
+        expr = make_expr(lambda v: (v * 2).sum())(x)
+        seen.append(str(expr))
+        return expr(x)
+
+    assert vmap(f)(Tensor([[1.0, 2.0], [3.0, 4.0]])).tolist() == [6.0, 14.0]
+    assert "{ lambda ; a:Vec[x:2, f32[2]] . let" in seen[0]
+
+
+def test_static_arguments_are_no_variables() -> None:
+    expr = make_expr(lambda x, n, how: x.sum(axis=n) if how == "sum" else x, static_argnums=1)(some(2, 3), 1, "sum")
+    assert str(expr).splitlines()[1] == "    b:f32[2] = sum[axis=1] a"
+    assert expr(Tensor.ones(2, 3), 1, "sum").tolist() == [3.0, 3.0]
+
+
+def test_nothing_stays_behind() -> None:
+    before = {name: getattr(Tensor, name) for name in ("sin", "__add__", "zeros")}
+    with pytest.raises(ZeroDivisionError):
+        make_expr(lambda x: 1 / 0)(some(2))
+    assert before == {name: getattr(Tensor, name) for name in before}
+    assert (Tensor([1.0]).sin() + 1).shape == (1,)
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.summaries = 0
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.open.append(tag)
+        self.summaries += tag == "summary"
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_html() -> None:
+    html = expr_of("softmax")._repr_html_()
+    tags = _Tags()
+    tags.feed(html)
+    assert not tags.open
+    assert tags.summaries > 3
+    assert "softmax b" in html
+    assert "EXP2" in html
+    assert "<lambda>" not in expr_of("func12")._repr_html_()
+
+
+# ---- mistakes ----
+
+
+def test_mistakes() -> None:
+    x = some(2)
+    expr = make_expr(lambda v: v + 1)(x)
+    mistakes = {
+        "a read": lambda: make_expr(lambda v: v.item())(some()),
+        "a result": lambda: make_expr(lambda v: (v, "text"))(x),
+        "a write": lambda: make_expr(lambda v: x.assign(x + 1))(x),
+        "another type": lambda: expr(some(3)),
+        "other arguments": lambda: expr(x, x),
+        "no level": lambda: expr.at("kernels"),  # type: ignore[arg-type]
+        "nothing below": lambda: expr.at("batched").links(),
+        "no program": lambda: read("{ lambda ; a:f32[2] . let b:f32[2] = add a 1 } in (b,)"),
+        "no token": lambda: read("{ lambda ; a:f32[2] ? }"),
+        "another program": lambda: expr.from_text("{ lambda ; a:f32[3] . let in (a,) }"),
+        "no operation": lambda: expr.from_text("{ lambda ; a:f32[2] . let b:f32[2] = nothing a in (b,) }")(x),
+        "no dtype": lambda: expr.from_text("{ lambda ; a:f32[2] . let b:f9[2] = CAST[dtype=f9] a in (b,) }")(x),
+    }
+    said = {}
+    for name, f in mistakes.items():
+        with pytest.raises(BrandedError) as caught:
+            f()
+        said[name] = f"{type(caught.value).__name__}\n{caught.value}"
+    assert said == MESSAGES
+
+
+MESSAGES = {
+    "a read": """\
+ReadError
+item: in the body of make_expr there is no value to read: it is traced once, for all calls
+  value: f32[]
+  try:   cond, where or while_loop in place of `if` and `while`; return the value and read it outside""",
+    "a result": """\
+ProgramTypeError
+make_expr: the result[1] is the str 'text'
+  try: return tensors, numbers, or trees of them""",
+    "a write": """\
+WriteError
+assign: this write would be done once, and not in each call of make_expr
+  tensor: f32[2], made outside of the scope of `make_expr`
+  try:    return what is to be written, and write it outside""",
+    "another type": """\
+ProgramTypeError
+program: argument 1 has another type
+  takes: f32[2]
+  given: f32[3]
+  try:   make_expr with this argument: a program is of one type""",
+    "other arguments": """\
+ProgramTypeError
+program: these are not the arguments that it takes
+  takes: (f32[2])
+  given: (f32[2], f32[2])
+  try:   arguments of the tree with which it was made""",
+    "no level": """\
+OptionError
+at: 'kernels' is not a level
+  try: 'operations', 'primitives', 'batched'""",
+    "nothing below": """\
+OptionError
+links: there is no level below 'batched'""",
+    "no program": """\
+ProgramError
+read: this is not a typed program: '} in (b,)' stands at line 1, column 46
+  wanted: a variable
+  try:    text that str(expr) printed""",
+    "no token": """\
+ProgramError
+read: this is not a typed program: '? }' stands at line 1, column 20
+  try: text that str(expr) printed""",
+    "another program": """\
+ProgramError
+from_text: the invars are not those of this program
+  here: f32[2]
+  text: f32[3]""",
+    "no operation": """\
+ProgramError
+program: there is no operation 'nothing'
+  try: an operation that make_expr printed""",
+    "no dtype": """\
+ProgramError
+program: 'f9' is not a dtype
+  try: f32, i32, bool, …""",
+}
+
+
+def test_types_as_text() -> None:
+    assert str(make_expr(lambda v: v)(some(2, 3)).program.invars[0].type) == vec_type(some(2, 3)) == "f32[2, 3]"
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text("".join(f"== {name}\n{text}\n\n" for name, text in texts().items()))
