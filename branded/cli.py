@@ -37,18 +37,24 @@ def demo(args: argparse.Namespace) -> int:
     """Show vmap at work on real data."""
     from branded import demo
 
-    out = Path(args.out)
-    if demo.can_draw():  # a folder that cannot be used is a mistake to hear of now, not in a minute
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"cannot make the folder {out}: {error.strerror}") from None
-        if not os.access(out, os.W_OK):
-            raise UsageError(f"cannot write to the folder {out}")
+    # a folder that cannot be used is a mistake to hear of now, not in a minute
+    out = _folder(args.out) if demo.can_draw() else Path(args.out)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode shows `?` for a shade
     demo.run(out)
     return OK
+
+
+def _folder(name: str) -> Path:
+    """A folder to write to, made where it is missing."""
+    out = Path(name)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {out}: {error.strerror}") from None
+    if not os.access(out, os.W_OK):
+        raise UsageError(f"cannot write to the folder {out}")
+    return out
 
 
 def run(args: argparse.Namespace) -> int:
@@ -90,6 +96,68 @@ def check(args: argparse.Namespace) -> int:
     return status
 
 
+def puzzles(args: argparse.Namespace) -> int:
+    """List the puzzles, write a file to fill in, check it, or help with one."""
+    from branded.puzzles import command
+
+    return command.run(args.action, args.words)
+
+
+def explain(args: argparse.Namespace) -> int:
+    """Show one call of a function step by step: what was zipped, what was broadcast, and why."""
+    from branded.explain import Explanation, Growth
+
+    path, name = split_target(args.target)
+    if name is None:
+        raise UsageError(f"which function of {path}? (FILE.py:function)")
+    if args.html is not None and not Path(args.html).absolute().parent.is_dir():
+        raise UsageError(f"there is no folder {Path(args.html).parent}")
+    code = _compiled(path)
+    if code is None:
+        return FAILED
+    module = types.ModuleType("__explain__")
+    module.__dict__["__file__"] = str(path)
+    with _surroundings(module, path, []):
+        status = _guarded(lambda: exec(code, module.__dict__), path)
+        if status != OK:
+            return status
+        if name not in module.__dict__:
+            raise UsageError(f"there is no function `{name}` in {path}")
+        f = module.__dict__[name]
+        line = getattr(getattr(inspect.unwrap(f), "__code__", None), "co_firstlineno", 1)
+        shown = Explanation(f, _arguments(args.args, module), {}, Growth(args.warn_factor, args.warn_bytes))
+        status = _guarded(shown.show if args.html is None else shown.data, path, line)
+    if status == OK and args.html is not None:
+        try:
+            Path(args.html).write_text(shown.html(), encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot write {args.html}: {error.strerror}") from None
+        print(args.html)
+    return status
+
+
+def _arguments(text: str | None, module: types.ModuleType) -> tuple[Any, ...]:
+    """The arguments that the command line gives, with the names of the file and of tinygrad's Tensor."""
+    if text is None:
+        return ()
+    try:
+        given: tuple[Any, ...] = eval(f"({text},)", {"Tensor": Tensor, **module.__dict__})
+        return given
+    except Exception as error:
+        reason = str(error).replace("\n", " ")
+        raise UsageError(f"--args {text!r} cannot be evaluated: {type(error).__name__}: {reason}") from None
+
+
+def explorer(args: argparse.Namespace) -> int:
+    """Write the explorer, a web page that needs no server, to a folder."""
+    from branded import explorer
+
+    out = _folder(args.out)
+    pyodide = None if args.pyodide is None else Path(args.pyodide)
+    print(explorer.write(out, pyodide, edit=not args.no_edit))
+    return OK
+
+
 class Command(NamedTuple):
     """A line of the table: the function, what `--help` says of it, and its arguments for argparse."""
 
@@ -104,9 +172,37 @@ _ARGS = {"nargs": argparse.REMAINDER, "metavar": "...", "help": "what the file f
 
 _PATHS = {"nargs": "*", "metavar": "PATH", "help": "a file or a folder; without one, those of mypy's configuration"}
 
+_ACTION = {"nargs": "?", "metavar": "ACTION", "help": "start, check, hint or solution; without one, the list"}
+_WORDS = {"nargs": "*", "metavar": "FILE|N", "help": "the file (default: puzzles.py), the number of a puzzle, or both"}
+
+_SITE = {"metavar": "OUT", "help": "the folder for the page, index.html, and the parts that `edit` needs beside it"}
+_PYODIDE = {"metavar": "DIR", "help": "the npm package pyodide, unpacked; without it, npm is asked for it"}
+_NO_EDIT = {"action": "store_true", "help": "leave out what runs programs in the browser, 9 MB"}
+
+_FUNCTION = {"metavar": "FILE.py:function", "help": "a function of a file"}
+_GIVEN = {
+    "metavar": "VALUES",
+    "help": 'its arguments, "Tensor([1, 2]), 3"; without them, the defaults of its parameters',
+}
+_HTML = {"metavar": "OUT", "help": "write it as one HTML file"}
+_FACTOR = {"metavar": "N", "type": float, "default": 8.0, "help": "warn of a broadcast from N times on (default: 8)"}
+_BYTES = {"metavar": "N", "type": int, "default": 1 << 20, "help": "and from N bytes on (default: 1 MiB)"}
+_EXPLAIN = (
+    ("target", _FUNCTION),
+    ("--html", _HTML),
+    ("--args", _GIVEN),
+    ("--warn-factor", _FACTOR),
+    ("--warn-bytes", _BYTES),
+)
+
 COMMANDS = {
     "check": Command(check, "find batching mistakes with mypy", (("paths", _PATHS),)),
     "demo": Command(demo, "show vmap at work on 1,797 handwritten digits", (("--out", _OUT),)),
+    "explain": Command(explain, "show a function step by step", _EXPLAIN),
+    "explorer": Command(
+        explorer, "write a web page that shows vmap", (("out", _SITE), ("--pyodide", _PYODIDE), ("--no-edit", _NO_EDIT))
+    ),
+    "puzzles": Command(puzzles, "exercises that check themselves", (("action", _ACTION), ("words", _WORDS))),
     "run": Command(run, "run a file, or one function of it", (("target", _TARGET), ("args", _ARGS))),
 }
 
@@ -209,6 +305,21 @@ def _compiled(path: Path) -> types.CodeType | None:
     except (SyntaxError, ValueError) as error:
         _show(error, None)
         return None
+
+
+def load(path: Path, name: str) -> dict[str, Any] | None:
+    """The names that a file has when it has run as the module `name`; None if it does not run, which is said.
+
+    Raises:
+        UsageError: The file cannot be read.
+    """
+    if (code := _compiled(path)) is None:
+        return None
+    module = types.ModuleType(name)
+    module.__dict__["__file__"] = str(path)
+    with _surroundings(module, path, []):
+        status = _guarded(lambda: exec(code, module.__dict__), path)
+    return module.__dict__ if status == OK else None
 
 
 @contextmanager

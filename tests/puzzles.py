@@ -1,0 +1,147 @@
+"""The page of the puzzles and the notebooks, made from `branded.puzzles`: `python -m tests.puzzles` writes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from branded.puzzles import CHAPTERS, PUZZLES, Chapter, Predict, Puzzle, Write, sheet
+from branded.puzzles.truth import PREAMBLE, printed, run_source
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "puzzles.md"
+NOTEBOOKS = {
+    ROOT / "notebooks" / "puzzles-1-vmap.ipynb": CHAPTERS[:2],
+    ROOT / "notebooks" / "puzzles-2-rows-and-axes.ipynb": CHAPTERS[2:4],
+    ROOT / "notebooks" / "puzzles-3-transforms.ipynb": CHAPTERS[4:],
+}
+MORE = (
+    "[map and vmap](course/1-map-and-vmap.md)",
+    "[zip or outer](course/2-zip-or-outer.md)",
+    "[rows](course/3-rows.md) and [types](types.md)",
+    "[axes, trees, nesting](course/4-axes-trees-nesting.md)",
+    "[derivatives](derivatives.md)",
+    "[control flow](control.md) and [random numbers](random.md)",
+    "[collectives](collectives.md)",
+)
+"""Where to read before each chapter."""
+
+
+def fence(language: str, code: str) -> str:
+    return f"```{language}\n{code}\n```"
+
+
+def fold(title: str, *parts: str) -> str:
+    """What a reader opens when it is wanted."""
+    return "\n\n".join([f"<details>\n<summary>{title}</summary>", *parts, "</details>"])
+
+
+def question(puzzle: Puzzle) -> str:
+    """What is asked; a program that runs to its end, and has no wrong types, is run and type-checked with the page."""
+    is_right = isinstance(puzzle, Predict) and puzzle.truth is printed
+    program = [fence("python" if is_right else "text", puzzle.given)] if puzzle.given else []
+    return "\n\n".join([f"### {puzzle.number}. {puzzle.title}", sheet.wrapped(puzzle.text, width=120), *program])
+
+
+def folds(puzzle: Puzzle) -> list[str]:
+    hints = "\n".join(sheet.wrapped(f"- {hint}", "  ", 120) for hint in puzzle.hints)
+    solution = f"`{puzzle.truth(puzzle)}`" if isinstance(puzzle, Predict) else fence("python", puzzle.solved)
+    return [
+        fold("Hint" if len(puzzle.hints) == 1 else "Hints", hints),
+        fold("Solution", solution, sheet.wrapped(puzzle.because, width=120)),
+    ]
+
+
+# ---- the page ----
+
+
+def example() -> str:
+    """What `check` says of a wrong answer."""
+    puzzle = next(p for p in PUZZLES if isinstance(p, Write) and p.title == "The table of products")
+    verdict = puzzle.judge(run_source(next(iter(puzzle.wrong)))[puzzle.name])
+    said = [f"   {puzzle.number}  {puzzle.title:<34}{verdict.status.value}", *(f"        {x}" for x in verdict.lines)]
+    return fence("console", "\n".join([f"$ python -m branded puzzles check {puzzle.number}", *said]))
+
+
+def page() -> str:
+    links = ", ".join(f"[{path.stem}](../notebooks/{path.name})" for path in NOTEBOOKS)
+    head = f"""\
+# Puzzles
+
+{len(PUZZLES)} exercises, from the first `vmap` to attention, which check themselves. In some you write a function, in
+the others you say what a program does. `branded` is all that is needed; where a puzzle asks what mypy says, the extra
+`branded[mypy]`.
+
+```console
+$ python -m branded puzzles start       # writes puzzles.py, to fill in
+$ python -m branded puzzles check       # says what is solved
+$ python -m branded puzzles hint 9
+$ python -m branded puzzles solution 9
+$ python -m branded puzzles             # the list
+```
+
+A function is compared with the loop over the examples, on batches of different sizes. If it differs, `check` shows the
+first input where it does, and where the mistake is a usual one, what it is:
+
+{example()}
+
+A prediction is compared with what the library does: the program is run, or given to mypy. In a type the order of the
+brands does not matter, and sizes may be left out.
+
+{sheet.wrapped(f"The puzzles are notebooks too: {links}. There, `check(9, products)` does the same.", width=120)}
+
+Every puzzle finds these names:
+
+{fence("python", PREAMBLE.strip())}
+
+What is simplified: a function that gives the right values on the inputs that are tried counts as right."""
+    parts = [head]
+    for chapter, more in zip(CHAPTERS, MORE, strict=True):
+        parts += [f"## {chapter.title}", f"To read before: {more}."]
+        for puzzle in chapter.puzzles:
+            parts += [question(puzzle), *folds(puzzle)]
+    return "\n\n".join(parts) + "\n"
+
+
+# ---- the notebooks ----
+
+
+def notebook(chapters: tuple[Chapter, ...]) -> NotebookNode:
+    """The puzzles of some chapters: for each its text, a cell to fill in, a cell that checks it, and the folds."""
+    first, last = chapters[0].puzzles[0].number, chapters[-1].puzzles[-1].number
+    title = (
+        f"# Puzzles {first} to {last}\n\nFill in the cells, and run them. The cell below each says whether it is right."
+    )
+    cells = [
+        new_markdown_cell(title, id="title"),
+        new_code_cell(f"{PREAMBLE}from branded.puzzles import check", id="names"),
+    ]
+    for chapter in chapters:
+        cells.append(new_markdown_cell(f"## {chapter.title}", id=f"chapter-{chapter.puzzles[0].number}"))
+        for p in chapter.puzzles:
+            cells += [
+                new_markdown_cell(question(p), id=f"question-{p.number}"),
+                new_code_cell(p.start, id=f"answer-{p.number}"),
+                new_code_cell(checking(p), id=f"check-{p.number}"),
+                new_markdown_cell("\n\n".join(folds(p)), id=f"solution-{p.number}"),
+            ]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+
+
+def checking(puzzle: Puzzle) -> str:
+    return f"check({puzzle.number}, {puzzle.name})"
+
+
+def text(chapters: tuple[Chapter, ...]) -> str:
+    return nbformat.writes(notebook(chapters)) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
+    for path, chapters in NOTEBOOKS.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text(chapters))
