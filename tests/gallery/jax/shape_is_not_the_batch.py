@@ -1,0 +1,6 @@
+import jax
+import jax.numpy as jnp
+
+losses = jnp.array([[1.0, 3.0, 5.0], [2.0, 4.0, 9.0]])  # 2 examples of 3 steps
+shares = jax.vmap(lambda steps: steps.sum() / steps.shape[0])(losses)
+print(shares.sum().item())  # the mean over the examples

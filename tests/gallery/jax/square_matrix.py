@@ -1,0 +1,5 @@
+import jax
+import jax.numpy as jnp
+
+prices = jnp.array([[1.0, 2.0], [10.0, 40.0]])  # a row for each day, a column for each share
+print(jax.vmap(lambda share: share[1] / share[0])(prices).tolist())

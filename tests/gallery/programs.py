@@ -1,0 +1,79 @@
+"""Running one program of the gallery, and comparing what it prints with what it should have printed.
+
+This file needs nothing but Python, so it also runs where only a peer is installed.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import math
+import re
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).parent
+RECORDED = HERE / "recorded.json"
+PEERS = ("jax", "torch", "numpy")
+
+
+class Outcome(NamedTuple):
+    """What a program did: its shown statements, what it printed, and the error or the warning that it ended with.
+
+    `source` ends with the statement that raised: what follows it did not run.
+    """
+
+    source: str
+    printed: str
+    error: str = ""
+    warning: str = ""
+
+
+def shown(file: Path) -> str:
+    """The program as the page has it: without blank lines, so that its lines can be counted."""
+    return "".join(line + "\n" for line in file.read_text().splitlines() if line.strip())
+
+
+def run(source: str) -> Outcome:
+    """Run a program as `app.py`, statement by statement, until one raises."""
+    lines, printed, said = source.splitlines(keepends=True), io.StringIO(), ""
+    names: dict[str, Any] = {"__name__": "app"}
+    with contextlib.redirect_stdout(printed), warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for statement in ast.parse(source).body:
+            try:
+                exec(compile(ast.Module([statement], []), "app.py", "exec"), names)
+            except Exception as error:
+                said, lines = f"{_name(error)}: {error}", lines[: statement.end_lineno]
+                break
+    warning = "".join(f"{w.category.__name__}: {w.message}" for w in told[:1])
+    return Outcome("".join(lines), printed.getvalue().strip(), _same_each_time(said), _same_each_time(warning))
+
+
+def _name(error: Exception) -> str:
+    cls = type(error)
+    return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
+
+
+def _same_each_time(message: str) -> str:
+    """A message without what changes from run to run, or from machine to machine."""
+    message = re.sub(r"0x[0-9a-f]{6,}|(?<=object id )\d+", "…", message)
+    return re.sub(r"(?<![:\w/.])(?:/[\w.+-]+)+/(?=[\w-]+\.\w+)", "", message)
+
+
+def agree(printed: str, wanted: str) -> bool:
+    """Is what a program printed what it should have printed, up to rounding?"""
+    try:
+        return _close(ast.literal_eval(printed), ast.literal_eval(wanted))
+    except (SyntaxError, ValueError):  # not a literal, as nan is none
+        return False
+
+
+def _close(a: object, b: object) -> bool:
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_close, a, b))
+    if isinstance(a, bool | int | float) and isinstance(b, bool | int | float):
+        return isinstance(a, bool) == isinstance(b, bool) and math.isclose(a, b, rel_tol=1e-5, abs_tol=1e-6)
+    return False

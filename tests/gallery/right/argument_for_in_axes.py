@@ -1,0 +1,6 @@
+from tinygrad import Tensor
+
+from branded import vmap
+
+X = Tensor([[1.0, 2.0], [3.0, 4.0]])
+print(vmap(lambda x: x.sum())(X).tolist())

@@ -1,0 +1,7 @@
+from tinygrad import Tensor
+
+from branded import brand
+
+with brand("users", 2) as users:
+    scores = users.unvec(users.vec(Tensor([1.0, 2.0])) * 10)
+print(scores.tolist())

@@ -1,0 +1,13 @@
+import torch
+
+seen = 0
+
+
+def double(x):
+    global seen
+    seen += 1
+    return x * 2
+
+
+doubled = torch.vmap(double)(torch.tensor([1.0, 2.0, 3.0]))
+print(seen)

@@ -1,0 +1,4 @@
+import torch
+
+X = torch.tensor([[1.0, -2.0, 3.0], [4.0, -5.0, -6.0]])
+print(torch.vmap(lambda x: x[x > 0].sum())(X).tolist())

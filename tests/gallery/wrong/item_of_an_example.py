@@ -1,0 +1,6 @@
+from tinygrad import Tensor
+
+from branded import vmap
+
+table = [10.0, 20.0, 30.0]
+print(vmap(lambda i: table[i.item()])(Tensor([2, 0])).tolist())

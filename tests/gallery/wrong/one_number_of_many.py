@@ -1,0 +1,7 @@
+import math
+
+from tinygrad import Tensor
+
+from branded import vmap
+
+print(vmap(lambda x: x * math.sqrt(x.sum()))(Tensor([[1.0, 3.0], [4.0, 5.0]])).tolist())
