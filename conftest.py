@@ -7,6 +7,8 @@ from sybil.parsers.doctest import DocTestParser
 from sybil.parsers.markdown import PythonCodeBlockParser
 from sybil.sybil import SybilCollection
 
+import branded  # noqa: F401  (chooses a C compiler before a page that begins with tinygrad alone computes)
+
 pytest_collect_file = SybilCollection(
     [
         Sybil([DocTestParser(optionflags=ELLIPSIS)], patterns=["branded/*.py", "branded/**/*.py"]),

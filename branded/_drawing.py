@@ -1,0 +1,270 @@
+"""What pictures are drawn of: text, grids and frames of known size, which stand beside and above each other."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+WIDTH = 440
+"""What is wider is broken into lines, so that it can be read on a screen of 360 pixels."""
+HIGH = 28
+SMALL = 12
+_FONT, _LETTER = 14, 0.61
+"""The size of text, and the width of a letter of the fixed-width font for each pixel of its size."""
+
+INK, QUIET, PAPER = "#1b1f24", "#444c56", "#fcfcfa"
+_COLOURS = (  # of lines and of areas: told apart by the colour-blind too
+    ("#005a8f", "#d3e8f6"),
+    ("#a63f00", "#fbe0cf"),
+    ("#00684c", "#d2efe4"),
+    ("#8a2c6b", "#f5dcec"),
+    ("#6b5900", "#f3ecc4"),
+    ("#3d3d8f", "#e1e1f7"),
+)
+_NEUTRAL = (QUIET, "#ffffff")
+
+
+class Palette:
+    """The colours of a picture: those of each brand, in the order in which brands are drawn.  No brand is neutral."""
+
+    def __init__(self) -> None:
+        self._slots: dict[str, int] = {}
+        self._hatches: dict[str, str] = {}
+
+    def _colours(self, brand: str | None) -> tuple[str, str]:
+        if not brand:
+            return _NEUTRAL
+        return _COLOURS[self._slots.setdefault(brand, len(self._slots)) % len(_COLOURS)]
+
+    def line(self, brand: str | None) -> str:
+        return self._colours(brand)[0]
+
+    def area(self, brand: str | None) -> str:
+        return self._colours(brand)[1]
+
+    def hatch(self, brand: str | None) -> str:
+        """An area of stripes, for what is repeated."""
+        line = self.line(brand)
+        name = self._hatches.setdefault(line, f"repeated-{line[1:]}")
+        return f"url(#{name})"
+
+    def patterns(self) -> str:
+        return "".join(
+            f'<pattern id="{name}" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+            f'<rect width="7" height="7" fill="{PAPER}"/>'
+            f'<rect width="2" height="7" fill="{line}" fill-opacity="0.3"/></pattern>\n'
+            for line, name in self._hatches.items()
+        )
+
+
+class Box(NamedTuple):
+    """Something drawn, of a known size."""
+
+    width: float
+    height: float
+    draw: Callable[[Palette], str]
+
+
+def document(box: Box, title: str, description: str) -> str:
+    """A whole SVG file, on a background of its own: pages are light or dark."""
+    palette, margin = Palette(), 12
+    drawn = at(margin, margin, box.draw(palette))
+    width, height = box.width + 2 * margin, box.height + 2 * margin
+    font = "ui-monospace, Menlo, Consolas, &quot;DejaVu Sans Mono&quot;, monospace"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {_n(width)} {_n(height)}" '
+        f'width="{_n(width)}" height="{_n(height)}" style="max-width:100%;height:auto" '
+        f'font-family="{font}" font-size="{_FONT}">\n'
+        f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>\n"
+        f"<defs>{palette.patterns()}</defs>\n"
+        f'<rect x="0.5" y="0.5" width="{_n(width - 1)}" height="{_n(height - 1)}" rx="8" '
+        f'fill="{PAPER}" stroke="#8c959f"/>\n{drawn}</svg>\n'
+    )
+
+
+# ---- elements ----
+
+
+def _n(x: float) -> str:
+    return f"{x:.1f}".removesuffix(".0")
+
+
+def at(x: float, y: float, drawn: str) -> str:
+    return f'<g transform="translate({_n(x)} {_n(y)})">\n{drawn}</g>\n'
+
+
+def width_of(text: str, size: int = _FONT) -> float:
+    return len(text) * size * _LETTER
+
+
+def rect(x: float, y: float, width: float, height: float, fill: str, line: str, stroke: float = 1) -> str:
+    return (
+        f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" rx="3" fill="{fill}" '
+        f'stroke="{line}" stroke-width="{_n(stroke)}"/>\n'
+    )
+
+
+def letters(
+    x: float, y: float, text: str, *, fill: str = INK, size: int = _FONT, anchor: str = "middle", kind: str = ""
+) -> str:
+    """A line of text around the height `y`; `anchor` says which part of it stands at `x`."""
+    attributes = f' font-size="{size}"' if size != _FONT else ""
+    attributes += f' text-anchor="{anchor}"' if anchor != "start" else ""
+    attributes += f' class="{kind}"' if kind else ""
+    return f'<text x="{_n(x)}" y="{_n(y + size * 0.35)}" fill="{fill}"{attributes}>{escape(text)}</text>\n'
+
+
+def text(words: str, *, size: int = _FONT, fill: str = INK) -> Box:
+    height = size * 1.6
+    return Box(
+        width_of(words, size), height, lambda p: letters(0, height / 2, words, size=size, fill=fill, anchor="start")
+    )
+
+
+def paragraph(words: str) -> Box:
+    """A text in as many lines as it needs."""
+    said, *others = words.split()
+    broken = [said]
+    for word in others:
+        if width_of(f"{broken[-1]} {word}") <= WIDTH:
+            broken[-1] += f" {word}"
+        else:
+            broken.append(word)
+    return above([text(line) for line in broken], 0)
+
+
+def line(x1: float, x2: float, y: float) -> str:
+    return f'<path d="M{_n(x1)} {_n(y)}H{_n(x2)}" stroke="{INK}" stroke-width="1.5"/>\n'
+
+
+def arrow(word: str) -> Box:
+    """An arrow down, and what happens there."""
+    shaft = f'<path d="M16 2V24M10 18L16 25L22 18" fill="none" stroke="{INK}" stroke-width="1.5"/>\n'
+    return Box(34 + width_of(word), 28, lambda p: shaft + letters(34, 14, word, fill=QUIET, anchor="start"))
+
+
+# ---- boxes together ----
+
+
+def beside(boxes: Sequence[Box], gap: float = 10) -> Box:
+    height = max(b.height for b in boxes)
+    lefts = list(itertools.accumulate((b.width + gap for b in boxes), initial=0.0))
+
+    def draw(p: Palette) -> str:
+        return "".join(at(x, (height - b.height) / 2, b.draw(p)) for x, b in zip(lefts, boxes, strict=False))
+
+    return Box(lefts[-1] - gap, height, draw)
+
+
+def above(boxes: Sequence[Box], gap: float = 8) -> Box:
+    tops = list(itertools.accumulate((b.height + gap for b in boxes), initial=0.0))
+
+    def draw(p: Palette) -> str:
+        return "".join(at(0, y, b.draw(p)) for y, b in zip(tops, boxes, strict=False))
+
+    return Box(max(b.width for b in boxes), tops[-1] - gap, draw)
+
+
+def lines(boxes: Sequence[Box], gap: float = 10) -> Box:
+    """Boxes beside each other, in as many lines as they need."""
+    broken: list[list[Box]] = [[]]
+    for b in boxes:
+        if broken[-1] and sum(x.width + gap for x in broken[-1]) + b.width > WIDTH:
+            broken.append([])
+        broken[-1].append(b)
+    return above([beside(line, gap) for line in broken], gap)
+
+
+# ---- grids and frames ----
+
+
+class Dim(NamedTuple):
+    """An axis of an array of cells."""
+
+    brand: str | None = None
+    """The brand that it is, if it is one."""
+    own: bool = True
+    """Does the value vary over that brand, or is it only repeated for it?"""
+
+
+def number(x: Any) -> str:
+    """A cell as text."""
+    if isinstance(x, np.bool_):
+        return "yes" if x else "no"
+    return str(int(x)) if isinstance(x, np.integer) else f"{float(x):.4g}"
+
+
+def array(cells: Any, dims: Sequence[Dim], frames: int, repeated: Any = None, *, sideways: bool = True) -> Box:
+    """Cells: the first `frames` axes as frames in frames, the last one or two as a grid.
+
+    `repeated` has for each cell None, or the brand that it is repeated for (`""` for an axis of one example).
+    """
+    if repeated is None:
+        repeated = np.full(cells.shape, None, object)
+    wide = max([30.0, *(width_of(number(x)) + 10 for x in cells.ravel())])
+    return _array(cells, dims, max(frames, len(dims) - 2), repeated, wide, sideways)
+
+
+def _array(cells: Any, dims: Sequence[Dim], frames: int, repeated: Any, wide: float, sideways: bool) -> Box:
+    if not frames:
+        return _grid(cells, dims, repeated, wide)
+    inside = [
+        _frame(dims[0], i, _array(cells[i, ...], dims[1:], frames - 1, repeated[i, ...], wide, not sideways))
+        for i in range(len(cells))
+    ]
+    if not inside:
+        return text("no examples")
+    return lines(inside, 6) if sideways else above(inside, 6)
+
+
+def _frame(dim: Dim, i: int, inside: Box) -> Box:
+    """One example of a brand, or one entry of a plain axis."""
+    label = f"{dim.brand or 'axis'} {i}"
+    width, height = max(inside.width, width_of(label, SMALL)) + 14, inside.height + 28
+
+    def draw(p: Palette) -> str:
+        return (
+            rect(1, 1, width - 2, height - 2, p.area(dim.brand) if dim.own else "none", p.line(dim.brand), 2)
+            + letters(8, 12, label, fill=p.line(dim.brand), size=SMALL, anchor="start")
+            + at((width - inside.width) / 2, 21, inside.draw(p))
+        )
+
+    return Box(width, height, draw)
+
+
+def _grid(cells: Any, dims: Sequence[Dim], repeated: Any, wide: float) -> Box:
+    """Cells in rows and columns; an axis that is a brand is numbered, coloured and framed."""
+    down, along = [Dim(), Dim(), *dims][-2:]
+    m, n = shape = (1, 1, *cells.shape)[-2:]
+    cells, repeated = cells.reshape(shape), repeated.reshape(shape)
+    left = width_of(f"{down.brand} {max(m - 1, 0)}", SMALL) + 8 if down.brand else 0.0
+    top = 20.0 if along.brand else 0.0
+    if along.brand:
+        wide = max(wide, width_of(f"{along.brand} {max(n - 1, 0)}", SMALL) + 10)
+    owners = [d.brand for d in (down, along) if d.brand and d.own]
+    owner = owners[0] if len(owners) == 1 else None
+
+    def draw(p: Palette) -> str:
+        out = []
+        for i, j in np.ndindex(m, n):
+            x, y, why = left + j * wide, top + i * HIGH, repeated[i, j]
+            out.append(rect(x, y, wide, HIGH, p.area(owner) if why is None else p.hatch(why), QUIET))
+            ink = INK if why is None else QUIET
+            out.append(letters(x + wide / 2, y + HIGH / 2, number(cells[i, j]), fill=ink, kind="value"))
+        for i in range(m if down.brand else 0):
+            y, colour = top + i * HIGH, p.line(down.brand)
+            out.append(letters(left - 6, y + HIGH / 2, f"{down.brand} {i}", fill=colour, size=SMALL, anchor="end"))
+            if down.own and not along.brand:
+                out.append(rect(left, y + 1, n * wide, HIGH - 2, "none", colour, 2))
+        for j in range(n if along.brand else 0):
+            x, colour = left + j * wide, p.line(along.brand)
+            out.append(letters(x + wide / 2, 10, f"{along.brand} {j}", fill=colour, size=SMALL))
+            if along.own and not down.brand:
+                out.append(rect(x + 1, top, wide - 2, m * HIGH, "none", colour, 2))
+        return "".join(out)
+
+    return Box(left + n * wide, top + m * HIGH, draw)
