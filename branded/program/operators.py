@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import operator
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -56,10 +58,11 @@ WRITES = ("assign", "setitem")
 """In a program a write gives a new value."""
 
 
-def methods() -> list[str]:
+@functools.cache
+def methods() -> frozenset[str]:
     """The methods of Tensor that are recorded."""
-    plain = [n for n in dir(Tensor) if not n.startswith("_") and callable(getattr(Tensor, n))]
-    return [*(n for n in plain if n not in _NOT_RECORDED), *(n for n in (*_DUNDERS, *_REFLECTED) if hasattr(Tensor, n))]
+    plain = frozenset(n for n in dir(Tensor) if not n.startswith("_") and callable(getattr(Tensor, n)))
+    return (plain - _NOT_RECORDED) | {n for n in (*_DUNDERS, *_REFLECTED) if hasattr(Tensor, n)}
 
 
 def function_of(op: str) -> Operator | None:
@@ -144,30 +147,28 @@ def arguments(f: Operator, params: dict[str, Any], given: Sequence[Any]) -> tupl
     known = signature(f).parameters
     args: list[Any] = []
     kwargs = {k: _filled(v, rest) for k, v in params.items() if k not in known}
-    for i, p in enumerate(known.values()):
+    by_name = False  # behind a parameter that has its default, all others go by their names
+    for p in known.values():
+        if p.kind is p.VAR_POSITIONAL:
+            if p.name in params:
+                args += _filled(params[p.name], rest)
+            else:
+                args += itertools.islice(rest, left)
+                left = 0
+            continue
         if p.name in params:
             value = _filled(params[p.name], rest)
-            if p.kind is p.VAR_POSITIONAL:
-                args += value
-                continue
-        elif p.kind is p.VAR_POSITIONAL and accepts_tensor(p):
-            args += [next(rest) for _ in range(left)]
-            left = 0
-            continue
         elif left and p.kind is not p.VAR_KEYWORD and (p.name == "self" or accepts_tensor(p)):
             value = next(rest)
             left -= 1
         else:
+            by_name = True
             continue
-        if p.kind in (p.KEYWORD_ONLY,) or (kwargs and not _is_starred(f)) or len(args) < i:
+        if by_name or p.kind is p.KEYWORD_ONLY:
             kwargs[p.name] = value
         else:
             args.append(value)
     return args, kwargs
-
-
-def _is_starred(f: Operator) -> bool:
-    return any(p.kind is p.VAR_POSITIONAL for p in signature(f).parameters.values())
 
 
 def _filled(v: Any, rest: Iterator[Any]) -> Any:
@@ -183,33 +184,32 @@ def _holes(v: Any) -> int:
 # ---- recording them ----
 
 
+_lock = threading.Lock()
+_originals: dict[str, Any] = {}
+_watching = 0
+
+
 @contextmanager
 def watched() -> Iterator[None]:
     """While a program is written down: the methods of Tensor put down what they do."""
-    if _watching[0]:
-        _watching[0] += 1
-        try:
-            yield
-        finally:
-            _watching[0] -= 1
-        return
-    before = {name: inspect.getattr_static(Tensor, name) for name in methods()}
-    own = {name: name in Tensor.__dict__ for name in before}
-    for name, f in before.items():
-        setattr(Tensor, name, _watched(name, f))
-    _watching[0] = 1
+    global _watching
+    with _lock:
+        if not _watching:
+            for name in methods():
+                _originals[name] = Tensor.__dict__.get(name)
+                setattr(Tensor, name, _watched(name, inspect.getattr_static(Tensor, name)))
+        _watching += 1
     try:
         yield
     finally:
-        _watching[0] = 0
-        for name, f in before.items():
-            if own[name]:
-                setattr(Tensor, name, f)
-            else:
-                delattr(Tensor, name)
-
-
-_watching = [0]
+        with _lock:
+            _watching -= 1
+            if not _watching:
+                for name, f in _originals.items():
+                    if f is not None:
+                        setattr(Tensor, name, f)
+                    else:
+                        delattr(Tensor, name)  # inherited
 
 
 def _watched(name: str, static: Any) -> Any:

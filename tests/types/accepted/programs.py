@@ -1,0 +1,32 @@
+"""jit keeps the type of a function; make_expr gives an Expr."""
+
+from typing import TypeVar, assert_type
+
+from tinygrad import Tensor
+
+from branded import Brand, Vec, grad, jit, make_expr, vmap
+from branded.program import Expr
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+
+
+@jit
+def scaled(v: Vec[S, Tensor], by: float) -> Vec[S, Tensor]:
+    return v * by
+
+
+@jit
+def both(v: Vec[S, Tensor], w: Vec[S1, Tensor]) -> Vec[S | S1, Tensor]:
+    return v + w
+
+
+assert_type(scaled(x, 2.0), Tensor)
+assert_type(vmap(scaled, in_axes=(0, None))(x, 2.0), Tensor)
+assert_type(vmap(lambda a: vmap(lambda b: both(a, b))(y))(x), Tensor)
+assert_type(jit(vmap(both))(x, y), Tensor)
+assert_type(vmap(grad(lambda v: scaled(v, 2.0)))(x), Tensor)
+expr = make_expr(vmap(both))(x, y)
+assert_type(expr, Expr)
+assert_type(expr.at("batched"), Expr)
