@@ -1,13 +1,15 @@
 # Two commands do everything on a machine with Python 3.11 or later, make and git:
 #   make demo    sets up and runs the main job on real data
 #   make test    sets up and passes the tests
+# and one more builds the documentation:
+#   make site    sets up and builds it into site/, to be opened as a file or served by any host
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= auto
 
-.PHONY: demo test fuzz bench lint clean
+.PHONY: demo test fuzz bench lint clean explorer site
 
 demo: $(VENV)/demo.done
 	$(BIN)/python -m branded demo
@@ -24,6 +26,14 @@ fuzz: $(VENV)/dev.done
 bench: $(VENV)/dev.done
 	$(BIN)/python -m bench $(ARGS)
 
+explorer: $(VENV)/dev.done
+	$(BIN)/python -m branded explorer build/explorer
+
+site: $(VENV)/docs.done
+	$(BIN)/python docs/pictures.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	$(BIN)/python -m branded explorer site/explorer
+
 lint: $(VENV)/dev.done
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -37,6 +47,10 @@ $(VENV)/demo.done: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cc,demo]'
 	touch $@
 
+$(VENV)/docs.done: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	touch $@
+
 $(VENV)/dev.done: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	$(PYTHON) -m venv $(VENV)/oldest-mypy
@@ -44,4 +58,4 @@ $(VENV)/dev.done: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-pictures
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-pictures

@@ -6,6 +6,7 @@ A `Frame` is the record of one program, or of the body of a loop or branch in it
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
 import os
@@ -200,7 +201,7 @@ def signature(f: Callable[..., Any]) -> Any:
 # ---- where ----
 
 _PACKAGE = Path(__file__).parent
-_OWN = tuple(f"{folder}{os.sep}" for folder in (_PACKAGE, Path(tinygrad.__path__[0])))
+_OWN = (*(f"{folder}{os.sep}" for folder in (_PACKAGE, Path(tinygrad.__path__[0]))), contextlib.__file__)
 _USERS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("demo", "explorer", "puzzles"))
 """Parts of this package that use it as anyone would."""
 

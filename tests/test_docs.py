@@ -11,6 +11,8 @@ ROOT = Path(__file__).parent.parent
 LANGUAGES = {"python", "py", "haskell", "text", "console", "mermaid", "ini", "toml", "yaml", "json"}
 """`py` is a program that sybil does not run: test_course.py shows it to the type checker, or to the peer it is for."""
 
+CODE = re.compile(r"^ *(```+).*?^ *\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+
 
 def test_every_block_has_a_language() -> None:
     """A block without a language would not be run."""
@@ -30,5 +32,5 @@ def test_every_public_name_is_documented() -> None:
 
 def test_links_lead_somewhere() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
-        for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)", CODE.sub("", page.read_text())):
             assert (page.parent / link).exists(), f"{page.name}: {link}"

@@ -1,0 +1,128 @@
+"""What the site does to the pages that GitHub shows as they are: MkDocs calls the functions `on_…`.
+
+A link may lead out of docs/, to code or to another page of the repository.  What it names becomes a page of the site,
+so that the site stands by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+import griffe
+from mkdocs.structure.files import File, Files, InclusionLevel
+
+ROOT = Path(__file__).resolve().parent.parent
+OUTSIDE = "source"
+"""The folder of the site for what is not in docs/."""
+
+LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#|/)([^)\s#]*)(#[^)\s]*)?(?=\))")
+FENCE = re.compile(r"^( *)(```+)(.*?)^\1\2", re.MULTILINE | re.DOTALL)
+LANGUAGES = {".py": "python", ".pyi": "python", ".toml": "toml", ".ini": "ini", ".json": "json", ".txt": "text"}
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add a page for each file of the repository that a page links to, and for those that these link to."""
+    texts = {f"docs/{f.src_uri}": Path(f.abs_src_path).read_text() for f in files.documentation_pages()}
+    todo = [target for path, text in texts.items() for target in outside(path, text)]
+    known: set[str] = set()
+    while todo:
+        path = todo.pop()
+        if path not in known:
+            known.add(path)
+            text = page_of(path)
+            files.append(File.generated(config, place(path), content=text, inclusion=InclusionLevel.NOT_IN_NAV))
+            todo.extend(outside(path, text) if path.endswith(".md") else ())
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Links to where the site has them, sessions as sessions, and Markdown inside of folds."""
+    where = page.file.src_uri
+    path = where.removeprefix(f"{OUTSIDE}/") if where.startswith(f"{OUTSIDE}/") else f"docs/{where}"
+    if not (ROOT / path).is_dir():
+        markdown = beside_code(markdown, lambda text: LINK.sub(lambda m: moved(m, path, where), text))
+    markdown = re.sub(r"^( *)```python\n(?=\1>>> )", r"\1```pycon\n", markdown, flags=re.MULTILINE)
+    return beside_code(markdown, readable)
+
+
+def readable(text: str) -> str:
+    """What Python-Markdown takes otherwise than GitHub: folds, and bars in code in a table."""
+    text = re.sub(r"^( *)<details>", r'\1<details markdown="1">', text, flags=re.MULTILINE)
+    rows = re.compile(r"^\|.*\|$", re.MULTILINE)
+    return rows.sub(lambda row: re.sub(r"`[^`]*`", lambda code: code[0].replace(r"\|", "|"), row[0]), text)
+
+
+def beside_code(markdown: str, change: Any) -> str:
+    """Change what is not in a block of code."""
+    out, at = [], 0
+    for block in FENCE.finditer(markdown):
+        out += [change(markdown[at : block.start()]), block[0]]
+        at = block.end()
+    return "".join([*out, change(markdown[at:])])
+
+
+def target_of(path: str, link: str) -> str:
+    """What a link of the page `path` names, from the root of the repository."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), link))
+
+
+def outside(path: str, text: str) -> list[str]:
+    """The files and folders that a page links to and that are not in docs/."""
+    found: list[str] = []
+    beside_code(text, lambda part: found.extend(target_of(path, m[1]) for m in LINK.finditer(part) if m[1]) or part)
+    return [t for t in found if not is_inside(t) and not t.startswith("..") and (ROOT / t).exists()]
+
+
+def is_inside(path: str) -> bool:
+    """Is a file of the repository a page of the site, or a file beside one, already?"""
+    return path.startswith("docs/") and not path.endswith(".py")
+
+
+def place(path: str) -> str:
+    """The page of the site for a file of the repository."""
+    if is_inside(path):
+        return path.removeprefix("docs/")
+    return f"{OUTSIDE}/{path}" if path.endswith(".md") else f"{OUTSIDE}/{path}.md"
+
+
+def moved(link: re.Match[str], path: str, where: str) -> str:
+    """A link of the file `path`, which is the page `where` of the site."""
+    target, anchor = link[1], link[2] or ""
+    if not target:
+        return anchor
+    target = target_of(path, target)
+    if target.startswith("..") or not (ROOT / target).exists():
+        return link[0]  # MkDocs says that it is broken
+    if (line := re.fullmatch(r"#L(\d+)(-L\d+)?", anchor)) is not None:
+        anchor = f"#__codelineno-0-{line[1]}"
+    return posixpath.relpath(place(target), posixpath.dirname(where) or ".") + anchor
+
+
+def page_of(path: str) -> str:
+    """The page for a file or folder of the repository."""
+    hidden = "---\nsearch:\n  exclude: true\n---\n\n"
+    if (ROOT / path).is_dir():
+        names = sorted(p.name for p in (ROOT / path).iterdir() if p.suffix in {".md", *LANGUAGES})
+        return f"{hidden}# `{path}`\n\n" + "".join(f"- `{name}`\n" for name in names)
+    text = (ROOT / path).read_text()
+    if path.endswith(".md"):
+        return hidden + text
+    if path.endswith(".ipynb"):
+        cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"]]
+        shown = [f"````python\n{source}\n````" if kind == "code" else source for kind, source in cells]
+        return hidden + "\n\n".join([f"*The notebook `{path}`.*", *shown]) + "\n"
+    language = LANGUAGES.get(posixpath.splitext(path)[1], "text")
+    return f'{hidden}# `{path}`\n\n````{language} linenums="1"\n{text.rstrip()}\n````\n'
+
+
+class Docstrings(griffe.Extension):
+    """Our docstrings have one `Example:`, which the parser calls `Examples:`, and a last line that names a source."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        if obj.docstring is not None:
+            text = re.sub(r"^Example:$", "Examples:", obj.docstring.value, flags=re.MULTILINE)
+            obj.docstring.value = re.sub(r"^Source: ", "**Source:** ", text, flags=re.MULTILINE)

@@ -1,0 +1,206 @@
+"""The site: it builds without a warning, its links and pictures are there, and it asks no other host for anything."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+
+if importlib.util.find_spec("material") is None or importlib.util.find_spec("mkdocstrings") is None:
+    pytest.skip("the site is made by mkdocs: pip install 'branded[docs]'", allow_module_level=True)
+
+
+@dataclass
+class Page(HTMLParser):
+    """What a page names: its anchors, where its links lead, and what the browser loads for it."""
+
+    ids: set[str] = field(default_factory=set)
+    links: list[str] = field(default_factory=list)
+    loads: list[str] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
+    navigation: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        a = {name: value or "" for name, value in attrs}
+        self.ids |= {a[name] for name in ("id", "name") if name in a and tag != "meta"}
+        if tag == "a" and "href" in a:
+            self.links.append(a["href"])
+            if "md-nav__link" in a.get("class", ""):
+                self.navigation.add(a["href"])
+        elif tag == "link" and a.get("rel") not in ("canonical", "prev", "next"):
+            self.loads.append(a.get("href", ""))
+        elif tag in {"script", "img", "iframe", "source", "video", "object", "embed"}:
+            self.loads += [a[name] for name in ("src", "data") if name in a]
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site as `make site` builds it, without what runs programs in the browser."""
+    out = tmp_path_factory.mktemp("site")
+    # not --quiet: it would not count the warnings
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)]
+    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    command = [sys.executable, "-m", "branded", "explorer", "--no-edit", str(out / "explorer")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    found: dict[Path, Page] = {}
+    for path in sorted(site.rglob("*.html")):
+        found[path] = Page()
+        found[path].feed(path.read_text(encoding="utf-8"))
+    return found
+
+
+def is_elsewhere(link: str) -> bool:
+    return bool(urlsplit(link).scheme or urlsplit(link).netloc)
+
+
+def target_of(page: Path, link: str) -> Path:
+    path = unquote(urlsplit(link).path)
+    target = (page.parent / path).resolve() if path else page
+    return target / "index.html" if target.is_dir() else target
+
+
+def broken(page: Path, link: str, pages: dict[Path, Page]) -> str | None:
+    """What is wrong with a link, if anything."""
+    target, anchor = target_of(page, link), unquote(urlsplit(link).fragment)
+    if not target.exists():
+        return f"{page.name}: {link}: there is no such file"
+    if anchor and target in pages and anchor not in pages[target].ids:
+        return f"{page.name}: {link}: there is no such anchor"
+    return None
+
+
+def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
+    wrong = [
+        said
+        for path, page in pages.items()
+        if path.name != "404.html"  # it is shown at any address, so its links begin at the root
+        for link in page.links
+        if link and not is_elsewhere(link) and (said := broken(path, link, pages))
+    ]
+    assert wrong == []
+
+
+def test_what_a_page_loads_is_there_and_comes_from_no_other_host(pages: dict[Path, Page]) -> None:
+    for path, page in pages.items():
+        for load in page.loads:
+            if load.startswith("data:"):
+                continue
+            assert not is_elsewhere(load), f"{path.name} asks another host: {load}"
+            assert path.name == "404.html" or target_of(path, load).exists(), f"{path.name}: {load}"
+
+
+def test_styles_and_pictures_ask_no_other_host(site: Path) -> None:
+    for path in [*site.rglob("*.css"), *site.rglob("*.svg")]:
+        text = path.read_text(encoding="utf-8")
+        loads = re.findall(r"url\(['\"]?([^'\")]+)|@import ['\"]([^'\"]+)|(?:xlink:)?href=['\"]([^'\"]+)", text)
+        away = [load for found in loads for load in found if is_elsewhere(load) and not load.startswith("data:")]
+        assert away == [], path.name
+
+
+def test_no_page_needs_what_the_theme_would_load(pages: dict[Path, Page], site: Path) -> None:
+    """The theme's script asks another host for one thing, where a page has a diagram of mermaid."""
+    script = next(site.glob("assets/javascripts/bundle.*.min.js")).read_text(encoding="utf-8")
+    hosts = set(re.findall(r"https://unpkg\.com/([a-z-]+)", script))
+    assert hosts <= {"mermaid", "resize-observer-polyfill"}  # the second in browsers of before 2020
+    for path in pages:
+        assert 'class="mermaid"' not in path.read_text(encoding="utf-8"), path.name
+
+
+def test_navigation_names_every_page(pages: dict[Path, Page], site: Path) -> None:
+    named = {target_of(site / "index.html", link) for link in pages[site / "index.html"].navigation}
+    wanted = {site / path.relative_to(DOCS).with_suffix(".html") for path in DOCS.rglob("*.md")}
+    assert sorted(path.name for path in wanted - named - {site / "index.html"}) == []
+
+
+def test_sessions_and_folds_are_what_they_should_be(pages: dict[Path, Page], site: Path) -> None:
+    """No mark of Markdown is left in the text, as in a fold or a table that was not understood."""
+    for path in pages:
+        if path.is_relative_to(site / "explorer") or path.is_relative_to(site / "source"):
+            continue
+        text = re.sub(r"<(pre|code|script|style|svg)\b.*?</\1>", "", path.read_text(encoding="utf-8"), flags=re.S)
+        words = re.sub(r"<[^>]*>", "", text)
+        assert "```" not in words and "**" not in words, path.name
+        assert not re.search(r"^\|.*\|$|^\s*[-*] |\]\(", words, re.M), path.name
+
+
+# ---- in a browser, from files ----
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        where = "there is no Chromium here"
+        pytest.fail(where) if os.environ.get("BRANDED_BROWSER") == "1" else pytest.skip(where)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_pages_are_quiet_and_fit_the_screen(chromium: Browser, site: Path, width: int) -> None:
+    page = chromium.new_page(viewport={"width": width, "height": 800})
+    wrong: list[str] = []
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on(
+        "request", lambda request: None if request.url.startswith(("file:", "data:")) else wrong.append(request.url)
+    )
+    for name in ("index", "gallery", "puzzles", "course/4-axes-trees-nesting", "reference/api", "reference/operations"):
+        page.goto((site / f"{name}.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        assert page.evaluate("[...document.images].every(x => x.naturalWidth > 0)"), name
+    page.close()
+    assert wrong == []
+
+
+def test_search_works_from_a_file(chromium: Browser, site: Path) -> None:
+    """The index is a script, and a frame serves as the worker: a page that is a file may start none."""
+    page = chromium.new_page()
+    page.goto((site / "index.html").as_uri() + "?q=ppermute")
+    result = page.locator(".md-search-result__link", has_text="ppermute").first
+    result.wait_for(state="attached", timeout=20_000)
+    assert "ppermute" in (result.get_attribute("href") or "")
+    page.close()
+
+
+def test_a_copied_session_is_a_program(chromium: Browser, site: Path) -> None:
+    """The theme marks what it copies, and the style of that leaves out prompts and results."""
+    page = chromium.new_page()
+    page.goto((site / "index.html").as_uri())
+    copied = page.evaluate(
+        "() => { const x = document.querySelector('.highlight code'); x.setAttribute('data-md-copying', '');"
+        " return x.innerText }"
+    )
+    page.close()
+    assert copied.startswith("from tinygrad import Tensor\nfrom branded import vmap\n") and "[5, 8, 11]" not in copied
+    exec(compile(copied, "copied", "exec"), {})
