@@ -104,7 +104,7 @@ def puzzles(args: argparse.Namespace) -> int:
 
 
 def explain(args: argparse.Namespace) -> int:
-    """Show one call of a function step by step: what was zipped, what was broadcast, and why."""
+    """Show a function step by step: what is zipped, what is broadcast, and why."""
     from branded.explain import Explanation, Growth
 
     path, name = split_target(args.target)

@@ -1,0 +1,104 @@
+"""The kernels that a graph becomes: what each reads and writes, and its loops as portable C.
+
+tinygrad's scheduler decides what is fused into one kernel and what is kept in memory.  A kernel is shown as it is
+before tinygrad fits it to a device (no unrolling, no vectors, no threads), so that it reads as the loop that it is, and
+the same on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tinygrad.codegen import to_program
+from tinygrad.helpers import Context, Target, ansistrip
+from tinygrad.renderer.cstyle import CStyleLanguage
+from tinygrad.schedule import create_linear_with_vars
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.dispatch import replaced
+from branded.transforms.loop import Loop, Scan
+from branded.transforms.replay import PREFIX, tg_tensor
+
+
+class Kernel(NamedTuple):
+    """A kernel: the bytes of the buffers that it reads and of those that it writes, and its code."""
+
+    name: str
+    reads: int
+    writes: int
+    code: str
+    largest: int
+    """The bytes of the largest buffer that it writes."""
+
+    def data(self) -> dict[str, Any]:
+        return {"name": self.name, "reads": self.reads, "writes": self.writes, "code": self.code}
+
+
+class _PlainC(CStyleLanguage):
+    """C for a reader: one loop for each axis."""
+
+    has_local = has_shared = supports_float4 = False
+
+
+def kernels(roots: Sequence[UOp]) -> list[Kernel]:
+    """The kernels that compute these values, in the order in which they run.
+
+    Nothing runs and nothing is compiled.  Copies from one device to another are no kernels.
+
+    Example:
+        >>> from branded import vmap
+        >>> from branded.explain.kernels import kernels
+        >>> from tinygrad import Tensor
+        >>> a, b = Tensor([1, 2, 3]).realize(), Tensor([4, 5]).realize()
+        >>> for k in kernels([vmap(lambda a: vmap(lambda b: a + b)(b))(a).uop]):
+        ...     print(k.name, k.reads, k.writes)
+        ...     print(k.code)
+        E_3_2 20 24
+        void E_3_2(int* data0_6, int* data1_3, int* data2_2) {
+          for (int Lidx0 = 0; Lidx0 < 3; Lidx0++) {
+            int val0 = (*(data1_3+Lidx0));
+            for (int Lidx1 = 0; Lidx1 < 2; Lidx1++) {
+              int val1 = (*(data2_2+Lidx1));
+              *(data0_6+((Lidx0<<1)+Lidx1)) = (val0+val1);
+            }
+          }
+        }
+    """
+    wanted = [u for u in roots if u.device is not None and 0 not in u.shape]
+    if not wanted:
+        return []
+    with Context(CAPTURING=0, NOOPT=1):  # type: ignore[no-untyped-call]
+        big, _ = tg_tensor.transform_to_call(UOp.sink(*wanted))
+        linear, _ = create_linear_with_vars(big)
+        return [k for call in linear.src if (k := _kernel(call)) is not None]
+
+
+def _kernel(call: UOp) -> Kernel | None:
+    ast = call.src[0]
+    if ast.op is Ops.CUSTOM_FUNCTION and str(ast.arg).startswith(PREFIX):
+        return _loop(call, Loop._made[ast.arg])
+    if ast.op is not Ops.SINK:
+        return None
+    program = to_program(ast, _PlainC(Target("CPU")))
+    code = next(s.arg for s in program.src if s.op is Ops.SOURCE)
+    buffers = [s for s in call.src[1:] if not s.is_bound_var]
+    outs = [_bytes(buffers[i]) for i in program.arg.outs]
+    ins = [_bytes(buffers[i]) for i in program.arg.ins]
+    return Kernel(ansistrip(program.arg.name), sum(ins), sum(outs), code, max(outs, default=0))
+
+
+def _loop(call: UOp, loop: Loop) -> Kernel:
+    """A loop, which replays the kernels of its step."""
+    results = len(call.src) - 1 - len(call.src[0].src)
+    outs = len(loop.step.src) if isinstance(loop, Scan) else loop.carries
+    writes, reads = [_bytes(b) for b in call.src[1 : 1 + outs]], [_bytes(b) for b in call.src[1 + outs : results + 1]]
+    stand_ins = {p: UOp.new_buffer(p.device, int(p.max_numel()), p.dtype).reshape(p.shape) for p in loop.params()}
+    step = kernels([x for x in replaced(loop.step.src, stand_ins.get) if x not in stand_ins.values()])
+    often = f"{loop.length} steps" if isinstance(loop, Scan) else "as many steps as its predicate wants"
+    code = "\n".join([f"// {loop.what}: {often}, each of them", *(k.code for k in step)])
+    return Kernel(loop.what, sum(reads), sum(writes), code, max(writes, default=0))
+
+
+def _bytes(buffer: UOp) -> int:
+    return int(buffer.max_numel()) * buffer.dtype.itemsize

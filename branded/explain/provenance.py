@@ -1,0 +1,361 @@
+"""Where a cell comes from: for each cell of a result, the cells of the operands that it may depend on.
+
+An abstract interpretation of a graph without brands.  What is known of a value is, for each of its cells, a set of the
+operands' cells: an operation on each element joins those of its operands, a movement moves them, a reduction joins them
+along its axes.  A `where` is read with the value of its condition, so that `x[i]`, which tinygrad writes as a masked
+sum, comes from the cell that was taken and from the index, and not from all of `x`.  A loop of known length is
+interpreted step by step.
+
+Law: changing cells that are not in the set of a cell does not change that cell.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tinygrad.dtype import truncate
+from tinygrad.uop.ops import GroupOp, Ops, UOp, exec_alu
+
+from branded.brand import tensor
+from branded.primitive import params, primitive_of
+from branded.transforms.loop import Scan
+
+MOST = 1 << 18
+"""The cells of all values of a graph together, beyond which it is not interpreted."""
+
+NAMED = 1 << 12
+"""The most cells that all operands may have together: a set has a bit for each."""
+
+Sets = list[int]
+"""For each cell a set of cells, as the bits of an int: that union is `|` makes it fast."""
+Numbers = list[Any]
+
+
+def sources(
+    out: UOp, operands: Sequence[UOp], values: Sequence[Sequence[Any] | None] = ()
+) -> list[list[tuple[int, int]]] | None:
+    """For each flat cell of `out`, the cells `(operand, flat cell)` that it may depend on.
+
+    Args:
+        out: A graph without brands in which the operands stand.
+        operands: What the cells are to be traced to.
+        values: The flat cells of each operand, where they are known; a condition that is made from others is read
+            from their buffers.
+
+    Returns:
+        A list for each cell of `out`, in order of its operands and cells; None where there are too many cells.
+
+    Example:
+        >>> from branded.explain.provenance import sources
+        >>> from tinygrad import Tensor
+        >>> a, b = Tensor([1, 2]).realize(), Tensor([3, 4]).realize()
+        >>> sources((a.reshape(2, 1) + b).uop, [a.uop, b.uop])
+        [[(0, 0), (1, 0)], [(0, 0), (1, 1)], [(0, 1), (1, 0)], [(0, 1), (1, 1)]]
+    """
+    sets: dict[UOp, Sets] = {}
+    known: dict[UOp, Callable[[], Numbers]] = {}
+    names: list[tuple[int, int]] = []
+    if sum(math.prod(x.max_shape) for x in operands) > NAMED:
+        return None
+    for i, x in enumerate(operands):
+        own = [1 << (len(names) + cell) for cell in range(_size(x))]
+        names += [(i, cell) for cell in range(len(own))]
+        sets[x] = [a | b for a, b in zip(own, sets[x], strict=True)] if x in sets else own
+        if i < len(values) and (given := values[i]) is not None:
+            known[x] = functools.partial(list, given)
+    try:
+        found = _Graph(sets, known, _Budget()).sets(out)
+    except _TooLargeError:
+        return None
+    return [[name for bit, name in enumerate(names) if cell >> bit & 1] for cell in found]
+
+
+class _TooLargeError(Exception):
+    """There are more cells than are worth the time."""
+
+
+class _UnknownError(Exception):
+    """The numbers of a value are not known."""
+
+
+class _Budget:
+    def __init__(self) -> None:
+        self.left = MOST
+
+    def spend(self, cells: int) -> None:
+        self.left -= cells
+        if self.left < 0:
+            raise _TooLargeError
+
+
+class _Graph:
+    """What is known of the values of one graph, or of one call of a function in it."""
+
+    def __init__(self, sets: Mapping[UOp, Sets], known: Mapping[UOp, Callable[[], Numbers]], budget: _Budget) -> None:
+        self._sets, self._known, self._budget = dict(sets), known, budget
+        self._numbers: dict[UOp, Numbers] = {}
+        self._calls: dict[UOp, list[Sets]] = {}
+
+    def sets(self, root: UOp) -> Sets:
+        for u in _in_order(root, self._sets):
+            self._budget.spend(_size(u))
+            self._sets[u] = self._set(u)
+        return self._sets[root]
+
+    def numbers(self, root: UOp) -> Numbers:
+        for u in _in_order(root, self._numbers, self._known):
+            self._budget.spend(_size(u))
+            self._numbers[u] = self._known[u]() if u in self._known else self._number(u)
+        return self._numbers[root]
+
+    # ---- sets ----
+
+    def _set(self, u: UOp) -> Sets:
+        below = [self._sets[s] for s in _data(u)]
+        if u.op is Ops.WHERE:
+            return self._where(u)
+        if u.op in GroupOp.Elementwise or u.op in _SAME:
+            return [functools.reduce(int.__or__, cells, 0) for cells in zip(*_aligned(u, below), strict=True)]
+        if u.op in GroupOp.Movement:
+            return [below[0][i] if i >= 0 else 0 for i in _positions(u)]
+        if u.op is Ops.REDUCE:
+            n = _size(u)
+            return [functools.reduce(int.__or__, below[0][i::n], 0) for i in range(n)]
+        if u.op is Ops.STACK:
+            return list(itertools.chain(*below))
+        if u.op is Ops.GETTUPLE:
+            return self._sets[u.src[0].src[u.arg]] if u.src[0].op is Ops.TUPLE else self._call(u.src[0])[u.arg]
+        if u.op is Ops.AFTER and (written := self._written(u)) is not None:
+            return written
+        return [functools.reduce(int.__or__, itertools.chain(*below), 0)] * _size(u)
+
+    def _where(self, u: UOp) -> Sets:
+        flag, yes, no = _aligned(u, [self._sets[s] for s in u.src])
+        try:
+            (taken,) = _aligned(u, [self.numbers(u.src[0])])
+        except _UnknownError:
+            return [a | b | c for a, b, c in zip(flag, yes, no, strict=True)]
+        return [f | (y if t else n) for f, y, n, t in zip(flag, yes, no, taken, strict=True)]
+
+    def _written(self, u: UOp) -> Sets | None:
+        """A buffer after a write into it or into a view of it."""
+        x, write = u.src[0], u.src[1]
+        if len(u.src) == 2 and write.op is Ops.STORE and write.src[0] is x:
+            whole = self.sets(write.src[1])
+            return whole if len(whole) == _size(u) else None
+        if len(u.src) != 2 or write.op is not Ops.AFTER or len(write.src) != 2 or write.src[1].op is not Ops.STORE:
+            return None
+        view, value = write.src[1].src[:2]
+        at, v = list(range(_size(view))), view
+        while v is not x:
+            if v.op not in GroupOp.Movement or v.op is Ops.PAD:
+                return None
+            inner = _positions(v)
+            at, v = [inner[i] for i in at], v.src[0]
+        cells, out = self.sets(value), list(self._sets[x])
+        if len(cells) != len(at):
+            return None
+        for i, cell in zip(at, cells, strict=True):
+            out[i] = cell
+        return out
+
+    def _call(self, call: UOp) -> list[Sets]:
+        if call in self._calls:
+            return self._calls[call]
+        body, *args = call.src
+        primitive = primitive_of(call)
+        if isinstance(primitive, Scan):
+            out = self._scan(primitive, args)
+        elif primitive is not None:
+            used = [primitive.uses(call, i) for i in range(len(body.src))]
+            joined = [
+                functools.reduce(int.__or__, itertools.chain(*(self._sets[args[i]] for i in sorted(use))), 0)
+                for use in used
+            ]
+            out = [[all_of_them] * _size(x) for all_of_them, x in zip(joined, body.src, strict=True)]
+        else:
+            slots = {p: args[p.arg.slot] for p in params(body)}
+            inner = self._inner(
+                {p: self._sets[x] for p, x in slots.items()},
+                {p: functools.partial(self.numbers, x) for p, x in slots.items()},
+            )
+            out = [inner.sets(x) for x in body.src]
+        self._calls[call] = out
+        return out
+
+    def _scan(self, loop: Scan, args: Sequence[UOp]) -> list[Sets]:
+        n, m = loop.carries, loop.inputs
+        place = {p.arg.slot: p for p in loop.params()}
+        fixed = {i: x for i, x in enumerate(args) if i >= n + m and i in place}
+        carried = [self._sets[x] for x in args[:n]]
+        numbers: list[Callable[[], Numbers]] = [functools.partial(self.numbers, x) for x in args[:n]]
+        stacked: list[list[Sets]] = [[] for _ in loop.step.src[n:]]
+        steps = range(loop.length)
+        for t in reversed(steps) if loop.reverse else steps:
+            sets = {place[i]: cells for i, cells in enumerate(carried) if i in place}
+            known = {place[i]: f for i, f in enumerate(numbers) if i in place}
+            for i in range(n, n + m):
+                if i in place:
+                    sets[place[i]] = _part(self._sets[args[i]], t, loop.length)
+                    known[place[i]] = functools.partial(self._slice, args[i], t, loop.length)
+            for i, x in fixed.items():
+                sets[place[i]], known[place[i]] = self._sets[x], functools.partial(self.numbers, x)
+            inner = self._inner(sets, known)
+            carried = [inner.sets(x) for x in loop.step.src[:n]]
+            numbers = [functools.partial(inner.numbers, x) for x in loop.step.src[:n]]
+            for ys, x in zip(stacked, loop.step.src[n:], strict=True):
+                ys.append(inner.sets(x))
+        if loop.reverse:
+            stacked = [ys[::-1] for ys in stacked]
+        return [*carried, *(list(itertools.chain(*ys)) for ys in stacked)]
+
+    def _slice(self, x: UOp, t: int, length: int) -> Numbers:
+        return _part(self.numbers(x), t, length)
+
+    def _inner(self, sets: Mapping[UOp, Sets], known: Mapping[UOp, Callable[[], Numbers]]) -> _Graph:
+        return _Graph(sets, known, self._budget)
+
+    # ---- numbers ----
+
+    def _number(self, u: UOp) -> Numbers:
+        if u.op is Ops.CONST:
+            return [u.val]
+        if u.op is Ops.BUFFER:
+            return _read(u)
+        below = [self._numbers[s] for s in _data(u)]
+        if u.op is Ops.CAST:
+            return [_cast(x, u) for x in below[0]]
+        if u.op in _SAME:
+            return below[0]
+        if u.op in GroupOp.ALU:
+            try:
+                return [exec_alu(u.op, u.dtype, xs) for xs in zip(*_aligned(u, below), strict=True)]
+            except (KeyError, TypeError):
+                raise _UnknownError from None
+        if u.op in GroupOp.Movement:
+            return [below[0][i] if i >= 0 else 0 for i in _positions(u)]
+        if u.op is Ops.REDUCE:
+            n, op = _size(u), u.arg[0]
+            return [functools.reduce(lambda a, b: exec_alu(op, u.dtype, (a, b)), below[0][i::n]) for i in range(n)]
+        if u.op is Ops.STACK:
+            return list(itertools.chain(*below))
+        raise _UnknownError
+
+
+_SAME = {
+    *(Ops.CAST, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH, Ops.COPY, Ops.MSELECT, Ops.NOOP),
+}
+"""Operations that leave each cell where it is; BITCAST is not one of them, since it may change their number."""
+
+
+def _data(u: UOp) -> tuple[UOp, ...]:
+    """The operands with cells: not the sizes and offsets of a movement, nor the buffer's own size."""
+    if u.op in GroupOp.Movement:
+        return u.src[:1]
+    if u.op in {Ops.BUFFER, Ops.CONST, Ops.PARAM, Ops.RANGE}:
+        return ()
+    if u.op is Ops.GETTUPLE:
+        call = u.src[0]
+        return (call.src[u.arg],) if call.op is Ops.TUPLE else call.src[1:]
+    if u.op is Ops.AFTER:
+        return (u.src[0], *(s for w in u.src[1:] for s in _data(w)))
+    if u.op is Ops.STORE:
+        return u.src[:2]
+    return u.src
+
+
+def _in_order(root: UOp, *done: Mapping[UOp, Any]) -> list[UOp]:
+    """What is to be worked out before `root`, and `root`."""
+    order: list[UOp] = []
+    seen: set[UOp] = set()
+    stack: list[tuple[UOp, bool]] = [(root, False)]
+    while stack:
+        u, ready = stack.pop()
+        if ready:
+            order.append(u)
+        elif u not in seen and u not in done[0]:
+            seen.add(u)
+            stack.append((u, True))
+            if all(u not in d for d in done):
+                stack += [(s, False) for s in _data(u)]
+    return order
+
+
+def _shape(u: UOp) -> list[int]:
+    sizes = [n for n in u.shape if isinstance(n, int)]
+    if len(sizes) < len(u.shape):
+        raise _TooLargeError  # a size that is a variable has any number of cells
+    return sizes
+
+
+def _size(u: UOp) -> int:
+    return math.prod(_shape(u))
+
+
+def _strides(shape: Sequence[int]) -> list[int]:
+    return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
+
+
+def _positions(u: UOp) -> list[int]:
+    """For each cell of a movement, the cell that it moves there; -1 where it pads."""
+    below, shape = _shape(u.src[0]), _shape(u)
+    if u.op is Ops.RESHAPE:
+        return list(range(_size(u)))
+    steps = _strides(below)
+    if u.op is Ops.EXPAND:
+        axes = [[0] * n for n in shape[: len(shape) - len(below)]]
+        axes += [[i * s for i in range(n)] for n, s in zip(below, steps, strict=True)]
+    elif u.op is Ops.PERMUTE:
+        axes = [[i * steps[a] for i in range(below[a])] for a in u.arg]
+    elif u.op is Ops.FLIP:
+        axes = [[i * s for i in range(n)] for n, s in zip(below, steps, strict=True)]
+        axes = [axis[::-1] if flips else axis for axis, flips in zip(axes, u.arg, strict=True)]
+    elif u.op is Ops.SHRINK:
+        axes = [[i * s for i in range(a, a + n)] for (a, _), n, s in zip(u.marg, shape, steps, strict=True)]
+    else:
+        axes = [
+            [(i - a) * s if 0 <= i - a < n else -1 for i in range(size)]
+            for (a, _), size, n, s in zip(u.marg, shape, below, steps, strict=True)
+        ]
+    return [-1 if -1 in at else sum(at) for at in itertools.product(*axes)]
+
+
+def _aligned(u: UOp, below: Sequence[list[Any]]) -> list[list[Any]]:
+    """The cells of each operand for each cell of an elementwise `u`: tinygrad aligns to the right."""
+    to = _shape(u)
+    return [_spread(cells, _shape(s), to) for cells, s in zip(below, u.src, strict=False)]
+
+
+def _spread(cells: list[Any], shape: Sequence[int], to: Sequence[int]) -> list[Any]:
+    if shape == to:
+        return cells
+    steps = _strides(shape)
+    lead = len(to) - len(shape)
+    axes = [[0] * n for n in to[:lead]]
+    axes += [[0] * n if m == 1 else [i * s for i in range(n)] for n, m, s in zip(to[lead:], shape, steps, strict=True)]
+    return [cells[sum(at)] for at in itertools.product(*axes)]
+
+
+def _part(cells: list[Any], t: int, length: int) -> list[Any]:
+    n = len(cells) // length
+    return cells[t * n : (t + 1) * n]
+
+
+def _read(buffer: UOp) -> Numbers:
+    """The numbers in a buffer that has been written."""
+    if not buffer.is_realized or _size(buffer) > MOST:
+        raise _UnknownError
+    return list(tensor(buffer).tolist())
+
+
+def _cast(x: Any, u: UOp) -> Any:
+    try:
+        as_number = u.dtype.const(x)
+    except (OverflowError, ValueError):  # of inf or NaN to an int: what it gives differs from device to device
+        raise _UnknownError from None
+    cut: Callable[[Any], Any] = truncate.get(u.dtype, lambda n: n)
+    return cut(as_number)

@@ -1,0 +1,166 @@
+"""What one operation does with the brands of its operands, in words: zip, broadcast, enter or leave, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from tinygrad.dtype import strong_dtype
+
+from branded.program.evaluate import dtype_of
+from branded.program.terms import Atom, BrandName, Eqn, Type, Var
+
+Kind = Literal["enter", "leave", "zip", "broadcast", "none"]
+
+
+class Column(NamedTuple):
+    """One brand at one step: which operands carry it, what happens over it, and a sentence that says why."""
+
+    brand: BrandName
+    operands: tuple[bool, ...]
+    how: Kind
+    why: str
+
+    def data(self) -> dict[str, Any]:
+        own = {"brand": self.brand.name, "size": self.brand.size}
+        return {**own, "operands": list(self.operands), "how": self.how}
+
+
+def columns(e: Eqn, names: Mapping[Var, str]) -> list[Column]:
+    """The columns of a step: a brand each, of those that its operands or its results vary over.
+
+    Numbers are the same for all examples, and are not counted: `x * 2` is a zip of one operand.
+    """
+    rows = [a.type.row if isinstance(a, Var) else () for a in e.operands]
+    after = {b for v in e.results for b in v.type.row}
+    own = e.params.get("brand") if e.op in ("enter", "leave") else None
+    seen = [*(b for row in rows for b in row), *(b for v in e.results for b in v.type.row)]
+    brands = dict.fromkeys([*_sorted(e), *seen, *([own] if isinstance(own, BrandName) else [])])
+    found = []
+    for b in brands:
+        carried = tuple(b in row for row in rows)
+        how = _how(e, b, carried, after)
+        found.append(Column(b, carried, how, f"{b.name}: {_why(e, b, carried, how, names)}."))
+    return found
+
+
+def kind(found: Sequence[Column]) -> Kind:
+    """What a step is, from its columns: the rarest thing that happens in it."""
+    hows = {c.how for c in found}
+    return next((k for k in _RARE if k in hows), "none")
+
+
+_RARE: tuple[Kind, ...] = ("enter", "leave", "broadcast", "zip")
+
+
+def _sorted(e: Eqn) -> tuple[BrandName, ...]:
+    """The brands of the longest row first: rows of one program have one order."""
+    rows = [a.type.row for a in (*e.results, *e.operands) if isinstance(a, Var)]
+    return max(rows, key=len, default=())
+
+
+def _how(e: Eqn, b: BrandName, carried: Sequence[bool], after: set[BrandName]) -> Kind:
+    if b not in after:
+        return "leave"
+    if (e.op == "enter" and e.params["brand"] == b) or not any(carried):
+        return "enter"
+    tensors = [c for c, a in zip(carried, e.operands, strict=True) if isinstance(a, Var)]
+    return "zip" if all(tensors) else "broadcast"
+
+
+def _why(e: Eqn, b: BrandName, carried: Sequence[bool], how: Kind, names: Mapping[Var, str]) -> str:
+    pairs = list(zip(e.operands, carried, strict=True))
+    with_it = list(dict.fromkeys(_name(a, names) for a, c in pairs if c))
+    without = list(dict.fromkeys(_name(a, names) for a, c in pairs if not c and isinstance(a, Var)))
+    axis = f"axis {e.params['axis']} of " if "axis" in e.params else ""
+    first = _name(e.operands[0], names) if e.operands else ""
+    results = _listed([names[v] for v in e.results])
+    match how:
+        case "enter" if e.op == "enter":
+            return f"{axis}{first} becomes the brand, {_examples(b.size)}"
+        case "enter":
+            return f"{results} differs from example to example"
+        case "leave" if e.op == "leave" and not with_it:
+            return f"{first} is the same for all {_examples(b.size)}, and is repeated along {axis}{results}"
+        case "leave" if e.op == "leave":
+            return f"its {_examples(b.size)} become {axis}{results}"
+        case "leave":
+            return f"{_listed(with_it)} of all {_examples(b.size)} make one {results}, which no longer varies over it"
+        case "zip" if len(with_it) == 1:
+            return f"{with_it[0]} varies over it; each of its {_examples(b.size)} by itself"
+        case "zip":
+            return f"{_listed(with_it)} vary over it, so they meet example by example"
+    verb = "varies" if len(with_it) == 1 else "vary"
+    be = "is" if len(without) == 1 else "are"
+    same = f"{_listed(without)} {be} the same for each of its {_examples(b.size)}"
+    return f"only {_listed(with_it)} {verb} over it, so {same}"
+
+
+def _name(a: Atom, names: Mapping[Var, str]) -> str:
+    return names[a] if isinstance(a, Var) else str(a)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _examples(n: int) -> str:
+    return f"{n} example" if n == 1 else f"{n} examples"
+
+
+# ---- memory ----
+
+
+class Growth(NamedTuple):
+    """From which factor, and from how many bytes on, a value that a broadcast makes is worth a warning."""
+
+    factor: float = 8.0
+    size: int = 1 << 20
+
+
+def cells_of(t: Type) -> int:
+    """The cells of all examples."""
+    return math.prod((*(b.size for b in t.row), *t.shape))
+
+
+def bytes_of(t: Type) -> int:
+    """The memory of all examples."""
+    return cells_of(t) * strong_dtype(dtype_of(t.dtype)).itemsize
+
+
+def grew(e: Eqn) -> float:
+    """How many times as large as its largest operand the largest result is."""
+    before = max((bytes_of(a.type) for a in e.operands if isinstance(a, Var)), default=0)
+    after = max((bytes_of(v.type) for v in e.results), default=0)
+    return after / before if before else 1.0
+
+
+def warning(
+    e: Eqn, found: Sequence[Column], limit: Growth, names: Mapping[Var, str], written: Mapping[int, str]
+) -> str | None:
+    """What to know of a value that a broadcast, or a leave that repeats, makes much larger.
+
+    `written` has a kernel for each number of bytes that kernels write.
+    """
+    repeats = [c for c in found if c.how == "broadcast" or (c.how == "leave" and not any(c.operands))]
+    size = max((bytes_of(v.type) for v in e.results), default=0)
+    if not repeats or grew(e) < limit.factor or size < limit.size:
+        return None
+    over = _listed([c.brand.name for c in repeats])
+    value = names[max(e.results, key=lambda v: bytes_of(v.type))]
+    if size in written:
+        what = f"the kernel {written[size]} writes that much to memory"
+    elif any(size < n for n in written):
+        what = "no kernel writes a value of this size, though one writes a larger one"
+    else:
+        what = "it is never in memory: no kernel writes that much"
+    return f"the broadcast over {over} makes {value} {readable(size)}, {grew(e):.4g} times its largest operand; {what}"
+
+
+def readable(size: int) -> str:
+    """`24 B`, `1.5 KiB`."""
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= scale:
+            return f"{size / scale:.4g} {unit}"
+    return f"{size} B"

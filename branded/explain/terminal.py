@@ -1,0 +1,148 @@
+"""An explanation as text: plain anywhere, and with a colour for each brand where `rich` is installed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TextIO
+
+from branded.explain.steps import readable
+
+Data = Mapping[str, Any]
+
+
+class Span(NamedTuple):
+    """A piece of a line, and what it is."""
+
+    text: str
+    style: str = ""
+
+
+Line = list[Span]
+_COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
+_STYLES = {"title": "bold", "quiet": "dim", "warning": "bold red"}
+_NONE = "·"
+"""In the column of a brand that a value does not vary over."""
+
+
+def text(data: Data) -> str:
+    """The explanation without colours."""
+    return "\n".join("".join(s.text for s in line).rstrip() for line in lines(data))
+
+
+def show(data: Data, file: TextIO | None = None) -> None:
+    """Print the explanation: with colours where `rich` is installed and there is a terminal that wants them."""
+    out = sys.stdout if file is None else file
+    try:
+        from rich.console import Console
+        from rich.text import Text
+    except ModuleNotFoundError:
+        print(text(data), file=out)
+        return
+    colors = {b["name"]: _COLORS[i % len(_COLORS)] for i, b in enumerate(data["brands"])}
+    console = Console(file=out, highlight=False, soft_wrap=True)
+    for line in lines(data):
+        spans = [(s.text, _STYLES.get(s.style) or colors.get(s.style.removeprefix("brand "), "")) for s in line]
+        own = Text.assemble(*spans)
+        own.rstrip()
+        console.print(own)
+
+
+def lines(data: Data) -> list[Line]:
+    """Every line of the explanation."""
+    place = f"{data['file']}:{data['first_line']}" if data["file"] else ""
+    out: list[Line] = [[Span(data["name"], "title"), Span(f"  {place}", "quiet")]]
+    out += _block(data["source"])
+    out += [[], *_arguments(data)]
+    for step in data["steps"]:
+        out += [[], *_step(step, data)]
+    out += _section("as a loop", _block(data["loop"] or ""))
+    out += _section("the batched graph", [[Span(f"  {x}")] for e in data["programs"]["batched"] for x in e.split("\n")])
+    for k in data["kernels"]:
+        own: Line = [
+            Span(f"  {k['name']}"),
+            Span(f"  reads {readable(k['reads'])}, writes {readable(k['writes'])}", "quiet"),
+        ]
+        out += [*([[], [Span("kernels", "title")]] if k is data["kernels"][0] else []), own, *_block(k["code"], 4)]
+    if data["result"] is not None:
+        out += _section("result", [[Span(f"  {_numbers(data['result'])}")]])
+    out += [[Span(f"note: {note}", "quiet")] for note in data["notes"]]
+    return out
+
+
+def _numbers(x: Any) -> str:
+    """Nested lists, with as many digits as are worth reading."""
+    if isinstance(x, list):
+        return f"[{', '.join(map(_numbers, x))}]"
+    text = f"{x:.6g}" if isinstance(x, float) else str(x)
+    return text if not isinstance(x, float) or "." in text or "e" in text else f"{text}.0"
+
+
+def _section(title: str, body: Sequence[Line]) -> list[Line]:
+    return [[], [Span(title, "title")], *body] if body else []
+
+
+def _block(source: str, indent: int = 2) -> list[Line]:
+    return [[Span(" " * indent + line)] for line in source.splitlines()]
+
+
+def _arguments(data: Data) -> list[Line]:
+    values = data["arguments"]
+    names, kinds = (max((len(v[k]) for v in values), default=0) for k in ("name", "type"))
+    out: list[Line] = []
+    for v in values:
+        own = f"  {v['name']:<{names}}  {v['type']:<{kinds}}  {readable(v['bytes']):>9}   "
+        out.append([Span(own), Span(v["path"] or "from outside of the function", "quiet")])
+    return out
+
+
+# ---- one step ----
+
+
+def _step(step: Data, data: Data) -> list[Line]:
+    number = f"{step['number']:>2}  "
+    where = f"  line {step['line']}" if step["line"] else ""
+    out: list[Line] = [[Span(number), Span(step["op"], "title"), Span(f"  {step['code']}"), Span(where, "quiet")]]
+    out += _columns(step, data["brands"])
+    out += [[Span(f"      {sentence}")] for sentence in step["why"].split("\n")]
+    for v in step["results"]:
+        out.append([Span("      runs    ", "quiet"), Span(v["type"])])
+    if step["static"] is not None:
+        out.append([Span("      mypy    ", "quiet"), Span(step["static"])])
+    for i, line in enumerate((step["loop"] or "").splitlines()):
+        out.append([Span("      loop    " if i == 0 else " " * 14, "quiet"), Span(line)])
+    grew = f", {step['grew']:.4g} times its largest operand" if step["grew"] > 1 else ""
+    out.append([Span("      memory  ", "quiet"), Span(readable(step["bytes"]) + grew)])
+    if step["warning"]:
+        out.append([Span("      warning ", "warning"), Span(step["warning"], "warning")])
+    return out
+
+
+def _columns(step: Data, brands: Sequence[Data]) -> list[Line]:
+    """The operands and the results, a line each, with a column for each brand of the program."""
+    values = [*step["operands"], *step["results"]]
+    heads = [f"{b['name']}:{b['size']}" for b in brands]
+    hows = {c["brand"]: c["how"] for c in step["columns"]}
+    widths = [max(len(head), 9) for head in heads]  # as wide as "broadcast"
+    names = max(len(v["name"]) for v in values)
+    kinds = max(len(_per_example(v)) for v in values)
+    pad = " " * (6 + names + 3)
+    out: list[Line] = []
+    if brands:
+        out.append([Span(pad), *_cells(brands, widths, heads)])
+    for i, v in enumerate(values):
+        sign = "= " if i == len(step["operands"]) else "  "
+        cells = [str(b["size"]) if b["name"] in v["row"] else _NONE for b in brands]
+        own = Span(f"{_per_example(v):<{kinds}}  {readable(v['bytes']):>9}" if v["bytes"] else _per_example(v))
+        out.append([Span(f"    {sign}{v['name']:<{names}}   "), *_cells(brands, widths, cells), own])
+    if hows:
+        out.append([Span(pad), *_cells(brands, widths, [hows.get(b["name"], "") for b in brands])])
+    return out
+
+
+def _per_example(v: Data) -> str:
+    return f"{v['dtype']}[{', '.join(map(str, v['shape']))}]" if v["bytes"] else v["dtype"]
+
+
+def _cells(brands: Sequence[Data], widths: Sequence[int], cells: Sequence[str]) -> list[Span]:
+    return [Span(f"{c:<{w}}  ", f"brand {b['name']}") for b, w, c in zip(brands, widths, cells, strict=True)]

@@ -1,0 +1,12 @@
+"""Examples that speak to one another."""
+
+from tinygrad import Tensor
+
+from branded import psum, vmap
+
+AMOUNTS = Tensor([1.0, 3.0, 4.0])
+
+
+def shares(amounts: Tensor = AMOUNTS) -> Tensor:
+    """The share that each amount has of all: psum adds up over the brand."""
+    return vmap(lambda x: x / psum(x, "all"), axis_name="all")(amounts)

@@ -1,0 +1,12 @@
+"""Three brands, one within the other."""
+
+from tinygrad import Tensor
+
+from branded import vmap
+
+A, B, C = Tensor([1.0, 2.0]), Tensor([10.0, 20.0]), Tensor([1.0, 2.0, 3.0])
+
+
+def deep(a: Tensor = A, b: Tensor = B, c: Tensor = C) -> Tensor:
+    """Each a with each b with each c. Where c comes in, a + b is repeated, and nothing is computed twice."""
+    return vmap(lambda x: vmap(lambda y: vmap(lambda z: (x + y) * z)(c))(b))(a)

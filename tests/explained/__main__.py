@@ -1,0 +1,3 @@
+from tests.explained import write
+
+write()

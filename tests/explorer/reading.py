@@ -1,0 +1,60 @@
+"""What the tests of the explorer share: its examples, and someone who reads a page."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from branded.explorer import catalog
+
+MUST_RUN = os.environ.get("BRANDED_BROWSER") == "1"
+ENTRIES = {entry["name"]: entry for entry in catalog.load()}
+VIEWS = [(name, i) for name, entry in ENTRIES.items() for i in range(len(entry["choices"]))]
+
+
+def missing(what: str) -> Any:
+    """Skip, or fail where nothing may be skipped."""
+    return pytest.fail(what) if MUST_RUN else pytest.skip(what)
+
+
+def data(name: str, choice: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = ENTRIES[name]["choices"][choice]["explanation"]
+    return found
+
+
+def step_of(explanation: dict[str, Any], kind: str) -> int:
+    """The number of the first step of a kind."""
+    return next(int(step["number"]) for step in explanation["steps"] if step["kind"] == kind)
+
+
+class Reader:
+    """Someone who reads the page, and remembers what went wrong in it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.wrong: list[str] = []
+        self.asked: list[str] = []
+        page.on("console", lambda message: self.wrong.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("request", lambda request: self.asked.append(request.url))
+
+    def elsewhere(self, own: str) -> list[str]:
+        """The requests to anything but `own` and what the page made itself."""
+        return [url for url in self.asked if not url.startswith((own, "data:", "blob:"))]
+
+    def texts(self, selector: str) -> list[str]:
+        return self.page.locator(selector).all_inner_texts()
+
+    def text(self, selector: str) -> str:
+        return self.page.locator(selector).inner_text()
+
+    def step(self) -> str:
+        return self.text("#count")
+
+    def lit(self, value: int) -> list[int]:
+        """The cells of the value with this number that are lit."""
+        cells = self.page.locator(f".value >> nth={value}").locator("[data-cell].lit")
+        return [int(cell) for cell in cells.evaluate_all("cells => cells.map((cell) => cell.dataset.cell)")]

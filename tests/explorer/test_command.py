@@ -1,0 +1,90 @@
+"""The command that writes the explorer, and what is kept of its examples."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from branded import cli, explorer
+from branded.errors import ExplorerError
+from branded.explorer import catalog, html, runtime
+from tests.explorer.reading import data
+
+# ---- what is kept ----
+
+
+@pytest.mark.parametrize("example", catalog.EXAMPLES, ids=lambda example: example.name)
+def test_what_is_kept_is_what_explain_says(example: catalog.Example) -> None:
+    assert catalog.text(example) == example.data.read_text(encoding="utf-8")
+
+
+def test_every_example_file_is_in_the_menu() -> None:
+    files = {path.stem for path in catalog.FOLDER.glob("*.py")} - {"__init__"}
+    assert (
+        files == {example.name for example in catalog.EXAMPLES} == {path.stem for path in catalog.FOLDER.glob("*.json")}
+    )
+
+
+# ---- the command ----
+
+
+def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "new" / "folder"
+    assert cli.main(["explorer", str(out), "--no-edit"]) == 0
+    assert capsys.readouterr().out == f"{out / 'index.html'}\n"
+    assert [path.name for path in out.iterdir()] == ["index.html"]
+
+
+def test_without_npm_there_is_no_edit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(runtime, "npm", lambda: None)
+    assert cli.main(["explorer", str(tmp_path)]) == 0
+    said = "explorer: without edit, since there is no npm: pip install 'branded[explorer]'\n"
+    assert capsys.readouterr().err == said
+    assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
+    with pytest.raises(ExplorerError, match="there is no npm here"):
+        runtime.fetch(tmp_path)
+
+
+def test_a_folder_that_is_not_pyodide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["explorer", str(tmp_path / "out"), "--pyodide", str(tmp_path)]
+    assert cli.main(words) == 1
+    parts = "package.json, pyodide.mjs, pyodide.asm.mjs, pyodide-lock.json, python_stdlib.zip, pyodide.asm.wasm"
+    assert capsys.readouterr().err == (
+        f"explorer: {tmp_path} is not the npm package pyodide\n"
+        f"  missing: {parts}\n"
+        f"  try:     npm pack pyodide@{runtime.PYODIDE}, and unpack what it brings\n"
+    )
+    for name in (*runtime.PARTS, "package.json"):
+        (tmp_path / name).write_text('{"version": "0.1.0"}')
+    assert cli.main(words) == 1
+    assert capsys.readouterr().err == (
+        f"explorer: {tmp_path} is pyodide 0.1.0, and the page is tested with {runtime.PYODIDE}\n"
+        f"  try: npm pack pyodide@{runtime.PYODIDE}, and unpack what it brings\n"
+    )
+
+
+def test_npm_that_brings_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "npm", lambda: [sys.executable, "-c", "raise SystemExit('no network')"])
+    with pytest.raises(
+        ExplorerError, match=r"npm does not bring pyodide\n  npm said: no network\n  try:      --pyodide"
+    ):
+        runtime.fetch(tmp_path)
+    (tmp_path / f"pyodide-{runtime.PYODIDE}.tgz").write_bytes(b"something else")
+    monkeypatch.setattr(runtime, "npm", lambda: [sys.executable, "-c", ""])
+    with pytest.raises(ExplorerError, match="by its checksum"):
+        runtime.fetch(tmp_path)
+
+
+def test_the_library_is_the_one_that_is_known() -> None:
+    """dagre 3.1.3 as npm has it; its licence stands beside it, and in every page."""
+    folder = html.ASSETS / "vendor"
+    assert hashlib.sha256((folder / "dagre.min.js").read_bytes()).hexdigest() == DAGRE
+    assert (folder / "dagre.min.js.LEGAL.txt").read_text() in explorer.page(data("zip"))
+
+
+DAGRE = "54a503e346f93ca0bb10abe7999587e037262935687aca45eb4e4b0f64bbb578"
