@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from tinygrad import Context, Tensor
 
-from branded import grad, make_expr, tree, vec_type, vmap
+from branded import brand, grad, make_expr, tree, vec_type, vmap
 from branded.errors import BrandedError
 from branded.program import Expr, read
 from tests.golden import make, registry, with_branded
@@ -166,6 +166,36 @@ def test_values_of_all_examples() -> None:
         table,
         table,
     ]
+
+
+def test_values_have_the_axes_of_their_types() -> None:
+    """Brands that are entered in another order than they were opened."""
+
+    def f(a: Tensor, b: Tensor) -> Tensor:
+        with brand("p", 3) as p, brand("q", 2) as q:
+            y = q.vec(b)
+            x = p.vec(a)
+            return q.unvec(p.unvec(x * y))
+
+    a, b = Tensor([1.0, 2.0, 3.0]), Tensor([1.0, 10.0])
+    expr = make_expr(f)(a, b)
+    sizes = {v: tuple(name.size for name in v.type.row) + v.type.shape for e in expr.program.eqns for v in e.results}
+    for e, values in zip(expr.program.eqns, expr.values(a, b), strict=True):
+        assert [sizes[v] for v in e.results] == [x.shape for x in values]
+    assert expr(a, b).tolist() == f(a, b).tolist()
+
+
+def test_what_was_drawn_is_a_constant() -> None:
+    def f(rows: Tensor) -> Tensor:
+        return vmap(lambda row: row + Tensor.rand(3), randomness="different")(rows)
+
+    x = Tensor.ones(2, 3)
+    expr = make_expr(f)(x)
+    first, *_ = str(expr).splitlines()
+    assert first == "{ lambda a:f32[2, 3] ; b:f32[2, 3] . let"
+    once = expr(x).tolist()
+    assert all(expr.at(level)(x).tolist() == once for level in ALL)  # type: ignore[arg-type]
+    assert expr != make_expr(f)(x)
 
 
 def test_where_an_operation_stands() -> None:

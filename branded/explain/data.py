@@ -24,7 +24,7 @@ from branded.explain.provenance import sources
 from branded.explain.steps import Column, Growth, bytes_of, cells_of, columns, grew, kind, warning
 from branded.program import Expr, make_expr
 from branded.program.evaluate import evaluation
-from branded.program.terms import Atom, BrandName, Eqn, Literal, Program, Var
+from branded.program.terms import Atom, BrandName, Eqn, Literal, Var
 from branded.recording import Where
 
 SHOWN = 256
@@ -137,14 +137,12 @@ class _Explained:
     def _batched(self, given: Sequence[Tensor]) -> dict[Var, UOp]:
         """The value of each variable of all examples: a leading axis for each brand of its row, in that order."""
         p = self.program
-        with evaluation() as run:
-            for b in _order(p):
-                run.brand(b)  # in the order of the rows
+        with evaluation(p) as run:
             env = dict(zip((*p.constvars, *p.invars), (*self.expr.consts, *given), strict=True))
             for _ in run.steps(p, env):
                 pass
             found = dict(zip(env, close([t.uop for t in env.values()]), strict=True))
-            rows = {v: tuple(run.brand(b) for b in v.type.row) for v in found}
+            rows = {v: tuple(run.brands[b] for b in v.type.row) for v in found}
         # an example that is the same for all that a row says (an empty loop) has no axis of its own
         return {v: lead(x.uop, tuple(map(x.row.index, rows[v]))) for v, x in found.items() if set(x.row) == {*rows[v]}}
 
@@ -234,7 +232,7 @@ class _Explained:
             "arguments": [
                 {**self.value(v), "path": path} for v, path in zip((*p.invars, *p.constvars), self.paths, strict=True)
             ],
-            "brands": [{"name": b.name, "size": b.size, "where": self._opened(b)} for b in _order(p)],
+            "brands": [{"name": b.name, "size": b.size, "where": self._opened(b)} for b in p.brands()],
             "programs": {level: e.at(level).lines() for level in ("operations", "primitives", "batched")},
             "steps": steps,
             "graph": _graph(e.at("batched"), steps),
@@ -274,21 +272,6 @@ class _Explained:
 
 
 _NO_FILE = "the function stands in no file, so there are no static types"
-
-
-def _order(p: Program) -> list[BrandName]:
-    """The brands of a program, so that every row of it is in this order, and else as they come."""
-    rows = [v.type.row for v in (*p.constvars, *p.invars, *(v for e in p.eqns for v in e.results))]
-    seen = dict.fromkeys([b for e in p.eqns for b in (e.params.get("brand"), *_rows_of(e)) if isinstance(b, BrandName)])
-    before = {b: {a for row in rows if b in row for a in row[: row.index(b)]} for b in seen}
-    order: list[BrandName] = []
-    while len(order) < len(seen):
-        order.append(next(b for b in seen if b not in order and before[b] <= {*order}))
-    return order
-
-
-def _rows_of(e: Eqn) -> list[BrandName]:
-    return [b for v in e.results for b in v.type.row]
 
 
 def _sentences(found: Sequence[Column]) -> str:

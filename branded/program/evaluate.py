@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -42,28 +42,29 @@ def dtype_of(text: str) -> DType:
 
 
 @contextlib.contextmanager
-def evaluation() -> Iterator[Evaluation]:
+def evaluation(program: Program, outer: Mapping[BrandName, Brand] | None = None) -> Iterator[Evaluation]:
+    """While a program runs, its brands are open, in the order in which its types name them."""
+    brands = dict(outer or {})
     with ExitStack() as stack:
-        yield Evaluation(stack)
+        for name in program.brands():
+            if name not in brands:
+                brands[name] = stack.enter_context(opened(Brand(name.size, name.name)))
+        yield Evaluation(brands)
 
 
 class Evaluation:
-    """One run of a program, and the brands that are open in it."""
+    """One run of a program, in which these brands are open."""
 
-    def __init__(self, stack: ExitStack) -> None:
-        self._stack, self._brands = stack, dict[BrandName, Brand]()
-
-    def brand(self, name: BrandName) -> Brand:
-        """The brand of this name, opened when the program first says it."""
-        if name not in self._brands:
-            self._brands[name] = self._stack.enter_context(opened(Brand(name.size, name.name)))
-        return self._brands[name]
+    def __init__(self, brands: Mapping[BrandName, Brand]) -> None:
+        self.brands = brands
 
     def run(self, program: Program, consts: Sequence[Tensor], args: Sequence[Tensor]) -> list[Tensor]:
-        env: dict[Var, Tensor] = dict(zip((*program.constvars, *program.invars), (*consts, *args), strict=True))
-        for _ in self.steps(program, env):
-            pass
-        return [_tensor(self._value(a, env)) for a in program.outs]
+        """The results of a program in this one."""
+        with evaluation(program, self.brands) as inner:
+            env: dict[Var, Tensor] = dict(zip((*program.constvars, *program.invars), (*consts, *args), strict=True))
+            for _ in inner.steps(program, env):
+                pass
+            return [_tensor(inner._value(a, env)) for a in program.outs]
 
     def steps(self, program: Program, env: dict[Var, Tensor]) -> Iterator[Eqn]:
         """Run the equations one by one; `env` has the values so far."""
@@ -123,7 +124,7 @@ class Evaluation:
 
         def value(v: Any) -> Any:
             if isinstance(v, BrandName):
-                return self.brand(v)
+                return self.brands[v]
             if isinstance(v, Dtype) and e.op != "REDUCE":
                 return dtype_of(v.name)
             return type(v)(map(value, v)) if type(v) in (tuple, list) else v

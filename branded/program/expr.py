@@ -15,7 +15,7 @@ from branded.brand import Brand, check_live, opened, tensor
 from branded.dispatch import close
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.program import build
-from branded.program.evaluate import evaluation
+from branded.program.evaluate import Evaluation, evaluation
 from branded.program.operators import watched
 from branded.program.terms import Program, Var
 from branded.program.text import Printer, read
@@ -62,8 +62,11 @@ class Expr:
 
     @property
     def consts(self) -> list[Tensor]:
-        """The values of the constvars."""
-        return list(self._levels.consts[self.level])
+        """The values of the constvars; what was drawn at random is drawn once."""
+        found = self._levels.consts[self.level]
+        if found:
+            Tensor.realize(*found)
+        return list(found)
 
     def at(self, level: Level) -> Expr:
         """The same function at another level: the operations of the user, tinygrad's primitives, the batched graph."""
@@ -148,8 +151,7 @@ class Expr:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result of the function on other arguments of the same types."""
-        with evaluation() as run:
-            outs = run.run(self.program, self.consts, self._given(args, kwargs))
+        outs = Evaluation({}).run(self.program, self.consts, self._given(args, kwargs))
         return tree.rebuild(self._levels.result, iter(outs))
 
     def values(self, *args: Any, **kwargs: Any) -> list[list[Tensor]]:
@@ -158,7 +160,7 @@ class Expr:
         They are not computed before they are read.
         """
         p, out = self.program, []
-        with evaluation() as run:
+        with evaluation(p) as run:
             env = dict(zip((*p.constvars, *p.invars), (*self.consts, *self._given(args, kwargs)), strict=True))
             for eqn in run.steps(p, env):
                 out.append([tensor(x.uop) for x in close([env[v].uop for v in eqn.results])])
@@ -262,7 +264,8 @@ def _make(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], 
         results = [_result(x, at) for x, at in zip(tree.leaves(out), tree.paths(out, "the result"), strict=True)]
     levels = build.levels(frame, places, [x.uop for x in results])
     programs = {k: w.program for k, w in levels.written.items()}
-    consts = {k: [tensor(u) for u in w.consts] for k, w in levels.written.items()}
+    made = {u: tensor(u) for w in levels.written.values() for u in w.consts}
+    consts = {k: [made[u] for u in w.consts] for k, w in levels.written.items()}
     return Expr(_Levels(programs, consts, levels.links, (args, kwargs), [v is None for v in values], out))
 
 

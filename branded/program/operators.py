@@ -47,20 +47,22 @@ _METHODS = {op: name for name, op in _DUNDERS.items()}
 
 _READS = ("numpy data tolist item realize linear_with_vars schedule_linear callify backward gradient "
           "size element_size is_floating_point is_param_ max_numel nbytes numel as_param")  # fmt: skip
-_DRAWS = ("rand rand_like randn randn_like randint random_bits randperm normal uniform scaled_uniform glorot_uniform "
-          "kaiming_normal kaiming_uniform dropout multinomial manual_seed threefry")  # fmt: skip
+_RANDOM = ("rand rand_like randn randn_like randint random_bits randperm normal uniform scaled_uniform "
+           "glorot_uniform kaiming_normal kaiming_uniform")  # fmt: skip
+_OTHERS = ("dropout multinomial manual_seed threefry sequential replace custom_kernel decode_hevc_frame from_blob "
+           "from_url to to_ shard shard_ shard_like call alu invalids const_like ufix uprod usum const hash keccak "
+           "empty empty_like")  # fmt: skip
+"""What takes functions or draws, moves values between devices, or has none."""
+_NOT_RECORDED = frozenset(f"{_READS} {_OTHERS}".split())
+DRAWS = frozenset(_RANDOM.split())
 """What was drawn is a constant of the program."""
-_OTHERS = ("sequential replace custom_kernel decode_hevc_frame from_blob from_url to to_ shard shard_ shard_like call "
-           "alu invalids const_like ufix uprod usum const hash keccak empty empty_like")  # fmt: skip
-"""What takes functions, moves values between devices, or has none."""
-_NOT_RECORDED = frozenset(f"{_READS} {_DRAWS} {_OTHERS}".split())
 WRITES = ("assign", "setitem")
 """In a program a write gives a new value."""
 
 
 @functools.cache
 def methods() -> frozenset[str]:
-    """The methods of Tensor that are recorded."""
+    """The methods of Tensor that are watched."""
     plain = frozenset(n for n in dir(Tensor) if not n.startswith("_") and callable(getattr(Tensor, n)))
     return (plain - _NOT_RECORDED) | {n for n in (*_DUNDERS, *_REFLECTED) if hasattr(Tensor, n)}
 
@@ -70,7 +72,7 @@ def function_of(op: str) -> Operator | None:
     if op.startswith("random."):
         return getattr(random, op.removeprefix("random."), None)
     name = _METHODS.get(op, op)
-    return getattr(Tensor, name) if name in methods() else None
+    return getattr(Tensor, name) if name in methods() - DRAWS else None
 
 
 # ---- a call as operands and parameters ----
@@ -220,6 +222,9 @@ def _watched(name: str, static: Any) -> Any:
 
     @functools.wraps(f)
     def method(*args: Any, **kwargs: Any) -> Any:
+        if name in DRAWS:
+            with recording.within():
+                return f(Tensor, *args[1:], **kwargs) if kind is classmethod else f(*args, **kwargs)
         if kind is classmethod:
             return record(
                 op, lambda *args, **kwargs: f(Tensor, *args, **kwargs), getattr(Tensor, name), args[1:], kwargs

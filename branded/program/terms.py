@@ -110,7 +110,28 @@ class Program:
     eqns: list[Eqn]
     outs: list[Atom]
 
+    def brands(self) -> list[BrandName]:
+        """The brands that it enters, in the order of every row, and else as they come; not those of programs in it."""
+        rows = [v.type.row for v in (*self.constvars, *self.invars)]
+        for e in self.eqns:
+            rows += [(b,) for value in e.params.values() for b in _brands(value)]
+            rows += [v.type.row for v in e.results]
+        inside: dict[BrandName, set[BrandName]] = {}
+        for row in rows:
+            for i, b in enumerate(row):
+                inside.setdefault(b, set()).update(row[:i])
+        order: list[BrandName] = []
+        while len(order) < len(inside):
+            order.append(next(b for b in inside if b not in order and inside[b] <= {*order}))
+        return order
+
     def __str__(self) -> str:
         from branded.program.text import text
 
         return text(self)
+
+
+def _brands(value: Any) -> tuple[BrandName, ...]:
+    if isinstance(value, BrandName):
+        return (value,)
+    return tuple(b for b in value if isinstance(b, BrandName)) if type(value) is tuple else ()
