@@ -24,8 +24,8 @@ PAIRS = [
     for page in sorted(COURSE.glob("*.md"))
     for program, _, said in PAIR.findall(page.read_text())
 ]
-WORDS = 4500
-"""What a reader gets through in half an hour, with the code."""
+WORDS = 200
+"""What a reader gets through in a minute, with the code; a prediction takes a minute of its own."""
 
 
 @pytest.mark.parametrize(("program", "said"), PAIRS)
@@ -47,13 +47,14 @@ def test_a_program_is_told_what_the_page_shows(
 
 def test_every_program_for_a_checker_has_its_answer() -> None:
     blocks = sum(len(re.findall(r"^```py\n", page.read_text(), re.M)) for page in COURSE.glob("*.md"))
-    assert blocks == len(PAIRS) >= 7
+    assert blocks == len(PAIRS) >= 4
 
 
 def test_chapters_1_to_4_take_half_an_hour() -> None:
     pages = [p for p in COURSE.glob("*.md") if p.name[0] in "1234"]
     assert len(pages) == 4
-    assert sum(len(p.read_text().split()) for p in pages) <= WORDS
+    texts = [p.read_text() for p in pages]
+    assert sum(len(t.split()) / WORDS + t.count("**Predict") for t in texts) <= 30
 
 
 @pytest.mark.parametrize("page", sorted(COURSE.glob("*.md")), ids=lambda p: p.name)
