@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple, TypeVar, cast
 
 import tinygrad
@@ -206,6 +206,11 @@ _USERS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("demo", "explorer",
 """Parts of this package that use it as anyone would."""
 
 
+@functools.lru_cache(maxsize=64)
+def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None, int | None]]:
+    return list(code.co_positions())
+
+
 def here() -> Where | None:
     """Where the user called this: the innermost frame that is neither of this package nor of tinygrad."""
     frame: FrameType | None = sys._getframe(1)
@@ -217,6 +222,6 @@ def here() -> Where | None:
     if frame is None or frame.f_code.co_filename.startswith("<frozen"):
         return None
     code = frame.f_code
-    line, end_line, column, end_column = list(code.co_positions())[frame.f_lasti // 2]
+    line, end_line, column, end_column = _positions(code)[frame.f_lasti // 2]
     line = line or frame.f_lineno
     return Where(code.co_filename, line, end_line or line, column or 0, end_column or 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import inspect
 import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -131,6 +132,32 @@ def rebuild(x: Any, new: Iterator[Any]) -> Any:
     """The like of `x` with its leaves taken from `new`, in the order of `leaves`."""
     n = node(x)
     return next(new) if n is None else n.rebuild([rebuild(child, new) for child in n.children])
+
+
+def structure(x: Any) -> Any:
+    """What a tree is beside its leaves: equal for trees that differ in leaves, and in the order of dicts, alone."""
+    n = node(x)
+    if n is None:
+        return _LEAF
+    inside = tuple(zip(n.keys, map(structure, n.children), strict=True))
+    reg = _registry.get(type(x))
+    aux = None if reg is None else reg.flatten(x)[1]
+    return (type(x), frozenset(inside) if isinstance(x, dict) else inside, aux)
+
+
+_LEAF = "leaf"
+
+
+def static(f: Callable[..., Any], static_argnums: int | Sequence[int], n: int) -> tuple[frozenset[int], frozenset[str]]:
+    """The positions, of `n`, and the names of the arguments of `f` that are part of a program."""
+    nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    try:
+        names = [p.name for p in inspect.signature(f).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    except (TypeError, ValueError):
+        names = []
+    total = max(n, len(names))
+    at = [i + total if i < 0 else i for i in nums]
+    return frozenset(i for i in at if i < n), frozenset(names[i] for i in at if i < len(names))
 
 
 def paths(x: Any, at: str) -> list[str]:

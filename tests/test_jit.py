@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes, nn
+from tinygrad.dtype import DType
 
-from branded import grad, jit, scan, vmap
+from branded import grad, jit, register_pytree_node, scan, vmap
 from branded.errors import BrandedError
 
 
@@ -77,6 +78,65 @@ def test_a_weight_that_is_written_outside_is_seen() -> None:
         assert f(Tensor([1.0, 2.0])).tolist() == [i, 2.0 * i]
 
 
+def test_weights_that_are_drawn_but_not_computed_yet() -> None:
+    layer = nn.Linear(3, 2)
+    f = jit(lambda x: layer(x))
+    x = Tensor([[1.0, 2.0, 3.0]])
+    first = f(x).tolist()
+    for _ in range(3):
+        assert f(x).tolist() == first
+    np.testing.assert_allclose(layer(x).numpy(), first, rtol=1e-5)
+
+
+def test_a_write_that_waits_is_seen() -> None:
+    w = Tensor.ones(2)
+    f = jit(lambda x: x * w)
+    seen = []
+    for _ in range(5):
+        seen.append(f(Tensor([1.0, 1.0])).tolist()[0])
+        w.assign(w + 1)
+    assert seen == [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def test_the_weight_itself_as_an_argument() -> None:
+    w = Tensor([2.0, 3.0]).realize()
+    f = jit(lambda x: x * w)
+    x = Tensor([1.0, 1.0]).realize()
+    assert [f(v).tolist() for v in (w, x, x, w)] == [[4.0, 9.0], [2.0, 3.0], [2.0, 3.0], [4.0, 9.0]]
+    assert w.tolist() == [2.0, 3.0]
+
+
+class Layer:
+    def __init__(self, x: Tensor, kind: str) -> None:
+        self.x, self.kind = x, kind
+
+
+register_pytree_node(Layer, lambda layer: ((layer.x,), layer.kind), lambda kind, parts: Layer(*parts, kind))
+
+
+def test_other_trees_are_other_programs() -> None:
+    x = Tensor([1.0, 2.0])
+    scaled = jit(lambda layer: layer.x * (2 if layer.kind == "double" else 10))
+    assert scaled(Layer(x, "double")).tolist() == [2.0, 4.0]
+    assert scaled(Layer(x, "big")).tolist() == [10.0, 20.0]
+    counted = jit(lambda t: t[0] * len(t))
+    assert counted((x,)).tolist() == [1.0, 2.0]
+    assert counted((x, None)).tolist() == [2.0, 4.0]
+    kind = jit(lambda d: d["s"][0] * (2 if isinstance(d["s"], list) else 3))
+    assert kind({"s": [x]}).tolist() == [2.0, 4.0]
+    assert kind({"s": (x,)}).tolist() == [3.0, 6.0]
+
+
+@pytest.mark.parametrize("dtype", [dtypes.int8, dtypes.int64, dtypes.half, dtypes.float64, dtypes.float32])
+def test_a_number_takes_the_dtype_of_what_it_meets(dtype: DType) -> None:
+    f = lambda x, n: x * n + n  # noqa: E731
+    x = Tensor([1, 2], dtype=dtype)
+    for n in (3, 5) if dtypes.is_int(dtype) else (3, 0.1):
+        got, wanted = jit(f)(x, n), f(x, n)
+        assert got.dtype == wanted.dtype
+        np.testing.assert_allclose(*(y.cast(dtypes.float64).numpy() for y in (got, wanted)), rtol=1e-3)
+
+
 W = Tensor([1.0, 2.0])
 MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a read": (
@@ -97,7 +157,8 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a static list": (
         lambda: jit(lambda x, n: x, static_argnums=1)(W, [1]),
-        "jit: a static argument is not hashable\n  try: a tuple in place of a list",
+        "jit: a list is part of the program, and is not hashable\n"
+        "  try: a tuple in place of a list, a frozen dataclass; tensors and numbers in trees are variables",
     ),
     "a draw": (
         lambda: jit(lambda x: x + Tensor.rand(2))(W),

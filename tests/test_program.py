@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
-from tinygrad import Context, Tensor
+from tinygrad import Context, Tensor, dtypes
 
-from branded import brand, grad, make_expr, tree, vec_type, vmap
+from branded import brand, grad, jit, make_expr, psum, scan, tree, vec_type, vmap
 from branded.errors import BrandedError
 from branded.program import Expr, read
 from tests.golden import make, registry, with_branded
@@ -236,6 +236,79 @@ def test_static_arguments_are_no_variables() -> None:
     assert expr(Tensor.ones(2, 3), 1, "sum").tolist() == [3.0, 3.0]
 
 
+def test_arguments_by_position_and_by_name() -> None:
+    x = some(2)
+    expr = make_expr(lambda d, *, k: d["a"] - d["b"] * k)({"a": x, "b": x * 2}, k=x)
+    same(expr({"b": x * 2, "a": x}, k=x), x - x * 2 * x)
+    static = make_expr(lambda x, n=2: x * n, static_argnums=1)
+    assert static(x)(x).tolist() == (x * 2).tolist()
+    assert static(x, n=3)(x, n=3).tolist() == (x * 3).tolist()
+
+
+def test_a_number_takes_the_dtype_of_what_it_meets() -> None:
+    for dtype in (dtypes.int8, dtypes.half, dtypes.float64):
+        expr = make_expr(lambda x, n: x * n)(Tensor([1, 2], dtype=dtype), 2)
+        assert str(expr).splitlines()[1].split(" = ")[0].split(":")[1] == str(expr.program.invars[0].type)
+    wide = make_expr(lambda x, n: x + n)(Tensor([1, 2], dtype=dtypes.int64), 2**40)
+    assert wide(Tensor([1, 2], dtype=dtypes.int64), 2**40).tolist() == [2**40 + 1, 2**40 + 2]
+
+
+def test_values_of_the_scopes_around_it_are_constants() -> None:
+    x = Tensor([1.0, 2.0, 3.0])
+
+    def product(r: Tensor) -> Tensor:
+        return make_expr(lambda v: v * r)(r)(r)
+
+    squares = [1.0, 4.0, 9.0]
+    assert vmap(product)(x).tolist() == make_expr(product)(x)(x).tolist() == jit(product)(x).tolist() == squares
+    assert scan(lambda c, v: (c + product(v), None), 0.0, x)[0].item() == 14.0
+    assert grad(lambda x: make_expr(lambda v: (v * x).sum())(x)(x))(x).tolist() == [2.0, 4.0, 6.0]
+    sums = vmap(lambda r: make_expr(lambda v: psum(v, "i"))(r)(r), axis_name="i")(x)
+    assert sums.tolist() == [6.0, 6.0, 6.0]
+
+
+def test_an_evaluated_program_under_vmap() -> None:
+    expr = make_expr(lambda v: v.sum())(some(3))
+    assert vmap(expr)(Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])).tolist() == [6.0, 15.0]
+
+
+def test_what_no_text_says_runs_from_the_program_alone() -> None:
+    x = some(3, 2)
+    f = lambda x: x.shard(("CPU:0", "CPU:1", "CPU:2"), axis=0).sum(1)  # noqa: E731
+    expr = make_expr(f)(x)
+    for level in ALL:
+        at = expr.at(level)  # type: ignore[arg-type]
+        same(at(x), f(x))
+        with pytest.raises(BrandedError, match="the text of SHRINK does not say all of it"):
+            at.from_text(str(at))(x)
+
+
+def test_trees_and_constants_are_compared_too() -> None:
+    x = some(2)
+    of = make_expr
+    assert of(lambda x: {"p": x * 2})(x) != of(lambda x: {"q": x * 2})(x)
+    assert of(lambda t: t[0] + t[1])((x, x)) != of(lambda t, u: t + u)(x, x)
+    plus = lambda c: of(lambda x: x + Tensor([c, 1.0]))(x)  # noqa: E731
+    assert plus(float("nan")) == plus(float("nan"))
+    assert plus(0.0) != plus(-0.0)
+    one, other = jit(lambda x: x + 1), jit(lambda y: y + 1)
+    other.__wrapped__.__name__ = "another"  # type: ignore[attr-defined]
+    assert of(lambda x: one(x))(x) == of(lambda x: other(x))(x)
+
+
+def test_html_of_a_long_program() -> None:
+    """Each line is written once for each line that it belongs to."""
+
+    def f(x: Tensor) -> Tensor:
+        for _ in range(200):
+            x = x + 1
+        return x
+
+    html = make_expr(f)(some(2))._repr_html_()
+    assert html.count(" add ") == 200
+    assert html.count(" ADD ") == 400
+
+
 def test_nothing_stays_behind() -> None:
     before = {name: getattr(Tensor, name) for name in ("sin", "__add__", "zeros")}
     with pytest.raises(ZeroDivisionError):
@@ -287,6 +360,8 @@ def test_mistakes() -> None:
         "no token": lambda: read("{ lambda ; a:f32[2] ? }"),
         "another program": lambda: expr.from_text("{ lambda ; a:f32[3] . let in (a,) }"),
         "no operation": lambda: expr.from_text("{ lambda ; a:f32[2] . let b:f32[2] = nothing a in (b,) }")(x),
+        "another constant": lambda: make_expr(lambda v, how: v, static_argnums=1)(x, "sin")(x, "cos"),
+        "too few results": lambda: expr.from_text("{ lambda ; a:f32[2] . let b:f32[2] c:f32[2] = sin a in (b,) }")(x),
         "no dtype": lambda: expr.from_text("{ lambda ; a:f32[2] . let b:f9[2] = CAST[dtype=f9] a in (b,) }")(x),
     }
     said = {}
@@ -321,8 +396,8 @@ program: argument 1 has another type
     "other arguments": """\
 ProgramTypeError
 program: these are not the arguments that it takes
-  takes: (f32[2])
-  given: (f32[2], f32[2])
+  takes: f32[2]
+  given: f32[2], f32[2]
   try:   arguments of the tree with which it was made""",
     "no level": """\
 OptionError
@@ -349,6 +424,15 @@ from_text: the invars are not those of this program
 ProgramError
 program: there is no operation 'nothing'
   try: an operation that make_expr printed""",
+    "another constant": """\
+ProgramTypeError
+program: argument 2 is part of the program
+  made:  the str 'sin'
+  given: the str 'cos'
+  try:   make_expr with this argument""",
+    "too few results": """\
+ProgramError
+program: sin does not take these parameters or operands: zip() argument 2 is shorter than argument 1""",
     "no dtype": """\
 ProgramError
 program: 'f9' is not a dtype

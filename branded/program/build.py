@@ -13,11 +13,12 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.brand import Brand
 from branded.dispatch import Batched, Pass, replaced
+from branded.errors import ProgramTypeError
 from branded.primitive import params as own_params
 from branded.primitive import primitive_of
-from branded.program.terms import Atom, BrandName, Dtype, Eqn, Literal, Program, Rule, Type, Var
+from branded.program.terms import RESERVED, Atom, BrandName, Dtype, Eqn, Literal, Program, Rule, Type, Var
 from branded.recording import Body, Call, Frame
-from branded.rows import dtype_text, is_differentiated, is_leaf, is_touched, left_brands, row_of, visible
+from branded.rows import dtype_text, is_differentiated, is_leaf, is_touched, left_brands, row_of, type_text, visible
 from branded.transforms.loop import Loop, Scan, like
 
 _NO_VALUES = {Ops.FUNCTION, Ops.TUPLE, Ops.STORE}
@@ -26,24 +27,33 @@ LEVELS = ("operations", "primitives", "batched")
 
 
 class Levels(NamedTuple):
-    """The three programs of a function, and which lines of the next one each line becomes."""
+    """The three programs of a function, which lines of the next one each line becomes, and the brands around it."""
 
     written: dict[str, Written]
     links: dict[str, list[list[int]]]
+    outer: dict[BrandName, Brand]
 
 
-def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp]) -> Levels:
+class Since(NamedTuple):
+    """The first brand, and the first leaf of a derivative, that a program made itself."""
+
+    brand: int
+    leaf: int
+
+
+def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp], since: Since) -> Levels:
     """The programs of what was recorded, with `places` for its arguments."""
-    results = _renewed(frame, results)
+    results = _renewed(frame, results, since.leaf)
     frames = _frames(frame)
-    consts = Consts(places, (u for f in frames for c in f.calls for u in c.results))
-    outs, became = _batched(results)
+    consts = Consts(places, (u for f in frames for c in f.calls for u in c.results), since.brand)
+    outs, became = _batched(results, since.brand)
     upper = _recorded(Scope(consts, places, None), frame, results)
     middle = Scope(consts, places, None).finish(results)
     lower = Scope(consts, places, None).finish(outs)
     return Levels(
         dict(zip(LEVELS, (upper, middle, lower), strict=True)),
         {LEVELS[0]: _links(upper, middle, lambda u: u), LEVELS[1]: _links(middle, lower, became)},
+        consts.outer(),
     )
 
 
@@ -72,7 +82,9 @@ class Written(NamedTuple):
 class Consts:
     """What all levels of a program share: the names of its brands, and the values from outside."""
 
-    def __init__(self, places: Sequence[UOp], made: Iterable[UOp]) -> None:
+    def __init__(self, places: Sequence[UOp], made: Iterable[UOp], since: int = 0) -> None:
+        self.since = since
+        """The number of the first brand that the program opened itself; earlier ones are around it."""
         self.brands: dict[Brand, BrandName] = {}
         self.values: dict[UOp, None] = {}
         self._own = {*places, *made}
@@ -81,6 +93,8 @@ class Consts:
     def brand(self, b: Brand) -> BrandName:
         if b not in self.brands:
             stem = re.sub(r"\W", "_", b.name)
+            if not stem.isidentifier() or stem in RESERVED:
+                stem = f"b{stem}"
             taken = {name.name for name in self.brands.values()}
             numbered = (stem if i == 1 else f"{stem}{i}" for i in range(1, len(taken) + 2))
             self.brands[b] = BrandName(next(n for n in numbered if n not in taken), b.size)
@@ -88,15 +102,29 @@ class Consts:
 
     def type(self, u: UOp) -> Type:
         row = tuple(self.brand(b) for b in visible(row_of(u)))
-        return Type(dtype_text(u.dtype), tuple(u.shape) if u._shape is not None else (), row)
+        shape = tuple(u.shape) if u._shape is not None else ()
+        if not all(isinstance(n, int) for n in shape):
+            raise ProgramTypeError(
+                "make_expr: a value has a symbolic size", ("value", type_text(u)), fix="sizes that are known"
+            )
+        return Type(dtype_text(u.dtype), shape, row)
 
     def is_fixed(self, u: UOp) -> bool:
         """Is this a value from outside: one that depends on no argument, and that the program did not make?"""
         for v in u.toposort(lambda v: v not in self._fixed, enter_calls=False):
             if v not in self._fixed:
-                from_own = v in self._own or v.op in (Ops.RANGE, Ops.PARAM) or v in self.values
+                from_own = v in self._own or self._is_scope(v) or v.op is Ops.PARAM or v in self.values
                 self._fixed[v] = not from_own and all(self._fixed.get(s, True) for s in v.src)
         return self._fixed[u]
+
+    def _is_scope(self, u: UOp) -> bool:
+        """Is this a brand that the program opened?"""
+        b = u.__dict__.get("_brand") if u.op is Ops.RANGE else None
+        return u.op is Ops.RANGE and (b is None or b.number >= self.since)
+
+    def outer(self) -> dict[BrandName, Brand]:
+        """The brands around the program."""
+        return {name: b for b, name in self.brands.items() if b.number < self.since}
 
     def hoist(self, u: UOp, given: bool = False) -> bool:
         """Is this a constant of the program: a value from outside that is in memory, or was `given` as a tensor?"""
@@ -159,9 +187,15 @@ class Scope:
 
     def _emit_down_to(self, x: UOp) -> None:
         """The primitives from what is known to `x`."""
-        for u in x.toposort(self._is_to_be_emitted, enter_calls=False):
-            if self._is_to_be_emitted(u) and u.op not in _INSIDE:
+        todo = [(x, False)]
+        while todo:
+            u, is_ready = todo.pop()
+            if not self._is_to_be_emitted(u) or u.op in _INSIDE:
+                continue
+            if is_ready:
                 primitive(self, u)
+            else:
+                todo += [(u, True), *((s, False) for s in reversed(_values(u)))]
 
     def _is_to_be_emitted(self, u: UOp) -> bool:
         if u in self.env or _number(u) is not None:
@@ -205,9 +239,15 @@ class Scope:
 
 def _recorded(scope: Scope, frame: Frame, results: Sequence[UOp]) -> Written:
     # what no result is made of, derivatives have replaced
-    used = UOp.sink(*results, *(u for b in _bodies(frame) for u in b.results)).toposort(enter_calls=False)
-    for call in frame.calls:
-        if any(u in used and u not in scope.env for u in call.results):
+    used = set(UOp.sink(*results, *(u for b in _bodies(frame) for u in b.results)).toposort(enter_calls=False))
+    calls = []
+    for call in reversed(frame.calls):
+        if not used.isdisjoint(call.results):
+            calls.append(call)
+            operands = [u for u in call.operands if isinstance(u, UOp)]
+            used |= UOp.sink(*operands).toposort(lambda u: u not in used, enter_calls=False).keys()
+    for call in reversed(calls):
+        if any(u not in scope.env for u in call.results):
             _call(scope, call)
     return scope.finish(results)
 
@@ -258,7 +298,16 @@ def _number(u: UOp) -> Literal | None:
 
 # ---- the primitives of tinygrad ----
 
-_INSIDE = {Ops.CONST, Ops.RANGE, Ops.TUPLE, Ops.SINK}
+_ONE_VALUE = {Ops.RESHAPE, Ops.EXPAND, Ops.PAD, Ops.SHRINK, Ops.UNSHARD}
+
+
+def _values(u: UOp) -> tuple[UOp, ...]:
+    """The operands that are values, not sizes, offsets or brands."""
+    is_scope = u.op in (Ops.INDEX, Ops.STAGE) and "_brand" in u.src[-1].__dict__
+    return u.src[:1] if u.op in _ONE_VALUE or is_scope else u.src[1:] if u.op is Ops.FUNCTION else u.src
+
+
+_INSIDE = {Ops.RANGE, Ops.SINK}
 """What is written into the equation that uses it."""
 
 
@@ -282,7 +331,7 @@ def primitive(scope: Scope, u: UOp) -> None:
         operands, params = src[:1], {"shape": tuple(u.shape)}
     elif op is Ops.EXPAND:
         operands, params = src[:1], {"sizes": tuple(u.shape[: len(u.shape) - len(src[0].shape)])}
-    elif op in (Ops.PAD, Ops.SHRINK):
+    elif op in (Ops.PAD, Ops.SHRINK) and all(type(i) is int for i in (*ints(src[1]), *ints(src[2]))):
         operands, params = src[:1], {"offset": ints(src[1]), "size": ints(src[2])}
     elif op is Ops.PERMUTE:
         params = {"order": tuple(u.arg)}
@@ -302,20 +351,27 @@ def primitive(scope: Scope, u: UOp) -> None:
         return
     elif op is Ops.GETTUPLE:
         return  # defined by its FUNCTION
-    elif op is Ops.AFTER and _is_new(u):
-        name, operands = "STORE", src[1].src[1:2]
-    elif op is Ops.BUFFER or (op is Ops.STORE and src[0].op is Ops.BUFFER):
+    elif op is Ops.AFTER and (write := _write(u)) is not None:
+        view, value = write
+        name, operands = "STORE", (value,) if view is src[0] else (src[0], value)
+        if view is not src[0]:
+            into = Scope(scope.consts, (src[0],), scope)
+            params = {"into": into.finish([view]).program}
+    elif op in (Ops.BUFFER, Ops.STORE):
         return
-    elif u.arg is not None and op not in GroupOp.ALU:
-        params = {"arg": Rule(str(u.arg).replace("<", "").replace(">", ""), u)}
+    elif op not in GroupOp.ALU and (u.arg is not None or op in (Ops.PAD, Ops.SHRINK, Ops.UNSHARD)):
+        # nothing that text could say
+        operands, params = src[:1], {"arg": Rule(re.sub(r"[<>]", "", str(u.arg)), u)}
     scope.define(name, operands, params, (u,))
 
 
-def _is_new(u: UOp) -> bool:
-    """Is this a value written to memory of its own?"""
-    to, store = u.src[0], u.src[1]
-    whole = to.base.op is Ops.BUFFER and math.prod(to.base.shape) == math.prod(to.shape)
-    return len(u.src) == 2 and whole and store.op is Ops.STORE and store.src[0] is to
+def _write(u: UOp) -> tuple[UOp, UOp] | None:
+    """The part of a value that is written, and what is written there; None for effects of other kinds."""
+    x, effect = u.src[0], u.src[1]
+    store = effect.src[1] if effect.op is Ops.AFTER and len(effect.src) == 2 else effect
+    if len(u.src) != 2 or store.op is not Ops.STORE or x not in store.src[0].toposort(enter_calls=False):
+        return None
+    return store.src[0], store.src[1]
 
 
 def _function(scope: Scope, u: UOp) -> None:
@@ -345,15 +401,23 @@ def _function(scope: Scope, u: UOp) -> None:
 # ---- from level to level ----
 
 
-def _without_leaves(us: Sequence[UOp]) -> list[UOp]:
-    """The values without the leaves of derivatives."""
-    return replaced(us, lambda u: u.src[0] if is_leaf(u) else None)
+def _without_leaves(us: Sequence[UOp], since: int) -> list[UOp]:
+    """The values without the leaves of derivatives from this one on; earlier ones are of a derivative around it."""
+
+    def own(u: UOp) -> UOp | None:
+        if not is_leaf(u):
+            return None
+        level = u.arg[0] if isinstance(u.arg, tuple) else u.arg  # a place of a custom function has a number too
+        return u.src[0] if level.number >= since else None
+
+    return replaced(us, own)
 
 
-def _batched(results: Sequence[UOp]) -> tuple[list[UOp], Callable[[UOp], UOp]]:
+def _batched(results: Sequence[UOp], since: int) -> tuple[list[UOp], Callable[[UOp], UOp]]:
     """The results with the brands that were left closed, and what became of each value of their graphs."""
     env: dict[UOp, Any] = {}
-    outs = Pass(left_brands(results)).run(results, env, is_touched)
+    own = tuple(b for b in left_brands(results) if b.number >= since)
+    outs = Pass(own).run(results, env, is_touched)
 
     def became(u: UOp) -> UOp:
         x = env.get(u)
@@ -392,8 +456,8 @@ def _frames(frame: Frame) -> list[Frame]:
     return list(dict.fromkeys([frame, *(b.frame for b in _bodies(frame))]))
 
 
-def _renewed(frame: Frame, results: Sequence[UOp]) -> list[UOp]:
-    """Take the leaves of derivatives out of everything that was recorded; gives the results."""
+def _renewed(frame: Frame, results: Sequence[UOp], since: int) -> list[UOp]:
+    """Take the leaves of its own derivatives out of everything that was recorded; gives the results."""
     frames = _frames(frame)
     recorded = [u for f in frames for c in f.calls for u in c.results]
     if not any(map(is_differentiated, (*recorded, *results))):
@@ -401,7 +465,7 @@ def _renewed(frame: Frame, results: Sequence[UOp]) -> list[UOp]:
     every = {u for f in frames for c in f.calls for u in (*c.operands, *c.results) if isinstance(u, UOp)}
     every |= {u for b in _bodies(frame) for u in (*b.params, *b.results)}
     order = [*every, *results]
-    new = dict(zip(order, _without_leaves(order), strict=True))
+    new = dict(zip(order, _without_leaves(order, since), strict=True))
 
     def body(b: Body) -> Body:
         return Body(b.frame, tuple(new[u] for u in b.params), tuple(new[u] for u in b.results))

@@ -13,7 +13,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp, shape_to_shape_arg
 
 from branded.brand import Brand, opened, tensor
 from branded.dispatch import leave
-from branded.errors import ProgramError
+from branded.errors import BrandedError, ProgramError
 from branded.primitive import results as results_of
 from branded.program.operators import BINARY, WRITES, arguments, function_of
 from branded.program.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Program, Var
@@ -69,8 +69,13 @@ class Evaluation:
     def steps(self, program: Program, env: dict[Var, Tensor]) -> Iterator[Eqn]:
         """Run the equations one by one; `env` has the values so far."""
         for eqn in program.eqns:
-            out = self._eqn(eqn, [self._value(a, env) for a in eqn.operands])
-            env.update(zip(eqn.results, out, strict=True))
+            try:
+                out = self._eqn(eqn, [self._value(a, env) for a in eqn.operands])
+                env.update(zip(eqn.results, out, strict=True))
+            except (KeyError, StopIteration, TypeError, ValueError, IndexError, AttributeError) as error:
+                if isinstance(error, BrandedError):
+                    raise
+                raise ProgramError(f"program: {eqn.op} does not take these parameters or operands: {error}") from error
             yield eqn
 
     def function(self, program: Program, consts: Sequence[Any]) -> Callable[..., list[Tensor]]:
@@ -188,6 +193,15 @@ class Evaluation:
         *outs, go = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*own, *args[n:]]))]
         return [tensor(u) for u in while_steps([Carry(*c) for c in zip(own, args[:n], outs, strict=True)], go)]
 
+    def _store_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+        """A write into a part of a value gives a new value."""
+        copy = _tensor(given[0]).clone().uop
+        (view,) = self.run(p["into"], consts, [tensor(copy)])
+        part = view.uop
+        value = _tensor(given[1]).uop.cast(part.dtype)
+        value = value if value.shape == part.shape else value._broadcast_to(part.shape)
+        return [tensor(copy.after(part.after(part.store(value))))]
+
     def _function_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
         info = p["rule"].info if "rule" in p else None
         if info is None or consts:  # read from text: its value, without rules of its own for derivatives
@@ -230,6 +244,10 @@ _PLAIN = {
 def _primitive(e: Eqn, src: list[UOp]) -> UOp:
     """The operation of tinygrad that an equation names."""
     p, dtype = e.params, dtype_of(e.results[0].type.dtype)
+    if "arg" in p:  # what no text says
+        if (info := p["arg"].info) is None:
+            raise ProgramError(f"program: the text of {e.op} does not say all of it", fix="the program itself")
+        return UOp(info.op, info.dtype, (*src, *info.src[len(src) :]), info.arg)
     args = [shape_to_shape_arg(v) for v in p.values() if type(v) is tuple and all(type(i) is int for i in v)]
     match e.op:
         case "RESHAPE" | "EXPAND" | "PAD" | "SHRINK":
@@ -245,11 +263,10 @@ def _primitive(e: Eqn, src: list[UOp]) -> UOp:
         case "COPY":
             return UOp(Ops.COPY, dtype, tuple(src), p["device"])
         case "STORE":
-            out: UOp = src[0].cast(dtype).clone()
+            shape = e.results[0].type.shape
+            value = src[0].cast(dtype)
+            out: UOp = (value if value.shape == shape else value._broadcast_to(shape)).clone()
             return out
     if e.op not in _PLAIN:
-        info = p["arg"].info if "arg" in p else None
-        if info is None:
-            raise _unknown(e.op)
-        return UOp(info.op, info.dtype, (*src, *info.src[len(src) :]), info.arg)
+        raise _unknown(e.op)
     return UOp(_PLAIN[e.op], dtype, tuple(src))

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 from tinygrad import Tensor
-from tinygrad.dtype import strong_dtype
 
 from branded import recording, tree
 from branded.brand import Brand, check_live, opened, tensor
@@ -17,11 +16,13 @@ from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.program import build
 from branded.program.evaluate import Evaluation, evaluation
 from branded.program.operators import watched
-from branded.program.terms import Program, Var
+from branded.program.terms import BrandName, Program, Var
 from branded.program.text import Printer, read
+from branded.rows import is_differentiated, row_of
+from branded.transforms.leaves import Level
 from branded.transforms.loops import LeafType
 
-Level = Literal["operations", "primitives", "batched"]
+Which = Literal["operations", "primitives", "batched"]
 
 
 class Writing(Brand):
@@ -40,8 +41,11 @@ class _Levels(NamedTuple):
     programs: dict[str, Program]
     consts: dict[str, list[Tensor]]
     links: dict[str, list[list[int]]]
+    outer: dict[BrandName, Brand]
+    """The brands that were open around it."""
     arguments: tuple[tuple[Any, ...], dict[str, Any]]
-    static: list[bool]
+    fixed: dict[str, Any]
+    """The leaves of the arguments that are part of the program, by where they are."""
     result: Any
 
 
@@ -52,7 +56,7 @@ class Expr:
         level: Which program this is: `"operations"`, `"primitives"` or `"batched"`.
     """
 
-    def __init__(self, levels: _Levels, level: Level = "operations") -> None:
+    def __init__(self, levels: _Levels, level: Which = "operations") -> None:
         self._levels, self.level = levels, level
 
     @property
@@ -64,11 +68,11 @@ class Expr:
     def consts(self) -> list[Tensor]:
         """The values of the constvars; what was drawn at random is drawn once."""
         found = self._levels.consts[self.level]
-        if found:
-            Tensor.realize(*found)
+        if plain := [c for c in found if not row_of(c.uop) and not is_differentiated(c.uop)]:
+            Tensor.realize(*plain)
         return list(found)
 
-    def at(self, level: Level) -> Expr:
+    def at(self, level: Which) -> Expr:
         """The same function at another level: the operations of the user, tinygrad's primitives, the batched graph."""
         if level not in build.LEVELS:
             raise OptionError(f"at: {level!r} is not a level", fix=", ".join(map(repr, build.LEVELS)))
@@ -82,7 +86,7 @@ class Expr:
 
     def below(self) -> Expr:
         """The level below this one."""
-        return Expr(self._levels, cast(Level, build.LEVELS[build.LEVELS.index(self.level) + 1]))
+        return Expr(self._levels, cast(Which, build.LEVELS[build.LEVELS.index(self.level) + 1]))
 
     @property
     def has_links(self) -> bool:
@@ -126,21 +130,22 @@ class Expr:
             return NotImplemented
         if (self.level, self._canonical()) != (other.level, other._canonical()):
             return False
-        same_trees = tree.outline(self._levels.result) == tree.outline(other._levels.result)
+        trees = [tree.structure((e._levels.arguments, e._levels.result)) for e in (self, other)]
         pairs = zip(self.consts, other.consts, strict=True)
-        return same_trees and all(a.uop is b.uop or _values(a) == _values(b) for a, b in pairs)
+        return trees[0] == trees[1] and all(a.uop is b.uop or _values(a) == _values(b) for a, b in pairs)
 
     def __hash__(self) -> int:
         return hash((self.level, self._canonical()))
 
     def _canonical(self) -> str:
-        """The text with the brands named by their order."""
+        """The text with the brands named by their order, and without the names of functions."""
         order: dict[str, str] = {}
 
         def number(m: re.Match[str]) -> str:
-            return f"{order.setdefault(m[1], f'brand{len(order)}')}:{m[2]}"
+            return m[0] if m[1] is None else f"{order.setdefault(m[1], f'brand{len(order)}')}:{m[2]}"
 
-        return re.sub(r"\b([^\W\d]\w*):(\d+)", number, str(self))
+        named = re.sub(r"^ *name='.*'\n", "", str(self), flags=re.MULTILINE)
+        return re.sub(r"'(?:[^'\\]|\\.)*'|\b([^\W\d]\w*):(\d+)", number, named)
 
     def _repr_html_(self) -> str:
         from branded.program.html import html
@@ -151,7 +156,7 @@ class Expr:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result of the function on other arguments of the same types."""
-        outs = Evaluation({}).run(self.program, self.consts, self._given(args, kwargs))
+        outs = Evaluation(self._levels.outer).run(self.program, self.consts, self._given(args, kwargs))
         return tree.rebuild(self._levels.result, iter(outs))
 
     def values(self, *args: Any, **kwargs: Any) -> list[list[Tensor]]:
@@ -160,46 +165,65 @@ class Expr:
         They are not computed before they are read.
         """
         p, out = self.program, []
-        with evaluation(p) as run:
+        with evaluation(p, self._levels.outer) as run:
             env = dict(zip((*p.constvars, *p.invars), (*self.consts, *self._given(args, kwargs)), strict=True))
             for eqn in run.steps(p, env):
                 out.append([tensor(x.uop) for x in close([env[v].uop for v in eqn.results])])
         return out
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
-        if tree.paths((args, kwargs), "") != tree.paths(self._levels.arguments, ""):
+        takes = self._levels.arguments
+        if tree.structure((args, kwargs)) != tree.structure(takes):
             raise ProgramTypeError(
                 "program: these are not the arguments that it takes",
-                ("takes", tree.outline(self._levels.arguments[0])),
-                ("given", tree.outline(args)),
+                ("takes", _outline(*takes)),
+                ("given", _outline(args, kwargs)),
                 fix="arguments of the tree with which it was made",
             )
-        leaves = tree.leaves((args, kwargs))
-        names = [p for i, a in enumerate(args) for p in tree.paths(a, f"argument {i + 1}")]
-        names += [p for k, a in kwargs.items() for p in tree.paths(a, f"argument `{k}`")]
+        leaves = dict(zip(_paths(args, kwargs), tree.leaves((args, kwargs)), strict=True))
         given = []
-        variables = [i for i, is_static in enumerate(self._levels.static) if not is_static]
-        for i, v in zip(variables, self.program.invars, strict=True):
-            x = _variable(leaves[i])
-            if x is None or (found := build.type_of(x.uop)) != v.type:
+        variables = iter(self.program.invars)
+        for at in _paths(*takes):
+            x = leaves[at]
+            if at in self._levels.fixed:
+                if not _is_same(x, self._levels.fixed[at]):
+                    raise ProgramTypeError(
+                        f"program: {at} is part of the program",
+                        ("made", tree.describe(self._levels.fixed[at])),
+                        ("given", tree.describe(x)),
+                        fix="make_expr with this argument",
+                    )
+                continue
+            t, v = tree.as_tensor(x), next(variables)
+            found = None if t is None else build.type_of(t.uop)
+            if t is None or found is None or found[:2] != v.type[:2]:  # it may vary over more, or fewer, brands
                 raise ProgramTypeError(
-                    f"program: {names[i]} has another type",
+                    f"program: {at} has another type",
                     ("takes", str(v.type)),
-                    ("given", tree.describe(leaves[i]) if x is None else str(found)),
+                    ("given", tree.describe(x) if found is None else str(found)),
                     fix="make_expr with this argument: a program is of one type",
                 )
-            given.append(x)
+            given.append(t)
         return given
 
 
+def _paths(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """How the user calls each leaf of the arguments."""
+    by_name = [p for k, a in kwargs.items() for p in tree.paths(a, f"argument `{k}`")]
+    return [p for i, a in enumerate(args) for p in tree.paths(a, f"argument {i + 1}")] + by_name
+
+
+def _outline(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    return ", ".join([*map(tree.outline, args), *(f"{k}={tree.outline(x)}" for k, x in kwargs.items())]) or "nothing"
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and bool(a == b))
+
+
 def _values(x: Tensor) -> Any:
-    return (x.shape, x.dtype, x.tolist())
-
-
-def _variable(x: Any) -> Tensor | None:
-    """A leaf as a tensor of a dtype of its own."""
-    t = tree.as_tensor(x)
-    return None if t is None else t.cast(strong_dtype(t.dtype))
+    """What can be compared, a NaN too."""
+    return (x.shape, x.dtype, None if row_of(x.uop) else repr(x.tolist()))
 
 
 def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()) -> Callable[..., Expr]:
@@ -240,33 +264,38 @@ def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()
 
     Source: `jax.make_jaxpr` and the language of jaxprs.
     """
-    static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
 
     @functools.wraps(f)
     def made(*args: Any, **kwargs: Any) -> Expr:
-        return _make(f, args, kwargs, {i % len(args) for i in static} if args else set())
+        return _make(f, args, kwargs, *tree.static(f, static_argnums, len(args)))
 
     return cast(Callable[..., Expr], made)
 
 
-def _make(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], static: set[int]) -> Expr:
-    leaves = [(x, i in static) for i, a in enumerate(args) for x in tree.leaves(a)]
-    leaves += [(x, False) for a in kwargs.values() for x in tree.leaves(a)]
-    values = [None if is_static else _variable(x) for x, is_static in leaves]
+def _make(
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], at: frozenset[int], by_name: frozenset[str]
+) -> Expr:
+    static = [i in at for i, a in enumerate(args) for _ in tree.leaves(a)]
+    static += [k in by_name for k, a in kwargs.items() for _ in tree.leaves(a)]
+    leaves = tree.leaves((args, kwargs))
+    values = [None if fixed else tree.as_tensor(x) for x, fixed in zip(leaves, static, strict=True)]
     for x in values:
         if x is not None:
             check_live(x.uop, "make_expr")
     with watched(), recording.framed() as frame, opened(Writing()) as scope:
+        since = build.Since(scope.number, Level().number)
         places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]
         new = iter(places)
-        given = iter([x if v is None else tensor(next(new)) for (x, _), v in zip(leaves, values, strict=True)])
-        out = f(*(tree.rebuild(a, given) for a in args), **{k: tree.rebuild(a, given) for k, a in kwargs.items()})
+        given = iter([x if v is None else tensor(next(new)) for x, v in zip(leaves, values, strict=True)])
+        positional = [tree.rebuild(a, given) for a in args]
+        out = f(*positional, **{k: tree.rebuild(a, given) for k, a in kwargs.items()})
         results = [_result(x, at) for x, at in zip(tree.leaves(out), tree.paths(out, "the result"), strict=True)]
-    levels = build.levels(frame, places, [x.uop for x in results])
+    levels = build.levels(frame, places, [x.uop for x in results], since)
     programs = {k: w.program for k, w in levels.written.items()}
     made = {u: tensor(u) for w in levels.written.values() for u in w.consts}
     consts = {k: [made[u] for u in w.consts] for k, w in levels.written.items()}
-    return Expr(_Levels(programs, consts, levels.links, (args, kwargs), [v is None for v in values], out))
+    fixed = {p: x for p, x, v in zip(_paths(args, kwargs), leaves, values, strict=True) if v is None}
+    return Expr(_Levels(programs, consts, levels.links, levels.outer, (args, kwargs), fixed, out))
 
 
 def _result(x: Any, at: str) -> Tensor:

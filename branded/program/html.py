@@ -18,21 +18,21 @@ _STYLE = (
 
 def html(expr: Expr) -> str:
     """The program as a tree of folds."""
-    head, *_ = str(expr).split("\n")
-    last = str(expr).split("\n")[-1]
-    body = "".join(_line(expr, i) for i in range(len(expr.program.eqns)))
-    what = f"typed program, {expr.level}"
+    head, *_, last = str(expr).split("\n")
+    levels = [expr]
+    while levels[-1].has_links:
+        levels.append(levels[-1].below())
+    lines = [list(map(escape, e.lines())) for e in levels]
+    links = [e.links() for e in levels if e.has_links]
+
+    def line(level: int, i: int) -> str:
+        """An equation, with those that it becomes behind a fold."""
+        text = lines[level][i]
+        inside = "".join(line(level + 1, j) for j in links[level][i]) if level < len(links) else ""
+        return f"<details><summary>{text}</summary>{inside}</details>" if inside else f"<pre>{text}</pre>"
+
+    body = "".join(line(0, i) for i in range(len(lines[0])))
     return (
-        f'<div class="branded-expr" role="group" aria-label="{what}"><style>{_STYLE}</style>'
+        f'<div class="branded-expr" role="group" aria-label="typed program, {expr.level}"><style>{_STYLE}</style>'
         f"<pre>{escape(head)}</pre>{body}<pre>{escape(last)}</pre></div>"
     )
-
-
-def _line(expr: Expr, i: int) -> str:
-    """An equation, with those that it becomes behind a fold."""
-    text = escape(expr.lines()[i])
-    if not expr.has_links:
-        return f"<pre>{text}</pre>"
-    below = expr.below()
-    inside = "".join(_line(below, j) for j in expr.links()[i])
-    return f"<details><summary>{text}</summary>{inside}</details>" if inside else f"<pre>{text}</pre>"

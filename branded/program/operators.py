@@ -71,7 +71,7 @@ def function_of(op: str) -> Operator | None:
     """The method of Tensor, or the function of `branded.random`, that an operation is."""
     if op.startswith("random."):
         return getattr(random, op.removeprefix("random."), None)
-    name = _METHODS.get(op, op)
+    name = op if op in methods() else _METHODS.get(op, op)
     return getattr(Tensor, name) if name in methods() - DRAWS else None
 
 
@@ -222,7 +222,7 @@ def _watched(name: str, static: Any) -> Any:
 
     @functools.wraps(f)
     def method(*args: Any, **kwargs: Any) -> Any:
-        if name in DRAWS:
+        if name in DRAWS:  # nothing of how it is made
             with recording.within():
                 return f(Tensor, *args[1:], **kwargs) if kind is classmethod else f(*args, **kwargs)
         if kind is classmethod:

@@ -51,6 +51,8 @@ class Literal:
 
 
 WEAK = ("int", "float", "bool")
+RESERVED = frozenset({"let", "in", "lambda", "_", "None", "True", "False", "inf", "nan", "Vec"})
+"""Words of the language, which are no names."""
 Atom = Var | Literal
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from branded.errors import ProgramError
-from branded.program.terms import HOLE, Atom, BrandName, Dtype, Eqn, Hole, Literal, Program, Rule, Type, Var
+from branded.program.terms import HOLE, RESERVED, Atom, BrandName, Dtype, Eqn, Hole, Literal, Program, Rule, Type, Var
 
 # ---- writing ----
 
@@ -23,11 +23,8 @@ def _names() -> Iterator[str]:
     """a, b, …, z, aa, ab, …, without the words of the language."""
     for n in itertools.count(1):
         for letters in itertools.product(string.ascii_lowercase, repeat=n):
-            if (name := "".join(letters)) not in _WORDS:
+            if (name := "".join(letters)) not in RESERVED:
                 yield name
-
-
-_WORDS = {"let", "in", "lambda"}
 
 
 class Printer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar, cast
 
@@ -10,11 +11,14 @@ from tinygrad import Tensor, TinyJit
 from tinygrad.dtype import strong_dtype
 from tinygrad.engine.realize import capturing
 from tinygrad.function import _function
+from tinygrad.tensor import all_tensors
+from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
 from branded.brand import check_live, open_brands, tensor
 from branded.dispatch import replaced
 from branded.errors import OptionError, ProgramTypeError
+from branded.rows import row_of
 from branded.transforms.leaves import is_differentiating
 from branded.transforms.loops import LeafType, trace
 
@@ -52,7 +56,6 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
 
     Source: `jax.jit`; `tinygrad.TinyJit`, which replays the kernels.
     """
-    static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     made: dict[Hashable, _Compiled] = {}
 
     @functools.wraps(f)
@@ -61,19 +64,21 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
             return _written(f, args, kwargs)
         if open_brands() or is_differentiating() or _function.depth or capturing:
             return f(*args, **kwargs)
-        fixed = {i % len(args) for i in static} if args else set()
-        leaves = [
-            x if i in fixed else _input(x) for i, a in enumerate(args) for x in ([a] if i in fixed else tree.leaves(a))
-        ]
-        leaves += [_input(x) for a in kwargs.values() for x in tree.leaves(a)]
-        paths = [() if i in fixed else tuple(tree.paths(a, type(a).__name__)) for i, a in enumerate(args)]
-        key = (*paths, *((k, *tree.paths(a, type(a).__name__)) for k, a in kwargs.items()), *map(_key, leaves))
+        at, by_name = tree.static(f, static_argnums, len(args))
+        given = [(a, i in at) for i, a in enumerate(args)] + [(a, k in by_name) for k, a in kwargs.items()]
+        leaves = [x for a, fixed in given for x in ([a] if fixed else map(_input, tree.leaves(a)))]
+        trees = tuple((None, ()) if fixed else (tree.structure(a), tuple(tree.paths(a, ""))) for a, fixed in given)
+        key = (len(args), tuple(kwargs), trees, *map(_key, leaves))
         try:
             compiled = made.get(key)
         except TypeError:
-            raise OptionError("jit: a static argument is not hashable", fix="a tuple in place of a list") from None
+            odd = next(x for x in leaves if not isinstance(x, Hashable))
+            raise OptionError(
+                f"jit: {tree.describe(odd)} is part of the program, and is not hashable",
+                fix="a tuple in place of a list, a frozen dataclass; tensors and numbers in trees are variables",
+            ) from None
         if compiled is None:
-            compiled = made[key] = _Compiled(f, args, kwargs, fixed, leaves)
+            compiled = made[key] = _Compiled(f, args, kwargs, [fixed for _, fixed in given], leaves)
         return compiled(leaves)
 
     return cast(F, jitted)
@@ -84,7 +89,7 @@ def _input(x: Any) -> Any:
     if (t := tree.as_tensor(x)) is None:
         return x
     check_live(t.uop, "jit")
-    return t.cast(strong_dtype(t.dtype))
+    return t
 
 
 def _key(x: Any) -> Hashable:
@@ -95,39 +100,66 @@ class _Compiled:
     """A function for arguments of one type: its graph over parameters, and the kernels that it became."""
 
     def __init__(
-        self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], fixed: set[int], leaves: list[Any]
+        self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], fixed: list[bool], leaves: list[Any]
     ) -> None:
         def body(given: list[Tensor]) -> Any:
             variables = iter(given)
             new = iter([next(variables) if isinstance(x, Tensor) else x for x in leaves])
-            positional = [next(new) if i in fixed else tree.rebuild(a, new) for i, a in enumerate(args)]
-            return f(*positional, **{k: tree.rebuild(a, new) for k, a in kwargs.items()})
+            trees = zip((*args, *kwargs.values()), fixed, strict=True)
+            whole = [next(new) if is_fixed else tree.rebuild(a, new) for a, is_fixed in trees]
+            return f(*whole[: len(args)], **dict(zip(kwargs, whole[len(args) :], strict=True)))
 
         types = [LeafType.of(x.uop) for x in leaves if isinstance(x, Tensor)]
-        self.traced = trace("jit", body, types, lambda out: (out, _results(out)))
+        traced = trace("jit", body, types, lambda out: (out, _results(out)))
+        self.params, self.out = traced.params, traced.out
+        # as tensors, because tinygrad renames in the graphs of tensors what it realizes
+        self.leaves = [tensor(u) for u in traced.leaves]
+        self.outside = self._outside()
         self.replayed = TinyJit(self._run)
 
+    def _outside(self) -> list[weakref.ref[Tensor]]:
+        """The tensors that the function uses without being given them, as weights are."""
+        graph = UOp.sink(*(y.uop for y in self.leaves)).toposort(enter_calls=False)
+        varies: dict[UOp, bool] = {}
+        for u in graph:
+            varies[u] = u in self.params or any(varies.get(s, False) for s in u.src)
+        own = {id(y) for y in self.leaves}
+        alive = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in own and t.uop in graph]
+        return [weakref.ref(t) for t in alive if not varies[t.uop] and t.uop.op is not Ops.CONST and not row_of(t.uop)]
+
     def _run(self, *xs: Tensor) -> list[Tensor]:
-        of = dict(zip(self.traced.params, [x.uop for x in xs], strict=True))
-        outs = [tensor(u) for u in replaced(self.traced.leaves, of.get)]
-        own = [y.cast(strong_dtype(y.dtype)).clone() for y in outs]
+        of = dict(zip(self.params, [x.uop for x in xs], strict=True))
+        outs = replaced([y.uop for y in self.leaves], of.get)
+        own = [tensor(u.cast(strong_dtype(u.dtype))).clone() for u in outs]
         if own:
             Tensor.realize(*own)
         return own
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
-        inputs = [_buffer(x) for x in leaves if isinstance(x, Tensor)]
-        has_elements = [y for y in self.traced.leaves if 0 not in y.shape]
+        if outside := [t for ref in self.outside if (t := ref()) is not None]:
+            Tensor.realize(*outside)  # a write may be waiting
+        inputs = self._buffers([x for x in leaves if isinstance(x, Tensor)])
+        has_elements = any(0 not in y.shape for y in self.leaves)
         # TinyJit gives the same buffers at each replay
         outs = [y.clone() for y in self.replayed(*inputs)] if has_elements else self._run(*inputs)
         if outs:
             Tensor.realize(*outs)
-        return tree.rebuild(self.traced.out, iter(outs))
+        return tree.rebuild(self.out, iter(outs))
 
-
-def _buffer(x: Tensor) -> Tensor:
-    """`x` in a buffer of its own, as TinyJit wants its inputs; two inputs may not be the same one."""
-    return x.clone().realize() if 0 not in x.shape else x
+    def _buffers(self, xs: Sequence[Tensor]) -> list[Tensor]:
+        """The inputs as TinyJit wants them: buffers, none of them twice, nor one that the function has from outside."""
+        taken = {t.uop.base for ref in self.outside if (t := ref()) is not None}
+        out = []
+        for x, p in zip(xs, self.params, strict=True):
+            x = x.cast(p.dtype)
+            own = x.uop.is_realized and x.uop.has_buffer_identity()  # type: ignore[no-untyped-call]
+            if 0 not in x.shape and (not own or x.uop.base in taken):
+                x = x.clone()
+            taken.add(x.uop.base)
+            out.append(x)
+        if fresh := [x for x in out if not x.uop.is_realized and 0 not in x.shape]:
+            Tensor.realize(*fresh)
+        return out
 
 
 def _results(out: Any) -> list[Tensor]:

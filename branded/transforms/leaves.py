@@ -7,6 +7,7 @@ what runs is the plain graph.
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,12 @@ from branded.transforms.reverse import gradients
 
 class Level:
     """What makes a leaf: two of them are different, though they have the same value."""
+
+    def __init__(self) -> None:
+        self.number = next(_numbers)
+
+
+_numbers = itertools.count()
 
 
 _depth = 0

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar, cast, overload
 
-from tinygrad import Tensor, dtypes
+from tinygrad import Device, Tensor, dtypes
 from tinygrad.device import canonicalize_device
 from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
@@ -59,14 +59,27 @@ class LeafType(NamedTuple):
         sharded = x.axis if isinstance(device, tuple) else None
         return cls(x.shape[drop:], x.dtype, device, visible(row_of(x)), sharded)
 
+    @property
+    def stored(self) -> DType:
+        """Its dtype in memory: for a number of Python one in which it loses nothing on its way to a kernel."""
+        if self.dtype not in dtypes.weaks:
+            return self.dtype
+        wide = dtypes.int64 if self.dtype == dtypes.weakint else dtypes.float64
+        supported = Device[
+            self.device[0] if isinstance(self.device, tuple) else self.device
+        ].renderer.supported_dtypes()
+        return wide if wide in supported else strong_dtype(self.dtype)
+
     def placeholder(self, steps: Brand) -> UOp:
         shape = (1, *(b.size for b in self.row), *self.shape)
         one = self.device if self.sharded is None else self.device[0]
-        x = UOp.new_buffer(one, math.prod(shape), self.dtype).reshape(shape)
+        x = UOp.new_buffer(one, math.prod(shape), self.stored).reshape(shape)
         if self.sharded is not None:
             x = x.shard(self.device, self.sharded + len(shape) - len(self.shape))
         x = steps.enter(x, 0)
         x = enter_all(x, self.row)
+        if self.dtype in dtypes.weaks:
+            x = x.cast(self.dtype)
         x.__dict__[PLACE] = True
         return x
 
@@ -90,8 +103,8 @@ def trace(
             check_live(x.uop, what)
         done(places, [x.uop for x in values])
         leaves = lower([x.uop for x in values], open_brands())
-    params = [param(t.shape, t.dtype, t.device) for t in types]
-    of = dict(zip(places, params, strict=True))
+    params = [param(t.shape, t.stored, t.device) for t in types]
+    of = {x: p if p.dtype == x.dtype else p.cast(x.dtype) for x, p in zip(places, params, strict=True)}
     return Traced(params, out, _in_terms_of(leaves, of))
 
 

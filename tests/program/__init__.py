@@ -244,3 +244,22 @@ def reflected(x: Any) -> Any:
 def draws(key: Any, x: Any) -> Any:
     keys = random.split(key, 3)
     return vmap(lambda k, v: v + random.normal(k, (2,)))(keys, x) + random.uniform(key, minval=-1.0)
+
+
+@case(lambda: (some(3),), *ALL)
+def written_in_parts(x: Any) -> Any:
+    y = x + 1
+    y += 2
+    y[1:] = 0.0
+    y[0] += 1.0
+    return y
+
+
+@case(lambda: (some(2, 3),))
+def more_parameters(x: Any) -> Any:
+    return x.matmul(x.T, dtype="float64").cast("float32") + x.div(2, rounding_mode="floor").sum()
+
+
+@case(lambda: (some(3),))
+def odd_names(x: Any) -> Any:
+    return vmap(lambda _: _ + 1)(x) + vmap(lambda v: v * 2, axis_name="3d inf")(x)
