@@ -126,6 +126,7 @@ def rows() -> list[Row]:
         escape["torch"] = lambda: _escape(v, p)
         write["torch"] = lambda: _write_torch(v, p)
         bools["torch"] = lambda: v(lambda a: a, in_dims=True)(p(X))
+        branches["torch"] = lambda: _cond_torch(v, p)
         mapped_none["torch"] = lambda: v(lambda a: a, out_dims=None)(p(X))
     return table
 
@@ -149,6 +150,16 @@ def _write(mapper: Any, array: Any) -> Any:
 def _write_torch(mapper: Any, array: Any) -> Any:
     outside = array(Y[0])
     return mapper(lambda a: outside.copy_(a))(array(X))
+
+
+def _cond_torch(mapper: Any, array: Any) -> Any:
+    import torch
+
+    def root(x: Any) -> Any:
+        return torch.cond(x > 0, lambda x: x.sqrt(), lambda x: 0 * x, (x,))
+
+    xs = array([4.0, -1.0], requires_grad=True)
+    return torch.autograd.grad(mapper(root)(xs).sum(), xs)[0]
 
 
 def outcome(row: Row, library: str) -> str:

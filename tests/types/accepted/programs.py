@@ -22,11 +22,22 @@ def both(v: Vec[S, Tensor], w: Vec[S1, Tensor]) -> Vec[S | S1, Tensor]:
     return v + w
 
 
+# --- a function that is jitted keeps its type
 assert_type(scaled(x, 2.0), Tensor)
+
+# --- and is mapped as it was
 assert_type(vmap(scaled, in_axes=(0, None))(x, 2.0), Tensor)
+
+# --- at any depth
 assert_type(vmap(lambda a: vmap(lambda b: both(a, b))(y))(x), Tensor)
+
+# --- a mapped function is jitted
 assert_type(jit(vmap(both))(x, y), Tensor)
+
+# --- the derivative of a jitted function
 assert_type(vmap(grad(lambda v: scaled(v, 2.0)))(x), Tensor)
+
+# --- a typed program
 expr = make_expr(vmap(both))(x, y)
 assert_type(expr, Expr)
 assert_type(expr.at("batched"), Expr)
