@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
-from tinygrad import Context, Tensor, dtypes
+from tinygrad import Context, Tensor, Variable, dtypes
 
 from branded import brand, grad, jit, make_expr, psum, scan, tree, vec_type, vmap
 from branded.errors import BrandedError
@@ -360,6 +360,7 @@ def test_mistakes() -> None:
         "no token": lambda: read("{ lambda ; a:f32[2] ? }"),
         "another program": lambda: expr.from_text("{ lambda ; a:f32[3] . let in (a,) }"),
         "no operation": lambda: expr.from_text("{ lambda ; a:f32[2] . let b:f32[2] = nothing a in (b,) }")(x),
+        "a symbolic size": lambda: make_expr(lambda v: v[: Variable("n", 1, 2).bind(1)])(x),
         "another constant": lambda: make_expr(lambda v, how: v, static_argnums=1)(x, "sin")(x, "cos"),
         "too few results": lambda: expr.from_text("{ lambda ; a:f32[2] . let b:f32[2] c:f32[2] = sin a in (b,) }")(x),
         "no dtype": lambda: expr.from_text("{ lambda ; a:f32[2] . let b:f9[2] = CAST[dtype=f9] a in (b,) }")(x),
@@ -424,6 +425,11 @@ from_text: the invars are not those of this program
 ProgramError
 program: there is no operation 'nothing'
   try: an operation that make_expr printed""",
+    "a symbolic size": """\
+ProgramTypeError
+make_expr: a value has a symbolic size
+  value: f32[n]
+  try:   sizes that are known""",
     "another constant": """\
 ProgramTypeError
 program: argument 2 is part of the program
