@@ -201,7 +201,8 @@ def signature(f: Callable[..., Any]) -> Any:
 # ---- where ----
 
 _PACKAGE = Path(__file__).parent
-_OWN = (*(f"{folder}{os.sep}" for folder in (_PACKAGE, Path(tinygrad.__path__[0]))), contextlib.__file__)
+_OWN = tuple(f"{folder}{os.sep}" for folder in (_PACKAGE, Path(tinygrad.__path__[0])))
+_OWN += (contextlib.__file__, functools.__file__)
 _USERS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("demo", "explorer", "puzzles"))
 """Parts of this package that use it as anyone would."""
 

@@ -20,7 +20,7 @@ from branded.errors import ReadError
 from branded.explain import static
 from branded.explain.kernels import Kernel, kernels
 from branded.explain.loops import loop_of_function, loop_of_step
-from branded.explain.provenance import sources
+from branded.explain.provenance import moved, sources
 from branded.explain.steps import Column, Growth, bytes_of, cells_of, columns, grew, kind, warning
 from branded.program import Expr, make_expr
 from branded.program.evaluate import evaluation
@@ -189,7 +189,7 @@ class _Explained:
             "results": [self.value(v) for v in e.results],
             "static": self._static(e),
             "columns": [c.data() for c in found],
-            "why": _sentences(found),
+            "why": _sentences(found, any(True for _ in e.programs())),
             "loop": loop_of_step(e, self.names),
             "bytes": sum(bytes_of(v.type) for v in e.results),
             "grew": round(grew(e), 4),
@@ -210,6 +210,8 @@ class _Explained:
         if any(v not in self.batched or cells_of(v.type) > SHOWN for v in (e.results[0], *held)):
             return None
         at = [i for i, a in enumerate(e.operands) if isinstance(a, Var)]
+        if e.op in ("enter", "leave") and held:
+            return [[[0, cell]] for cell in moved(e)]
         found = sources(self.batched[e.results[0]], [self.batched[v] for v in held], [self.cells.get(v) for v in held])
         if found is None or sum(map(len, found)) > PAIRS:
             return None
@@ -237,9 +239,9 @@ class _Explained:
             "steps": steps,
             "graph": _graph(e.at("batched"), steps),
             "kernels": [k.data() for k in self.kernels],
-            "loop": self._loop(name),
+            "loop": (loop := self._loop(name)),
             "result": self._result(),
-            "notes": [self.types.note] if self.types.note else [],
+            "notes": [*([self.types.note] if self.types.note else []), *([_NO_LOOP] if loop is None else [])],
         }
 
     def _opened(self, b: BrandName) -> str:
@@ -271,11 +273,16 @@ class _Explained:
         return cells[0]
 
 
+_NO_LOOP = "what one of the operations does has no Python loop here"
 _NO_FILE = "the function stands in no file, so there are no static types"
 
 
-def _sentences(found: Sequence[Column]) -> str:
-    return "\n".join(c.why for c in found) or "No operand varies over a brand, so this is what it is without vmap."
+def _sentences(found: Sequence[Column], has_body: bool) -> str:
+    return "\n".join(c.why for c in found) or (
+        "No operand varies over a brand; its body is not shown step by step."
+        if has_body
+        else "No operand varies over a brand, so this is what it is without vmap."
+    )
 
 
 def _plain(x: Any) -> Any:

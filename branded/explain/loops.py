@@ -9,6 +9,7 @@ single pass can do, the loops of its steps stand one after the other.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -17,6 +18,9 @@ from branded.program.evaluate import COLLECTIVES
 from branded.program.terms import Atom, BrandName, Eqn, Literal, Program, Type, Var
 
 INDENT = "    "
+_CALLED = {"Tensor", "float", "list", "random", "range", "reversed", "sum", "tuple"}
+"""What the loops call by name."""
+_STEP = re.compile(r"step\d*")
 _REDUCTIONS = {"pmean": "mean", "psum": "sum", "pmax": "max", "pmin": "min"}
 
 
@@ -76,13 +80,26 @@ class _Writer:
         self._taken = {*names.values(), *self._given.values()}
         numbered = itertools.chain(["step"], (f"step{i}" for i in itertools.count(2)))
         self._fresh = (n for n in numbered if n not in self._taken)
+        self._indices: dict[BrandName, str] = {}
 
     def index(self, b: BrandName) -> str:
-        """The variable of a brand's loop; no value may have its name."""
-        name = b.name
-        while name in self._taken:
-            name += "_"
-        return name
+        """The variable of a brand's loop; no value, no other loop and nothing that loops call may have its name."""
+        if b not in self._indices:
+            name = b.name
+            while name in self._taken or name in _CALLED or _STEP.fullmatch(name):
+                name += "_"
+            self._taken.add(name)
+            self._indices[b] = name
+        return self._indices[b]
+
+    @contextmanager
+    def _first(self, brands: Sequence[BrandName]) -> Iterator[None]:
+        """While the first example stands for all of these brands."""
+        before, self._indices = self._indices, self._indices | dict.fromkeys(brands, "0")
+        try:
+            yield
+        finally:
+            self._indices = before
 
     def atom(self, a: Atom) -> str:
         return number(a) if isinstance(a, Literal) else self._given.get(a, self._names[a])
@@ -101,8 +118,13 @@ class _Writer:
             return self._permutation(e, _named(e)[0])
         if e.op == "axis_index":
             return self._over(brands, [f"{self._entry(e.results[0])} = {self.index(result.row[0])}"])
-        if dropped or (e.op not in ("enter", "leave") and any(b in brands for b in _named(e))):
+        if e.op not in ("enter", "leave") and any(b in brands for b in _named(e)):
             raise NoTextError(e.op)
+        if dropped and any(True for _ in e.programs()):
+            raise NoTextError(e.op)
+        if dropped:  # nothing but the shape of an operand is used
+            with self._first(dropped):
+                return self._over([b for b in brands if b not in dropped], self._body(e))
         with self._in(*brands):
             lines = self._body(e)
         return self._over(brands, lines)
@@ -208,10 +230,9 @@ class _Writer:
         left: set[Atom] = set()
         for e in part:
             leaves = e.op == "leave" and e.params["brand"] == b
-            loses = any(isinstance(a, Var) and b in a.type.row for a in e.operands) and not all(
-                b in v.type.row for v in e.results
-            )
-            if not left.isdisjoint(e.operands) or (e.op in COLLECTIVES and e.op != "axis_index") or loses > leaves:
+            within = any(True for _ in e.programs()) and any(isinstance(a, Var) and b in a.type.row for a in e.operands)
+            in_body = within and not all(b in v.type.row for v in e.results)
+            if not left.isdisjoint(e.operands) or (e.op in COLLECTIVES and e.op != "axis_index") or in_body:
                 raise _ExchangeError
             if leaves:
                 left |= {*e.results}

@@ -22,6 +22,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp, exec_alu
 
 from branded.brand import tensor
 from branded.primitive import params, primitive_of
+from branded.program.terms import Eqn
 from branded.transforms.loop import Scan
 
 MOST = 1 << 18
@@ -72,6 +73,24 @@ def sources(
     except _TooLargeError:
         return None
     return [[name for bit, name in enumerate(names) if cell >> bit & 1] for cell in found]
+
+
+def moved(e: Eqn) -> list[int]:
+    """For each cell of what entered or left a brand, the cell that it was before."""
+    x, y, b, axis = e.operands[0].type, e.results[0].type, e.params["brand"], e.params["axis"]  # type: ignore[union-attr]
+    own: list[Any] = list(range(len(x.shape)))
+    if e.op == "enter":
+        own[axis] = b
+        after = [*y.row, *(a for a in own if a is not b)]
+    else:
+        after = [*y.row, *own[:axis], b, *own[axis:]]
+    before = [*x.row, *own]
+    size = dict(zip(after, (*(name.size for name in y.row), *y.shape), strict=True))
+    out = []
+    for cell in itertools.product(*(range(size[a]) for a in after)):
+        at = dict(zip(after, cell, strict=True))
+        out.append(functools.reduce(lambda flat, a: flat * size[a] + at[a], before, 0))
+    return out
 
 
 class _TooLargeError(Exception):

@@ -88,10 +88,11 @@ def _types(path: Path, text: str) -> Types:
 
 
 _LONG = re.compile(r"\b(?:[^\W\d]\w*\.)+(?=[^\W\d]\w*)")
+_ANY = re.compile(r"\bAny\b")
 _VALUE = re.compile(r"Tensor|Vec\[[^\[\],]+, Tensor\]")
 
 
 def short(text: str) -> str | None:
     """A type as the documentation writes it, if it is that of a value: `Tensor`, `Vec[x | y, Tensor]`."""
     short = _LONG.sub("", text)
-    return short if _VALUE.fullmatch(short) and not short.startswith("Vec[Any,") else None
+    return short if _VALUE.fullmatch(short) and not _ANY.search(short) else None

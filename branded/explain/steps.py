@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from tinygrad.dtype import strong_dtype
 
-from branded.program.evaluate import dtype_of
+from branded.program.evaluate import COLLECTIVES, dtype_of
 from branded.program.terms import Atom, BrandName, Eqn, Type, Var
 
 Kind = Literal["enter", "leave", "zip", "broadcast", "none"]
@@ -85,6 +85,8 @@ def _why(e: Eqn, b: BrandName, carried: Sequence[bool], how: Kind, names: Mappin
             return f"{first} is the same for all {_examples(b.size)}, and is repeated along {axis}{results}"
         case "leave" if e.op == "leave":
             return f"its {_examples(b.size)} become {axis}{results}"
+        case "leave" if e.op not in COLLECTIVES and not any(True for _ in e.programs()):
+            return f"of {_listed(with_it)} nothing but the shape is used, so {results} is the same for all"
         case "leave":
             return f"{_listed(with_it)} of all {_examples(b.size)} make one {results}, which no longer varies over it"
         case "zip" if len(with_it) == 1:

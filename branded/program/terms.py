@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -51,8 +52,8 @@ class Literal:
 
 
 WEAK = ("int", "float", "bool")
-RESERVED = frozenset({"let", "in", "lambda", "_", "None", "True", "False", "inf", "nan", "Vec"})
-"""Words of the language, which are no names."""
+RESERVED = frozenset({"let", "_", "inf", "nan", "Vec", *keyword.kwlist})
+"""Words of the language, and of Python, in which a program is written as loops: they are no names."""
 Atom = Var | Literal
 
 

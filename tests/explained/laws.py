@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -114,6 +115,18 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "random": (lambda a: vmap(lambda k, x: random.uniform(k) * x)(random.split(random.key(7), 3), a), (V,)),
     "index": (lambda m, i: vmap(lambda r, k: r[k])(m, i), (M, I)),
     "write": (written, (M,)),
+    "copy": (lambda a: vmap(lambda x: x.clone())(a), (V,)),
+    "copy of columns": (lambda m: vmap(lambda c: vmap(lambda x: x.clone())(c), in_axes=1, out_axes=1)(m), (M,)),
+    "of the shape alone": (lambda a: vmap(lambda x: x.zeros_like() + x)(a), (V,)),
+    "more variables than letters": (lambda a: vmap(lambda x: functools.reduce(Tensor.add, [1] * 46, x))(a), (V,)),
+    "a brand that is called as its loop": (
+        lambda a: vmap(lambda x: fori_loop(0, 2, lambda i, c: c + x, x), axis_name="step")(a),
+        (V,),
+    ),
+    "brands that are called as what the loop calls": (
+        lambda a: vmap(lambda range: vmap(lambda Tensor: Tensor + range, axis_name="for")(a))(a),  # noqa: N803
+        (V,),
+    ),
     "movement": (lambda m: vmap(lambda r: r.cat(r * 2).flip(0).pad((1, 1)).roll(1, 0))(m), (M,)),
     "stack": (lambda a: vmap(lambda x: Tensor.stack(x, x + 1, 1 - x))(a), (V,)),
     "where": (lambda m: vmap(lambda r: (r > 2).where(r, 0.0).cumsum())(m), (M,)),
