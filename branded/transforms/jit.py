@@ -120,9 +120,9 @@ class _Compiled:
     def _outside(self) -> list[weakref.ref[Tensor]]:
         """The tensors that the function uses without being given them, as weights are."""
         graph = UOp.sink(*(y.uop for y in self.leaves)).toposort(enter_calls=False)
-        varies: dict[UOp, bool] = {}
+        given, varies = set(self.params), dict[UOp, bool]()
         for u in graph:
-            varies[u] = u in self.params or any(varies.get(s, False) for s in u.src)
+            varies[u] = u in given or any(varies.get(s, False) for s in u.src)
         own = {id(y) for y in self.leaves}
         alive = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in own and t.uop in graph]
         return [weakref.ref(t) for t in alive if not varies[t.uop] and t.uop.op is not Ops.CONST and not row_of(t.uop)]
