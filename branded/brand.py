@@ -149,7 +149,7 @@ class Brand:
         at = normalize_axis(axis, x, f"vec: brand `{self.name}`")
         if x.shape[at] != self.size:
             raise SizeError(
-                f"zip: brand `{self.name}` has {_examples(self.size)}, but this tensor has {x.shape[at]}",
+                f"zip: brand `{self.name}` has {examples(self.size)}, but this tensor has {x.shape[at]}",
                 ("left", f"{self!r}"),
                 ("right", f"{type_text(x.uop)}, axis {at}"),
                 fix="another axis=, or another brand for it",
@@ -233,7 +233,7 @@ def entered(x: Tensor, b: Brand, axis: int) -> Tensor:
 def left_all(us: Sequence[UOp], b: Brand, axes: Sequence[int], repeat: int) -> list[UOp]:
     """The values of all examples, as the user asked for them; one that does not vary is repeated."""
     out = leave(us, b, axes, repeat)
-    for u, axis, y in zip(us, axes, out, strict=True):
+    for u, axis, y in zip(us, axes, out, strict=True) if is_recording() else ():
         if repeat == b.size or b in row_of(u):
             put("leave", (u,), {"brand": b, "axis": axis}, (y,))
     return out
@@ -273,7 +273,7 @@ def _numbered(stem: str) -> Iterator[str]:
         yield f"{stem}{i}"
 
 
-def _examples(n: int) -> str:
+def examples(n: int) -> str:
     return f"{n} example" if n == 1 else f"{n} examples"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -88,48 +89,6 @@ def put(op: str, operands: Sequence[Any], params: dict[str, Any], results: Seque
 
 
 @contextmanager
-def structured() -> Iterator[Structure | None]:
-    """While a loop or branch is made, whose bodies become programs of their own; None where nothing is recorded."""
-    f = _frame.get()
-    if f is None or f.depth:
-        yield None
-        return
-    before, f.bodies = f.bodies, []
-    f.depth += 1
-    where = here()
-    try:
-        yield (made := Structure(f, where))
-    finally:
-        f.depth -= 1
-        f.bodies = before
-    f.calls += made.calls
-
-
-class Structure:
-    """A loop or branch in the making."""
-
-    def __init__(self, frame: Frame, where: Where | None) -> None:
-        self.frame, self.where = frame, where
-        self.calls: list[Call] = []
-
-    def put(
-        self, op: str, operands: Sequence[Any], params: dict[str, Any], results: Sequence[UOp], bodies: dict[str, Any]
-    ) -> None:
-        self.calls.append(Call(op, tuple(operands), params, tuple(results), self.where, bodies))
-
-
-@contextmanager
-def body() -> Iterator[Callable[[Sequence[UOp], Sequence[UOp]], None]]:
-    """While a body is traced: it is recorded in a frame of its own, which is done when its parameters are told."""
-    outer = _frame.get()
-    if outer is None:
-        yield lambda params, results: None
-        return
-    with framed() as frame:
-        yield lambda params, results: outer.bodies.append(Body(frame, tuple(params), tuple(results)))
-
-
-@contextmanager
 def within() -> Iterator[Frame | None]:
     """While a recorded operation runs: what it does in turn is not written down."""
     f = _frame.get()
@@ -141,6 +100,43 @@ def within() -> Iterator[Frame | None]:
         yield f
     finally:
         f.depth -= 1
+
+
+@contextmanager
+def structured() -> Iterator[Structure | None]:
+    """While a loop or branch is made, whose bodies become programs of their own; None where nothing is recorded."""
+    with within() as f:
+        if f is None:
+            yield None
+            return
+        before, f.bodies = f.bodies, []
+        try:
+            yield Structure(f, here())
+        finally:
+            f.bodies = before
+
+
+class Structure(NamedTuple):
+    """A loop or branch in the making."""
+
+    frame: Frame
+    where: Where | None
+
+    def put(
+        self, op: str, operands: Sequence[Any], params: dict[str, Any], results: Sequence[UOp], bodies: dict[str, Any]
+    ) -> None:
+        self.frame.calls.append(Call(op, tuple(operands), params, tuple(results), self.where, bodies))
+
+
+@contextmanager
+def body() -> Iterator[Callable[[Sequence[UOp], Sequence[UOp]], None]]:
+    """While a body is traced: it is recorded in a frame of its own, which is done when its parameters are told."""
+    outer = _frame.get()
+    if outer is None:
+        yield lambda params, results: None
+        return
+    with framed() as frame:
+        yield lambda params, results: outer.bodies.append(Body(frame, tuple(params), tuple(results)))
 
 
 def leafwise(f: F, named: str, value: Callable[[Any], Any]) -> F:
@@ -192,9 +188,7 @@ def bound(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 @functools.cache
-def signature(f: Callable[..., Any]) -> Any:
-    import inspect
-
+def signature(f: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(f)
 
 

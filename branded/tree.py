@@ -19,7 +19,7 @@ from tinygrad import Tensor
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
-from branded.errors import AxesError, AxisTypeError
+from branded.errors import AxesError, AxisTypeError, ProgramTypeError
 from branded.rows import type_text
 
 C = TypeVar("C")
@@ -250,6 +250,16 @@ def as_tensor(x: Any) -> Tensor | None:
     if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biuf":  # bools, ints, floats
         return Tensor(np.asarray(x))
     return None
+
+
+def results(out: Any, what: str) -> list[Tensor]:
+    """The leaves of what a function gave, as tensors."""
+    found = []
+    for x, at in zip(leaves(out), paths(out, "the result"), strict=True):
+        if (t := as_tensor(x)) is None:
+            raise ProgramTypeError(f"{what}: {at} is {describe(x)}", fix="return tensors, numbers, or trees of them")
+        found.append(t)
+    return found
 
 
 def outline(x: Any) -> str:

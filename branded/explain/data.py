@@ -189,7 +189,7 @@ class _Explained:
             "results": [self.value(v) for v in e.results],
             "static": self._static(e),
             "columns": [c.data() for c in found],
-            "why": _sentences(found, any(True for _ in e.programs())),
+            "why": _sentences(found, e.has_programs),
             "loop": loop_of_step(e, self.names),
             "bytes": sum(bytes_of(v.type) for v in e.results),
             "grew": round(grew(e), 4),

@@ -120,7 +120,7 @@ class _Writer:
             return self._over(brands, [f"{self._entry(e.results[0])} = {self.index(result.row[0])}"])
         if e.op not in ("enter", "leave") and any(b in brands for b in _named(e)):
             raise NoTextError(e.op)
-        if dropped and any(True for _ in e.programs()):
+        if dropped and e.has_programs:
             raise NoTextError(e.op)
         if dropped:  # nothing but the shape of an operand is used
             with self._first(dropped):
@@ -152,7 +152,7 @@ class _Writer:
         if e.op == "leave":
             b, axis = e.params["brand"], e.params["axis"]
             return [f"{self._entry(e.results[0], *[':'] * axis, self.index(b))} = {given[0]}"]
-        if any(True for _ in e.programs()) or e.op in ("setitem", "assign"):
+        if e.has_programs or e.op in ("setitem", "assign"):
             # what a loop or branch gives first goes to names of its own
             own = [t if "[" not in t else f"{self._names[v]}_" for t, v in zip(targets, e.results, strict=True)]
             last = [f"{t} = {o}" for t, o in zip(targets, own, strict=True) if t != o]
@@ -230,7 +230,7 @@ class _Writer:
         left: set[Atom] = set()
         for e in part:
             leaves = e.op == "leave" and e.params["brand"] == b
-            within = any(True for _ in e.programs()) and any(isinstance(a, Var) and b in a.type.row for a in e.operands)
+            within = e.has_programs and any(isinstance(a, Var) and b in a.type.row for a in e.operands)
             in_body = within and not all(b in v.type.row for v in e.results)
             if not left.isdisjoint(e.operands) or (e.op in COLLECTIVES and e.op != "axis_index") or in_body:
                 raise _ExchangeError
@@ -255,7 +255,7 @@ class _Writer:
         """An equation on the values of one example."""
         if e.op in ("setitem", "assign"):
             return write(e, given, targets[0])
-        if not any(True for _ in e.programs()):
+        if not e.has_programs:
             return [f"{', '.join(targets)} = {call(e, given)}"]
         n = e.params.get("consts", 0)
         kinds: dict[str, Callable[..., list[str]]] = {

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from tinygrad.dtype import strong_dtype
 
+from branded.brand import examples
 from branded.program.evaluate import COLLECTIVES, dtype_of
 from branded.program.terms import Atom, BrandName, Eqn, Type, Var
 
@@ -78,24 +79,24 @@ def _why(e: Eqn, b: BrandName, carried: Sequence[bool], how: Kind, names: Mappin
     results = _listed([names[v] for v in e.results])
     match how:
         case "enter" if e.op == "enter":
-            return f"{axis}{first} becomes the brand, {_examples(b.size)}"
+            return f"{axis}{first} becomes the brand, {examples(b.size)}"
         case "enter":
             return f"{results} differs from example to example"
         case "leave" if e.op == "leave" and not with_it:
-            return f"{first} is the same for all {_examples(b.size)}, and is repeated along {axis}{results}"
+            return f"{first} is the same for all {examples(b.size)}, and is repeated along {axis}{results}"
         case "leave" if e.op == "leave":
-            return f"its {_examples(b.size)} become {axis}{results}"
-        case "leave" if e.op not in COLLECTIVES and not any(True for _ in e.programs()):
+            return f"its {examples(b.size)} become {axis}{results}"
+        case "leave" if e.op not in COLLECTIVES and not e.has_programs:
             return f"of {_listed(with_it)} nothing but the shape is used, so {results} is the same for all"
         case "leave":
-            return f"{_listed(with_it)} of all {_examples(b.size)} make one {results}, which no longer varies over it"
+            return f"{_listed(with_it)} of all {examples(b.size)} make one {results}, which no longer varies over it"
         case "zip" if len(with_it) == 1:
-            return f"{with_it[0]} varies over it; each of its {_examples(b.size)} by itself"
+            return f"{with_it[0]} varies over it; each of its {examples(b.size)} by itself"
         case "zip":
             return f"{_listed(with_it)} vary over it, so they meet example by example"
     verb = "varies" if len(with_it) == 1 else "vary"
     be = "is" if len(without) == 1 else "are"
-    same = f"{_listed(without)} {be} the same for each of its {_examples(b.size)}"
+    same = f"{_listed(without)} {be} the same for each of its {examples(b.size)}"
     return f"only {_listed(with_it)} {verb} over it, so {same}"
 
 
@@ -105,10 +106,6 @@ def _name(a: Atom, names: Mapping[Var, str]) -> str:
 
 def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def _examples(n: int) -> str:
-    return f"{n} example" if n == 1 else f"{n} examples"
 
 
 # ---- memory ----

@@ -254,13 +254,12 @@ def _recorded(scope: Scope, frame: Frame, results: Sequence[UOp]) -> Written:
 
 def _call(scope: Scope, call: Call) -> None:
     params = {k: _param(scope.consts, v) for k, v in call.params.items()}
-    bodies = {k: v if isinstance(v, list) else [v] for k, v in call.bodies.items()}
-    if not bodies:
+    if not call.bodies:
         scope.define(call.op, call.operands, params, call.results, call.where)
         return
     written: dict[str, list[tuple[Scope, Written]]] = {}
-    for k, parts in bodies.items():
-        for b in parts:
+    for k, bodies in call.bodies.items():
+        for b in _each(bodies):
             ranges = [c.results[0].src[-1] for c in b.frame.calls if c.op == "enter" and c.results[0].op is Ops.INDEX]
             inner = Scope(scope.consts, b.params, scope, ranges)
             written.setdefault(k, []).append((inner, _recorded(inner, b.frame, b.results)))
@@ -311,7 +310,7 @@ _INSIDE = {Ops.RANGE, Ops.SINK}
 """What is written into the equation that uses it."""
 
 
-def ints(u: UOp) -> tuple[Any, ...]:
+def _ints(u: UOp) -> tuple[Any, ...]:
     """The sizes or offsets that a movement takes."""
     return tuple(s.val if s.op is Ops.CONST else s for s in (u.src if u.op is Ops.STACK else (u,)))
 
@@ -319,8 +318,6 @@ def ints(u: UOp) -> tuple[Any, ...]:
 def primitive(scope: Scope, u: UOp) -> None:
     """The equation of one primitive."""
     op, src = u.op, u.src
-    if op is Ops.STACK and u.dtype.name == "void":
-        return
     params: dict[str, Any] = {}
     name, operands = op.name, src
     if op is Ops.INDEX and (b := src[1].__dict__.get("_brand")) is not None:
@@ -331,8 +328,8 @@ def primitive(scope: Scope, u: UOp) -> None:
         operands, params = src[:1], {"shape": tuple(u.shape)}
     elif op is Ops.EXPAND:
         operands, params = src[:1], {"sizes": tuple(u.shape[: len(u.shape) - len(src[0].shape)])}
-    elif op in (Ops.PAD, Ops.SHRINK) and all(type(i) is int for i in (*ints(src[1]), *ints(src[2]))):
-        operands, params = src[:1], {"offset": ints(src[1]), "size": ints(src[2])}
+    elif op in (Ops.PAD, Ops.SHRINK) and all(type(i) is int for i in (*_ints(src[1]), *_ints(src[2]))):
+        operands, params = src[:1], {"offset": _ints(src[1]), "size": _ints(src[2])}
     elif op is Ops.PERMUTE:
         params = {"order": tuple(u.arg)}
     elif op is Ops.FLIP:
@@ -443,10 +440,14 @@ def _links(upper: Written, lower: Written, became: Callable[[UOp], UOp]) -> list
     return out
 
 
+def _each(bodies: Body | list[Body]) -> list[Body]:
+    return bodies if isinstance(bodies, list) else [bodies]
+
+
 def _bodies(frame: Frame) -> Iterable[Body]:
     for call in frame.calls:
         for v in call.bodies.values():
-            for b in v if isinstance(v, list) else [v]:
+            for b in _each(v):
                 yield b
                 yield from _bodies(b.frame)
 

@@ -93,7 +93,7 @@ class Evaluation:
         if e.op == "leave":
             b: Brand = p["brand"]
             return [tensor(leave([_tensor(given[0]).uop], b, [p["axis"]], b.size)[0])]
-        if any(True for _ in e.programs()):
+        if e.has_programs:
             n = p.pop("consts", 0)
             run: Callable[..., Any] | None = getattr(
                 self, f"_{e.op.lower()}_{'steps' if e.op.isupper() else 'call'}", None

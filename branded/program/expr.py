@@ -289,19 +289,12 @@ def _make(
         given = iter([x if v is None else tensor(next(new)) for x, v in zip(leaves, values, strict=True)])
         positional = [tree.rebuild(a, given) for a in args]
         out = f(*positional, **{k: tree.rebuild(a, given) for k, a in kwargs.items()})
-        results = [_result(x, at) for x, at in zip(tree.leaves(out), tree.paths(out, "the result"), strict=True)]
+        results = tree.results(out, "make_expr")
+        for x in results:
+            check_live(x.uop, "make_expr")
     levels = build.levels(frame, places, [x.uop for x in results], since)
     programs = {k: w.program for k, w in levels.written.items()}
     made = {u: tensor(u) for w in levels.written.values() for u in w.consts}
     consts = {k: [made[u] for u in w.consts] for k, w in levels.written.items()}
     fixed = {p: x for p, x, v in zip(_paths(args, kwargs), leaves, values, strict=True) if v is None}
     return Expr(_Levels(programs, consts, levels.links, levels.outer, (args, kwargs), fixed, out))
-
-
-def _result(x: Any, at: str) -> Tensor:
-    if (t := tree.as_tensor(x)) is None:
-        raise ProgramTypeError(
-            f"make_expr: {at} is {tree.describe(x)}", fix="return tensors, numbers, or trees of them"
-        )
-    check_live(t.uop, "make_expr")
-    return t

@@ -239,7 +239,7 @@ def record(op: str, f: Operator, signed: Operator, args: tuple[Any, ...], kwargs
     with recording.within() as frame:
         if frame is None:
             return f(*args, **kwargs)
-        given = _snapshot(args), {k: _snapshot((v,))[0] for k, v in kwargs.items()}
+        given = tuple(map(_now, args)), {k: _now(v) for k, v in kwargs.items()}
         out = f(*args, **kwargs)
     if out is NotImplemented:
         return out
@@ -250,15 +250,11 @@ def record(op: str, f: Operator, signed: Operator, args: tuple[Any, ...], kwargs
     return out
 
 
-def _snapshot(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tensors of a call by their UOps as they are now: a write changes them, if nothing else holds them."""
-
-    def now(x: Any) -> Any:
-        if isinstance(x, Tensor):
-            return x.uop
-        return type(x)([now(v) for v in x]) if type(x) in (tuple, list) else x
-
-    return tuple(map(now, args))
+def _now(x: Any) -> Any:
+    """An argument with its tensors by their UOps as they are now: a write changes them, if nothing else holds them."""
+    if isinstance(x, Tensor):
+        return x.uop
+    return type(x)([_now(v) for v in x]) if type(x) in (tuple, list) else x
 
 
 def _put(op: str, signed: Operator, given: Any, made: list[Tensor]) -> None:

@@ -97,6 +97,11 @@ class Eqn:
     results: tuple[Var, ...]
     where: Where | None = None
 
+    @property
+    def has_programs(self) -> bool:
+        """Does it hold the body of a loop, a branch, or a function?"""
+        return next(self.programs(), None) is not None
+
     def programs(self) -> Iterator[Program]:
         for value in self.params.values():
             for p in value if isinstance(value, tuple) else (value,):

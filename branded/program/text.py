@@ -60,7 +60,7 @@ class Printer:
         """The lines of an equation: one, unless there are programs in it."""
         head = f"{' '.join(map(self.binder, e.results))} = {e.op}"
         operands = "".join(f" {self.atom(a)}" for a in e.operands)
-        if not any(True for _ in e.programs()):
+        if not e.has_programs:
             inside = ", ".join(f"{k}={self.value(v)}" for k, v in e.params.items())
             return [head + (f"[{inside}]" if inside else "") + operands]
         lines = [head + "["]

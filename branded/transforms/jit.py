@@ -17,7 +17,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import recording, tree
 from branded.brand import check_live, open_brands, tensor
 from branded.dispatch import replaced
-from branded.errors import OptionError, ProgramTypeError
+from branded.errors import OptionError
 from branded.rows import row_of
 from branded.transforms.leaves import is_differentiating
 from branded.transforms.loops import LeafType, trace
@@ -110,7 +110,7 @@ class _Compiled:
             return f(*whole[: len(args)], **dict(zip(kwargs, whole[len(args) :], strict=True)))
 
         types = [LeafType.of(x.uop) for x in leaves if isinstance(x, Tensor)]
-        traced = trace("jit", body, types, lambda out: (out, _results(out)))
+        traced = trace("jit", body, types, lambda out: (out, tree.results(out, "jit")))
         self.params, self.out = traced.params, traced.out
         # as tensors, because tinygrad renames in the graphs of tensors what it realizes
         self.leaves = [tensor(u) for u in traced.leaves]
@@ -162,15 +162,6 @@ class _Compiled:
         return out
 
 
-def _results(out: Any) -> list[Tensor]:
-    found = []
-    for x, at in zip(tree.leaves(out), tree.paths(out, "the result"), strict=True):
-        if (t := tree.as_tensor(x)) is None:
-            raise ProgramTypeError(f"jit: {at} is {tree.describe(x)}", fix="return tensors, numbers, or trees of them")
-        found.append(t)
-    return found
-
-
 def _written(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The call as one operation of a typed program."""
     with recording.structured() as made:
@@ -179,7 +170,7 @@ def _written(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
         given = [x for a in (*args, *kwargs.values()) for x in tree.leaves(a) if isinstance(x, Tensor)]
         with recording.body() as done:
             out = f(*args, **kwargs)
-            results = _results(out)
+            results = tree.results(out, "jit")
             done([t.uop for t in given], [y.uop for y in results])
         ins = [t.uop for t in given]
         name = getattr(f, "__name__", type(f).__name__)
