@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import itertools
 import sys
 import weakref
@@ -19,6 +18,7 @@ from branded.dispatch import expand, leave
 from branded.errors import AxisRangeError, AxisTypeError, EscapeError, NameTakenError, OptionError, SizeError
 from branded.recording import is_recording, put
 from branded.rows import SHAPE, Row, keep_shards, row_of, type_text
+from branded.scopes import Scope, Scopes
 from branded.tree import check_axis
 
 Randomness = Literal["error", "same", "different"]
@@ -29,7 +29,7 @@ B = TypeVar("B", bound="Brand")
 S = TypeVar("S", bound="Brand")
 T = TypeVar("T")
 
-_open: contextvars.ContextVar[Row] = contextvars.ContextVar("branded_open", default=())
+_open: Scopes[Row] = Scopes("branded_open")
 _numbers = itertools.count(1)
 
 
@@ -63,14 +63,13 @@ class Brand:
         self.size, self.where, self.randomness = size, where, randomness
         self.number = next(_numbers)
         self.outer: Row = open_brands()
-        self.is_open = True
         self._explicit, self._name, self._hint = name is not None, name, hint
         self.draws: Any = None
         self.was_left = False
         self._range: weakref.ref[UOp] | None = None
-        # buffers and tensors made from here on belong to the scope of this brand
+        self._scope: weakref.ref[_Opened] | None = None
+        # buffers made from here on belong to the scope of this brand
         self.first_slot = next(UOp.unique_num)
-        self._mark: Tensor | None = tensor(_NOTHING)
 
     @property
     def traced_for(self) -> str:
@@ -199,8 +198,15 @@ class Brand:
         if not self.is_open:
             raise EscapeError(f"{what}: brand `{self.name}` is closed", fix="use it inside its `with` block")
 
-    def close(self) -> None:
-        self.is_open, self._mark = False, None
+    @property
+    def is_open(self) -> bool:
+        """Is its scope not over?"""
+        return self._scope is None or ((scope := self._scope()) is not None and not scope.closed)
+
+    @property
+    def _mark(self) -> Tensor | None:
+        scope = self._scope() if self._scope is not None else None
+        return scope.mark if scope is not None else None
 
     def has_outside(self, storage: Callable[[UOp], UOp], of: UOp) -> bool:
         """Does a tensor from outside of this brand's scope have this storage?"""
@@ -317,31 +323,63 @@ def check_live(u: UOp, what: str | Callable[[], str]) -> None:
 
 def open_brands() -> Row:
     """The brands that are open here, outermost first."""
-    return tuple(b for b in _open.get() if b.is_open)
+    return tuple(b for row in _open.get() for b in row)
+
+
+def outside() -> Scope[Row]:
+    """As if no brand were open."""
+    return _open.without(())
+
+
+class _Opened(Scope[Row]):
+    """The scope of brands."""
+
+    def __init__(self, brands: Iterable[Brand]) -> None:
+        super().__init__(_open, tuple(brands))
+
+    def __enter__(self) -> Row:  # type: ignore[override]
+        # tensors made from here on belong to the scope
+        self.mark = tensor(_NOTHING)
+        for b in self.value:
+            b._scope = weakref.ref(self)
+        return super().__enter__()
+
+
+class _OpenedOne(_Opened, Generic[B]):
+    """The scope of one brand, which is made when the scope is entered."""
+
+    def __init__(self, make: Callable[[], B]) -> None:
+        super().__init__(())
+        self.make = make
+
+    def __enter__(self) -> B:  # type: ignore[override]
+        if self.closed:
+            raise OptionError("brand: this scope is over", fix="brand(...) anew for each `with` block")
+        brand = self.make()
+        self.value = (brand,)
+        super().__enter__()
+        return brand
+
+
+def opened(brand: B) -> AbstractContextManager[B]:
+    """The scope of a brand that was just made."""
+    return _OpenedOne(lambda: brand)
 
 
 @contextmanager
-def outside() -> Iterator[None]:
-    """As if no brand were open."""
-    before = _open.get()
-    _open.set(())
+def method_restored() -> Iterator[None]:
+    """tinygrad notes which method runs, for the names of kernels, and does not take it back when that raises."""
+    method = _METADATA.get()
     try:
         yield
-    finally:
-        _open.set(before)
+    except BaseException:
+        _METADATA.set(method)
+        raise
 
 
-@contextmanager
-def opened(brand: B) -> Iterator[B]:
-    """The scope of a brand that was just made."""
-    method = _METADATA.get()
-    _open.set((*_open.get(), brand))
-    try:
-        yield brand
-    finally:
-        _open.set(tuple(b for b in _open.get() if b is not brand))  # whichever was opened last
-        _METADATA.set(method)  # tinygrad does not take it back when a method raises
-        brand.close()
+def all_opened(brands: Iterable[Brand]) -> AbstractContextManager[Row]:
+    """One scope of many brands that were just made."""
+    return _Opened(brands)
 
 
 def make_brand(
@@ -429,13 +467,8 @@ def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error
     if type(size) is not int or size < 0:
         raise OptionError(f"brand: {size!r} is not a size", fix="an int of 0 or more")
     check_randomness(randomness)
-    return _scope(name, size, caller(2, "brand"), randomness)
-
-
-@contextmanager
-def _scope(name: str | type[Brand], size: int, where: str, randomness: Randomness) -> Iterator[Brand]:
-    with opened(make_brand(name, size, where=where, randomness=randomness)) as b:
-        yield b
+    where = caller(2, "brand")
+    return _OpenedOne(lambda: make_brand(name, size, where=where, randomness=randomness))
 
 
 def check_randomness(randomness: object) -> None:

@@ -7,7 +7,6 @@ A `Frame` is the record of one program, or of the body of a loop or branch in it
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import functools
 import inspect
 import os
@@ -22,6 +21,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 import tinygrad
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
+
+from branded.scopes import Scope, Scopes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,45 +62,37 @@ class Frame:
     calls: list[Call] = field(default_factory=list)
     bodies: list[Body] = field(default_factory=list)
     """Those that were traced since the loop or branch began that is being recorded."""
-    depth: int = 0
-    """How many recorded operations we are in: only the outermost is written down."""
 
 
-_frame: contextvars.ContextVar[Frame | None] = contextvars.ContextVar("branded_frame", default=None)
+_frames: Scopes[Frame] = Scopes("branded_frames")
+_operations: Scopes[Frame | None] = Scopes("branded_operations")
+"""The recorded operations that run here: of a frame only the outermost is written down."""
 
 
 def is_recording() -> bool:
-    return _frame.get() is not None
+    return bool(_frames.get())
 
 
-@contextmanager
-def framed() -> Iterator[Frame]:
+def _frame() -> Frame | None:
+    """Where to write down what happens here."""
+    frames = _frames.get()
+    return frames[-1] if frames and frames[-1] not in _operations.get() else None
+
+
+def framed() -> Scope[Frame]:
     """Record into a new frame."""
-    token = _frame.set(frame := Frame())
-    try:
-        yield frame
-    finally:
-        _frame.reset(token)
+    return _frames.during(Frame())
 
 
 def put(op: str, operands: Sequence[Any], params: dict[str, Any], results: Sequence[UOp]) -> None:
     """Write down an operation, if anything is recorded here."""
-    if (f := _frame.get()) is not None and not f.depth:
+    if (f := _frame()) is not None:
         f.calls.append(Call(op, tuple(operands), params, tuple(results), here(), {}))
 
 
-@contextmanager
-def within() -> Iterator[Frame | None]:
+def within() -> Scope[Frame | None]:
     """While a recorded operation runs: what it does in turn is not written down."""
-    f = _frame.get()
-    if f is None or f.depth:
-        yield None
-        return
-    f.depth += 1
-    try:
-        yield f
-    finally:
-        f.depth -= 1
+    return _operations.during(_frame())
 
 
 @contextmanager
@@ -131,12 +124,12 @@ class Structure(NamedTuple):
 @contextmanager
 def body() -> Iterator[Callable[[Sequence[UOp], Sequence[UOp]], None]]:
     """While a body is traced: it is recorded in a frame of its own, which is done when its parameters are told."""
-    outer = _frame.get()
-    if outer is None:
+    outer = _frames.get()[-1:]
+    if not outer:
         yield lambda params, results: None
         return
     with framed() as frame:
-        yield lambda params, results: outer.bodies.append(Body(frame, tuple(params), tuple(results)))
+        yield lambda params, results: outer[0].bodies.append(Body(frame, tuple(params), tuple(results)))
 
 
 def leafwise(f: F, named: str, value: Callable[[Any], Any]) -> F:

@@ -23,6 +23,7 @@ from branded.brand import (
     entered,
     left_all,
     make_brand,
+    method_restored,
     normalize_axis,
     open_brands,
     opened,
@@ -308,7 +309,7 @@ class _Call:
         o = self.options
         b = make_brand(o.axis_name, size, hint=self._hint(), where=o.where, randomness=o.randomness)
         b.draws = draws
-        with opened(b):
+        with opened(b), method_restored():
             new = iter([x if a is None else entered(x, b, a) for x, a in zip(leaves, self.axes, strict=True)])
             args = [tree.rebuild(x, new) for x in self.args]
             kwargs = {k: tree.rebuild(x, new) for k, x in self.kwargs.items()}

@@ -137,7 +137,8 @@ class _Explained:
     def _batched(self, given: Sequence[Tensor]) -> dict[Var, UOp]:
         """The value of each variable of all examples: a leading axis for each brand of its row, in that order."""
         p = self.program
-        with evaluation(p) as run:
+        run = evaluation(p)
+        with run.opened():
             env = dict(zip((*p.constvars, *p.invars), (*self.expr.consts, *given), strict=True))
             for _ in run.steps(p, env):
                 pass

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
 from typing import Any
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import GroupOp, Ops, UOp, shape_to_shape_arg
 
-from branded.brand import Brand, opened, tensor
+from branded.brand import Brand, all_opened, tensor
 from branded.dispatch import leave
 from branded.errors import BrandedError, ProgramError
 from branded.primitive import results as results_of
 from branded.program.operators import BINARY, WRITES, arguments, function_of
 from branded.program.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Program, Var
-from branded.rows import SHORT
+from branded.rows import SHORT, Row
 from branded.transforms import collectives
 from branded.transforms.branches import cond, switch
 from branded.transforms.loop import Carry, Input, like
@@ -41,26 +40,26 @@ def dtype_of(text: str) -> DType:
     return found
 
 
-@contextlib.contextmanager
-def evaluation(program: Program, outer: Mapping[BrandName, Brand] | None = None) -> Iterator[Evaluation]:
-    """While a program runs, its brands are open, in the order in which its types name them."""
+def evaluation(program: Program, outer: Mapping[BrandName, Brand] | None = None) -> Evaluation:
+    """A run of a program, whose brands are those around it and its own, in the order in which its types name them."""
     brands = dict(outer or {})
-    with ExitStack() as stack:
-        for name in program.brands():
-            if name not in brands:
-                brands[name] = stack.enter_context(opened(Brand(name.size, name.name)))
-        yield Evaluation(brands)
+    own = {name: Brand(name.size, name.name) for name in program.brands() if name not in brands}
+    return Evaluation(brands | own, tuple(own.values()))
 
 
 class Evaluation:
-    """One run of a program, in which these brands are open."""
+    """One run of a program over these brands, of which its own are open while it runs."""
 
-    def __init__(self, brands: Mapping[BrandName, Brand]) -> None:
-        self.brands = brands
+    def __init__(self, brands: Mapping[BrandName, Brand], own: Row = ()) -> None:
+        self.brands, self.own = brands, own
+
+    def opened(self) -> AbstractContextManager[Row]:
+        return all_opened(self.own)
 
     def run(self, program: Program, consts: Sequence[Tensor], args: Sequence[Tensor]) -> list[Tensor]:
         """The results of a program in this one."""
-        with evaluation(program, self.brands) as inner:
+        inner = evaluation(program, self.brands)
+        with inner.opened():
             env: dict[Var, Tensor] = dict(zip((*program.constvars, *program.invars), (*consts, *args), strict=True))
             for _ in inner.steps(program, env):
                 pass

@@ -165,7 +165,8 @@ class Expr:
         They are not computed before they are read.
         """
         p, out = self.program, []
-        with evaluation(p, self._levels.outer) as run:
+        run = evaluation(p, self._levels.outer)
+        with run.opened():
             env = dict(zip((*p.constvars, *p.invars), (*self.consts, *self._given(args, kwargs)), strict=True))
             for eqn in run.steps(p, env):
                 out.append([tensor(x.uop) for x in close([env[v].uop for v in eqn.results])])

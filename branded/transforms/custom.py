@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -13,7 +12,7 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import CallInfo, Ops, UOp
 
 from branded import tree
-from branded.brand import check_live, opened, tensor
+from branded.brand import Brand, all_opened, check_live, tensor
 from branded.dispatch import Batched, Bundle, Pass, full, replaced
 from branded.errors import AxesError, DerivativeError, OptionError
 from branded.primitive import Primitive, primitive_of, results
@@ -78,18 +77,14 @@ class _Mapped(_Call):
     def __init__(self, one: UOp, rows: tuple[Row, ...], row: Row) -> None:
         self.one, self.rows, self.row = one, rows, row
 
-    @contextlib.contextmanager
-    def _opened(self) -> Any:
-        fresh = {b: type(b)(b.size, b.name) for b in self.row}
-        with contextlib.ExitStack() as stack:
-            for b in fresh.values():
-                stack.enter_context(opened(b))
-            yield fresh
+    def _fresh(self) -> dict[Brand, Brand]:
+        return {b: type(b)(b.size, b.name) for b in self.row}
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         inner = primitive_of(self.one)
         assert inner is not None
-        with self._opened() as fresh:
+        fresh = self._fresh()
+        with all_opened(fresh.values()):
             ts = [None if d is None else enter(d, row, fresh) for d, row in zip(tangents, self.rows, strict=True)]
             pushed, where = inner.push(of_one(self.one, u.src[1:], self.rows, fresh), ts)
             return UOp.maketuple(*(together(x, self.row, fresh) for x in results(pushed))), where
@@ -97,7 +92,8 @@ class _Mapped(_Call):
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         inner = primitive_of(self.one)
         assert inner is not None
-        with self._opened() as fresh:
+        fresh = self._fresh()
+        with all_opened(fresh.values()):
             cts = [None if g is None else enter(g, self.row, fresh) for g in cotangents]
             grads = inner.pull(of_one(self.one, u.src[1:], self.rows, fresh), cts, needed)
             return [None if g is None else total(g, row, fresh) for g, row in zip(grads, self.rows, strict=True)]

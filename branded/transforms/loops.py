@@ -13,7 +13,7 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
-from branded.brand import Brand, check_live, copied, enter_all, open_brands, opened, tensor
+from branded.brand import Brand, check_live, copied, enter_all, method_restored, open_brands, opened, tensor
 from branded.dispatch import Batched, Pass, lower, replaced
 from branded.errors import CarryError, SizeError
 from branded.rows import PLACE, Row, row_of, type_text, union, visible
@@ -96,7 +96,7 @@ def trace(
     what: str, f: Callable[..., Any], types: Sequence[LeafType], result: Callable[[Any], tuple[Any, list[Tensor]]]
 ) -> Traced:
     steps = Steps(what)
-    with recording.body() as done, opened(steps):
+    with recording.body() as done, opened(steps), method_restored():
         places = [t.placeholder(steps) for t in types]
         out, values = result(f([tensor(p) for p in places]))
         for x in values:

@@ -1,0 +1,69 @@
+"""Scopes: what holds while a `with` block runs, and ends with it, whatever ends it.
+
+An interrupt may come at each call of a function of Python, so also at that of an `__exit__`, and in its `finally`.
+A scope is a file of the standard library, whose `__exit__` is written in C: nothing comes between the end of the
+block and the end of the scope.  Who asks what holds is given the scopes that are not closed.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import io
+import weakref
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Scope(io.BytesIO, Generic[T]):
+    """A `with` block in which a value holds; it is closed as a file is."""
+
+    def __init__(self, scopes: Scopes[T], value: T, *, alone: bool = False) -> None:
+        super().__init__()
+        self.scopes, self.value, self.alone = scopes, value, alone
+
+    def __enter__(self) -> T:  # type: ignore[override]
+        try:
+            self.scopes.add(self)
+            return self.value
+        except BaseException:
+            self.close()  # the block will not run
+            raise
+
+
+class Scopes(Generic[T]):
+    """The values of the scopes that this thread, or this task of asyncio, is in.
+
+    They are known by weak references: what a scope held is free as soon as its block is left.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._known: contextvars.ContextVar[tuple[weakref.ref[Scope[T]], ...]]
+        self._known = contextvars.ContextVar(name, default=())
+
+    def add(self, scope: Scope[T]) -> None:
+        known = [ref for ref in self._known.get() if (s := ref()) is not None and not s.closed]
+        self._known.set((*known, weakref.ref(scope)))
+
+    def get(self) -> tuple[T, ...]:
+        """The values that hold here, the outermost first."""
+        known = self._known.get()
+        if not known:
+            return ()
+        found: list[T] = []
+        for ref in known:
+            if (scope := ref()) is None or scope.closed:
+                continue
+            if scope.alone:
+                found.clear()
+            else:
+                found.append(scope.value)
+        return tuple(found)
+
+    def during(self, value: T) -> Scope[T]:
+        """The value holds in the `with` block."""
+        return Scope(self, value)
+
+    def without(self, value: T) -> Scope[T]:
+        """In the `with` block nothing holds."""
+        return Scope(self, value, alone=True)
