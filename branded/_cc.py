@@ -1,7 +1,8 @@
 """A C compiler for tinygrad's CPU device on a machine that has none.
 
 tinygrad compiles with `clang`, or with what the variable CC names.  Where neither is there, the PyPI package
-`ziglang` carries clang as `zig clang`; tinygrad calls one program, so a two-line script stands in for it.
+`ziglang` carries clang as `zig clang`; tinygrad calls one program, so the script `zig-clang` stands in for it.
+Nothing is written, and nothing is said before there is something to compile.
 """
 
 from __future__ import annotations
@@ -9,41 +10,27 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
-import shlex
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 from branded.errors import CompilerError
 
+SCRIPT = Path(__file__).with_name("zig-clang")
+
 
 def choose() -> None:
     """Set CC before the first compile: tinygrad keeps what it read of the environment."""
-    if not os.environ.get("CC") and not shutil.which("clang"):
-        if (zig := _zig()) is not None:
-            os.environ["CC"] = str(_shim(zig))
-        else:
-            _explain_missing()
+    if not os.environ.get("CC") and not shutil.which("clang") and (zig := _zig()) is not None:
+        os.environ["BRANDED_ZIG"], os.environ["CC"] = str(zig), str(SCRIPT)
+    _explain()
 
 
 def _zig() -> Path | None:
     spec = importlib.util.find_spec("ziglang")
     zig = Path(spec.origin).parent / "zig" if spec is not None and spec.origin else None
     return zig if zig is not None and zig.exists() else None
-
-
-def _shim(zig: Path) -> Path:
-    """The script, written where it is missing or stale; a reader sees the old one or the new one, never half."""
-    text = f'#!/bin/sh\nexec {shlex.quote(str(zig))} clang "$@"\n'
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    shim = cache / "branded" / "zig-clang"
-    if not (shim.exists() and shim.read_text() == text and os.access(shim, os.X_OK)):
-        shim.parent.mkdir(parents=True, exist_ok=True)
-        new = shim.with_name(f"{shim.name}.{os.getpid()}")
-        new.write_text(text)
-        new.chmod(0o755)
-        new.replace(shim)
-    return shim
 
 
 def _missing() -> CompilerError:
@@ -54,11 +41,32 @@ def _missing() -> CompilerError:
     )
 
 
-def _explain_missing() -> None:
+def _failed(error: OSError | subprocess.CalledProcessError) -> CompilerError:
+    """The compiler that was chosen cannot be run, or does not compile what tinygrad wrote."""
+    cc = os.environ.get("CC") or "clang"
+    if cc == "clang" and isinstance(error, FileNotFoundError):
+        return _missing()
+    zig = ("zig", os.environ.get("BRANDED_ZIG", "")) if cc == str(SCRIPT) else None
+    said = error.strerror if isinstance(error, OSError) else f"it ended with status {error.returncode}"
+    return CompilerError(
+        "compiler: tinygrad's CPU device needs a C compiler, and the one that was chosen cannot be run"
+        if isinstance(error, OSError)
+        else "compiler: the C compiler that was chosen does not compile what tinygrad wrote",
+        ("CC", cc),
+        *([zig] if zig else []),
+        ("says", str(said)),
+        fix="CC=clang or another clang; gcc does not know the options"
+        if zig is None
+        else "pip install --force-reinstall 'branded[cc]', or install clang",
+    )
+
+
+def _explain() -> None:
     """Let tinygrad try its other devices; where it would fail for want of a compiler, say so."""
     from tinygrad.device import _Device
     from tinygrad.runtime.support.compiler_cpu import ClangCompiler
 
+    seen: list[CompilerError] = []  # tinygrad drops what a device says that it tried
     compile_ = ClangCompiler.compile
     select = _Device.__dict__["_select_device"].func
 
@@ -66,14 +74,19 @@ def _explain_missing() -> None:
     def compile_or_explain(self: Any, src: str) -> bytes:
         try:
             return compile_(self, src)
-        except FileNotFoundError:
-            raise _missing() from None
+        except (OSError, subprocess.CalledProcessError) as error:
+            seen.append(failed := _failed(error))
+            raise failed from None
 
     def select_or_explain(self: Any) -> str:
         try:
             return str(select(self))
         except RuntimeError as error:
             if "no usable devices" not in str(error):
+                raise
+            if seen:
+                raise seen[-1] from None
+            if os.environ.get("CC") or shutil.which("clang"):
                 raise
             raise _missing() from None
 

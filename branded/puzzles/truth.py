@@ -117,10 +117,10 @@ def _mypy() -> list[tuple[int, int, str]]:
 
 def _cache(folder: str) -> Path:
     """Where mypy keeps what it knows of tinygrad from one run to the next; in `folder`, if it cannot be kept."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "branded" / "mypy"
     try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "branded" / "mypy"
         cache.mkdir(parents=True, exist_ok=True)
-    except OSError:
+    except (OSError, RuntimeError):
         return Path(folder, "cache")
     return cache if os.access(cache, os.W_OK) else Path(folder, "cache")
 
