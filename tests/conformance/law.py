@@ -15,6 +15,8 @@ from tinygrad.dtype import strong_dtype
 from branded import vmap
 from branded.errors import WriteError
 from branded.tree import leaves
+from tests.by_numpy import Unknown
+from tests.by_numpy import values as by_numpy
 
 from .table import Case, Mode
 
@@ -22,6 +24,7 @@ SIZES = (3, 2, 2, 2, 2, 2)
 TOLERANCE = {dtypes.float64: 1e-9, dtypes.float16: 4e-3, dtypes.bfloat16: 3e-2}
 Row = tuple[int, ...]
 Function = Callable[..., Any]
+Read = Callable[[list[Tensor]], list[np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ class Loop:
 
     def __init__(self, case: Case, pool: list[np.ndarray]) -> None:
         self.case, self.pool = case, pool
-        self.inputs: dict[tuple[int, ...], list[Tensor]] = {}
+        self.inputs: dict[tuple[int, ...], list[Tensor]] = {}  # by examples of the arguments
         self.results: dict[tuple[int, ...], list[Tensor]] = {}
         self.values: dict[tuple[int, ...], list[np.ndarray]] = {}
 
@@ -117,11 +120,11 @@ class Loop:
                 new = [arg.tensor(xs[i]) for arg, xs, i in zip(self.case.args, self.pool, ids, strict=True)]
                 self.inputs[ids] = new
 
-    def run(self) -> None:
-        realize(t for ts in self.inputs.values() for t in ts)
-        for ids, inputs in self.inputs.items():
-            self.results[ids] = leaves(self.case.f(*inputs))
-            self.values[ids] = read(self.results[ids])
+    def trace(self) -> None:
+        self.results = {ids: leaves(self.case.f(*inputs)) for ids, inputs in self.inputs.items()}
+
+    def compute(self, read: Read) -> None:
+        self.values = {ids: read(out) for ids, out in self.results.items()}
 
 
 def realize(tensors: Iterable[Tensor]) -> None:
@@ -129,8 +132,8 @@ def realize(tensors: Iterable[Tensor]) -> None:
         Tensor.realize(*ts)
 
 
-def read(tensors: list[Tensor]) -> list[np.ndarray]:
-    """The values of many tensors, computed in one go."""
+def by_kernels(tensors: list[Tensor]) -> list[np.ndarray]:
+    """The values of many tensors, compiled and computed in one go."""
 
     def readable(t: Tensor) -> Tensor:
         if t.dtype in dtypes.weaks:
@@ -145,37 +148,65 @@ def read(tensors: list[Tensor]) -> list[np.ndarray]:
 
 
 def check(case: Case) -> list[str]:
-    """Try every plan of a case.
+    """Try every plan of a case: by numpy, and by kernels where numpy cannot tell or finds a difference.
 
     Returns:
         What is wrong, a line for each plan that fails; nothing where the law holds.
     """
     # optimizing kernels of a few elements, and compiling them in a pool, takes longer than it saves
     with Context(NOOPT=1, PARALLEL=0):
-        return _check(case)
+        rng = np.random.default_rng(lot(case))
+        pool = [arg.sample(rng, case.pool) for arg in case.args]
+        loop, trials = Loop(case, pool), [Trial(case, plan, pool, rng) for plan in plans(case)]
+        for t in trials:
+            if not t.refused:
+                loop.needs(t.examples())
+        realize([*(b for t in trials for b in t.batches), *(x for xs in loop.inputs.values() for x in xs)])
+        loop.trace()
+        for t in trials:
+            t.trace()
+        try:
+            wrong = differences(loop, trials, by_numpy)
+        except Unknown:
+            return differences(loop, trials, by_kernels)
+        return wrong and differences(loop, trials, by_kernels)
 
 
-def _check(case: Case) -> list[str]:
-    rng = np.random.default_rng(lot(case))
-    pool = [arg.sample(rng, case.pool) for arg in case.args]
-    loop, trials = Loop(case, pool), [Trial(case, plan, pool, rng) for plan in plans(case)]
-    for t in trials:
-        if not t.refused:
-            loop.needs(t.examples())
-    realize(b for t in trials for b in t.batches)
-    loop.run()
-    for t in trials:
-        t.trace()
-    compute([t for t in trials if not t.wrong])
+def differences(loop: Loop, trials: list[Trial], read: Read) -> list[str]:
+    loop.compute(read)
+    compute([t for t in trials if not t.wrong], read)
     return [f"{t.plan.name}: {wrong}" for t in trials for wrong in (t.wrong or t.compare(loop))]
 
 
-def compute(trials: list[Trial]) -> None:
+def check_kernels(case: Case) -> list[str]:
+    """Compile one plan of a case: its kernels give the numbers that numpy gives for its graph."""
+    with Context(NOOPT=1, PARALLEL=0):
+        rng = np.random.default_rng(lot(case))
+        pool = [arg.sample(rng, case.pool) for arg in case.args]
+        t = next(t for plan in plans(case) if not (t := Trial(case, plan, pool, rng)).refused)
+        realize(t.batches)
+        t.trace()
+        if t.wrong:
+            return t.wrong
+        try:
+            want = by_numpy(t.outs)
+        except Unknown:
+            return []  # the law is put to kernels then
+        found = by_kernels(t.outs)
+    # a kernel may keep more digits of a half than its graph says
+    coarse = max(TOLERANCE.get(dtype, 2e-5) for dtype in (*(y.dtype for y in t.outs), *(a.dtype for a in case.args)))
+    pairs = enumerate(zip(found, want, strict=True))
+    return [w for i, (a, b) in pairs for w in t.unequal(f"result {i + 1}: ", a, b, coarse)]
+
+
+def compute(trials: list[Trial], read: Read) -> None:
     """The values of all results at once; one by one where that fails, to tell whose fault it is."""
     try:
         values = iter(read([out for t in trials for out in t.outs]))
         for t in trials:
             t.values = [next(values) for _ in t.outs]
+    except Unknown:
+        raise
     except Exception:
         for t in trials:
             try:
@@ -242,19 +273,19 @@ class Trial:
             elif out.dtype != one.dtype:
                 yield f"{which}{out.dtype}, and the loop has {one.dtype}"
             else:
-                yield from self._differences(which, value, want, TOLERANCE.get(one.dtype, 2e-5))
+                yield from self.unequal(which, value, want, TOLERANCE.get(one.dtype, 2e-5))
         for i, (b, array) in enumerate(zip(self.batches, self.arrays, strict=True)):
             if b.dtype is not dtypes.bfloat16 and not np.array_equal(
                 b.numpy(), array, equal_nan=array.dtype.kind == "f"
             ):
                 yield f"argument {i + 1} was overwritten"
 
-    def _differences(self, which: str, value: np.ndarray, want: np.ndarray, tolerance: float) -> Iterator[str]:
+    def unequal(self, which: str, value: np.ndarray, want: np.ndarray, tolerance: float) -> Iterator[str]:
         tolerance = self.case.tolerance or tolerance
         exact = want.dtype.kind in "biu"
         same = np.array_equal(value, want) if exact else np.allclose(value, want, tolerance, tolerance, equal_nan=True)
         if not same:
-            yield f"{which}values differ\nvmap: {value.tolist()}\nloop: {want.tolist()}"
+            yield f"{which}values differ\nfound: {value.tolist()}\nwanted: {want.tolist()}"
 
 
 def describe(error: Exception) -> str:
