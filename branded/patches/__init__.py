@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 
-PATCHES: tuple[str, ...] = ("cache",)
+PATCHES: tuple[str, ...] = ("threads", "interning", "fork", "cache")
 """The modules of this package that mend something, in the order in which they are installed."""
 
 

@@ -19,6 +19,7 @@ from branded.brand import check_live, open_brands, tensor
 from branded.dispatch import replaced
 from branded.errors import OptionError
 from branded.rows import row_of
+from branded.serial import serial
 from branded.transforms.leaves import is_differentiating
 from branded.transforms.loops import LeafType, trace
 
@@ -78,7 +79,8 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
                 fix="a tuple in place of a list, a frozen dataclass; tensors and numbers in trees are variables",
             ) from None
         if compiled is None:
-            compiled = made[key] = _Compiled(f, args, kwargs, [fixed for _, fixed in given], leaves)
+            # two threads may both have traced it
+            compiled = made.setdefault(key, _Compiled(f, args, kwargs, [fixed for _, fixed in given], leaves))
         return compiled(leaves)
 
     return cast(F, jitted)
@@ -136,6 +138,10 @@ class _Compiled:
         return own
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
+        return tree.rebuild(self.out, iter(self._called(leaves)))
+
+    @serial
+    def _called(self, leaves: Sequence[Any]) -> list[Tensor]:
         if outside := [t for ref in self.outside if (t := ref()) is not None]:
             Tensor.realize(*outside)  # a write may be waiting
         inputs = self._buffers([x for x in leaves if isinstance(x, Tensor)])
@@ -144,7 +150,7 @@ class _Compiled:
         outs = [y.clone() for y in self.replayed(*inputs)] if has_elements else self._run(*inputs)
         if outs:
             Tensor.realize(*outs)
-        return tree.rebuild(self.out, iter(outs))
+        return outs
 
     def _buffers(self, xs: Sequence[Tensor]) -> list[Tensor]:
         """The inputs as TinyJit wants them: buffers, none of them twice, nor one that the function has from outside."""

@@ -20,6 +20,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.brand import Brand, copied, enter_all, open_brands, tensor
 from branded.dispatch import Batched, Pass, full, lower, replaced
 from branded.rows import SHAPE, is_leaf, is_place, left_brands, row_of, stage, union
+from branded.scopes import Scope, Scopes
 from branded.transforms.reverse import gradients
 
 
@@ -33,37 +34,24 @@ class Level:
 _numbers = itertools.count()
 
 
-_depth = 0
+_transforms: Scopes[None] = Scopes("branded_transforms")
+_watched: Scopes[list[Tensor]] = Scopes("branded_watched")
 
 
-@contextmanager
-def transforming() -> Iterator[None]:
+def transforming() -> Scope[None]:
     """While a transform is at work."""
-    global _depth
-    _depth += 1
-    try:
-        yield
-    finally:
-        _depth -= 1
+    return _transforms.during(None)
 
 
-_watched: list[list[Tensor]] = []
-
-
-@contextmanager
-def kept(leaves: list[Tensor]) -> Iterator[None]:
+def kept(leaves: list[Tensor]) -> Scope[list[Tensor]]:
     """While a function runs whose leaves we keep: see `unseen`."""
-    _watched.append(leaves)
-    try:
-        yield
-    finally:
-        _watched.pop()
+    return _watched.during(leaves)
 
 
 @contextmanager
 def unseen() -> Iterator[None]:
     """Without the leaves that we keep: tinygrad writes into no part of a tensor that another one shares."""
-    refs = [weakref.ref(t) for leaves in _watched for t in leaves]
+    refs = [weakref.ref(t) for leaves in _watched.get() for t in leaves]
     for ref in refs:
         all_tensors.pop(ref, None)
     try:
@@ -74,7 +62,7 @@ def unseen() -> Iterator[None]:
 
 def is_differentiating() -> bool:
     """Is a derivative being taken of what runs here?"""
-    return _depth > 0
+    return bool(_transforms.get())
 
 
 def leaf(x: Tensor) -> Tensor:
@@ -85,7 +73,7 @@ def leaf(x: Tensor) -> Tensor:
 
 def plain(us: Sequence[UOp]) -> list[UOp]:
     """The same values without leaves.  Inside of another transform they stay: it will take them all."""
-    if _depth:
+    if is_differentiating():
         return list(us)
     return replaced(us, lambda u: u.src[0] if is_leaf(u) else None)
 

@@ -9,19 +9,21 @@ from tinygrad.mixin.gradient import compute_gradient
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.dispatch import replaced
+from branded.scopes import Scopes
 
-_ran_again: list[dict[UOp, Sequence[UOp]]] = []
+_ran_again: Scopes[dict[UOp, Sequence[UOp]]] = Scopes("branded_ran_again")
+"""The loops that ran again, in each pass that is at work here."""
 
 
 def ran_again(u: UOp, results: Sequence[UOp]) -> None:
     """Reverse mode runs the loop `u` in a form that remembers its steps, and that gives `results` too."""
-    if _ran_again:
-        _ran_again[-1][u] = results
+    if passes := _ran_again.get():
+        passes[-1][u] = results
 
 
 def is_pulling() -> bool:
     """Is a transform at work, and not tinygrad's own `gradient`?"""
-    return bool(_ran_again)
+    return bool(_ran_again.get())
 
 
 def gradients(
@@ -31,13 +33,9 @@ def gradients(
     pairs = [(y, ct) for y, ct in zip(ys, cts, strict=True) if dtypes.is_float(y.dtype)]
     if not pairs:
         return [t.const_like(0) for t in targets], list(values)
-    found: dict[UOp, Sequence[UOp]] = {}
-    _ran_again.append(found)
-    try:
+    with _ran_again.during({}) as found:
         root, seed = UOp.maketuple(*(y for y, _ in pairs)), UOp.maketuple(*(ct for _, ct in pairs))
         grads = compute_gradient(root, seed, set(targets))
-    finally:
-        _ran_again.pop()
     out = [grads[t].cast(t.dtype) if t in grads and grads[t].op is not Ops.NOOP else t.const_like(0) for t in targets]
     both = _once([*out, *values], found)
     return both[: len(out)], both[len(out) :]

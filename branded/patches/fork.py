@@ -1,0 +1,47 @@
+"""A forked process has the memory of its tensors to itself; each thread has its own connection to the cache on disk.
+
+tinygrad asks for CPU memory that parent and child share, so each would write over the other's tensors; and sqlite
+cannot be used through a connection of another thread, and must not be through one from before a fork.
+"""
+
+from __future__ import annotations
+
+import importlib
+import mmap
+import os
+import sys
+import threading
+from typing import Any
+
+from tinygrad.runtime import ops_cpu as tg_cpu
+
+from branded.serial import serial
+
+tg_helpers: Any = importlib.import_module("tinygrad.helpers")
+
+_connections: dict[tuple[int, int], Any] = {}
+"""By process and thread.  Those of a parent are kept: a child must not close them either."""
+
+
+class _Private:
+    """The module `mmap`, as tinygrad's allocator gets it: what it asks for is of one process."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(mmap, "MAP_PRIVATE" if name == "MAP_SHARED" else name)
+
+
+def install() -> None:
+    opened = tg_helpers.db_connection
+
+    @serial
+    def db_connection() -> Any:
+        key = os.getpid(), threading.get_ident()
+        if key not in _connections:
+            tg_helpers._db_connection = None
+            _connections[key] = opened()
+        return _connections[key]
+
+    if "_db_connection" in opened.__code__.co_names:
+        tg_helpers.db_connection = db_connection
+    if "MAP_SHARED" in tg_cpu.CPUAllocator._alloc.__code__.co_names and sys.platform != "win32":
+        setattr(tg_cpu, "mmap", _Private())  # noqa: B010  mypy: a module is not assigned

@@ -1,0 +1,216 @@
+"""tinygrad in several threads: one at a time where it works with what all threads share, and its own state in each.
+
+What a thread is doing (is it capturing for a TinyJit, is it in the body of a @function, which method runs) is kept
+for each thread.  Scheduling, compiling, running and writing are done by one at a time.  Tables that any thread may
+change are walked through as they were when the walk began.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tinygrad import Tensor
+from tinygrad.device import Buffer
+from tinygrad.helpers import ContextVar
+from tinygrad.uop.ops import Ops, UOp, buffers
+
+from branded.serial import LOCK, serial
+
+tg_device: Any = importlib.import_module("tinygrad.device")
+tg_tensor: Any = importlib.import_module("tinygrad.tensor")
+tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
+tg_jit: Any = importlib.import_module("tinygrad.engine.jit")
+tg_schedule: Any = importlib.import_module("tinygrad.schedule")
+tg_function: Any = importlib.import_module("tinygrad.function")
+
+
+# ---- what a thread is doing ----
+
+
+class _Capturing(threading.local):
+    """The TinyJits that capture what this thread runs."""
+
+    def __init__(self) -> None:
+        self.jits: list[Any] = []
+
+    def __len__(self) -> int:
+        return len(self.jits)
+
+    def __getitem__(self, i: int) -> Any:
+        return self.jits[i]
+
+    def append(self, jit: Any) -> None:
+        self.jits.append(jit)
+
+    def clear(self) -> None:
+        self.jits.clear()
+
+
+class _Method(threading.local):
+    """The method of Tensor that this thread runs, by which kernels are named."""
+
+    state: Any = None
+
+    def get(self) -> Any:
+        return self.state
+
+    def set(self, x: Any) -> Any:
+        before, self.state = self.state, x
+        return before
+
+
+class _Depth(threading.local):
+    value = 0
+
+
+_depth = _Depth()
+
+
+class _Functions(type):
+    """The type of the class of `@function`s, which counts those that this thread is in."""
+
+    @property
+    def depth(cls) -> int:
+        return _depth.value
+
+    @depth.setter
+    def depth(cls, n: int) -> None:
+        _depth.value = n
+
+
+class _Allowed(ContextVar[int]):
+    """A ContextVar of tinygrad with a value in each thread."""
+
+    def __init__(self, before: ContextVar[int]) -> None:
+        self.key, self.at_first, self.own = before.key, before.value, threading.local()
+        ContextVar._cache[before.key] = self
+
+    @property
+    def value(self) -> int:
+        found: int = getattr(self.own, "value", self.at_first)
+        return found
+
+    @value.setter
+    def value(self, x: int) -> None:
+        self.own.value = x
+
+
+# ---- tables that any thread may change ----
+
+
+class _Tensors(dict[Any, None]):
+    """All tensors; a walk through them is one through those that were there when it began."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list(self.keys()))
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(list(self.keys())[::-1])
+
+
+class _Buffers:
+    """All buffers, for a TinyJit."""
+
+    def __iter__(self) -> Iterator[UOp]:
+        return iter([u for ref in buffers.keyrefs() if (u := ref()) is not None])
+
+    def get(self, u: UOp) -> Any:
+        return buffers.get(u)
+
+
+# ---- writes that another thread has done ----
+
+_done: weakref.WeakKeyDictionary[UOp, UOp] = weakref.WeakKeyDictionary()
+"""What was written while other threads were there, and where it is now.
+
+tinygrad tells all tensors that a write is done; one that another thread is just making of them would do it again.
+"""
+
+
+def _noted(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def transform_to_call(sink: UOp) -> tuple[UOp, dict[UOp, UOp]]:
+        call, becomes = original(sink)
+        if threading.active_count() > 1 and not tg_realize.capturing:
+            for u, storage in becomes.items():
+                if u.op is Ops.AFTER:
+                    _done[u] = storage
+        return call, becomes
+
+    return transform_to_call
+
+
+def _caught_up(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def linear_with_vars(self: Tensor, *others: Tensor) -> Any:
+        with LOCK:
+            if _done:
+                done = dict(_done.items())
+                if any(u in done for u in UOp.sink(*(t.uop for t in (self, *others))).toposort()):
+                    tg_tensor._apply_map_to_tensors(done, name="writes of other threads")
+            return original(self, *others)
+
+    return linear_with_vars
+
+
+# ---- one at a time ----
+
+
+def _alone(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A TinyJit is called by one thread at a time: its function is the user's, so the lock is its own."""
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with self.__dict__.setdefault("_own_lock", threading.RLock()):
+            return original(self, *args, **kwargs)
+
+    return call
+
+
+def _opened_once(original: Callable[..., Any]) -> Callable[..., Any]:
+    opened: dict[str, Any] = {}
+
+    @functools.cache
+    def device(self: Any, name: str) -> Any:
+        with LOCK:
+            if name not in opened:
+                opened[name] = original(self, name)
+            return opened[name]
+
+    return device
+
+
+def install() -> None:
+    if not isinstance(tg_realize.capturing, list):
+        return
+    for module in (tg_realize, tg_jit, tg_schedule):
+        module.capturing = capturing
+    tg_tensor._METADATA = _Method()
+    before = tg_function._function
+    tg_function._function = _Functions("_function", (before,), {"__module__": before.__module__})
+    tg_device.ALLOW_DEVICE_USAGE = _Allowed(tg_device.ALLOW_DEVICE_USAGE)
+    tg_tensor.all_tensors = tg_jit.all_tensors = _Tensors(tg_tensor.all_tensors)
+    tg_jit.buffers = _Buffers()
+    tg_tensor.transform_to_call = _noted(tg_tensor.transform_to_call)
+    for owner, names in (
+        (Tensor, ("realize", "callify", "schedule_linear", "assign", "replace", "__setitem__")),
+        (Buffer, ("copy_from",)),
+        (tg_tensor, ("run_linear",)),
+        (tg_realize, ("run_linear", "compile_linear")),
+        (tg_jit, ("run_linear", "compile_linear", "jit_lower")),
+    ):
+        for name in names:
+            setattr(owner, name, serial(getattr(owner, name)))
+    setattr(Tensor, "linear_with_vars", _caught_up(Tensor.linear_with_vars))  # noqa: B010  mypy: a method
+    setattr(Tensor, "_next_counter", staticmethod(serial(getattr(Tensor, "_next_counter"))))  # noqa: B009, B010
+    tg_jit._TinyJit.__call__ = _alone(tg_jit._TinyJit.__call__)
+    opened = "_Device__get_canonicalized_item"
+    setattr(tg_device._Device, opened, _opened_once(getattr(tg_device._Device, opened)))
+
+
+capturing = _Capturing()

@@ -1,0 +1,30 @@
+"""What one thread does at a time: tinygrad schedules, compiles and runs with tables and buffers that all threads share.
+
+The lock is held while tinygrad works, and never while a function of the user runs: who holds it waits for no thread.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+LOCK = threading.RLock()
+
+if hasattr(os, "register_at_fork"):  # a child begins between two works, not in the middle of one of another thread
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+
+
+def serial(f: F) -> F:
+    """`f`, by one thread at a time."""
+
+    @functools.wraps(f)
+    def alone(*args: Any, **kwargs: Any) -> Any:
+        with LOCK:
+            return f(*args, **kwargs)
+
+    return cast(F, alone)
