@@ -213,6 +213,14 @@ def test_two_brands_in_one_predicate() -> None:
     assert table.tolist() == [[1, 2, 3], [20, 2, 3], [30, 30, 3]]
 
 
+def test_a_switch_of_three_takes_each_branch() -> None:
+    branches = [lambda x: x * x, lambda x: 3 * x, lambda x: x.sqrt()]
+    choose = lambda i, x: switch(i, branches, x)  # noqa: E731
+    at, xs = Tensor([-5, 0, 1, 2, 9]), Tensor([-4.0, 3.0, -2.0, 4.0, 16.0])  # ends are clamped
+    assert vmap(choose)(at, xs).tolist() == [16, 9, -6, 2, 4]
+    assert vmap(grad(choose, 1))(at, xs).tolist() == [-8, 6, 3, 0.25, 0.125]
+
+
 # ---- loops ----
 
 
@@ -310,6 +318,36 @@ def test_what_no_device_has_goes_through_a_loop() -> None:
     assert np.isclose(jvp(f, (w,), (1.0,))[1].item(), grad(by_hand)(w).item())
     for second in (hessian, lambda g: jacrev(jacrev(g)), lambda g: grad(grad(g))):
         assert np.isclose(second(f)(w).item(), grad(grad(by_hand))(w).item())
+
+
+def test_a_tangent_may_reach_a_carry_in_a_later_step() -> None:
+    """It goes from one to the next, so each round of tracing finds one more carry that has a tangent."""
+    down = lambda w, c: (w, c[0], c[1], c[2] + c[3], c[4] * 2)  # noqa: E731
+    start = (0.0, 0.0, 0.0, 0.0, 1.0)
+
+    def until(w: Tensor) -> Any:
+        return while_loop(lambda c: c[1] < 6, lambda c: (down(w, c[0]), c[1] + 1), (start, 0))
+
+    def through(w: Tensor) -> Any:
+        return scan(lambda c, x: (down(w, c), (c[2], x)), start, X.cat(X))
+
+    (out, count), (tangent, none) = jvp(until, (TWO,), (1.0,))
+    assert [t.item() for t in (*out, count)] == [2, 2, 2, 6, 64, 6]
+    assert [t.item() for t in (*tangent, none)] == [1, 1, 1, 3, 0, 0]
+    _, (tangent, (of_ys, of_xs)) = jvp(through, (TWO,), (1.0,))
+    assert [t.item() for t in tangent] == [1, 1, 1, 3, 0]
+    assert of_ys.tolist() == [0, 0, 0, 1, 1, 1] and of_xs.tolist() == [0] * 6
+    assert grad(lambda w: through(w)[0][3])(TWO).item() == grad(lambda w: through(w)[1][0].sum())(TWO).item() == 3
+
+
+def test_bounds_that_differ_from_example_to_example() -> None:
+    digits = lambda a, b: fori_loop(a, b, lambda i, x: x * 10 + i, Tensor(1))  # noqa: E731
+    assert vmap(digits)(Tensor([0, 2, 3, 5]), Tensor([0, 5, 3, 2])).tolist() == [1, 1234, 1, 1]
+    assert [digits(Tensor(2), 4).item(), digits(2, Tensor(2)).item(), digits(Tensor(3), Tensor(2)).item()] == [
+        123,
+        1,
+        1,
+    ]
 
 
 def test_loops_under_tinyjit_and_in_functions() -> None:
@@ -473,6 +511,23 @@ def test_custom_rules_under_vmap_and_in_loops() -> None:
     cubed = custom_jvp(power, nondiff_argnums=(0,))
     cubed.defjvp(lambda n, primals, tangents: (power(n, primals[0]), tangents[0] * n))
     assert grad(lambda x: cubed(3, x))(TWO).item() == 3
+
+
+def test_a_cotangent_may_be_none_for_a_part_of_a_tree() -> None:
+    f = custom_vjp(lambda p, x: p["a"] * x + p["b"][0] * p["b"][1])
+    params = {"a": TWO, "b": (TWO, TWO)}
+
+    def slopes(rule: Callable[[Tensor, Tensor], Any]) -> list[float]:
+        f.defvjp(lambda p, x: (f(p, x), x), rule)
+        of_params, of_x = grad(f, (0, 1))(params, TWO + 3)
+        return [of_params["a"].item(), *(t.item() for t in of_params["b"]), of_x.item()]
+
+    assert slopes(lambda x, ct: ({"a": ct * x * 10, "b": None}, None)) == [50, 0, 0, 0]
+    assert slopes(lambda x, ct: ({"b": (None, ct), "a": None}, ct)) == [0, 0, 1, 1]
+    assert slopes(lambda x, ct: (None, ct)) == [0, 0, 0, 1]
+    for other in ({"a": TWO}, {"a": TWO, "c": TWO}, {"a": TWO, "b": TWO}, {"a": TWO, "b": (TWO, TWO, TWO)}, TWO):
+        with pytest.raises(errors.DerivativeError, match="the cotangent of argument 1 has another tree than it"):
+            slopes(lambda x, ct: (other, ct))
 
 
 def test_a_loop_inside_of_a_function_may_start_from_a_number() -> None:

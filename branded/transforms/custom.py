@@ -202,9 +202,10 @@ def _with_none(x: Any, g: Any) -> list[Any] | None:
     if n is None:
         return [g]
     m = tree.node(g)
-    if m is None or m.keys != n.keys:
+    if m is None or set(m.keys) != set(n.keys):
         return None
-    parts = [_with_none(a, b) for a, b in zip(n.children, m.children, strict=True)]
+    by_key = dict(zip(m.keys, m.children, strict=True))
+    parts = [_with_none(child, by_key[key]) for key, child in zip(n.keys, n.children, strict=True)]
     return None if any(p is None for p in parts) else [v for p in parts if p is not None for v in p]
 
 
