@@ -9,7 +9,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= auto
 
-.PHONY: demo test fuzz bench lint clean explorer site
+.PHONY: demo test fuzz fuzz-jax bench lint clean explorer site
 
 demo: $(VENV)/demo.done
 	$(BIN)/python -m branded demo
@@ -22,6 +22,9 @@ test: $(VENV)/dev.done
 
 fuzz: $(VENV)/dev.done
 	$(BIN)/python -m tests.fuzz $(ARGS)
+
+fuzz-jax: $(VENV)/jax.done
+	PYTHONPATH=. $(VENV)/jax/bin/python -m tests.jaxfuzz $(ARGS)
 
 bench: $(VENV)/dev.done
 	$(BIN)/python -m bench $(ARGS)
@@ -55,6 +58,11 @@ $(VENV)/dev.done: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	$(PYTHON) -m venv $(VENV)/oldest-mypy
 	$(VENV)/oldest-mypy/bin/python -m pip install --quiet --disable-pip-version-check 'mypy==2.2.0'
+	touch $@
+
+$(VENV)/jax.done: pyproject.toml | $(VENV)/bin/python
+	$(PYTHON) -m venv $(VENV)/jax
+	$(VENV)/jax/bin/python -m pip install --quiet --disable-pip-version-check -e '.[cc]' 'jax==0.10.2'
 	touch $@
 
 clean:

@@ -23,6 +23,7 @@ from branded.rows import Row, is_leaf, left_brands, row_of
 from branded.transforms.forward import products_of_others
 from branded.transforms.leaves import plain, pull, transforming, unseen
 from branded.transforms.reverse import is_pulling
+from branded.transforms.writes import pulled_back
 from branded.values import vec_type
 
 Method = Callable[..., Any]
@@ -364,6 +365,7 @@ def install() -> None:
     _wrap("custom_kernel", _custom_kernel)
     brand_index = UPat(Ops.INDEX, src=(UPat(), UPat(Ops.RANGE)))
     leaf = UPat(Ops.CONTIGUOUS_BACKWARD, name="ret")
+    write = UPat(Ops.AFTER, src=(UPat(), UPat(Ops.AFTER)), name="u")
     tg_gradient.pm_gradient = (
         PatternMatcher(
             [
@@ -371,6 +373,7 @@ def install() -> None:
                 (UPat(Ops.CAST, name="ret"), _cast_gradient),
                 (UPat(Ops.REDUCE, name="ret"), _product_gradient),
                 (brand_index.named("ret"), _index_gradient),
+                (write, pulled_back),
             ]
         )
         + tg_gradient.pm_gradient

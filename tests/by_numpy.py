@@ -160,6 +160,8 @@ def _loop(loop: Loop, args: list[Array]) -> list[Array]:
         carries[:], ys = (new := step(k))[:n], new[n:]
         for out, y in zip(outs, ys, strict=True):
             out.append(y)
+    if not loop.length:
+        return [*carries, *(np.zeros((0, *y.shape), _numpy(y.dtype)) for y in loop.step.src[n:])]
     return [*carries, *(np.stack(out[::-1] if loop.reverse else out) for out in outs)]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tinygrad import Tensor, TinyJit, function
 
-from branded import brand, brands, custom_jvp, errors, jvp, vmap
+from branded import brand, brands, custom_jvp, errors, grad, jvp, make_expr, vmap
 from branded.brand import open_brands
 
 
@@ -238,3 +238,32 @@ def test_forward_mode_of_a_vmap_of_a_custom_rule() -> None:
     x = Tensor([[1.0, 2.0], [3.0, 4.0]])
     got = vmap(lambda y: jvp(vmap(f), (y,), (y,)))(x)[1]
     np.testing.assert_allclose(got.numpy(), 3 * np.cos(x.numpy()) * x.numpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("how", ["add", "view", "assign"])
+def test_derivatives_of_a_write_into_a_part(how: str) -> None:
+    def body(x: Tensor, v: Tensor) -> Tensor:
+        y = x.clone()
+        if how == "add":
+            y[0:2] += v * v
+        elif how == "view":
+            view = y.reshape(3, 1)[0:2].permute(1, 0)
+            view += v * v
+        else:
+            y[0:2].assign(v * v)
+        return (y * x).sum()
+
+    x, v = Tensor([[1.0, 2.0, 3.0]]), Tensor([[5.0, 6.0]])
+    before = 0 if how == "assign" else 1
+    dx, dv = vmap(grad(body, (0, 1)))(x, v)
+    close(dx, [[25 + 2 * before, 36 + 4 * before, 6]])
+    close(dv, [[10, 24]])
+    tangent = vmap(lambda x, v: jvp(body, (x, v), (x, v))[1])(x, v)
+    close(tangent, (dx.numpy() * x.numpy()).sum(1) + (dv.numpy() * v.numpy()).sum(1))
+
+
+def test_a_program_with_an_operation_that_gives_what_it_was_given() -> None:
+    w = Tensor([1.0, 2.0]).realize()
+    expr = make_expr(lambda y: w.float() + w.reshape(2) + y)(Tensor(1.0))
+    close(expr(Tensor(10.0)), [12, 14])
+    close(expr.at("batched")(Tensor(10.0)), [12, 14])

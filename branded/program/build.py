@@ -45,7 +45,9 @@ def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp], since: S
     """The programs of what was recorded, with `places` for its arguments."""
     results = _renewed(frame, results, since.leaf)
     frames = _frames(frame)
-    consts = Consts(places, (u for f in frames for c in f.calls for u in c.results), since.brand)
+    # a call may give what it was given, as `x.float()` does with floats: then it did not make it
+    made = (u for f in frames for c in f.calls for u in c.results if u not in c.operands)
+    consts = Consts(places, made, since.brand)
     outs, became = _batched(results, since.brand)
     upper = _recorded(Scope(consts, places, None), frame, results)
     middle = Scope(consts, places, None).finish(results)

@@ -18,6 +18,7 @@ from branded.dispatch import expand, on_device
 from branded.errors import UnsupportedError
 from branded.primitive import at_slot, params, primitive_of, results
 from branded.rows import row_of, stage
+from branded.transforms.writes import at_part, is_written, written_part
 
 Tangent = UOp | None
 Push = Callable[..., Tangent]
@@ -234,9 +235,13 @@ def store(u: UOp, _: Tangent, d: Tangent, *__: Tangent) -> Tangent:
 def after(u: UOp, d: Tangent, written: Tangent, *rest: Tangent) -> Tangent:
     if u.src[1].op is Ops.STORE and len(u.src) == 2 and u.src[1].src[0] is u.src[0]:
         return written if written is None or written.shape == u.shape else written._broadcast_to(u.shape)
+    if (views := written_part(u)) is not None:
+        if d is None and written is None:
+            return None
+        before, value = zero(u) if d is None else d, zero(u.src[1]) if written is None else written
+        return is_written(u, views).where(at_part(value, views), before)
     raise UnsupportedError(
-        "jvp: a write into a part of a tensor, or a kernel written by hand, has no rule in forward mode",
-        fix="return the new value, with where or cat, or use reverse mode",
+        "jvp: a kernel written by hand has no rule in forward mode", fix="branded.custom_jvp around the call of it"
     )
 
 

@@ -1,0 +1,18 @@
+"""The program of a number."""
+
+from __future__ import annotations
+
+import random
+
+from tests.jaxfuzz import calls, operations
+from tests.jaxfuzz.drawing import Draw
+from tests.jaxfuzz.form import Program
+
+KINDS = [*operations.OPERATIONS, *calls.CALLS]
+"""The kinds of statements that a program may have."""
+
+
+def draw(seed: int, number: int) -> Program:
+    """The program of this number: the same for the same seed, whatever was drawn before."""
+    choice = random.Random(f"{seed}:{number}:size")
+    return Draw(f"{seed}:{number}", number % 2 == 1, choice.choice([4, 8, 12, 18, 25, 35])).program()

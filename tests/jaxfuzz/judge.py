@@ -1,0 +1,82 @@
+"""One program in both libraries, and what came of it."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from branded import BrandedError
+from tests.jaxfuzz import FINDINGS, ours
+from tests.jaxfuzz.form import Program, Var
+
+TOLERANCE = {"float16": 3e-2, "float32": 2e-3, "float64": 1e-6}
+
+DELIBERATE: dict[str, str] = {
+    "a rule for reverse mode alone": r"rule for reverse mode alone|custom_vjp",
+}
+"""What we refuse on purpose and JAX does not: a name, and what the message says."""
+
+
+class Verdict(NamedTuple):
+    kind: str
+    """`agree`, `both refuse`, `jax refuses`, `deliberate: …`, or a finding: `wrong value`, `wrong type`, `raw error`,
+    `refused`; the runner adds `crash` and `time-out`."""
+    text: str = ""
+
+    @property
+    def is_finding(self) -> bool:
+        return self.kind in FINDINGS
+
+
+def attempt(program: Program, m: Any, names: dict[Var, str] | None = None) -> Any:
+    try:
+        return program.run(m, names)
+    except Exception as error:
+        return error
+
+
+def short(error: BaseException) -> str:
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    first = (str(error).strip() or "no text").splitlines()[0][:300]
+    return f"{type(error).__name__}: {first} ({where.filename.rpartition('/')[2]}:{where.lineno})"
+
+
+def judge(program: Program, names: dict[Var, str] | None = None) -> Verdict:
+    from tests.jaxfuzz import theirs  # what is here without it needs no JAX
+
+    got, wanted = attempt(program, ours, names), attempt(program, theirs, names)
+    if isinstance(got, Exception):
+        if not isinstance(got, BrandedError):
+            return Verdict("raw error", short(got))
+        if isinstance(wanted, Exception):
+            return Verdict("both refuse", f"{short(got)} / {short(wanted)}")
+        for name, said in DELIBERATE.items():
+            if re.search(said, str(got)):
+                return Verdict(f"deliberate: {name}", short(got))
+        return Verdict("refused", short(got))
+    if isinstance(wanted, Exception):
+        return Verdict("jax refuses", short(wanted))
+    return compared(got, wanted)
+
+
+def compared(got: list[np.ndarray], wanted: list[np.ndarray]) -> Verdict:
+    if len(got) != len(wanted):
+        return Verdict("wrong type", f"{len(got)} results for {len(wanted)}")
+    for i, (a, b) in enumerate(zip(got, wanted, strict=True)):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return Verdict("wrong type", f"result {i} is {a.dtype}{list(a.shape)} for {b.dtype}{list(b.shape)}")
+        if not close(a, b):
+            return Verdict("wrong value", f"result {i} is\n{a}\nfor\n{b}")
+    return Verdict("agree")
+
+
+def close(a: np.ndarray, b: np.ndarray) -> bool:
+    if a.dtype.kind != "f":
+        return bool((a == b).all())
+    tolerance = TOLERANCE[a.dtype.name]
+    finite = b[np.isfinite(b)]
+    size = float(np.abs(finite).max(initial=1.0))
+    return bool(np.allclose(a.astype("f8"), b.astype("f8"), rtol=tolerance, atol=tolerance * size, equal_nan=True))

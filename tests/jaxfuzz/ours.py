@@ -1,0 +1,234 @@
+"""The names of the programs, in branded and tinygrad."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from tinygrad import Tensor, dtypes
+from tinygrad.helpers import disable_gc
+
+import branded
+from branded import random, tree
+from branded.dispatch import settled
+from tests import by_numpy
+from tests.golden import registry, with_branded
+from tests.jaxfuzz.form import DTYPES
+
+_TYPES = {short: getattr(dtypes, name) for short, name in DTYPES.items()}
+COMPILE = os.environ.get("JAXFUZZ_COMPILE", "1") == "1"
+"""Run the kernels, as users do; otherwise numpy computes what they would."""
+unknown: list[str] = []
+"""What numpy could not compute."""
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(with_branded, name)
+
+
+def array(x: np.ndarray) -> Tensor:
+    return Tensor(np.array(x)).realize() if x.size else Tensor.zeros(*x.shape, dtype=_dtype(x))
+
+
+def _dtype(x: np.ndarray) -> Any:
+    return getattr(dtypes, x.dtype.name)
+
+
+def full(shape: Any, dtype: str, value: Any) -> Tensor:
+    return Tensor.full(shape, value, dtype=_TYPES[dtype])
+
+
+def cast(x: Tensor, dtype: str) -> Tensor:
+    return x.cast(_TYPES[dtype])
+
+
+def sum(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    return x.sum(axis, keepdim=keepdims).cast(dtypes.int32 if x.dtype == dtypes.bool else x.dtype)
+
+
+def mean(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    return x.mean(axis, keepdim=keepdims)
+
+
+def max(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    return x.max(axis, keepdim=keepdims)
+
+
+def min(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    return x.min(axis, keepdim=keepdims)
+
+
+def prod(x: Tensor, axis: Any = None) -> Tensor:
+    return x.prod(axis).cast(x.dtype)
+
+
+def cumsum(x: Tensor, axis: int) -> Tensor:
+    return x.cumsum(axis).cast(x.dtype)
+
+
+def argmax(x: Tensor, axis: int) -> Tensor:
+    return x.argmax(axis).cast(dtypes.int32)
+
+
+def sort(x: Tensor, axis: int) -> Tensor:
+    return x.sort(axis)[0].detach()
+
+
+def logsumexp(x: Tensor, axis: int) -> Tensor:
+    return x.logsumexp(axis)
+
+
+def logical_not(x: Tensor) -> Tensor:
+    return x.logical_not()
+
+
+def expand_dims(x: Tensor, axis: int) -> Tensor:
+    return x.unsqueeze(axis)
+
+
+def broadcast_to(x: Tensor, shape: Any) -> Tensor:
+    return x.expand(shape) if x.ndim else x.reshape((1,) * len(shape)).expand(shape)
+
+
+def pad(x: Tensor, before: int, after: int) -> Tensor:
+    return x.pad((before, after))
+
+
+def put(x: Tensor, at: Any, value: Any, how: str) -> Tensor:
+    """A write in place, in the ways in which tinygrad writes: into an entry, or into a view."""
+    y = x.clone()
+    with disable_gc():  # tinygrad's setitem goes through all tensors, and one that is collected meanwhile trips it
+        if how == "add":
+            y[at] += value
+        elif how == "view_add":
+            view = y[at]
+            view += value
+        elif how == "assign":
+            y[at].assign(value)
+        else:
+            y[at] = value
+    return y
+
+
+# ---- transforms ----
+
+
+def over(f: Callable[..., Any], name: str, size: int, in_axes: Any, out_axes: Any) -> Any:
+    """A vmap that is written as the scope of a brand."""
+
+    def mapped(*xs: Any) -> Any:
+        with branded.brand(name, size) as b:
+            ys = f(*(x if a is None else b.vec(x, a) for x, a in zip(xs, in_axes, strict=True)))
+            return tuple(b.unvec(y, a) for y, a in zip(ys, out_axes, strict=True))
+
+    return mapped
+
+
+def pulled(f: Callable[..., Any], like_value: bool, *args: Any) -> Any:
+    y, pullback = branded.vjp(f, *args)
+    cts = [v.sin() + 1 if like_value else v * 0 + 1 for v in tree.leaves(y)]
+    return y, pullback(tree.rebuild(y, iter(cts)))
+
+
+def through_expr(f: Callable[..., Any], level: str) -> Any:
+    def written(*args: Any) -> Any:
+        return branded.make_expr(f)(*args).at(level)(*args)
+
+    return written
+
+
+def with_jvp(f: Callable[..., Any], by: float, zeros: Any) -> Any:
+    g = branded.custom_jvp(f)
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        y, dy = branded.jvp(f, primals, tangents)
+        return y, tuple(d * by if z else d * 0 for d, z in zip(dy, zeros, strict=True))
+
+    g.defjvp(rule)
+    return g
+
+
+def with_jvp_by_hand(f: Callable[..., Any], rule: Callable[..., Any]) -> Any:
+    g = branded.custom_jvp(f)
+    g.defjvp(lambda primals, tangents: (f(*primals), rule(*primals, *tangents)))
+    return g
+
+
+def with_vjp(f: Callable[..., Any], by: float, none: Any) -> Any:
+    g = branded.custom_vjp(f)
+
+    def bwd(residuals: Any, ct: Any) -> Any:
+        grads = branded.vjp(f, *residuals)[1](ct)
+        return tuple(None if i in none else d * by for i, d in enumerate(grads))
+
+    g.defvjp(lambda *xs: (f(*xs), xs), bwd)
+    return g
+
+
+def with_vmap(f: Callable[..., Any], by: float) -> Any:
+    g = branded.custom_vmap(f)
+
+    @g.def_vmap
+    def rule(axis_size: int, in_batched: Any, *xs: Any) -> Any:
+        ys = branded.vmap(f, [0 if b else None for b in in_batched], axis_size=axis_size)(*xs)
+        return tuple(y * by for y in ys), (True,) * len(ys)
+
+    return g
+
+
+# ---- random numbers ----
+
+
+def key(seed: int) -> Tensor:
+    return random.key(seed)
+
+
+def split(key: Tensor, n: int) -> Tensor:
+    return random.split(key, n)
+
+
+def fold_in(key: Tensor, i: Any) -> Tensor:
+    return random.fold_in(key, i)
+
+
+def bits(key: Tensor, shape: Any) -> Tensor:
+    return random.bits(key, shape)
+
+
+def uniform(key: Tensor, shape: Any) -> Tensor:
+    return random.uniform(key, shape)
+
+
+def normal(key: Tensor, shape: Any) -> Tensor:
+    return random.normal(key, shape)
+
+
+def randint(key: Tensor, shape: Any, low: Any, high: Any) -> Tensor:
+    return random.randint(key, shape, low, high)
+
+
+def bernoulli(key: Tensor, shape: Any) -> Tensor:
+    return random.bernoulli(key, 0.5, shape)
+
+
+# ---- running ----
+
+
+def run(program: Callable[..., Any], inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    return results(program(sys.modules[__name__], *map(array, inputs)))
+
+
+def results(out: Any) -> list[np.ndarray]:
+    leaves = [leaf if isinstance(leaf, Tensor) else Tensor(leaf) for _, leaf in registry.flat(out)]
+    if not COMPILE:
+        for leaf in leaves:
+            leaf.uop = settled(leaf.uop)
+        try:
+            return by_numpy.values(leaves)
+        except by_numpy.Unknown as error:
+            unknown.append(str(error))
+    Tensor.realize(*leaves)
+    return [leaf.numpy() for leaf in leaves]

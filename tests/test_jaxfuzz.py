@@ -1,0 +1,125 @@
+"""The random programs of `make fuzz-jax` without JAX: they are of all kinds, run, and equal their loops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Context, Tensor
+
+import branded
+from branded import BrandedError, tree
+from tests.jaxfuzz import ours
+from tests.jaxfuzz.draw import KINDS, draw
+from tests.jaxfuzz.drawing import Draw
+from tests.jaxfuzz.form import Program
+from tests.jaxfuzz.judge import close
+from tests.jaxfuzz.shrink import shrunk
+
+PROGRAMS = [draw(0, number) for number in range(300)]
+EXCHANGES = re.compile(r"m\.(p\w+|all_\w+|axis_index)\([^)]*'[ijkl]'|m.with_")
+
+
+def test_programs_of_every_kind_are_drawn() -> None:
+    made = set[str]()
+    for number in range(150):
+        d = Draw(f"0:{number}", False, 25)
+        d.program()
+        made.update(d.kinds)
+    assert made == set(KINDS)
+
+
+def test_the_programs_have_all_public_functions() -> None:
+    """But for those of modules, of types, and of the text of values."""
+    text = "\n".join(p.body() for p in PROGRAMS)
+    used = set(re.findall(r"m\.(\w+)", text))
+    spelled = {"vjp": "pulled", "brand": "over", "make_expr": "through_expr"}
+    spelled |= {f"custom_{kind}": f"with_{kind}" for kind in ("jvp", "vjp", "vmap")}
+    aside = {"Brand", "BrandedError", "Vec", "axis_size", "brands", "lift", "random", "unvec", "vec_type"}
+    aside |= {"functional_call", "stack_module_state", "register_pytree_node"}
+    assert {spelled.get(name, name) for name in branded.__all__} - aside <= used
+
+
+def test_a_program_is_the_same_for_its_number() -> None:
+    assert all(draw(0, number).text() == PROGRAMS[number].text() for number in range(0, 40, 3))
+    assert len({p.text() for p in PROGRAMS}) == len(PROGRAMS)
+
+
+def one_by_one(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, **options: Any) -> Any:
+    """vmap as the loop that it stands for."""
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        axes = in_axes if isinstance(in_axes, tuple | list) else tree.spread(in_axes, args, "", "")
+        axes = [a for ax, x in zip(axes, args, strict=True) for a in tree.spread(ax, x, "", "")]
+        axes += [0] * len(tree.leaves(list(kwargs.values())))
+        leaves = tree.leaves([args, kwargs])
+        size = next((x.shape[a] for x, a in zip(leaves, axes, strict=True) if a is not None), options.get("axis_size"))
+        results = []
+        for i in range(size):
+            own = [x if a is None else pick(x, a, i) for x, a in zip(leaves, axes, strict=True)]
+            new_args, new_kwargs = tree.rebuild([args, kwargs], iter(own))
+            results.append(f(*new_args, **new_kwargs))
+        outs = tree.spread(out_axes, results[0], "", "")
+        columns = zip(*(tree.leaves(r) for r in results), strict=True)
+        stacked = [ys[0] if a is None else Tensor.stack(*ys, dim=a) for ys, a in zip(columns, outs, strict=True)]
+        return tree.rebuild(results[0], iter(stacked))
+
+    return mapped
+
+
+def pick(x: Tensor, axis: int, i: int) -> Tensor:
+    order = [axis % x.ndim, *(k for k in range(x.ndim) if k != axis % x.ndim)]
+    return x.permute(*order)[i]
+
+
+class Loops:
+    """The names of the programs, with a loop for each map."""
+
+    vmap = staticmethod(one_by_one)
+
+    @staticmethod
+    def over(f: Callable[..., Any], name: str, size: int, in_axes: Any, out_axes: Any) -> Any:
+        return one_by_one(f, tuple(in_axes), tuple(out_axes), axis_size=size)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(ours, name)
+
+
+def has_examples(program: Program) -> bool:
+    return all(0 not in v.type.shape for _, let in program.main.lets() for v in [*let.targets, *let.operands])
+
+
+def test_programs_equal_their_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ours, "COMPILE", False)
+    chosen = [p for p in PROGRAMS if "m.vmap" in p.body() and not EXCHANGES.search(p.body()) and has_examples(p)]
+    compared = 0
+    for p in chosen[:40]:
+        scope: dict[str, Any] = {}
+        exec(p.body(), scope)
+        with Context(DEV="PYTHON"):
+            try:
+                got = p.run(ours)
+            except BrandedError:
+                continue
+            wanted = ours.results(scope["program"](Loops(), *map(ours.array, p.inputs)))
+        for a, b in zip(got, wanted, strict=True):
+            assert a.shape == b.shape and a.dtype == b.dtype and close(a, b), p.text()
+        compared += 1
+    assert compared >= 30
+
+
+def test_a_failing_program_is_made_small() -> None:
+    big = next(p for p in PROGRAMS if p.body().count("m.cumsum") and p.body().count("\n") > 15)
+    small = shrunk(big, lambda p: "m.cumsum" in p.body(), 10)
+    assert "m.cumsum" in small.body() and small.body().count("\n") <= 6
+    compile(small.text(), "small", "exec")
+
+
+def test_what_is_compared() -> None:
+    assert close(np.array([1.0, np.nan], "f4"), np.array([1.0005, np.nan], "f4"))
+    assert not close(np.array([1.0], "f4"), np.array([1.01], "f4"))
+    assert not close(np.array([np.nan], "f4"), np.array([1.0], "f4"))
+    assert not close(np.array([1], "i4"), np.array([2], "i4"))
