@@ -9,7 +9,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= auto
 
-.PHONY: demo test fuzz fuzz-jax bench lint clean explorer site
+.PHONY: demo test fuzz fuzz-jax leaks bench lint clean explorer site
 
 demo: $(VENV)/demo.done
 	$(BIN)/python -m branded demo
@@ -25,6 +25,9 @@ fuzz: $(VENV)/dev.done
 
 fuzz-jax: $(VENV)/jax.done
 	PYTHONPATH=. $(VENV)/jax/bin/python -m tests.jaxfuzz $(ARGS)
+
+leaks: $(VENV)/dev.done
+	$(BIN)/python -m tests.leaks $(ARGS)
 
 bench: $(VENV)/dev.done
 	$(BIN)/python -m bench $(ARGS)

@@ -18,7 +18,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.dispatch import replaced
 from branded.transforms.loop import Loop, Scan
-from branded.transforms.replay import PREFIX, tg_tensor
+from branded.transforms.replay import Name, tg_tensor
 
 
 class Kernel(NamedTuple):
@@ -76,8 +76,8 @@ def kernels(roots: Sequence[UOp]) -> list[Kernel]:
 
 def _kernel(call: UOp) -> Kernel | None:
     ast = call.src[0]
-    if ast.op is Ops.CUSTOM_FUNCTION and str(ast.arg).startswith(PREFIX):
-        return _loop(call, Loop._made[ast.arg])
+    if isinstance(ast.arg, Name):
+        return _loop(call, ast.arg.loop)
     if ast.op is not Ops.SINK:
         return None
     program = to_program(ast, _PlainC(Target("CPU")))

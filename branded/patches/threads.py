@@ -104,13 +104,25 @@ class _Allowed(ContextVar[int]):
 
 
 class _Tensors(dict[Any, None]):
-    """All tensors; a walk through them is one through those that were there when it began."""
+    """All tensors; a walk through them is one through those that were there when it began.
+
+    A tensor that was a part of a ring leaves a reference to nothing behind: those go when there are many.
+    """
+
+    many = 1024
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(list(self.keys()))
+        if len(self) > self.many:
+            for ref in [ref for ref in self._now() if ref() is None]:
+                self.pop(ref, None)
+            self.many = 2 * len(self) + 1024
+        return iter(self._now())
 
     def __reversed__(self) -> Iterator[Any]:
-        return iter(list(self.keys())[::-1])
+        return iter(self._now()[::-1])
+
+    def _now(self) -> list[Any]:
+        return list(self.keys())
 
 
 class _Buffers:

@@ -117,7 +117,9 @@ class _Compiled:
         # as tensors, because tinygrad renames in the graphs of tensors what it realizes
         self.leaves = [tensor(u) for u in traced.leaves]
         self.outside = self._outside()
-        self.replayed = TinyJit(self._run)
+        # of no method of this: with that it would be a ring, and go later than its last user
+        self.run = functools.partial(_run, self.params, self.leaves)
+        self.replayed = TinyJit(self.run)
 
     def _outside(self) -> list[weakref.ref[Tensor]]:
         """The tensors that the function uses without being given them, as weights are."""
@@ -129,14 +131,6 @@ class _Compiled:
         alive = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in own and t.uop in graph]
         return [weakref.ref(t) for t in alive if not varies[t.uop] and t.uop.op is not Ops.CONST and not row_of(t.uop)]
 
-    def _run(self, *xs: Tensor) -> list[Tensor]:
-        of = dict(zip(self.params, [x.uop for x in xs], strict=True))
-        outs = replaced([y.uop for y in self.leaves], of.get)
-        own = [tensor(u.cast(strong_dtype(u.dtype))).clone() for u in outs]
-        if own:
-            Tensor.realize(*own)
-        return own
-
     def __call__(self, leaves: Sequence[Any]) -> Any:
         return tree.rebuild(self.out, iter(self._called(leaves)))
 
@@ -147,7 +141,7 @@ class _Compiled:
         inputs = self._buffers([x for x in leaves if isinstance(x, Tensor)])
         has_elements = any(0 not in y.shape for y in self.leaves)
         # TinyJit gives the same buffers at each replay
-        outs = [y.clone() for y in self.replayed(*inputs)] if has_elements else self._run(*inputs)
+        outs = [y.clone() for y in self.replayed(*inputs)] if has_elements else self.run(*inputs)
         if outs:
             Tensor.realize(*outs)
         return outs
@@ -166,6 +160,15 @@ class _Compiled:
         if fresh := [x for x in out if not x.uop.is_realized and 0 not in x.shape]:
             Tensor.realize(*fresh)
         return out
+
+
+def _run(params: Sequence[UOp], leaves: Sequence[Tensor], *xs: Tensor) -> list[Tensor]:
+    of = dict(zip(params, [x.uop for x in xs], strict=True))
+    outs = replaced([y.uop for y in leaves], of.get)
+    own = [tensor(u.cast(strong_dtype(u.dtype))).clone() for u in outs]
+    if own:
+        Tensor.realize(*own)
+    return own
 
 
 def _written(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

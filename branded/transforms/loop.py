@@ -9,6 +9,7 @@ again, so transforms compose.
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Mapping, Sequence, Set
 from typing import Any, ClassVar, NamedTuple
 
@@ -60,15 +61,20 @@ class Loop(Primitive):
     """A loop: its step, as a TUPLE of UOps over the parameters 0, 1, …: carries, inputs, constants."""
 
     what, name = "loop", ""
-    _made: ClassVar[dict[str, Loop]] = {}
+    made: ClassVar[weakref.WeakValueDictionary[str, Loop]] = weakref.WeakValueDictionary()
+    """The loops that a graph has, or that something may run: of equal ones there is one."""
 
     def __init__(self, step: UOp, carries: int, inputs: int) -> None:
         self.step, self.carries, self.inputs = step, carries, inputs
+        self.compiled: Any = None
         self.device = next(p.device for p in self.params() if p.device is not None)
         self._uses: dict[int, set[int]] = {}
 
     def params(self) -> list[UOp]:
         return params(self.step)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"compiled": None}  # another process compiles it anew
 
     def dtypes(self, u: UOp) -> list[DType]:
         """What the step takes its arguments for."""
@@ -168,9 +174,9 @@ def _assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence
 
 
 def _known(name: str, loop: Any) -> Any:
-    """The loop of this name: equal loops are one, and compile once.  One that is about to be batched is not kept."""
+    """The loop of this name: equal loops are one.  One that is about to be batched is none yet."""
     loop.name = name
-    return loop if left_brands(loop.step.src) else Loop._made.setdefault(name, loop)
+    return loop if left_brands(loop.step.src) else Loop.made.setdefault(name, loop)
 
 
 def _call(loop: Loop, body: Sequence[UOp], args: tuple[UOp, ...]) -> UOp:

@@ -3,33 +3,56 @@
 In the graph that tinygrad schedules, a loop is one CALL of a CUSTOM_FUNCTION with the buffers of its results and of its
 arguments, so it is scheduled, captured by TinyJit and replayed as any kernel is.  Running it replays the kernels of the
 step; the number of the step is a variable of these kernels, by which they index the inputs and the outputs.
+
+The CUSTOM_FUNCTION keeps the loop, and the loop its compiled step, so both go when nothing can run them any more.  Of
+loops that differ only in numbers the step is compiled once; while no loop runs, a step has no memory.  All this is done
+by one thread at a time (`branded.serial`).
 """
 
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
-from collections.abc import Callable, Sequence
+import struct
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
+from tinygrad import dtypes
 from tinygrad.device import Buffer
 from tinygrad.dtype import DType
 from tinygrad.helpers import Context, disable_gc
 from tinygrad.renderer import Estimates
 from tinygrad.schedule import create_linear_with_vars
-from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
+from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
+from branded.dispatch import replaced
 from branded.primitive import primitive_of, results
 from branded.transforms import native
 from branded.transforms.loop import Loop, Scan, While
+from branded.transforms.loops import LeafType
 
 tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
 tg_jit: Any = importlib.import_module("tinygrad.engine.jit")
 tg_tensor: Any = importlib.import_module("tinygrad.tensor")
+tg_schedule: Any = importlib.import_module("tinygrad.schedule")
 tg_rangeify: Any = importlib.import_module("tinygrad.schedule.rangeify")
 
-PREFIX = "branded."
+
+class Name(str):
+    """The name of a loop in tinygrad's graph, which keeps the loop."""
+
+    loop: Loop
+
+    def __new__(cls, loop: Loop) -> Name:
+        name = super().__new__(cls, loop.name)
+        name.loop = loop
+        return name
+
+    def __reduce__(self) -> Any:
+        return Name, (self.loop,)
 
 
 def lowered(u: UOp) -> UOp | None:
@@ -39,7 +62,7 @@ def lowered(u: UOp) -> UOp | None:
         return None
     inputs = [_in_memory(x, dtype, loop.device) for x, dtype in zip(u.src[1:], loop.dtypes(u), strict=True)]
     outs = [x.empty_like() for x in results(u)]
-    call = UOp(Ops.CUSTOM_FUNCTION, src=(), arg=loop.name).call(*outs, *inputs)
+    call = UOp(Ops.CUSTOM_FUNCTION, src=(), arg=Name(loop)).call(*outs, *inputs)
     out: UOp = UOp.maketuple(*(o.after(call) for o in outs))
     return out
 
@@ -53,6 +76,55 @@ def _in_memory(x: UOp, dtype: DType, device: Any) -> UOp:
         return x
     out: UOp = x.cast(dtype).clone(device=device)
     return out
+
+
+# ---- the numbers of a step ----
+
+_TAKES_NUMBERS = {Ops.ADD, Ops.MUL, Ops.MAX, Ops.CMPLT, Ops.CMPNE, Ops.CMPEQ, Ops.WHERE}
+"""Where a number is as fast from memory as in the code: not in a division of ints, a power or a shift."""
+
+
+def without_numbers(loop: Loop) -> tuple[list[UOp], dict[DType, dict[UOp, float]]]:
+    """The step with parameters in place of numbers, and these with the numbers, by the dtype in which they are stored.
+
+    Only operands of arithmetic on what varies from step to step are taken out: sizes and positions, and what tinygrad
+    would leave out (0, 1 and -1), are a part of the step.
+    """
+    varies, found = set[UOp](), dict[DType, dict[UOp, float]]()
+    count = itertools.count(1 << 16)
+
+    def taken(s: UOp) -> UOp:
+        if s in varies or not (s.op is Ops.CONST or _is_number(s)):
+            return s
+        value: UOp = s.simplify()  # type: ignore[no-untyped-call]
+        stored = LeafType((), s.dtype, loop.device, ()).stored
+        if value.op is not Ops.CONST or not isinstance(x := value.arg, int | float) or isinstance(x, bool):
+            return s
+        if x in (0, 1, -1) or not math.isfinite(x) or stored.fmt is None or not _fits(x, stored):
+            return s
+        p = UOp.param(next(count), stored, (), loop.device)
+        found.setdefault(stored, {})[p] = x
+        out: UOp = p.cast(s.dtype)
+        return out
+
+    def new(u: UOp) -> UOp | None:
+        if u.op is not Ops.PARAM and varies.isdisjoint(u.src):
+            return None
+        varies.add(u)
+        if u.op not in _TAKES_NUMBERS or (src := tuple(map(taken, u.src))) == u.src:
+            return None
+        varies.add(v := u.replace(src=src))
+        return v
+
+    return replaced(loop.step.src, new), found
+
+
+def _is_number(s: UOp) -> bool:
+    return s.op in GroupOp.Elementwise and all(x.op is Ops.CONST or _is_number(x) for x in s.src)
+
+
+def _fits(x: float, dtype: DType) -> bool:
+    return not dtypes.is_int(dtype) or bool(dtype.min <= x <= dtype.max)
 
 
 # ---- compiling a step ----
@@ -74,6 +146,9 @@ class _Graph:
         self.var = var.expr if var is not None else None
         programs = [call.src[0] for call in self.linear.src if call.src[0].op is Ops.PROGRAM]
         self.names = sorted({v.expr for program in programs for v in program.arg.vars})
+        used = [u for call in self.linear.src for u in call.src[1:] if not u.is_bound_var]
+        self.own = [u for u in dict.fromkeys(used) if u.buf_uop.op is Ops.BUFFER and not u.buf_uop.is_realized]
+        """What the kernels of a step give to one another."""
 
     def bound(self, buffers: Sequence[UOp], ctx: Any) -> Callable[[int], None]:
         """The replay on these buffers, as a function of the number of the step."""
@@ -90,8 +165,13 @@ class _Graph:
     def _one(self, call: UOp, buffers: tuple[UOp, ...], ctx: Any) -> Callable[[int], None]:
         program = call.src[0]
         if program.op is not Ops.PROGRAM:
-            own = replace(ctx, input_uops=buffers)
-            return lambda i: tg_realize.pm_exec.rewrite(call, replace(own, var_vals=self._vals(ctx, i))) and None
+
+            def run_other(i: int) -> None:
+                inner = replace(ctx, input_uops=buffers, var_vals=self._vals(ctx, i))
+                inner.within = True
+                tg_realize.pm_exec.rewrite(call, inner)
+
+            return run_other
         uops, device = tg_realize.resolve_params(call, buffers), call.src[1].device
         runtime = tg_realize.get_runtime(device, program)
         bufs = [_buffer(uops[k]).get_buf(device) for k in program.arg.globals]
@@ -154,12 +234,11 @@ def _storage(p: UOp, *leading: int) -> UOp:
 
 
 class _Step:
-    """The compiled step of a loop, and the buffers that every run of it uses."""
+    """The compiled step of a loop, without its numbers."""
 
-    def __init__(self, loop: Loop) -> None:
-        self.loop, n, m = loop, loop.carries, loop.inputs
+    def __init__(self, loop: Loop, outs: Sequence[UOp], numbers: Mapping[DType, Sequence[UOp]]) -> None:
+        n, m = loop.carries, loop.inputs
         of = {p.arg.slot: p for p in loop.params()}
-        outs = loop.step.src
         self.results = len(outs) - isinstance(loop, While)
         length = loop.length if isinstance(loop, Scan) else 1
         var = UOp.variable("branded_step", 0, max(length - 1, 1)) if isinstance(loop, Scan) else None
@@ -168,39 +247,58 @@ class _Step:
         # what the step does not use keeps its place among the arguments, and is not given to it
         inputs = {i: _storage(of[i], length) for i in range(n, n + m) if i in of}
         fixed = {i: _storage(p) for i, p in of.items() if i >= n + m}
+        tables = [UOp.new_buffer(loop.device, len(ps), dtype) for dtype, ps in numbers.items()]
         stand_ins = {of[i]: x for i, x in enumerate(of_before) if i in of}
         stand_ins |= {of[i]: _slice(x, at) for i, x in inputs.items()} | {of[i]: x for i, x in fixed.items()}
+        for table, ps in zip(tables, numbers.values(), strict=True):
+            stand_ins |= {p: _slice(table, k) for k, p in enumerate(ps)}
         new = [x.substitute(stand_ins, walk=True) for x in outs]
         self.slots = [*range(n), *sorted(inputs), *sorted(fixed)]
-        given = [*of_before, *(inputs[i] for i in sorted(inputs)), *(fixed[i] for i in sorted(fixed))]
+        given = [*of_before, *(inputs[i] for i in sorted(inputs)), *(fixed[i] for i in sorted(fixed)), *tables]
         stacks = [_storage(x, length) for x in outs[n : self.results]]
         writes = [*zip(to, new, strict=False), *((_slice(y, at), x) for y, x in zip(stacks, new[n:], strict=False))]
         self.graph = _Graph(writes, _bases(*to, *given[:n], *stacks, *given[n:]), var)
         self.spare = [UOp.new_buffer(x.device, x.max_numel(), x.dtype) for x in to]
+        self.between = self.graph.own
         self.test: _Graph | None = None
         if isinstance(loop, While):
-            self.flag = _storage(outs[n])
-            self.test = _Graph([(self.flag, new[n])], _bases(self.flag, *given), None)
-            self.flag = self.flag.base
+            flag = _storage(outs[n])
+            self.test = _Graph([(flag, new[n])], _bases(flag, *given), None)
+            self.flag = flag.base
+            self.between = [*self.between, self.flag, *self.test.own]
+        self.own = [*self.spare, *self.between]
+        """Its memory, which it has while it runs."""
         self._plans: dict[Any, native.Plan | None] = {}
 
-    def plan(self, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any) -> native.Plan | None:
+    def release(self) -> None:
+        """Give its memory back to tinygrad."""
+        found = [b for u in self.own if isinstance(b := u.buffer, Buffer)]
+        for b in (*(b for b in found if b is not b.base), *dict.fromkeys(b.base for b in found)):
+            if b.is_initialized():
+                b.deallocate()  # type: ignore[no-untyped-call]
+
+    def plan(
+        self, loop: Loop, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any
+    ) -> native.Plan | None:
         """The replay from C, where it can be; the last few are kept, for a loop in a loop meets the same buffers."""
-        uops = [u for to, of in turns for u in (*to, *of)] + rest
+        (_, first), (finals, spare), _ = turns
+        uops = (*first, *finals, *spare, *rest, *self.between)
         used = self.graph.used(ctx) + (self.test.used(ctx) if self.test is not None else ())
         key = (*(_address(u) for u in uops), *used)
         if key not in self._plans:
             if len(self._plans) >= 8:
                 del self._plans[next(iter(self._plans))]
-            self._plans[key] = self._plan(turns, rest, ctx)
+            self._plans[key] = self._plan(loop, turns, rest, ctx)
         return self._plans[key]
 
-    def _plan(self, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any) -> native.Plan | None:
+    def _plan(
+        self, loop: Loop, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any
+    ) -> native.Plan | None:
         kernels = self.graph.kernels([[*to, *of, *rest] for to, of in turns], ctx)
         if not kernels:
             return None
-        if isinstance(self.loop, Scan):
-            return native.Plan((), kernels, 0, self.loop.length, self.loop.reverse)
+        if isinstance(loop, Scan):
+            return native.Plan((), kernels, 0, loop.length, loop.reverse)
         assert self.test is not None
         tests = self.test.kernels([[self.flag, *of, *rest] for _, of in turns], ctx)
         return None if tests is None else native.Plan(tests, kernels, _address(self.flag), native.WITHOUT_END, False)
@@ -221,45 +319,79 @@ def _slice(x: UOp, at: Any) -> UOp:
     return out
 
 
-_steps: dict[str, _Step] = {}
+class _Compiled(NamedTuple):
+    """What a loop runs: a step, and the numbers of this loop in memory."""
+
+    step: _Step
+    tables: list[UOp]
 
 
-def _step(name: str) -> _Step:
-    if name not in _steps:
-        _steps[name] = _Step(Loop._made[name])
-    return _steps[name]
+_steps: weakref.WeakValueDictionary[str, _Step] = weakref.WeakValueDictionary()
+"""The compiled steps that some loop has, by what they do whatever the numbers."""
+
+
+def _compiled(loop: Loop) -> _Compiled:
+    if loop.compiled is None:
+        outs, numbers = without_numbers(loop)
+        key = loop.name.replace(loop.step.key.hex(), UOp.maketuple(*outs).key.hex())
+        if (step := _steps.get(key)) is None:
+            step = _steps[key] = _Step(loop, outs, {dtype: list(ps) for dtype, ps in numbers.items()})
+        tables = [_in_table(loop.device, dtype, list(ps.values())) for dtype, ps in numbers.items()]
+        loop.compiled = _Compiled(step, tables)
+    compiled: _Compiled = loop.compiled
+    return compiled
+
+
+def _in_table(device: str, dtype: DType, values: list[float]) -> UOp:
+    data = struct.pack(f"{len(values)}{dtype.fmt}", *values)
+    out: UOp = UOp.from_buffer(Buffer(device, len(values), dtype, initial_value=data))
+    return out
 
 
 # ---- running ----
 
 
 def run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
-    return _run(ctx, call, ast) if ast.arg.startswith(PREFIX) else None
+    return _run(ctx, call, ast) if isinstance(ast.arg, Name) else None
+
+
+_busy: list[_Step] = []
+"""The steps that have memory."""
 
 
 @disable_gc()
 def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None]:
-    step = _step(ast.arg)
-    n = step.loop.carries
-    given = tg_realize.resolve_params(call, ctx.input_uops)
-    outs, args = given[: step.results], given[step.results :]
-    finals, rest = outs[:n], [*outs[n:], *(args[i] for i in step.slots[n:])]
-    # the first step reads what the loop was given; then the result and the spare change places
-    spare = step.spare
-    turns = [(finals, args[:n]), (finals, spare), (spare, finals)]
-    if isinstance(step.loop, Scan) and step.loop.length % 2 == 0:
-        turns[0] = (spare, args[:n])
-    plan = step.plan(turns, rest, ctx)
-    done = _by_hand(step, turns, rest, ctx) if plan is None else plan.run()
-    if isinstance(step.loop, While) and done % 2 == 0:
-        for to, x in zip(finals, spare if done else args, strict=False):
-            _buffer(to).copy_from(_buffer(x))
+    loop = ast.arg.loop
+    compiled = _compiled(loop)
+    _busy.append(compiled.step)
+    try:
+        _replayed(loop, compiled, ctx, call)
+    finally:
+        if not hasattr(ctx, "within"):  # a loop within this one may run again
+            while _busy:
+                _busy.pop().release()
     return []
 
 
-def _by_hand(step: _Step, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any) -> int:
+def _replayed(loop: Loop, compiled: _Compiled, ctx: Any, call: UOp) -> None:
+    step, n = compiled.step, loop.carries
+    given = tg_realize.resolve_params(call, ctx.input_uops)
+    outs, args = given[: step.results], given[step.results :]
+    finals, rest = outs[:n], [*outs[n:], *(args[i] for i in step.slots[n:]), *compiled.tables]
+    # the first step reads what the loop was given; then the result and the spare change places
+    spare = step.spare
+    turns = [(finals, args[:n]), (finals, spare), (spare, finals)]
+    if isinstance(loop, Scan) and loop.length % 2 == 0:
+        turns[0] = (spare, args[:n])
+    plan = step.plan(loop, turns, rest, ctx)
+    done = _by_hand(loop, step, turns, rest, ctx) if plan is None else plan.run()
+    if isinstance(loop, While) and done % 2 == 0:
+        for to, x in zip(finals, spare if done else args, strict=False):
+            _buffer(to).copy_from(_buffer(x))
+
+
+def _by_hand(loop: Loop, step: _Step, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any) -> int:
     """The replay by Python, on any device; the number of steps that were made."""
-    loop = step.loop
     runs = [step.graph.bound([*to, *of, *rest], ctx) for to, of in turns]
     if isinstance(loop, Scan):
         n = loop.length
@@ -286,7 +418,31 @@ def _realized(g: UOp, t: UOp) -> UOp | None:
     return out
 
 
+class _Schedules(dict[bytes, UOp]):
+    """tinygrad's schedules, which it keeps for ever; those with loops are kept as long as they are among the last."""
+
+    KEPT = 64
+
+    def __init__(self, before: dict[bytes, UOp]) -> None:
+        super().__init__(before)
+        self.of_loops: dict[bytes, None] = {}
+
+    def __setitem__(self, key: bytes, linear: UOp) -> None:
+        super().__setitem__(key, linear)
+        if any(isinstance(u.arg, Name) for u in linear.toposort()):
+            self.of_loops[key] = None
+            if len(self.of_loops) > self.KEPT:
+                oldest = next(iter(self.of_loops))
+                del self.of_loops[oldest], self[oldest]
+
+    def get(self, key: bytes, default: Any = None) -> Any:
+        if key in self.of_loops:
+            self.of_loops[key] = self.of_loops.pop(key)
+        return super().get(key, default)
+
+
 def install() -> None:
+    tg_schedule.schedule_cache = _Schedules(tg_schedule.schedule_cache)
     loops = UPat(Ops.FUNCTION, name="u")
     realized = UPat(Ops.GETTUPLE, src=(UPat(Ops.TUPLE, name="t"),), name="g")
     first = PatternMatcher([(loops, lowered)])
@@ -305,13 +461,13 @@ def install() -> None:
 def _for_loops(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
     def either(call: UOp, *args: Any, **kwargs: Any) -> Any:
         ast = call.src[0]
-        mine = ast.op is Ops.CUSTOM_FUNCTION and ast.arg.startswith(PREFIX)
+        mine = ast.op is Ops.CUSTOM_FUNCTION and isinstance(ast.arg, Name)
         return (ours if mine else original)(call, *args, **kwargs)
 
     return either
 
 
 def _outs_ins(call: UOp) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    loop = Loop._made[call.src[0].arg]
+    loop = call.src[0].arg.loop
     k = len(loop.step.src) - isinstance(loop, While)
     return tuple(range(k)), tuple(range(k, len(call.src) - 1))

@@ -1,0 +1,166 @@
+"""What is left of many calls: nothing that grows with their number.  `python -m tests.leaks` makes many more."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor, TinyJit
+from tinygrad.tensor import all_tensors
+
+from branded import grad, scan, vmap, while_loop
+from branded.transforms import replay
+from branded.transforms.loop import Loop
+from tests import leaks
+from tests.leaks import ROWS, Left, a_brand, a_jit, a_vmap, grown, now
+
+X = Tensor([1.0, 2.0, 3.0]).realize()
+
+
+@pytest.mark.parametrize(("call", "times"), [(a_vmap, 200), (a_brand, 100), (a_jit, 8)])
+def test_nothing_is_left(call: Any, times: int) -> None:
+    left = grown(call, times)
+    assert left._replace(process=0) == Left(0, 0, 0, 0, 0, 0, 0)
+
+
+def test_tensors_of_rings_leave_nothing() -> None:
+    def ring() -> None:
+        t = Tensor([1.0])
+        t.grad = t
+
+    for _ in range(3000):
+        ring()
+    gc.collect()
+    iter(all_tensors)
+    assert sum(ref() is None for ref in list(all_tensors)) < 1500
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """tinygrad keeps the schedules of few loops."""
+    monkeypatch.setattr(replay._Schedules, "KEPT", 4)
+    for i in range(2):  # those that it keeps now go
+        scan(lambda c, x: (c + x[: i + 1].sum(), None), X[0], ROWS)[0].realize()
+
+
+@pytest.mark.parametrize(
+    "call", [leaks.a_scan, leaks.a_scan_of_a_constant, leaks.a_gradient_of_a_scan], ids=lambda f: f.__name__
+)
+def test_loops_that_differ_in_numbers_share_their_compiled_step(call: Any, few: None) -> None:
+    left = grown(call, 12, first=6)
+    assert (left.tensors, left.brands, left.loops, left.steps, left.buffers) == (0, 0, 0, 0, 0)
+
+
+def test_a_carry_of_many_mebibytes_is_not_kept(few: None) -> None:
+    left = grown(leaks.a_wide_scan, 10, first=1)
+    assert left.steps <= 0 and left.buffers < 2**16
+    assert left.process < 16 * 2**20
+
+
+def test_loops_that_share_nothing_go_with_what_uses_them(few: None) -> None:
+    before = now()
+    for n in range(2, 14):
+        scan(lambda c, x: (c + x[0], None), Tensor([0.0] * n), ROWS)[0].realize()
+    assert now().steps - before.steps <= 4 and now().loops - before.loops <= 4
+
+
+def test_a_captured_loop_outlives_the_schedules(few: None) -> None:
+    f = TinyJit(lambda x: scan(lambda c, x: (c * 0.75 + x, None), x[0] * 0, x)[0].realize())
+    wanted = (ROWS[0].numpy() * 0.75 + ROWS[1].numpy()) * 0.75 + ROWS[2].numpy()
+    for k in range(6):
+        np.testing.assert_allclose(f(ROWS).numpy(), wanted, rtol=1e-6)
+        for n in range(6):
+            scan(lambda c, x: (c + x[0], None), Tensor([0.0] * (6 * k + n + 2)), ROWS)[0].realize()
+
+
+# ---- numbers of a body that are not a part of its compiled step ----
+
+
+def test_each_loop_has_its_own_numbers() -> None:
+    """Those of one compiled step, in turn and in one graph."""
+
+    def run(a: float, b: int) -> Tensor:
+        step = lambda c, x: ((c > a).where(c - a, c * b).maximum(0.25) + x / a, c)  # noqa: E731
+        c, ys = scan(step, Tensor(0.5), X)
+        return ys.sum() + c
+
+    def by_hand(a: float, b: int) -> float:
+        c, total = 0.5, 0.0
+        for x in (1.0, 2.0, 3.0):
+            total += c
+            c = max(c - a if c > a else c * b, 0.25) + x / a
+        return total + c
+
+    pairs = [(1.5, 3), (2.5, 3), (1.5, 4), (0.7, 5), (1.0, 0)]
+    for a, b in pairs:
+        assert run(a, b).item() == pytest.approx(by_hand(a, b), rel=1e-5)
+    both = Tensor.stack(*(run(a, b) for a, b in pairs))
+    assert both.tolist() == pytest.approx([by_hand(a, b) for a, b in pairs], rel=1e-5)
+
+
+def test_a_loop_in_a_loop_has_its_own_numbers() -> None:
+    def run(a: float, b: float) -> float:
+        inner = lambda c: scan(lambda d, x: (d * a + x, None), c, X)[0]  # noqa: E731
+        return scan(lambda c, x: (inner(c) * b + inner(c * a), None), Tensor(1.0), X)[0].item()
+
+    def by_hand(a: float, b: float) -> float:
+        def inner(c: float) -> float:
+            for x in (1.0, 2.0, 3.0):
+                c = c * a + x
+            return c
+
+        c = 1.0
+        for _ in range(3):
+            c = inner(c) * b + inner(c * a)
+        return c
+
+    for a, b in ((0.5, 0.25), (0.75, 0.25), (0.5, 0.3)):
+        assert run(a, b) == pytest.approx(by_hand(a, b), rel=1e-5)
+
+
+def test_numbers_keep_their_dtype() -> None:
+    for dtype in ("float16", "float64", "int8", "uint8", "int64", "bfloat16"):
+        xs = Tensor([1, 2, 3], dtype=dtype)
+        got = scan(lambda c, x: (c * 3 + x, c.maximum(5)), xs[0], xs)
+        plain = scan(lambda c, x: (c * xs[0] * 3 + x, c), xs[0], xs)
+        assert got[0].dtype == plain[0].dtype == xs.dtype
+        assert got[0].tolist() == 45 and got[1].tolist() == [5, 5, 14]
+    big = scan(lambda c, x: (c + 2**40 + x, None), Tensor(0, dtype="int64"), Tensor([1, 2], dtype="int64"))
+    assert big[0].item() == 2**41 + 3
+
+
+def test_what_a_number_decides_stays_in_the_step() -> None:
+    """Powers, divisions of ints, shifts and sizes."""
+    step = lambda c, n: ((c**2) % 7 // 2 + (c << 3) + n, None)  # noqa: E731
+    c = 1
+    for n in (1, 2, 3):
+        c = (c**2) % 7 // 2 + (c << 3) + n
+    assert scan(step, Tensor(1), Tensor([1, 2, 3]))[0].item() == c
+    count = vmap(lambda x: while_loop(lambda c: c < 50.5, lambda c: c * x + 0.5, x))(X + 1)
+    wanted = []
+    for x in (2.0, 3.0, 4.0):
+        c = x
+        while c < 50.5:
+            c = c * x + 0.5
+        wanted.append(c)
+    assert count.tolist() == wanted
+    slope = grad(lambda w: scan(lambda c, x: (c * w * 0.9 + x * 1.1, None), w, X)[0])(Tensor(0.5)).item()
+    h = 1e-3
+
+    def value(w: float) -> float:
+        c = w
+        for x in (1.0, 2.0, 3.0):
+            c = c * w * 0.9 + x * 1.1
+        return c
+
+    assert slope == pytest.approx((value(0.5 + h) - value(0.5 - h)) / (2 * h), rel=1e-4)
+
+
+def test_equal_loops_are_one_while_one_of_them_is_there() -> None:
+    before = len(Loop.made)
+    a, b = (scan(lambda c, x: (c * 0.123 + x, None), X[0], X)[0] for _ in range(2))
+    assert len(Loop.made) == before + 1
+    del a, b
+    assert len(Loop.made) == before
