@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 import numbers
-import operator
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
-import numpy as np
 from tinygrad import Device, Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike, to_dtype
 
@@ -91,27 +89,19 @@ def check_key(key: object, what: str) -> None:
 def as_shape(shape: object, what: str) -> tuple[int, ...]:
     """`shape` as a tuple of ints."""
     if not isinstance(shape, tuple | list):
-        n = as_int(shape)
+        n = tree.as_int(shape)
         fix = "a tuple of ints" if n is None else f"({n},)"
         raise DrawTypeError(f"{what}: {tree.describe(shape)} is not a shape", fix=fix)
     sizes = []
     for x in shape:
-        if (n := as_int(x)) is None:
+        if (n := tree.as_int(x)) is None:
             raise DrawTypeError(f"{what}: {tree.describe(x)} in a shape is not an int", fix="ints that Python knows")
         if n < 0:
-            raise DrawError(f"{what}: {n} in a shape is not a size", ("shape", repr(shape)), fix="0 or more")
+            raise DrawError(f"{what}: {n} in a shape is not a size", ("shape", tree.shown(shape)), fix="0 or more")
         sizes.append(n)
+    if (total := math.prod(sizes)) > dtypes.int64.max:
+        raise DrawError(f"{what}: {total} are more than a tensor can have", fix="fewer than 2**63")
     return tuple(sizes)
-
-
-def as_int(x: object) -> int | None:
-    """`x` if it is an int that Python knows; None for a bool, a float, a tensor."""
-    if isinstance(x, bool | Tensor | np.ndarray):
-        return None
-    try:
-        return operator.index(cast(Any, x))
-    except TypeError:
-        return None
 
 
 def as_dtype(dtype: DTypeLike, what: str, allowed: Sequence[DType]) -> DType:
@@ -121,7 +111,7 @@ def as_dtype(dtype: DTypeLike, what: str, allowed: Sequence[DType]) -> DType:
         found = None
     if found is None or found not in allowed:
         raise DrawTypeError(
-            f"{what}: {repr(dtype) if found is None else dtype_name(found)} is not a dtype that it draws",
+            f"{what}: {tree.shown(dtype) if found is None else dtype_name(found)} is not a dtype that it draws",
             fix=f"dtype=dtypes.{' or '.join(map(dtype_name, allowed))}",
         )
     return found

@@ -19,7 +19,7 @@ from branded.errors import AxisRangeError, AxisTypeError, EscapeError, NameTaken
 from branded.recording import is_recording, put
 from branded.rows import SHAPE, Row, keep_shards, row_of, type_text
 from branded.scopes import Scope, Scopes
-from branded.tree import check_axis
+from branded.tree import advice, as_size, as_tensor, check_axis, describe, shown
 
 Randomness = Literal["error", "same", "different"]
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ class Brand:
     Attributes:
         size: The number of examples.
         name: What messages call it: the name that was given, else that of the parameter that introduced it.
+
+    Raises:
+        OptionError: The size is no int from 0 to 2⁶³-1, or the name is empty.
     """
 
     is_loop = False
@@ -60,7 +63,10 @@ class Brand:
         where: str = "",
         randomness: Randomness = "error",
     ) -> None:
-        self.size, self.where, self.randomness = size, where, randomness
+        check_randomness(randomness)
+        if name is not None and not (isinstance(name, str) and name):
+            raise OptionError(f"Brand: {shown(name)} is not a name", fix="a string that is not empty")
+        self.size, self.where, self.randomness = as_size(size, "Brand"), where, randomness
         self.number = next(_numbers)
         self.outer: Row = open_brands()
         self._explicit, self._name, self._hint = name is not None, name, hint
@@ -143,20 +149,21 @@ class Brand:
             [[11, 21], [12, 22], [13, 23]]
         """
         self._check_open("vec")
-        if not isinstance(x, Tensor):
-            raise AxisTypeError(f"vec: brand `{self.name}` takes a tensor, not {type(x).__name__}")
-        at = normalize_axis(axis, x, f"vec: brand `{self.name}`")
-        if x.shape[at] != self.size:
+        if (given := as_tensor(x)) is None:
+            raise AxisTypeError(f"vec: brand `{self.name}` takes a tensor, not {describe(x)}", fix=advice(x))
+        check_live(given.uop, "vec")
+        at = normalize_axis(axis, given, f"vec: brand `{self.name}`")
+        if given.shape[at] != self.size:
             raise SizeError(
-                f"zip: brand `{self.name}` has {examples(self.size)}, but this tensor has {x.shape[at]}",
+                f"zip: brand `{self.name}` has {examples(self.size)}, but this tensor has {given.shape[at]}",
                 ("left", f"{self!r}"),
-                ("right", f"{type_text(x.uop)}, axis {at}"),
+                ("right", f"{type_text(given.uop)}, axis {at}"),
                 fix="another axis=, or another brand for it",
             )
-        if self in row_of(x.uop):  # a value that varies over the brand already: each example takes its own entry
+        if self in row_of(given.uop):  # a value that varies over the brand already: each example takes its own entry
             own = tensor(self.enter(UOp.arange(self.size), 0))
-            return cast("Vec[S | B, T]", x.permute(at, *(i for i in range(x.ndim) if i != at))[own])
-        return cast("Vec[S | B, T]", entered(x, self, at))
+            return cast("Vec[S | B, T]", given.permute(at, *(i for i in range(given.ndim) if i != at))[own])
+        return cast("Vec[S | B, T]", entered(given, self, at))
 
     @overload
     def unvec(self: B, x: Vec[S | B, T], axis: int = 0) -> Vec[S, T]: ...
@@ -179,9 +186,9 @@ class Brand:
         self._check_open("unvec")
         what = f"unvec: brand `{self.name}`"
         if not isinstance(x, Tensor):
-            if not isinstance(x, bool | int | float):
-                raise AxisTypeError(f"{what} gives back tensors and numbers, not {type(x).__name__}")
-            x = Tensor(x)
+            if (given := as_tensor(x)) is None:
+                raise AxisTypeError(f"{what} gives back tensors and numbers, not {describe(x)}", fix=advice(x))
+            x = given
         check_live(x.uop, "unvec")
         if (position := check_axis(axis, what)) is None:
             raise AxisTypeError(f"{what}: None is not an axis here", fix="an int")
@@ -401,7 +408,7 @@ def make_brand(
         cls, text = Brand, name
     else:
         raise OptionError(
-            f"axis_name: {name!r} is not a name", fix="a string that is not empty, or a subclass of Brand"
+            f"axis_name: {shown(name)} is not a name", fix="a string that is not empty, or a subclass of Brand"
         )
     for b in open_brands():
         if b._explicit and b.name == text:
@@ -464,16 +471,15 @@ def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error
 
     Source: torchdim's first-class dimensions, with a scope that they do not outlive.
     """
-    if type(size) is not int or size < 0:
-        raise OptionError(f"brand: {size!r} is not a size", fix="an int of 0 or more")
+    size = as_size(size, "brand")
     check_randomness(randomness)
     where = caller(2, "brand")
     return _OpenedOne(lambda: make_brand(name, size, where=where, randomness=randomness))
 
 
 def check_randomness(randomness: object) -> None:
-    if randomness not in ("error", "same", "different"):
-        raise OptionError(f"randomness: {randomness!r} is not a choice", fix='"error", "same" or "different"')
+    if not (isinstance(randomness, str) and randomness in ("error", "same", "different")):
+        raise OptionError(f"randomness: {shown(randomness)} is not a choice", fix='"error", "same" or "different"')
 
 
 def caller(depth: int, what: str) -> str:

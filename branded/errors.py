@@ -11,6 +11,8 @@ would have it.  A message is one line that says what is wrong, then the facts, t
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class BrandedError(Exception):
     """The base of all errors of this package.
@@ -22,9 +24,39 @@ class BrandedError(Exception):
     """
 
     def __init__(self, what: str, *facts: tuple[str, str], fix: str | None = None) -> None:
-        lines = [*facts, *([("try", fix)] if fix else [])]
+        lines = [(_one_line(label), _one_line(text)) for label, text in (*facts, *([("try", fix)] if fix else []))]
         width = max((len(label) for label, _ in lines), default=0) + 1
-        super().__init__("\n".join([what, *(f"  {label + ':':<{width}} {text}" for label, text in lines)]))
+        text = "\n".join([_one_line(what), *(f"  {label + ':':<{width}} {text}" for label, text in lines)])
+        super().__init__(text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has the message, whose lines are not to be made again."""
+        return _copied, (type(self), self.args, self.__dict__)
+
+
+def _copied(cls: type[BrandedError], args: tuple[Any, ...], attributes: dict[str, Any]) -> BrandedError:
+    error = cls.__new__(cls, *args)
+    error.__dict__.update(attributes)
+    return error
+
+
+def _one_line(text: str) -> str:
+    """The names that users give may have any character in them; the form of a message is ours."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+class TreeError(BrandedError, ValueError):
+    """A container that should be a tree of values contains itself, or has no end."""
+
+
+class CallError(BrandedError, TypeError):
+    """A function does not take the arguments that it is given, or what should be a function is none."""
+
+
+class OperandError(BrandedError, TypeError):
+    """What stands beside a tensor in an operation is neither a tensor nor what could be one."""
 
 
 class AxesError(BrandedError, ValueError):

@@ -35,7 +35,6 @@ from branded._draws import (
     UNSIGNED,
     as_dtype,
     as_float,
-    as_int,
     as_shape,
     check_key,
     dtype_name,
@@ -110,7 +109,7 @@ def key(seed: Vec[S] | int) -> Vec[S]:
         check_live(seed.uop, "key")
         number = seed.cast(dtypes.int64) if seed.dtype in dtypes.weaks else seed
         return stored(_upper(number).cast(dtypes.uint32).stack(number.cast(dtypes.uint32)))
-    n = as_int(seed)
+    n = tree.as_int(seed)
     if n is None:
         raise DrawTypeError(f"key: {tree.describe(seed)} is not a seed", fix="an int")
     if not -(2**63) <= n < 2**64:
@@ -157,7 +156,7 @@ def split(key: Vec[S], num: int | Sequence[int] = 2) -> Vec[S]:
     Source: `jax.random.split`.
     """
     check_key(key, "split")
-    n = as_int(num)
+    n = tree.as_int(num)
     a, b = words(key, positions(as_shape(num if n is None else (n,), "split")))
     return stored(a.stack(b, dim=-1))
 
@@ -196,7 +195,7 @@ def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
         check_live(data.uop, "fold_in")
         low: Vec[S1] = data.cast(dtypes.uint32)
     else:
-        n = as_int(data)
+        n = tree.as_int(data)
         if n is None:
             raise DrawTypeError(f"fold_in: {tree.describe(data)} is not an int", fix="an int, or an int tensor")
         if not 0 <= n < 2**32:
@@ -384,7 +383,7 @@ def _int_bound(x: Vec[S] | int, name: str, dtype: DType, work: DType) -> Vec[S] 
                 fix=f"{name}.cast(dtypes.{dtype_name(work)}), or another dtype",
             )
         return x.cast(work)
-    n = as_int(x)
+    n = tree.as_int(x)
     if n is None:
         raise DrawTypeError(f"randint: {name} is {tree.describe(x)}", fix="an int, or an int tensor")
     if not dtype.min <= n <= dtype.max + (name == "maxval"):
@@ -650,7 +649,7 @@ def _population(x: Vec[S] | int, what: str, name: str) -> int:
         check_live(x.uop, what)
         if x.shape:
             return x.shape[0]
-    n = as_int(x)
+    n = tree.as_int(x)
     if n is None:
         raise DrawTypeError(
             f"{what}: {name} is {vec_type(x)}, which has no entries", fix="an int, or a tensor with an axis of them"

@@ -12,14 +12,14 @@ import dataclasses
 import inspect
 import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 import numpy as np
 from tinygrad import Tensor
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
-from branded.errors import AxesError, AxisTypeError, ProgramTypeError
+from branded.errors import AxesError, AxisTypeError, OptionError, ProgramTypeError, TreeError
 from branded.rows import type_text
 
 C = TypeVar("C")
@@ -120,52 +120,145 @@ def node(x: Any) -> Node | None:
     return None
 
 
+def _flat(x: Any, *, by_key: bool = False) -> list[tuple[Any, Node | None]]:
+    """All that a tree consists of: a container stands before its children, which are in order.
+
+    It does not recurse, so that a tree may be as deep as it likes.  With `by_key`, the children of a dict come in an
+    order that does not depend on the one in which they were put into it.
+    """
+    found: list[tuple[Any, Node | None]] = []
+    waiting, around = [x], dict[int, Any]()
+    watching = False
+    while waiting:
+        x = waiting.pop()
+        if type(x) is _End:
+            del around[x.of]
+            continue
+        if type(x) is Tensor:
+            found.append((x, None))
+            continue
+        n = node(x)
+        if n is not None and by_key and isinstance(x, dict):
+            keys = tuple(sorted(n.keys, key=lambda key: (hash(key), str(key))))
+            n = Node(keys, tuple(x[key] for key in keys), n.rebuild)
+        found.append((x, n))
+        if n is None or not n.children:
+            continue
+        if watching:
+            if id(x) in around or len(around) == _DEEPEST:
+                _refuse_endless(x, id(x) in around)
+            around[id(x)] = x
+            waiting.append(_End(id(x)))
+        elif len(found) > _SUSPICIOUS:  # is there an end?  From here on it is looked for
+            found, waiting, watching = [], [found[0][0]], True
+            continue
+        waiting.extend(n.children[::-1])
+    return found
+
+
+class _End:
+    """Stands behind the children of a container."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: int) -> None:
+        self.of = of
+
+
+_SUSPICIOUS, _DEEPEST = 1000, 100_000
+
+
+def _refuse_endless(x: Any, is_inside_itself: bool) -> NoReturn:
+    if is_inside_itself:
+        raise TreeError(
+            f"tree: {describe(x)} contains itself, so there is no end of what is in it",
+            fix="a container that does not hold what it is a part of",
+        )
+    raise TreeError(f"tree: {describe(x)} is more than {_DEEPEST} containers deep", fix="tensors with more axes")
+
+
 def leaves(x: Any) -> list[Any]:
-    """The leaves of `x` in order."""
+    """The leaves of `x` in order.
+
+    Raises:
+        TreeError: A container contains itself.
+    """
     if type(x) is Tensor:
         return [x]
-    n = node(x)
-    return [x] if n is None else [leaf for child in n.children for leaf in leaves(child)]
+    return [leaf for leaf, n in _flat(x) if n is None]
 
 
 def rebuild(x: Any, new: Iterator[Any]) -> Any:
     """The like of `x` with its leaves taken from `new`, in the order of `leaves`."""
-    n = node(x)
-    return next(new) if n is None else n.rebuild([rebuild(child, new) for child in n.children])
+    if type(x) is Tensor:
+        return next(new)
+    flat = _flat(x)
+    values = [next(new) for _, n in flat if n is None]
+    made: list[Any] = []
+    for _, n in reversed(flat):  # the children before their container, the last one first
+        made.append(values.pop() if n is None else n.rebuild([made.pop() for _ in n.children]))
+    return made[0]
 
 
-def structure(x: Any) -> Any:
+def structure(x: Any) -> Hashable:
     """What a tree is beside its leaves: equal for trees that differ in leaves, and in the order of dicts, alone."""
-    n = node(x)
-    if n is None:
-        return _LEAF
-    inside = tuple(zip(n.keys, map(structure, n.children), strict=True))
-    reg = _registry.get(type(x))
-    aux = None if reg is None else reg.flatten(x)[1]
-    return (type(x), frozenset(inside) if isinstance(x, dict) else inside, aux)
+    parts: list[Any] = []
+    for y, n in _flat(x, by_key=True):
+        reg = _registry.get(type(y))
+        parts.append(_LEAF if n is None else (type(y), n.keys, None if reg is None else reg.flatten(y)[1]))
+    return tuple(parts)
 
 
 _LEAF = "leaf"
 
 
-def static(f: Callable[..., Any], static_argnums: int | Sequence[int], n: int) -> tuple[frozenset[int], frozenset[str]]:
+def containers(x: Any) -> list[type]:
+    """The types of the containers of a tree, in order."""
+    return [type(y) for y, n in _flat(x) if n is not None]
+
+
+def positions(given: Any, what: str) -> tuple[int, ...]:
+    """`given` as positions of arguments: an int, or several."""
+    found = [as_int(i) for i in (given if isinstance(given, tuple | list) else (given,))]
+    if None in found:
+        raise OptionError(
+            f"{what}: static_argnums={shown(given)} are no positions of arguments",
+            fix="ints, counted from 0: static_argnums=(1,)",
+        )
+    return tuple(i for i in found if i is not None)
+
+
+def static(f: Callable[..., Any], nums: Sequence[int], n: int, what: str) -> tuple[frozenset[int], frozenset[str]]:
     """The positions, of `n`, and the names of the arguments of `f` that are part of a program."""
-    nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     try:
-        names = [p.name for p in inspect.signature(f).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
-        names = []
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     total = max(n, len(names))
+    if parameters and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        for i in nums:
+            if not -total <= i < total:
+                raise OptionError(
+                    f"{what}: static_argnums={i} for a function of {total} argument{'' if total == 1 else 's'}",
+                    fix="the positions of arguments, counted from 0",
+                )
     at = [i + total if i < 0 else i for i in nums]
-    return frozenset(i for i in at if i < n), frozenset(names[i] for i in at if i < len(names))
+    return frozenset(i for i in at if i < n), frozenset(names[i] for i in at if 0 <= i < len(names))
 
 
 def paths(x: Any, at: str) -> list[str]:
     """How each leaf of `x` is reached from it, as Python would write it: `['w'][0].bias`."""
-    n = node(x)
-    if n is None:
+    if type(x) is Tensor:
         return [at]
-    return [p for key, child in zip(n.keys, n.children, strict=True) for p in paths(child, at + _step(x, key))]
+    found, waiting = [], [at]
+    for y, n in _flat(x):
+        place = waiting.pop()
+        if n is None:
+            found.append(place)
+        else:
+            waiting.extend([place + _step(y, key) for key in n.keys[::-1]])
+    return found
 
 
 def _step(x: Any, key: Any) -> str:
@@ -195,44 +288,42 @@ def check_axis(axis: Any, option: str) -> Axis:
 
 def check_axes(axes: Any, option: str) -> None:
     """Look for mistakes in a tree of axes before anything is mapped."""
-    n = None if axes is None else node(axes)
-    if n is None:
-        check_axis(axes, option)
-        return
-    for child in n.children:
-        check_axes(child, option)
+    for axis in leaves(axes):
+        check_axis(axis, option)
 
 
 def spread(axes: Any, x: Any, option: str, at: str) -> list[Axis]:
     """One axis for each leaf of `x`, from a prefix tree of axes: an axis for a container holds for all in it."""
-    n = node(x)
-    ax = None if axes is None else node(axes)
-    if ax is None:
-        axis = check_axis(axes, option)
-        return [axis] if n is None else [axis] * len(leaves(x))
-    if n is None:
-        raise AxesError(
-            f"{option}: a {type(axes).__name__} of axes stands where {at} is a single leaf",
-            ("axes", repr(axes)),
-            ("value", describe(x)),
-            fix="one int or None for it",
-        )
-    if isinstance(axes, dict) != isinstance(x, dict) or set(ax.keys) != set(n.keys):
-        if not (isinstance(x, tuple) and isinstance(axes, tuple | list) and len(ax.keys) == len(n.keys)):
+    found: list[Axis] = []
+    waiting = [(axes, x, at)]
+    while waiting:
+        axes, x, at = waiting.pop()
+        ax = None if axes is None else node(axes)
+        if ax is None:
+            found += [check_axis(axes, option)] * (1 if type(x) is Tensor else len(leaves(x)))
+            continue
+        n = node(x)
+        if n is None:
+            raise AxesError(
+                f"{option}: a {type(axes).__name__} of axes stands where {at} is a single leaf",
+                ("axes", shown(axes)),
+                ("value", describe(x)),
+                fix="one int or None for it",
+            )
+        if isinstance(axes, dict) == isinstance(x, dict) and set(ax.keys) == set(n.keys):
+            by_key = dict(zip(ax.keys, ax.children, strict=True))
+        elif isinstance(x, tuple) and isinstance(axes, tuple | list) and len(ax.keys) == len(n.keys):
+            by_key = dict(zip(n.keys, ax.children, strict=True))
+        else:
             raise AxesError(
                 f"{option}: the axes do not fit {at}",
-                ("axes", f"{axes!r}  ({_count(axes, ax)})"),
+                ("axes", f"{shown(axes)}  ({_count(axes, ax)})"),
                 ("value", f"{type(x).__name__} with {_count(x, n)}"),
                 fix="an axis for each of them, or one int or None for all",
             )
-        by_key = dict(zip(n.keys, ax.children, strict=True))
-    else:
-        by_key = dict(zip(ax.keys, ax.children, strict=True))
-    return [
-        axis
-        for key, child in zip(n.keys, n.children, strict=True)
-        for axis in spread(by_key[key], child, option, at + _step(x, key))
-    ]
+        children = [(by_key[k], child, at + _step(x, k)) for k, child in zip(n.keys, n.children, strict=True)]
+        waiting.extend(children[::-1])
+    return found
 
 
 def _count(x: Any, n: Node) -> str:
@@ -241,14 +332,68 @@ def _count(x: Any, n: Node) -> str:
     return f"{len(n.keys)} entries" if len(n.keys) != 1 else "1 entry"
 
 
+def as_int(x: object) -> int | None:
+    """`x` if it is an int that Python knows; None for a bool, a float, a tensor."""
+    if type(x) is int:
+        return x
+    if isinstance(x, bool | Tensor | np.ndarray):
+        return None
+    try:
+        return operator.index(cast(Any, x))
+    except TypeError:
+        return None
+
+
+_MOST = 2**63 - 1
+
+
+def as_size(x: object, what: str) -> int:
+    """`x` as a number of examples; anything else is a mistake."""
+    n = as_int(x)
+    if n is None or n < 0:
+        raise OptionError(f"{what}: {shown(x)} is not a size", fix="an int of 0 or more")
+    if n > _MOST:
+        raise OptionError(f"{what}: {shown(n)} is more than a tensor can have", fix="an int below 2**63")
+    return n
+
+
 def as_tensor(x: Any) -> Tensor | None:
     """The tensor that a leaf is, or that a number or an array of numbers could be; None for anything else."""
     if isinstance(x, Tensor):
         return x
     if isinstance(x, bool | int | float):
         return Tensor(x)
-    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biuf":  # bools, ints, floats
-        return Tensor(np.asarray(x))
+    if isinstance(x, np.ndarray | np.generic) and _has_dtype(x):
+        return Tensor(np.asarray(x, dtype=x.dtype.newbyteorder("=")))
+    return None
+
+
+def _has_dtype(x: np.ndarray | np.generic) -> bool:
+    """Are these bools, ints or floats of a size that tinygrad knows?"""
+    return x.dtype.kind in "biuf" and x.dtype.itemsize <= 8 and not np.ma.is_masked(x)
+
+
+_OTHERS = {"jaxlib": "jax"}
+_ARRAYS = frozenset({"torch", "jax", "tensorflow", "cupy", "mlx", "pandas", "polars", "xarray"})
+
+
+def package_of(x: object) -> str:
+    """The package that an array of another kind is from, by its name alone; empty for all else."""
+    top = (getattr(type(x), "__module__", None) or "").partition(".")[0]
+    name = _OTHERS.get(top, top)
+    return name if name in _ARRAYS else ""
+
+
+def advice(x: Any) -> str | None:
+    """How to make a tensor of what is none, where there is a way."""
+    if isinstance(x, np.ma.MaskedArray) and not _has_dtype(x):
+        return "x.filled(0), and the mask as an array of its own"
+    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f" and not _has_dtype(x):
+        return 'x.astype("float64")'
+    if package_of(x):
+        return "Tensor(numpy.asarray(x))"
+    if isinstance(x, list | tuple) and x and all(isinstance(v, Tensor) for v in x):
+        return "Tensor.stack(...) of them"
     return None
 
 
@@ -262,13 +407,17 @@ def results(out: Any, what: str) -> list[Tensor]:
     return found
 
 
-def outline(x: Any) -> str:
+def outline(x: Any, levels: int = 6) -> str:
     """A tree in a few words, for messages: `(f32[3], dict(f32[]))`."""
     n = node(x)
     if n is None or x is None:
         return "None" if x is None else describe(x)
-    inside = ", ".join(map(outline, n.children))
+    parts = [outline(child, levels - 1) for child in n.children[:_FEW]] if levels else ["..."]
+    inside = ", ".join([*parts, *(["..."] if levels and len(n.children) > _FEW else [])])
     return f"({inside})" if isinstance(x, tuple) else f"{type(x).__name__}({inside})"
+
+
+_FEW = 16
 
 
 def describe(x: Any) -> str:
@@ -276,8 +425,37 @@ def describe(x: Any) -> str:
     if isinstance(x, Tensor):
         return type_text(x.uop)
     if isinstance(x, np.ndarray):
-        return f"numpy {x.dtype}[{', '.join(map(str, x.shape))}]"
+        masked = "masked " if isinstance(x, np.ma.MaskedArray) else ""
+        return f"numpy {masked}{x.dtype}[{', '.join(map(str, x.shape))}]"
+    if isinstance(x, np.generic):
+        return f"the {type(x).__name__} {x}"
     if isinstance(x, int | float | complex | str | bytes | bool):
-        text = repr(x)
-        return f"the {type(x).__name__} {text if len(text) < 40 else text[:36] + '...'}"
-    return f"a {getattr(type(x), '__name__', type(x))}"
+        return f"the {type(x).__name__} {_short(x)}"
+    if x is None:
+        return "None"
+    if isinstance(x, type):
+        return f"the class {x.__name__}"
+    name = type(x).__name__
+    of = f" of {package}" if (package := package_of(x)) else ""
+    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}{of}"
+
+
+def shown(x: Any) -> str:
+    """A value as it was written, if that is short; else what it is."""
+    if x is None or isinstance(x, int | float | complex | str | bytes):
+        text = _short(x)
+        return f"an int {text}" if text.startswith("of about") else text
+    if isinstance(x, tuple | list | dict | set):
+        try:
+            text = repr(x)
+        except Exception:  # of what is in it
+            return describe(x)
+        return text if len(text) < 80 and "<" not in text else describe(x)
+    return describe(x)
+
+
+def _short(x: object) -> str:
+    if isinstance(x, int) and abs(x) >= 10**40:
+        return f"of about {abs(x).bit_length() * 301 // 1000} digits"
+    text = repr(x)
+    return text if len(text) < 40 else text[:36] + "..."

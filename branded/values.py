@@ -10,6 +10,7 @@ from tinygrad import Tensor
 
 from branded import tree
 from branded.brand import Brand, check_live
+from branded.calls import called, check_function
 from branded.errors import EscapeError
 from branded.rows import Row, row_of, visible
 from branded.vec import Vec
@@ -117,6 +118,7 @@ def lift(f: Callable[..., Any]) -> Callable[..., Any]:
         The function of `Vec[S, T]`, `Vec[S1, T]`, …; its result has the union of their rows and of those that `f` uses.
 
     Raises:
+        CallError: `f` is not a function, or does not take the arguments.
         EscapeError: An argument belongs to a brand that is closed.
 
     Example:
@@ -135,11 +137,13 @@ def lift(f: Callable[..., Any]) -> Callable[..., Any]:
     Source: E. Z. Yang, "vmap in Haskell" (2020): `lift2 :: (a -> b -> c) -> Vec s a -> Vec s b -> Vec s c`.
     """
 
+    check_function(f, "lift", "lift(f)(x)")
+
     @functools.wraps(f)
     def lifted(*args: Any, **kwargs: Any) -> Any:
         for i, x in enumerate([leaf for a in (*args, *kwargs.values()) for leaf in tree.leaves(a)]):
             if isinstance(x, Tensor):
                 check_live(x.uop, f"lift: value {i + 1}")
-        return f(*args, **kwargs)
+        return called(f, args, kwargs, "lift", "a function with a parameter for each argument")
 
     return lifted

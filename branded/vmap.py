@@ -30,6 +30,7 @@ from branded.brand import (
     out_axis,
     tensor,
 )
+from branded.calls import called, check_function
 from branded.dispatch import lower, settled
 from branded.errors import AxesError, AxisTypeError, OptionError, SizeError
 from branded.rows import row_of
@@ -126,17 +127,19 @@ def vmap(
 
     Source: E. Z. Yang, "vmap in Haskell" (2020); `jax.vmap`; `torch.func.vmap` for `chunk_size` and `randomness`.
     """
-    if axis_size is not None and (type(axis_size) is not int or axis_size < 0):
-        raise OptionError(f"axis_size: {axis_size!r} is not a size", fix="an int of 0 or more")
-    if chunk_size is not None and (type(chunk_size) is not int or chunk_size < 1):
-        raise OptionError(f"chunk_size: {chunk_size!r} is not a size", fix="an int of 1 or more")
+    if axis_size is not None:
+        axis_size = tree.as_size(axis_size, "axis_size")
+    if chunk_size is not None:
+        if (n := tree.as_int(chunk_size)) is None or n < 1:
+            raise OptionError(f"chunk_size: {tree.shown(chunk_size)} is not a size", fix="an int of 1 or more")
+        chunk_size = n
     check_randomness(randomness)
     tree.check_axes(in_axes, "in_axes")
     tree.check_axes(out_axes, "out_axes")
     if isinstance(in_axes, dict):
         raise AxesError(
             "in_axes: a dict of axes stands for all the arguments",
-            ("axes", repr(in_axes)),
+            ("axes", tree.shown(in_axes)),
             fix="in_axes=({...},) with one entry for each positional argument",
         )
     options = _Options(in_axes, out_axes, axis_name, axis_size, chunk_size, randomness, caller(2, "vmap"))
@@ -156,9 +159,8 @@ class _Options(NamedTuple):
 
 
 def _mapped(f: Any, options: _Options) -> Callable[..., Any]:
-    if not callable(f):
-        hint = "vmap(f)(x)" if isinstance(f, Tensor | np.ndarray) else "a function of the values of one example"
-        raise AxisTypeError(f"vmap: {tree.describe(f)} is not a function", fix=hint)
+    hint = "vmap(f)(x)" if isinstance(f, Tensor | np.ndarray) else "a function of the values of one example"
+    check_function(f, "vmap", hint, AxisTypeError)
 
     @functools.wraps(f)
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -186,7 +188,7 @@ class _Call:
         if len(axes) != len(args):
             raise AxesError(
                 f"in_axes: {_count(len(axes), 'axis', 'axes')} for {_count(len(args), 'positional argument')}",
-                ("axes", repr(axes)),
+                ("axes", tree.shown(axes)),
                 ("call", self.options.where),
                 fix="one entry for each positional argument; keyword arguments are mapped over axis 0",
             )
@@ -214,10 +216,12 @@ class _Call:
             x = tree.as_tensor(x)
         if not isinstance(x, Tensor) or not x.shape:
             kind = "a 0-d tensor" if isinstance(x, Tensor) else tree.describe(self.leaves[i])
+            fix = tree.advice(self.leaves[i])
             raise AxisTypeError(
-                f"in_axes: {self._where(i)} is {kind}: there is no axis {axis} to map over",
+                f"in_axes: {self._where(i)} is {kind}"
+                + (", not a tensor" if fix else f": there is no axis {axis} to map over"),
                 ("call", self.options.where),
-                fix=self._share(i),
+                fix=fix or self._share(i),
             )
         check_live(x.uop, lambda: self._where(i))
         return x, axis if axis == 0 else normalize_axis(axis, x, f"in_axes: {self._where(i)}")
@@ -242,7 +246,7 @@ class _Call:
         if size is None:
             raise AxesError(
                 "in_axes: nothing is mapped, so there is no number of examples",
-                ("axes", repr(self.options.in_axes)),
+                ("axes", tree.shown(self.options.in_axes)),
                 ("call", self.options.where),
                 fix="an int for an argument with an axis of examples, or axis_size=n",
             )
@@ -313,7 +317,8 @@ class _Call:
             new = iter([x if a is None else entered(x, b, a) for x, a in zip(leaves, self.axes, strict=True)])
             args = [tree.rebuild(x, new) for x in self.args]
             kwargs = {k: tree.rebuild(x, new) for k, x in self.kwargs.items()}
-            return self._results(self.f(*args, **kwargs), b)
+            out = called(self.f, args, kwargs, "vmap", "a function with a parameter for each argument")
+            return self._results(out, b)
 
     def _results(self, out: Any, b: Brand) -> Any:
         leaves, axes = tree.leaves(out), tree.spread(self.options.out_axes, out, "out_axes", "the result")
@@ -345,7 +350,7 @@ class _Call:
         raise AxisTypeError(
             f"out_axes: {self._result(out, i)} is {tree.describe(y)}, which cannot be stacked",
             ("call", self.options.where),
-            fix="return tensors, or out_axes=None for it",
+            fix=tree.advice(y) or "return tensors, or out_axes=None for it",
         )
 
     def _result(self, out: Any, i: int) -> str:

@@ -874,7 +874,7 @@ BRANDS = {
         lambda: _vec(0, [1, 2]),
         errors.AxisTypeError,
         """
-        vec: brand `users` takes a tensor, not list
+        vec: brand `users` takes a tensor, not a list
         """,
     ),
 }

@@ -575,7 +575,7 @@ MISTAKES = {
         errors.StateTypeError,
         """
         functional_call: `bias` is a list
-          try: a tensor
+          try: Tensor(...) of it, which a write can reach
         """,
     ),
     "no dict": Golden(

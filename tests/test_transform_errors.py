@@ -264,8 +264,8 @@ LOOPS = {
         lambda: scan(lambda c, x: (c, x), ONE, X, length=-1),
         errors.SizeError,
         """\
-            scan: length is not a number of steps
-              try: an int of 0 or more""",
+            scan: length=-1 is not a number of steps
+              try: an int from 0 to 2**31 - 1""",
     ),
     "xs without steps": Golden(
         lambda: scan(lambda c, x: (c, x), ONE, ONE),

@@ -11,6 +11,7 @@ from tinygrad import Tensor
 
 from branded import recording, tree
 from branded.brand import Brand, check_live, opened, tensor
+from branded.calls import called, check_function
 from branded.dispatch import close
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.program import build
@@ -75,7 +76,7 @@ class Expr:
     def at(self, level: Which) -> Expr:
         """The same function at another level: the operations of the user, tinygrad's primitives, the batched graph."""
         if level not in build.LEVELS:
-            raise OptionError(f"at: {level!r} is not a level", fix=", ".join(map(repr, build.LEVELS)))
+            raise OptionError(f"at: {tree.shown(level)} is not a level", fix=", ".join(map(repr, build.LEVELS)))
         return Expr(self._levels, level)
 
     def links(self) -> list[list[int]]:
@@ -85,7 +86,13 @@ class Expr:
         return [list(numbers) for numbers in self._levels.links[self.level]]
 
     def below(self) -> Expr:
-        """The level below this one."""
+        """The level below this one.
+
+        Raises:
+            OptionError: This is the last one.
+        """
+        if self.level == build.LEVELS[-1]:
+            raise OptionError(f"below: there is no level below {self.level!r}", fix=repr(build.LEVELS[0]))
         return Expr(self._levels, cast(Which, build.LEVELS[build.LEVELS.index(self.level) + 1]))
 
     @property
@@ -244,6 +251,8 @@ def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()
         `.at("primitives")`, tinygrad's own per example, and `.at("batched")`, when the brands are closed.
 
     Raises:
+        CallError: `f` is not a function, or does not take the arguments.
+        OptionError: `static_argnums` are no positions of arguments.
         ReadError: `f` reads a value, which a program does not have.
         ProgramTypeError: A result of `f` is not a tensor or number.
 
@@ -266,9 +275,12 @@ def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()
     Source: `jax.make_jaxpr` and the language of jaxprs.
     """
 
+    check_function(f, "make_expr", "make_expr(f)(x)")
+    nums = tree.positions(static_argnums, "make_expr")
+
     @functools.wraps(f)
     def made(*args: Any, **kwargs: Any) -> Expr:
-        return _make(f, args, kwargs, *tree.static(f, static_argnums, len(args)))
+        return _make(f, args, kwargs, *tree.static(f, nums, len(args), "make_expr"))
 
     return cast(Callable[..., Expr], made)
 
@@ -289,7 +301,8 @@ def _make(
         new = iter(places)
         given = iter([x if v is None else tensor(next(new)) for x, v in zip(leaves, values, strict=True)])
         positional = [tree.rebuild(a, given) for a in args]
-        out = f(*positional, **{k: tree.rebuild(a, given) for k, a in kwargs.items()})
+        named = {k: tree.rebuild(a, given) for k, a in kwargs.items()}
+        out = called(f, positional, named, "make_expr", "a function with a parameter for each argument")
         results = tree.results(out, "make_expr")
         for x in results:
             check_live(x.uop, "make_expr")

@@ -20,6 +20,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
 from branded.brand import Brand, check_live, tensor
+from branded.calls import check_takes
 from branded.errors import CarryError
 from branded.rows import is_differentiated, row_of
 from branded.transforms.loop import safe
@@ -94,7 +95,7 @@ def _leaves(out: Any, what: str, name: str) -> list[Any]:
     found: list[Any] = []
     for x, at in zip(tree.leaves(out), tree.paths(out, "the result"), strict=True):
         if (t := tree.as_tensor(x)) is None:
-            raise CarryError(f"{what}: {at} of {name} is {tree.describe(x)}, not a tensor")
+            raise CarryError(f"{what}: {at} of {name} is {tree.describe(x)}, not a tensor", fix=tree.advice(x))
         check_live(t.uop, what)
         found.append(x if isinstance(x, bool | int | float) else t)
     return found
@@ -151,6 +152,7 @@ def _branch(
     for f, name in zip(branches, names, strict=True):
         if not callable(f):
             raise CarryError(f"{what}: {name} is {tree.describe(f)}, not a function")
+        check_takes(f, operands, {}, f"{what}: {name}", "a parameter for each operand, in every branch")
     if isinstance(chosen, int):  # the other branches may write, or take long
         out = branches[chosen](*operands)
         return tree.rebuild(out, iter([t for (t,) in _agreed(what, names[chosen : chosen + 1], [out])]))

@@ -12,6 +12,7 @@ from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.brand import Brand, check_live, open_brands, tensor
+from branded.calls import called, check_function
 from branded.dispatch import lower
 from branded.errors import DerivativeError
 from branded.transforms.forward import push
@@ -37,7 +38,9 @@ def _real(x: Any, what: str, where: str) -> Tensor:
     """A leaf of an argument as a tensor of floats."""
     t = tree.as_tensor(x)
     if t is None:
-        raise DerivativeError(f"{what}: {where} is {tree.describe(x)}; derivatives are with respect to float tensors")
+        raise DerivativeError(
+            f"{what}: {where} is {tree.describe(x)}; derivatives are with respect to float tensors", fix=tree.advice(x)
+        )
     if not dtypes.is_float(t.dtype):
         raise DerivativeError(
             f"{what}: {where} is {tree.describe(x)}; derivatives are with respect to floats",
@@ -48,18 +51,20 @@ def _real(x: Any, what: str, where: str) -> Tensor:
 
 
 def _positions(argnums: Any, args: Sequence[Any], what: str) -> tuple[int, ...]:
-    given = argnums if isinstance(argnums, tuple | list) else (argnums,)
-    for i in given:
-        if type(i) is not int or not -len(args) <= i < len(args):
+    found = []
+    for i in map(tree.as_int, argnums if isinstance(argnums, tuple | list) else (argnums,)):
+        if i is None or not -len(args) <= i < len(args):
             raise DerivativeError(
-                f"{what}: argnums={argnums!r} for a call with {len(args)} positional "
+                f"{what}: argnums={tree.shown(argnums)} for a call with {len(args)} positional "
                 f"argument{'' if len(args) == 1 else 's'}",
                 fix="the positions of the arguments to differentiate with respect to, counted from 0",
             )
-    found = tuple(i % len(args) for i in given)
+        found.append(i % len(args))
     if len(set(found)) < len(found):
-        raise DerivativeError(f"{what}: argnums={argnums!r} names an argument twice", fix="each position once")
-    return found
+        raise DerivativeError(
+            f"{what}: argnums={tree.shown(argnums)} names an argument twice", fix="each position once"
+        )
+    return tuple(found)
 
 
 class _Call:
@@ -81,7 +86,7 @@ class _Call:
         for i in nums:
             full[i] = tree.rebuild(args[i], new)
         with transforming(), kept(self._leaves):
-            self.out = f(*full, **kwargs)
+            self.out = called(f, full, kwargs, what, "a function with a parameter for each argument")
 
     @property
     def leaves(self) -> list[UOp]:
@@ -97,6 +102,11 @@ class _Call:
             )
         return self.out
 
+    def without_entries(self, y: Any, aux: Any, has_aux: bool) -> Any:
+        """A Jacobian of nothing, or with respect to nothing: trees without a tensor."""
+        out = _results((tree.rebuild(y, iter([self.like_arguments(()) for _ in tree.leaves(y)])), aux))
+        return out if has_aux else out[0]
+
     def like_arguments(self, grads: Iterable[Tensor]) -> Any:
         """Derivatives in the trees of the arguments."""
         new = iter(grads)
@@ -109,7 +119,8 @@ def _outputs(y: Any, what: str) -> list[Tensor]:
     for x, at in zip(tree.leaves(y), tree.paths(y, "the result"), strict=True):
         if (t := tree.as_tensor(x)) is None:
             raise DerivativeError(
-                f"{what}: {at} is {tree.describe(x)}, not a tensor", fix="return tensors; others with has_aux=True"
+                f"{what}: {at} is {tree.describe(x)}, not a tensor",
+                fix=tree.advice(x) or "return tensors; others with has_aux=True",
             )
         check_live(t.uop, what)
         out.append(t)
@@ -203,8 +214,7 @@ def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, what
 
 
 def _check_function(f: Any, what: str) -> None:
-    if not callable(f):
-        raise DerivativeError(f"{what}: {tree.describe(f)} is not a function", fix=f"{what}(f)(x)")
+    check_function(f, what, f"{what}(f)(x)", DerivativeError)
 
 
 @overload
@@ -331,7 +341,9 @@ def _like(given: Any, wanted: Any, ts: Sequence[Tensor], what: str, kind: str, o
     out = []
     for x, t, name in zip(xs, ts, at, strict=True):
         if (v := tree.as_tensor(x)) is None:
-            raise DerivativeError(f"{what}: the {kind} of {name} is {tree.describe(x)}, not a tensor")
+            raise DerivativeError(
+                f"{what}: the {kind} of {name} is {tree.describe(x)}, not a tensor", fix=tree.advice(x)
+            )
         dtype = strong_dtype(t.dtype) if dtypes.is_float(t.dtype) else dtypes.default_float
         if v.dtype in dtypes.weaks or not dtypes.is_float(t.dtype):
             v = v.cast(dtype)
@@ -475,6 +487,8 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         call = _Call(f, argnums, args, kwargs, "jacfwd")
         y, aux = call.split(has_aux)
         ys = _outputs(y, "jacfwd")
+        if not call.values or not ys:
+            return call.without_entries(y, aux, has_aux)
         with transforming():
             columns = vmap(lambda basis: _push(ys, call.leaves, [d.uop for d in basis]), out_axes=-1)(
                 _basis(call.values)
@@ -525,6 +539,8 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         call = _Call(f, argnums, args, kwargs, "jacrev")
         y, aux = call.split(has_aux)
         ys = _outputs(y, "jacrev")
+        if not call.values or not ys:
+            return call.without_entries(y, aux, has_aux)
         with transforming():
             us = [t.uop for t in ys]
             by_argument = vmap(lambda basis: _tensors(pull(us, [d.uop for d in basis], call.leaves)[0]))(_basis(ys))

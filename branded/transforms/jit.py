@@ -16,6 +16,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
 from branded.brand import check_live, open_brands, tensor
+from branded.calls import called, check_function
 from branded.dispatch import replaced
 from branded.errors import OptionError
 from branded.rows import row_of
@@ -44,7 +45,9 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
         ReadError: `f` reads a value: it is traced before there are any.
         RandomnessError: `f` draws random numbers, which would be the same at each call; `branded.random` takes keys.
         WriteError: `f` writes into a tensor from outside.
-        OptionError: An argument that is neither tensor nor number is not hashable.
+        CallError: `f` is not a function, or does not take the arguments.
+        OptionError: `static_argnums` are no positions of arguments, or an argument that is neither tensor nor number is
+            not hashable.
         ProgramTypeError: A result is not a tensor or number.
 
     Example:
@@ -57,6 +60,8 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
 
     Source: `jax.jit`; `tinygrad.TinyJit`, which replays the kernels.
     """
+    check_function(f, "jit", "jit(f)(x)")
+    nums = tree.positions(static_argnums, "jit")
     made: dict[Hashable, _Compiled] = {}
 
     @functools.wraps(f)
@@ -64,8 +69,8 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
         if recording.is_recording():
             return _written(f, args, kwargs)
         if open_brands() or is_differentiating() or _function.depth or capturing:
-            return f(*args, **kwargs)
-        at, by_name = tree.static(f, static_argnums, len(args))
+            return _called(f, args, kwargs)
+        at, by_name = tree.static(f, nums, len(args), "jit")
         given = [(a, i in at) for i, a in enumerate(args)] + [(a, k in by_name) for k, a in kwargs.items()]
         leaves = [x for a, fixed in given for x in ([a] if fixed else map(_input, tree.leaves(a)))]
         trees = tuple((None, ()) if fixed else (tree.structure(a), tuple(tree.paths(a, ""))) for a, fixed in given)
@@ -84,6 +89,10 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
         return compiled(leaves)
 
     return cast(F, jitted)
+
+
+def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return called(f, args, kwargs, "jit", "a function with a parameter for each argument")
 
 
 def _input(x: Any) -> Any:
@@ -109,7 +118,7 @@ class _Compiled:
             new = iter([next(variables) if isinstance(x, Tensor) else x for x in leaves])
             trees = zip((*args, *kwargs.values()), fixed, strict=True)
             whole = [next(new) if is_fixed else tree.rebuild(a, new) for a, is_fixed in trees]
-            return f(*whole[: len(args)], **dict(zip(kwargs, whole[len(args) :], strict=True)))
+            return _called(f, whole[: len(args)], dict(zip(kwargs, whole[len(args) :], strict=True)))
 
         types = [LeafType.of(x.uop) for x in leaves if isinstance(x, Tensor)]
         traced = trace("jit", body, types, lambda out: (out, tree.results(out, "jit")))
@@ -175,10 +184,10 @@ def _written(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
     """The call as one operation of a typed program."""
     with recording.structured() as made:
         if made is None:
-            return f(*args, **kwargs)
+            return _called(f, args, kwargs)
         given = [x for a in (*args, *kwargs.values()) for x in tree.leaves(a) if isinstance(x, Tensor)]
         with recording.body() as done:
-            out = f(*args, **kwargs)
+            out = _called(f, args, kwargs)
             results = tree.results(out, "jit")
             done([t.uop for t in given], [y.uop for y in results])
         ins = [t.uop for t in given]

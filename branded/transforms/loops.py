@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar, cast, overload
 
+import numpy as np
 from tinygrad import Device, Tensor, dtypes
 from tinygrad.device import canonicalize_device
 from tinygrad.dtype import DType, strong_dtype
@@ -14,6 +15,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
 from branded.brand import Brand, check_live, copied, enter_all, method_restored, open_brands, opened, tensor
+from branded.calls import called
 from branded.dispatch import Batched, Pass, lower, replaced
 from branded.errors import CarryError, SizeError
 from branded.rows import PLACE, Row, row_of, type_text, union, visible
@@ -123,7 +125,8 @@ def _in_terms_of(leaves: Sequence[UOp], of: dict[UOp, UOp]) -> list[UOp]:
 def _leaf(x: Any, what: str, where: str) -> Tensor:
     if (t := tree.as_tensor(x)) is None:
         raise CarryError(
-            f"{what}: {where} is {tree.describe(x)}, not a tensor", fix="tensors, numbers, or trees of them"
+            f"{what}: {where} is {tree.describe(x)}, not a tensor",
+            fix=tree.advice(x) or "tensors, numbers, or trees of them",
         )
     check_live(t.uop, what)
     return t
@@ -134,12 +137,7 @@ def _leaves(x: Any, what: str, where: str) -> list[Tensor]:
 
 
 def _same_tree(a: Any, b: Any) -> bool:
-    return tree.paths(a, "") == tree.paths(b, "") and _shape(a) == _shape(b)
-
-
-def _shape(x: Any) -> Any:
-    n = tree.node(x)
-    return None if n is None else (type(x), [_shape(c) for c in n.children])
+    return tree.paths(a, "") == tree.paths(b, "") and tree.containers(a) == tree.containers(b)
 
 
 class _State:
@@ -261,7 +259,8 @@ def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: i
 
     def body(given: list[Tensor]) -> Any:
         k = len(state.values)
-        return f(state.rebuilt(given[:k]), tree.rebuild(xs, iter(given[k:])))
+        carry, x = state.rebuilt(given[:k]), tree.rebuild(xs, iter(given[k:]))
+        return called(f, (carry, x), {}, what, "a function of the carry and of one entry of xs")
 
     def result(pair: Any) -> tuple[Any, list[Tensor]]:
         if not isinstance(pair, tuple) or len(pair) != 2:
@@ -315,12 +314,12 @@ def _rows(traced: Traced, rows: Sequence[Row]) -> list[Row]:
 
 def _length(what: str, whole: Sequence[Tensor], at: Sequence[str], length: Any) -> int:
     if length is not None:
-        try:
-            length = operator.index(length)
-        except TypeError:
-            length = -1
-        if length < 0:
-            raise SizeError(f"{what}: length is not a number of steps", fix="an int of 0 or more")
+        n = tree.as_int(length)
+        if n is None or not 0 <= n <= dtypes.int32.max:
+            raise SizeError(
+                f"{what}: length={tree.shown(length)} is not a number of steps", fix="an int from 0 to 2**31 - 1"
+            )
+        length = n
     for x, where in zip(whole, at, strict=True):
         if not x.shape:
             raise SizeError(
@@ -374,20 +373,19 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
     Source: `jax.lax.fori_loop`.
     """
     _check_function("fori_loop", body_fun=body_fun)
-    lower, upper = (
-        b if isinstance(b, Tensor) or not hasattr(b, "__index__") else operator.index(b) for b in (lower, upper)
-    )
+    lower, upper = (_number(b, at) for b, at in ((lower, "lower"), (upper, "upper")))
+    step = functools.partial(_step, body_fun)
     with recording.structured() as made:
         if isinstance(lower, int) and isinstance(upper, int):
             n = max(0, upper - lower)
             steps = Tensor.arange(lower, lower + n, dtype=dtypes.int32)
-            out, _ = _scan("fori_loop", lambda x, i: (body_fun(i, x), None), init_val, steps, n, False)
+            out, _ = _scan("fori_loop", lambda x, i: (step(i, x), None), init_val, steps, n, False)
             own = slice(0, -1)
         else:
             lower, upper = (_bound(x, at) for x, at in ((lower, "lower"), (upper, "upper")))
             until = upper
             _, out = _while(
-                "fori_loop", lambda c: c[0] < until, lambda c: (c[0] + 1, body_fun(c[0], c[1])), (lower, init_val)
+                "fori_loop", lambda c: c[0] < until, lambda c: (c[0] + 1, step(c[0], c[1])), (lower, init_val)
             )
             own = slice(1, None)
 
@@ -398,6 +396,19 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
 
         _put(made, "fori_loop", tree.leaves(init_val), out, body, own, (lower, upper))
     return out
+
+
+def _step(body_fun: Callable[..., Any], i: Any, x: Any) -> Any:
+    return called(body_fun, (i, x), {}, "fori_loop", "a function of the number of the step and of the carry")
+
+
+def _number(x: Any, at: str) -> Any:
+    """A bound that Python knows as an int: the number of a step is an int32."""
+    if (n := tree.as_int(x)) is None:
+        return x
+    if not dtypes.int32.min <= n <= dtypes.int32.max:
+        raise CarryError(f"fori_loop: {at}={tree.shown(n)} is not an int32", fix="bounds from -2**31 to 2**31 - 1")
+    return n
 
 
 def _bound(x: Any, at: str) -> Tensor:
@@ -433,16 +444,21 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     if batch_size is not None:
         return cast(Y, _by_batches(f, xs, batch_size))
     with recording.structured() as made:
-        _, out = _scan("map", lambda _, x: (None, f(x)), None, xs, None, False)
+        _, out = _scan("map", lambda _, x: (None, _one(f, x)), None, xs, None, False)
         _put(made, "map", tree.leaves(xs), out, lambda body: {"f": body})
     return cast(Y, out)
+
+
+def _one(f: Callable[..., Any], x: Any) -> Any:
+    return called(f, (x,), {}, "map", "a function of one entry of xs")
 
 
 def _by_batches(f: Callable[[Any], Any], xs: Any, batch_size: Any) -> Any:
     whole = _leaves(xs, "map", "xs")
     n = _length("map", whole, tree.paths(xs, "xs"), None)
-    if type(batch_size) is not int or batch_size < 1:
-        raise SizeError(f"map: batch_size={batch_size!r} is not a size", fix="an int of 1 or more")
+    if (size := tree.as_int(batch_size)) is None or size < 1:
+        raise SizeError(f"map: batch_size={tree.shown(batch_size)} is not a size", fix="an int of 1 or more")
+    batch_size = min(size, max(n, 1))
     full = n // batch_size
     parts = [x[: full * batch_size].reshape(full, batch_size, *x.shape[1:]) for x in whole]
     rest = [x[full * batch_size :] for x in whole]
@@ -502,8 +518,8 @@ def _while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], 
 
     def result(pair: tuple[Any, Any]) -> tuple[Any, list[Tensor]]:
         new, go = pair
-        if isinstance(go, bool):
-            go = Tensor(go)
+        if isinstance(go, bool | np.bool_):
+            go = Tensor(bool(go))
         if not isinstance(go, Tensor) or go.shape or go.dtype != dtypes.bool:
             raise CarryError(
                 f"{what}: the condition is {tree.outline(go)}, not one bool", fix="a comparison, .any() or .all()"
@@ -511,8 +527,11 @@ def _while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], 
         return None, [*state.checked(new), go]
 
     def body(given: list[Tensor]) -> Any:
-        go = cond_fun(state.rebuilt(given))  # before the body, which may write into what it gets
-        return body_fun(state.rebuilt(given)), go
+        # the condition before the body, which may write into what it gets
+        go, new = (
+            called(f, (state.rebuilt(given),), {}, what, "functions of the carry alone") for f in (cond_fun, body_fun)
+        )
+        return new, go
 
     while True:
         traced = trace(what, body, state.types(), result)

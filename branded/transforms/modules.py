@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn, ParamSpec, Protocol, TypeVar, overload
 
+import numpy as np
 from tinygrad import Tensor, dtypes
 from tinygrad.engine.jit import _TinyJit
 from tinygrad.nn.state import get_state_dict
@@ -21,6 +22,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.brand import Brand, check_live, open_brands, tensor
+from branded.calls import called
 from branded.errors import StateError, StateTypeError, UnsupportedError, WriteError
 from branded.values import vec_type
 from branded.vec import Vec
@@ -89,7 +91,7 @@ def functional_call(module: Callable[..., Any], state: Mapping[str, Any], /, *ar
     held = {i: _without_storage(x) for i, x in values.items()}
     before = {i: x.uop for i, x in held.items()}
     with _replaced(module, held):
-        out = module(*args, **kwargs)
+        out = called(module, args, kwargs, "functional_call", "the arguments of the module, behind its state")
     for name, x in state.items():
         i = id(own[name])
         if _is_written(held[i].uop, before[i]) and id(x) not in values:
@@ -143,7 +145,9 @@ def _values(own: dict[str, Tensor], state: Mapping[str, Any]) -> dict[int, Tenso
                 fix=", ".join(difflib.get_close_matches(str(name), own, 1)) or "the names of get_state_dict(module)",
             )
         if not isinstance(x, Tensor):
-            raise StateTypeError(f"functional_call: `{name}` is {tree.describe(x)}", fix="a tensor")
+            raise StateTypeError(
+                f"functional_call: `{name}` is {tree.describe(x)}", fix="Tensor(...) of it, which a write can reach"
+            )
         check_live(x.uop, f"functional_call: `{name}`")
         mine = own[name]
         if x.shape != mine.shape:
@@ -249,7 +253,7 @@ def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
         used: realize it before the modules themselves are trained on.
 
     Raises:
-        StateTypeError: `modules` is not a list or tuple.
+        StateTypeError: `modules` is not a list or tuple of modules.
         StateError: There is none, or they differ in their class, in the name, shape or dtype of a tensor, or in which
             tensors are one.
 
@@ -268,6 +272,11 @@ def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
         )
     if not modules:
         raise StateError("stack_module_state: there are no modules", fix="a list of at least one")
+    for m in modules:
+        if m is None or isinstance(m, int | float | complex | str | bytes | np.ndarray | np.generic):
+            raise StateTypeError(
+                f"stack_module_state: {tree.describe(m)} is not a module", fix="objects whose attributes are tensors"
+            )
     states = [_names(m, "stack_module_state") for m in modules]
     for i in range(1, len(modules)):
         _check_alike(modules, states, i)
