@@ -19,6 +19,7 @@ from tinygrad import Context, Tensor, Variable, dtypes
 from branded import brand, grad, jit, make_expr, psum, scan, tree, vec_type, vmap
 from branded.errors import BrandedError
 from branded.program import Expr, read
+from tests import by_numpy
 from tests.golden import make, registry, with_branded
 from tests.program import ALL, CASES, some
 from tests.programs import Nest, nests
@@ -44,7 +45,7 @@ def golden() -> dict[str, str]:
 
 
 def numbers(x: Any) -> list[Any]:
-    return [np.array(y.tolist() if isinstance(y, Tensor) else y) for y in tree.leaves(x)]
+    return [by_numpy.read(y) if isinstance(y, Tensor) else np.array(y) for y in tree.leaves(x)]
 
 
 def same(a: Any, b: Any) -> None:

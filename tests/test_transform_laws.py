@@ -32,6 +32,7 @@ from branded import (
     while_loop,
 )
 from branded import map as map_
+from tests.by_numpy import read
 from tests.programs import Nest, Program, nests, programs
 
 quiet = settings(
@@ -84,12 +85,9 @@ def of_floats(f: Callable[..., Any], xs: Sequence[Tensor], at: Sequence[int]) ->
 
 
 def close(a: Any, b: Any, tolerance: float = 2e-4) -> None:
-    got = [x.numpy() if isinstance(x, Tensor) else np.asarray(x) for x in (a if isinstance(a, tuple | list) else [a])]
-    wanted = [
-        x.numpy() if isinstance(x, Tensor) else np.asarray(x) for x in (b if isinstance(b, tuple | list) else [b])
-    ]
-    assert len(got) == len(wanted)
+    got, wanted = ([x] if not isinstance(x, tuple | list) else x for x in (a, b))
     for x, y in zip(got, wanted, strict=True):
+        x, y = (read(v) if isinstance(v, Tensor) else np.asarray(v) for v in (x, y))
         assert x.shape == y.shape
         np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
 
@@ -111,7 +109,7 @@ def test_vmap_of_grad_is_the_loop_of_grad(nest: Nest) -> None:
     outs = nest.over(g)(*map(Tensor, nest.arguments(data)))
     examples = nest.one_by_one(g, data)
     for j, got in enumerate(outs):
-        wanted = np.stack([e[j].numpy() for e in examples])
+        wanted = np.stack([read(e[j]) for e in examples])
         close(got, wanted.reshape(got.shape), 1e-3)
 
 
