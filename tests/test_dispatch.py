@@ -118,6 +118,23 @@ def test_names_come_from_parameters() -> None:
     assert names == ["weights", "rows", "s", "scale"]
 
 
+def test_a_name_that_is_given_goes_before_one_that_is_found() -> None:
+    x, seen = tensor(2, 3), list[str]()
+
+    def pairs(name: str) -> None:
+        inner = vmap(lambda b: (seen.append(vec_type(b)), b)[1], axis_name=name)
+        vmap(lambda users: vmap(lambda items: inner(items.reshape(1)))(users))(x)
+
+    for name in ("users", "items", "users2", "days"):
+        pairs(name)
+    assert seen == [
+        "Vec[users2:2 | items:3 | users:1, f32[]]",
+        "Vec[users:2 | items2:3 | items:1, f32[]]",
+        "Vec[users:2 | items:3 | users2:1, f32[]]",
+        "Vec[users:2 | items:3 | days:1, f32[]]",
+    ]
+
+
 def test_isinstance_agrees_with_the_types() -> None:
     x = tensor(3, 2)
     assert isinstance(x, Vec) and not isinstance(3, Vec)

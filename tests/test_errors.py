@@ -667,6 +667,18 @@ def test_escapes(g: Golden) -> None:
     check(g)
 
 
+def test_a_message_names_the_line_that_opened_the_brand() -> None:
+    kept = []
+    with brand("users", 3) as users:
+        kept.append(users.vec(X))
+    vmap(lambda x: kept.append(x) or x)(X)
+    first = test_a_message_names_the_line_that_opened_the_brand.__code__.co_firstlineno
+    for value, what, line in zip(kept, ("brand", "vmap"), (first + 2, first + 4), strict=True):
+        with pytest.raises(errors.EscapeError) as info:
+            value.numpy()
+        assert f"opened by {what} at test_errors.py:{line}\n" in str(info.value)
+
+
 WRITES: dict[str, Callable[[Tensor, Tensor], Any]] = {
     "assign": lambda t, x: t.assign(x),
     "replace": lambda t, x: t.replace(x),

@@ -527,6 +527,14 @@ COLLECTIVES = {
               value: Vec[i:3, f32[2]]
               try:   a split_axis whose size is 3, or tiled=True for a multiple""",
     ),
+    "a piece too many": Golden(
+        lambda: vmap(lambda r: psum_scatter(r.repeat(3), "i"), axis_name="i")(W),
+        errors.SizeError,
+        """\
+            psum_scatter: brand `i` has 3 examples, and axis 0 of the value has 9 entries
+              value: Vec[i:3, f32[9]]
+              try:   a scatter_dimension whose size is 3, or tiled=True for a multiple""",
+    ),
     "a multiple that is none": Golden(
         lambda: vmap(lambda r: psum_scatter(r[:2], "i", tiled=True), axis_name="i")(W),
         errors.SizeError,

@@ -427,6 +427,16 @@ def test_a_brand_is_named_by_class_string_or_itself() -> None:
     assert total.tolist() == [9, 12]
 
 
+def test_what_all_share_is_told_as_if_each_said_it() -> None:
+    shared, flag = Tensor([1.5, 2.5]), Tensor(True)
+    tell = lambda f: vmap(lambda x: f(), in_axes=0, out_axes=None, axis_name="i")(X)  # noqa: E731
+    total, count = tell(lambda: (psum(shared, "i"), psum(flag, "i")))
+    assert total.tolist() == [4.5, 7.5] and count.item() == 3 and count.dtype == dtypes.int32
+    assert tell(lambda: ppermute(shared, "i", [(0, 1), (1, 2), (2, 0)])).tolist() == [1.5, 2.5]
+    some = vmap(lambda x: ppermute(shared, "i", [(0, 1)]) + 0 * x, axis_name="i")(X)
+    assert some.tolist() == [[0, 0], [1.5, 2.5], [0, 0]]
+
+
 def test_one_over_another_brand() -> None:
     f = lambda x: (psum(x, "rows"), all_gather(x, ("rows", "columns")), axis_index(("rows", "columns")))  # noqa: E731
     sums, gathered, index = vmap(vmap(f, axis_name="columns"), axis_name="rows", out_axes=(0, 0, 0))(ROWS)
@@ -564,6 +574,30 @@ def test_custom_vmap_sees_one_brand_at_a_time() -> None:
     assert seen == [(2, [False, True], (), (2,)), (3, [True, False], (3,), (2,))]
     assert add(TWO, TWO).item() == 4
     assert vmap(grad(lambda x: add(x * x, TWO)))(X).tolist() == [2, 4, 6]
+
+
+def test_a_rule_of_custom_vmap_gets_keywords_and_defaults_by_position() -> None:
+    class Scale:
+        @custom_vmap
+        def of(self, x: Tensor, by: Any = 1.0, plus: float = 0.0) -> Tensor:
+            raise AssertionError
+
+    @Scale.of.def_vmap
+    def rule(axis_size: int, in_batched: Any, self: Scale, x: Tensor, by: Any, plus: float) -> tuple[Tensor, bool]:
+        assert isinstance(self, Scale)
+        return x * by + plus, True
+
+    scale = Scale()
+    assert vmap(lambda x: scale.of(x, plus=1.0))(X).tolist() == [2, 3, 4]
+    assert vmap(lambda x: scale.of(1.0, by=x))(X).tolist() == [1, 2, 3]
+    assert vmap(lambda x: scale.of(by=x, x=x))(X).tolist() == [1, 4, 9]
+    with pytest.raises(errors.OptionError, match="custom_vmap: only has keyword-only arguments"):
+
+        @custom_vmap
+        def only(*, x: Tensor) -> Tensor:
+            return x
+
+        vmap(lambda x: only(x=x))(X)
 
 
 def test_sequential_vmap_at_two_depths() -> None:

@@ -448,6 +448,9 @@ def test_sharded() -> None:
         s = x.shard(devices, axis)
         close(vmap(lambda a: a * 2 + a.sum())(s), x.numpy() * 2 + x.numpy().sum(1, keepdims=True), 1e-4)
         close(vmap(lambda a: vmap(lambda b: b * a.sum())(a))(s), x.numpy() * x.numpy().sum(1, keepdims=True), 1e-4)
+    out = vmap(vmap(lambda a: a.shard(devices, 0) * 2))(x.reshape(2, 2, 6))  # by the body
+    assert out.uop.axis == 2
+    close(out, x.numpy().reshape(2, 2, 6) * 2)
 
 
 def test_dtypes_are_those_of_one_example() -> None:

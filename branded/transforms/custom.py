@@ -259,18 +259,8 @@ class _Custom(Generic[P, R]):
     def __get__(self, obj: Any, objtype: type | None = None) -> Any:
         return self if obj is None else functools.partial(self, obj)
 
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        try:
-            bound = inspect.signature(self.f).bind(*args, **kwargs)
-        except ValueError:
-            return args
-        bound.apply_defaults()
-        if bound.kwargs:
-            raise OptionError(f"{self.what}: {self.name} has keyword-only arguments", fix="positional ones")
-        return bound.args
-
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        given = self._bound(args, kwargs)
+        given = _positional(self.f, args, kwargs, f"{self.what}: {self.name}")
         # a leaf of its own for each tensor, so that the graph of the result says where it is used
         level, places, new_args = Level(), list[UOp](), list[Any]()
         for i, a in enumerate(given):
@@ -302,6 +292,20 @@ class _Custom(Generic[P, R]):
             CallInfo(name=self.name, aux=call),
         )
         return cast(R, tree.rebuild(out, iter([tensor(x) for x in results(u)])))
+
+
+def _positional(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> tuple[Any, ...]:
+    """The arguments of a call as a rule gets them: by position, with what they default to."""
+    try:
+        bound = inspect.signature(f).bind(*args, **kwargs)
+    except ValueError:  # a function that says nothing about its parameters
+        if kwargs:
+            raise OptionError(f"{what} is called with keywords, and has no signature", fix="positional ones") from None
+        return args
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise OptionError(f"{what} has keyword-only arguments", fix="positional ones")
+    return bound.args
 
 
 def _tensor(x: Any, where: str) -> Tensor:
@@ -441,17 +445,18 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         return self if obj is None else functools.partial(self, obj)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        leaves = [x for a in args for x in tree.leaves(a)]
+        name = getattr(self.fun, "__name__", "f")
+        call: tuple[Any, ...] = _positional(self.fun, args, kwargs, f"custom_vmap: {name}")
+        leaves = [x for a in call for x in tree.leaves(a)]
         row: Row = functools.reduce(union, (row_of(x.uop) for x in leaves if isinstance(x, Tensor)), ())
         here = [b for b in row if not b.is_loop]
         if not here:
             return self.fun(*args, **kwargs)
-        name = getattr(self.fun, "__name__", "f")
         if self.rule is None:
             raise AxesError(f"custom_vmap: {name} has no rule yet", fix=f"{name}.def_vmap(rule)")
         b = here[-1]  # the innermost
         given, batched = [], []
-        for i, a in enumerate(args):
+        for i, a in enumerate(call):
             xs, flags = [], []
             for x in tree.leaves(a):
                 if isinstance(x, Tensor):
