@@ -18,7 +18,7 @@ import branded.rules  # noqa: F401  fills the table of rules
 from branded.brand import check_live, open_brands, tensor
 from branded.dispatch import lower, on_device, settled
 from branded.errors import EscapeError, ReadError, ShapeError, WriteError
-from branded.primitive import at_slot, params, primitive_of
+from branded.primitive import at_slot, depends, params, primitive_of
 from branded.rows import Row, is_leaf, left_brands, row_of
 from branded.transforms.forward import products_of_others
 from branded.transforms.leaves import plain, pull, transforming, unseen
@@ -276,6 +276,16 @@ def _cast_gradient(ret: UOp) -> tuple[None] | None:
     return (None,) if is_pulling() and not dtypes.is_float(ret.src[0].dtype) else None
 
 
+def _deepwalk(root: UOp, targets: set[UOp]) -> tuple[list[UOp], dict[UOp, bool]]:
+    """What a derivative goes through: an argument of a function that is detached is not differentiated."""
+    path: dict[UOp, bool] = {}
+    root.topovisit(lambda u: u.op not in _NOWHERE and any(path[x] or x in targets for x in depends(u)), path)
+    return [u for u, on_it in path.items() if on_it], path
+
+
+_NOWHERE = {Ops.DETACH, *GroupOp.Comparison}
+
+
 def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
     def call_gradient(ctx: UOp, k: UOp, needed: set[int]) -> tuple[UOp | None, ...]:
         if (p := primitive_of(k)) is None:
@@ -378,6 +388,7 @@ def install() -> None:
         )
         + tg_gradient.pm_gradient
     )
+    tg_gradient._deepwalk = _deepwalk
     tg_gradient.call_gradient = _call_gradient(tg_gradient.call_gradient)
     tg_gradient._compact_params = _compact_params
     tg_function.pm_ctx = (

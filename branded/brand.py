@@ -74,8 +74,7 @@ class Brand:
         self.was_left = False
         self._range: weakref.ref[UOp] | None = None
         self._scope: weakref.ref[_Opened] | None = None
-        # buffers made from here on belong to the scope of this brand
-        self.first_slot = next(UOp.unique_num)
+        self.first_slot = 0
 
     @property
     def traced_for(self) -> str:
@@ -345,10 +344,10 @@ class _Opened(Scope[Row]):
         super().__init__(_open, tuple(brands))
 
     def __enter__(self) -> Row:  # type: ignore[override]
-        # tensors made from here on belong to the scope
-        self.mark = tensor(_NOTHING)
+        # tensors and buffers made from here on belong to the scope
+        self.mark, first_slot = tensor(_NOTHING), next(UOp.unique_num)
         for b in self.value:
-            b._scope = weakref.ref(self)
+            b._scope, b.first_slot = weakref.ref(self), first_slot
         return super().__enter__()
 
 
@@ -387,6 +386,11 @@ def method_restored() -> Iterator[None]:
 def all_opened(brands: Iterable[Brand]) -> AbstractContextManager[Row]:
     """One scope of many brands that were just made."""
     return _Opened(brands)
+
+
+def reopened(brands: Iterable[Brand]) -> AbstractContextManager[Row]:
+    """While a rule runs for a call that was made in the scope of these brands: gives those that were closed."""
+    return _Opened(b for b in brands if not b.is_open or b._scope is None)
 
 
 def make_brand(

@@ -26,7 +26,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp, shape_to_shape_arg
 
 from branded.errors import UnsupportedError
 from branded.recording import is_recording
-from branded.rows import SHAPE, Row, has_left, is_touched, row_of, stage, type_text, union
+from branded.rows import SHAPE, Row, has_left, is_beside, is_touched, left_brands, row_of, stage, type_text, union
 
 if TYPE_CHECKING:
     from branded.brand import Brand
@@ -215,18 +215,31 @@ def settled(u: UOp) -> UOp:
     return close([u])[0].uop if is_touched(u) and not row_of(u) else u
 
 
+def without(u: UOp, brand: Brand) -> UOp:
+    """A value that does not vary over `brand`, in a graph in which it does not occur, not even beside the value."""
+    if _is_last(u, brand):
+        return settled(u)
+    return Pass((brand,)).run([u], {}, is_touched)[0].uop if is_beside(u) else u
+
+
+def _is_last(u: UOp, brand: Brand) -> bool:
+    """Is this the last brand that is open in `u`?  One that was left while it is open is still to be differentiated."""
+    return is_touched(u) and row_of(u) in ((brand,), ()) and all(b is brand or not b.is_open for b in left_brands([u]))
+
+
 def leave(us: Sequence[UOp], brand: Brand, axes: Sequence[int], repeat: int) -> list[UOp]:
     """The values of all examples of `brand`, which goes to `axes`; a value that does not vary is repeated.
 
     Where another brand is still open in a value, the work is left to the pass that closes that one: however deep
     vmaps are nested, a graph is batched once.  Only the body of a @function must be whole by itself.
     """
-    last = [u for u in us if is_touched(u) and row_of(u) in ((brand,), ()) and not is_recording()]
+    last = [u for u in us if _is_last(u, brand)] if not is_recording() else []
     done = dict(zip(last, close(last), strict=True)) if last else {}
 
     def out(u: UOp) -> UOp:
-        x = done.get(u) or Batched(u, ())
-        return x.uop if x.row else stage(u, brand) if brand in row_of(u) else expand(x.uop, (repeat,))
+        if (x := done.get(u)) is not None:
+            return x.uop if x.row else expand(x.uop, (repeat,))
+        return stage(u, brand) if brand in row_of(u) else expand(without(u, brand), (repeat,))
 
     outs = [out(u) for u in us]
     if _function.depth:
@@ -240,14 +253,24 @@ def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
     Reverse mode and the bodies of functions and loops need it.
     """
     if not any(map(has_left, roots)):
-        return list(roots)
+        return _alone(roots)
 
     def closed(u: UOp) -> UOp | None:
         if u.op is not Ops.STAGE or (b := u.src[1].__dict__["_brand"]) in keep:
             return None
         return Pass((b,)).run([u.src[0]], {}, is_touched)[0].uop
 
-    return replaced(roots, closed, has_left)
+    return _alone(replaced(roots, closed, has_left))
+
+
+def _alone(us: Sequence[UOp]) -> list[UOp]:
+    """The same values without the closed brands that occur beside what they use."""
+    if not any(map(is_beside, us)):
+        return list(us)
+    graph = UOp(Ops.SINK, src=tuple(us)).toposort(is_touched, enter_calls=False)
+    brands = [u.__dict__["_brand"] for u in graph if u.op is Ops.RANGE and "_brand" in u.__dict__]
+    done = Pass(tuple(b for b in brands if not b.is_open)).run(us, {}, is_touched)
+    return [u if x.row else x.uop for u, x in zip(us, done, strict=True)]
 
 
 def replaced(

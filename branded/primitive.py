@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence, Set
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tinygrad.uop.ops import Ops, UOp
 
@@ -50,9 +50,36 @@ def params(body: UOp) -> list[UOp]:
     return [found[i] for i in sorted(found)]
 
 
+def uses(call: UOp, i: int) -> set[int]:
+    """The arguments on which the result `i` of a function depends."""
+    return p.uses(call, i) if (p := primitive_of(call)) is not None else slots(call.src[0].src[i])
+
+
+def depends(u: UOp) -> Sequence[UOp]:
+    """The operands on which `u` depends; of a result of a function those arguments that it uses."""
+    if u.op is Ops.GETTUPLE and (call := u.src[0]).op is Ops.FUNCTION:
+        return [call.src[1 + slot] for slot in uses(call, u.arg)]
+    return u.src
+
+
+_SLOTS = "_branded_slots"
+
+
 def slots(body: UOp) -> set[int]:
-    """The arguments that a body uses."""
-    return {p.arg.slot for p in params(body)}
+    """The arguments that a body uses; of a function in it, those on which the results depend that it takes."""
+    if (known := body.__dict__.get(_SLOTS)) is not None:
+        return cast("set[int]", known)
+    found, seen, todo = set[int](), set[UOp](), [body]
+    while todo:
+        if (u := todo.pop()) in seen:
+            continue
+        seen.add(u)
+        if u.op is Ops.PARAM:
+            found.add(u.arg.slot)
+        else:
+            todo += u.src[1:] if u.op in {Ops.CALL, Ops.FUNCTION} else depends(u)
+    body.__dict__[_SLOTS] = found
+    return found
 
 
 def at_slot(param: UOp, slot: int) -> UOp:

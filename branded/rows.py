@@ -7,15 +7,14 @@ graph.  Nothing else is kept about a batch.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp, srender
 
-from branded.primitive import primitive_of, slots
+from branded.primitive import uses
 
 if TYPE_CHECKING:
     from branded.brand import Brand
@@ -45,7 +44,11 @@ class _Info(NamedTuple):
     differentiated: bool
     """Is it made from a leaf of a derivative?"""
     beside: bool
-    """Is it a result of a function of which it does not use an argument that varies?"""
+    """Is it a result of a function of which it does not use all that varies?"""
+
+    @property
+    def touched(self) -> bool:
+        return self.left or self.beside or bool(self.row)
 
 
 _PLAIN = _Info((), False, False, False, False)
@@ -71,41 +74,60 @@ def _info(u: UOp) -> _Info:
             stack += below
             continue
         stack.pop()
-        info = _PLAIN
-        for s in v.src:
-            if (new := s.__dict__[_KEY]) is not _PLAIN and new is not info:
-                if info is _PLAIN:
-                    info = new
-                elif new != info:
-                    info = _Info(union(info.row, new.row), *(a or b for a, b in zip(info[1:], new[1:], strict=True)))
-        if v.op is Ops.GETTUPLE and v.src[0].op is Ops.FUNCTION:
-            info = _of_function(v.src[0], v.arg)
-        elif v.op is Ops.RANGE and (b := v.__dict__.get("_brand")) is not None:
-            info = _PLAIN._replace(row=(b,))
-        elif v.op is Ops.STAGE and type(v.arg) is _Left:
-            # what the value itself had, without the brand that it left
-            info = v.src[0].__dict__[_KEY]
-            row = tuple(b for b in info.row if b is not v.src[1].__dict__["_brand"])
-            info = info._replace(row=row, left=True)
-        elif v.op is Ops.UNSHARD or (v.op is Ops.PARAM and v.arg.axis is not None):
-            info = info._replace(sharded=True)
-        elif is_leaf(v):
-            info = info._replace(differentiated=True)
-        v.__dict__[_KEY] = info
+        v.__dict__[_KEY] = _of_operation(v, [cast("_Info", s.__dict__[_KEY]) for s in v.src])
     return cast("_Info", u.__dict__[_KEY])
 
 
-def _of_function(call: UOp, i: int) -> _Info:
-    """A result of a @function varies over what those arguments do that it uses."""
-    body, *arguments = call.src
-    used = p.uses(call, i) if (p := primitive_of(call)) is not None else slots(body.src[i])
-    below = [cast("_Info", s.__dict__[_KEY]) for s in (body.src[i], *(arguments[slot] for slot in used))]
-    if any(is_touched(x) for x in arguments):
-        below.append(_PLAIN._replace(beside=True))
-    if all(info is _PLAIN for info in below):
-        return _PLAIN
-    row: Row = functools.reduce(union, (info.row for info in below), ())
-    return _Info(row, *(any(flags) for flags in zip(*(info[1:] for info in below), strict=True)))
+def _of_operation(u: UOp, operands: Sequence[_Info]) -> _Info:
+    """What is known of `u`, from what is known of its operands."""
+    if u.op is Ops.GETTUPLE and u.src[0].op is Ops.FUNCTION:
+        call = u.src[0]
+        return _of_result(call, u.arg, [_info(s) for s in call.src[1:]])
+    info = _joined(operands)
+    if u.op is Ops.RANGE and (b := u.__dict__.get("_brand")) is not None:
+        return _PLAIN._replace(row=(b,))
+    if u.op is Ops.STAGE and type(u.arg) is _Left:
+        # what the value itself had, without the brand that it left
+        row = tuple(b for b in operands[0].row if b is not u.src[1].__dict__["_brand"])
+        return operands[0]._replace(row=row, left=True)
+    if u.op is Ops.UNSHARD or (u.op is Ops.PARAM and u.arg.axis is not None):
+        return info._replace(sharded=True)
+    return info._replace(differentiated=True) if is_leaf(u) else info
+
+
+def _joined(infos: Iterable[_Info]) -> _Info:
+    out = _PLAIN
+    for info in infos:
+        if info is _PLAIN or info is out:
+            continue
+        if out is _PLAIN:
+            out = info
+        elif info != out:
+            out = _Info(union(out.row, info.row), *(a or b for a, b in zip(out[1:], info[1:], strict=True)))
+    return out
+
+
+def _of_result(call: UOp, i: int, arguments: Sequence[_Info]) -> _Info:
+    """A result of a function varies over what those arguments do that it uses, less what its body leaves."""
+    out = call.src[0].src[i]
+    if (own := _info(out)).left:
+        info = _in_body(out, arguments)
+    else:
+        info = _joined([own, *(arguments[slot] for slot in uses(call, i))])
+    return info._replace(beside=True) if any(x.touched for x in (_info(call.src[0]), *arguments)) else info
+
+
+def _in_body(out: UOp, arguments: Sequence[_Info]) -> _Info:
+    """What is known of a part of a body, from what is known of the arguments."""
+    known: dict[UOp, _Info] = {}
+    for u in out.toposort(enter_calls=False):
+        if u.op is Ops.PARAM and u.arg.slot < len(arguments):
+            known[u] = arguments[u.arg.slot]
+        elif u.op is Ops.GETTUPLE and u.src[0].op is Ops.FUNCTION:
+            known[u] = _of_result(u.src[0], u.arg, [known[s] for s in u.src[0].src[1:]])
+        else:
+            known[u] = _of_operation(u, [known[s] if s in known else _info(s) for s in u.src])
+    return known[out]
 
 
 def row_of(u: UOp) -> Row:
@@ -116,7 +138,12 @@ def row_of(u: UOp) -> Row:
 def is_touched(u: UOp) -> bool:
     """Does a brand occur anywhere in the graph, open or left?"""
     info = u.__dict__.get(_KEY) or _info(u)
-    return info is not _PLAIN and (info.left or info.beside or bool(info.row))
+    return info is not _PLAIN and info.touched
+
+
+def is_beside(u: UOp) -> bool:
+    """Does a brand occur in the graph that no value of it varies over, beside what the value uses?"""
+    return _info(u).beside
 
 
 def has_left(u: UOp) -> bool:

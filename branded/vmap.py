@@ -31,7 +31,7 @@ from branded.brand import (
     tensor,
 )
 from branded.calls import called, check_function
-from branded.dispatch import lower, settled
+from branded.dispatch import lower, without
 from branded.errors import AxesError, AxisTypeError, OptionError, SizeError
 from branded.rows import row_of
 from branded.transforms.random import Draws
@@ -341,7 +341,7 @@ class _Call:
             at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
         left = map(tensor, left_all([t.uop for t in tensors], b, at, self.size))
         return tree.rebuild(
-            out, iter([_shared(y) if a is None else next(left) for y, a in zip(leaves, axes, strict=True)])
+            out, iter([_shared(y, b) if a is None else next(left) for y, a in zip(leaves, axes, strict=True)])
         )
 
     def _tensor(self, out: Any, i: int, y: Any) -> Tensor:
@@ -357,9 +357,9 @@ class _Call:
         return tree.paths(out, "the result")[i]
 
 
-def _shared(y: Any) -> Any:
+def _shared(y: Any, b: Brand) -> Any:
     """A result that does not vary."""
-    return tensor(u) if isinstance(y, Tensor) and (u := settled(y.uop)) is not y.uop else y
+    return tensor(u) if isinstance(y, Tensor) and (u := without(y.uop, b)) is not y.uop else y
 
 
 def _slice(x: Tensor, axis: int, start: int, stop: int) -> Tensor:

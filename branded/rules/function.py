@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.brand import Brand, enter_all
-from branded.dispatch import Batched, Bundle, Pass, Resolution, lower, rule
+from branded.brand import Brand, enter_all, open_brands, reopened
+from branded.dispatch import Batched, Bundle, Pass, Resolution, expand, lower, replaced, rule
 from branded.primitive import params, primitive_of, results
 from branded.rows import Row, row_of, stage
 
@@ -54,14 +55,14 @@ def tuple_(u: UOp, how: Resolution, *xs: Batched) -> Bundle:
 
 def _batch_gradient(u: UOp, rows: tuple[Row, ...], out_rows: tuple[Row, ...]) -> Callable[..., Any]:
     """vmap of the gradient that the user wrote: it sees per-example cotangents and the per-example call."""
-    single = len(u.src[0].src) == 1
+    single, examples = len(u.src[0].src) == 1, Examples(rows, out_rows)
 
     def gradient(*cotangents: UOp, call: UOp) -> tuple[UOp | None, ...]:
-        fresh = {b: Brand(b.size, b.name) for row in (*rows, *out_rows) for b in row}
-        one = of_one(u, call.src[1:], rows, fresh)
-        grads = [enter(g, row, fresh) for g, row in zip(cotangents, out_rows, strict=True)]
-        out = u.arg.grad_fxn(grads[0], one) if single else u.arg.grad_fxn(*grads, call=one)
-        return tuple(None if g is None else total(g, row, fresh) for g, row in zip(out, rows, strict=True))
+        with examples.opened() as closed:
+            one = UOp(Ops.FUNCTION, u.dtype, (u.src[0], *examples.arguments(call.src[1:])), u.arg)
+            grads = examples.cotangents(cotangents)
+            out = u.arg.grad_fxn(grads[0], one) if single else u.arg.grad_fxn(*grads, call=one)
+        return tuple(examples.totals(out, closed))
 
     def first(cotangent: UOp, call: UOp) -> tuple[UOp | None, ...]:
         return gradient(cotangent, call=call)
@@ -69,27 +70,97 @@ def _batch_gradient(u: UOp, rows: tuple[Row, ...], out_rows: tuple[Row, ...]) ->
     return first if single else gradient
 
 
-def of_one(u: UOp, args: Sequence[UOp], rows: Sequence[Row], fresh: dict[Brand, Brand]) -> UOp:
-    """The call `u` of one example, with its arguments from those of all."""
-    own = [enter(x, row, fresh) for x, row in zip(args, rows, strict=True)]
-    return UOp(Ops.FUNCTION, u.dtype, (u.src[0], *own), u.arg)
+class Examples:
+    """The examples of a call on a batch, for a derivative that is written for one.
+
+    Each example has a copy of what it shares with others.  Of an argument, the cotangents of all copies add up; of a
+    result, it is the copy of the first example that goes on.
+    """
+
+    def __init__(self, rows: Sequence[Row], results: Sequence[Row], scope: Row = ()) -> None:
+        """`rows` are those of the arguments, `scope` other brands that were open when the call was made."""
+        self.rows, self.results = tuple(rows), tuple(results)
+        self.brands = tuple(dict.fromkeys(b for row in (*self.rows, *self.results) for b in row))
+        self.scope = scope
+
+    def over(self, rows: Sequence[Row], results: Sequence[Row]) -> Examples:
+        """Those of the same call on a batch of such batches."""
+        # the values of all examples may be one of a copy for each example: that is another loop over them
+        other = {b: Brand(b.size) for row in (*rows, *results) for b in row if b in self.brands}
+
+        def both(new: Sequence[Row], old: Sequence[Row]) -> list[Row]:
+            return [(*(other.get(b, b) for b in m), *n) for m, n in zip(new, old, strict=True)]
+
+        return Examples(both(rows, self.rows), both(results, self.results), self.scope)
+
+    def opened(self) -> AbstractContextManager[Row]:
+        """While the derivative of one example is taken: gives the brands that were closed."""
+        return reopened(dict.fromkeys((*self.scope, *self.brands)))
+
+    def arguments(self, xs: Sequence[UOp]) -> list[UOp]:
+        return [enter_all(x, row) for x, row in zip(xs, self.rows, strict=True)]
+
+    def tangents(self, ds: Sequence[UOp | None]) -> list[UOp | None]:
+        return [None if d is None else enter_all(d, row) for d, row in zip(ds, self.rows, strict=True)]
+
+    def cotangents(self, gs: Sequence[UOp | None]) -> list[UOp | None]:
+        def given(g: UOp | None, row: Row) -> UOp | None:
+            if g is None or not all(b.size for b in row):
+                return None
+            g = enter_all(g, row)
+            for b in self.brands:
+                if b.size and b not in row:
+                    g = b.enter(UOp.arange(b.size), 0).eq(0).where(g, g.const_like(0))
+            return g
+
+        return [given(g, row) for g, row in zip(gs, self.results, strict=True)]
+
+    def together(self, ds: Sequence[UOp | None], closed: Row) -> list[UOp | None]:
+        """The tangents of the results, for all examples."""
+
+        def shared(d: UOp, row: Row) -> UOp:
+            for b in row_of(d):
+                if b not in row and (b in self.brands or b in closed):
+                    d = stage(d, b).shrink(((0, 1), *((0, s) for s in d.shape))).reshape(d.shape)
+            return d
+
+        return self._left(ds, self.results, closed, shared)
+
+    def totals(self, gs: Sequence[UOp | None], closed: Row) -> list[UOp | None]:
+        """The cotangents of the arguments, for all examples."""
+
+        def total(g: UOp, row: Row) -> UOp:
+            for b in self.brands:
+                if b.size and b not in row:
+                    g = stage(g, b)._rop(Ops.ADD, (0,)) if b in row_of(g) else g * b.size
+            for b in row_of(g):
+                if b in closed and b not in self.brands:  # a copy is as good as the other
+                    g = stage(g, b)._rop(Ops.ADD, (0,)) / b.size
+            return g
+
+        return self._left(gs, self.rows, closed, total)
+
+    def _left(
+        self, xs: Sequence[UOp | None], rows: Sequence[Row], closed: Row, alone: Callable[[UOp, Row], UOp]
+    ) -> list[UOp | None]:
+        """The values of all examples; `alone` is what becomes of one that varies over more than its row."""
+        given = [(alone(self._made_up(x, closed), row), row) for x, row in zip(xs, rows, strict=True) if x is not None]
+        done = iter(lower([_leave(x, row) for x, row in given], open_brands()))
+        return [None if x is None else next(done) for x in xs]
+
+    def _made_up(self, x: UOp, closed: Row) -> UOp:
+        """`x` of an example that is made up where there is none, since others may share it."""
+        empty = {b.range for b in (*self.brands, *closed) if not b.size}
+        if not empty:
+            return x
+
+        def one(u: UOp) -> UOp | None:
+            return UOp.const(1, u.dtype).expand(u.shape) if u.op is Ops.INDEX and u.src[1] in empty else None
+
+        return replaced([x], one)[0]
 
 
-def enter(x: UOp, row: Row, fresh: dict[Brand, Brand]) -> UOp:
-    """`x` of one example, in fresh brands."""
-    return enter_all(x, [fresh[b] for b in row])
-
-
-def together(x: UOp, row: Row, fresh: dict[Brand, Brand]) -> UOp:
-    """The values of all examples, with an axis for each brand of `row`."""
-    for b in reversed([fresh[b] for b in row]):
-        x = stage(x, b) if b in row_of(x) else x.expand((b.size, *x.shape))
-    return lower([x])[0]
-
-
-def total(g: UOp, row: Row, fresh: dict[Brand, Brand]) -> UOp:
-    """The cotangent of an argument: one for each example of its own brands, summed over the others."""
-    own = [fresh[b] for b in row]
-    for b in [b for b in row_of(g) if b in fresh.values() and b not in own]:
-        g = stage(g, b)._rop(Ops.ADD, (0,))
-    return together(g, row, fresh)
+def _leave(x: UOp, row: Row) -> UOp:
+    for b in reversed(row):
+        x = stage(x, b) if b in row_of(x) else expand(x, (b.size,))
+    return x

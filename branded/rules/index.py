@@ -3,6 +3,7 @@
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.dispatch import Batched, Resolution, again, expand, lead, refuse, rule
+from branded.rows import stage
 
 
 @rule(Ops.INDEX)
@@ -34,7 +35,10 @@ def _diagonal(x: UOp, a: int, b: int) -> UOp:
 @rule(Ops.STAGE)
 def leave(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
     """vmap(f)(xs) has the brand's axis in front of the per-example axes of f(x)."""
-    n, (b,) = len(y.row), brand.row
+    n = len(y.row)
+    if not brand.row:  # a brand that stays open: its axis goes behind those of the brands that are closed
+        return lead(stage(y.uop, u.src[1].__dict__["_brand"]), (*range(1, n + 1), 0))
+    (b,) = brand.row
     if b not in y.row:  # the same for all
         return lead(expand(y.uop, (b.size,)), (*range(1, n + 1), 0))
     where = y.row.index(b)

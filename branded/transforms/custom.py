@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Iterable, Sequence, Set
+from copy import copy
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from tinygrad import Tensor, dtypes
@@ -12,12 +14,12 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import CallInfo, Ops, UOp
 
 from branded import tree
-from branded.brand import Brand, all_opened, check_live, tensor
-from branded.dispatch import Batched, Bundle, Pass, full, replaced
+from branded.brand import check_live, open_brands, tensor
+from branded.dispatch import Batched, Bundle, Pass, lower, replaced
 from branded.errors import AxesError, DerivativeError, OptionError
-from branded.primitive import Primitive, primitive_of, results
-from branded.rows import Row, row_of, stage, union
-from branded.rules.function import batch_body, enter, of_one, together, total
+from branded.primitive import Primitive, results
+from branded.rows import Row, row_of, stage, union, visible
+from branded.rules.function import Examples, batch_body
 from branded.transforms.collectives import own
 from branded.transforms.forward import zero
 from branded.transforms.leaves import Level, pull, transforming
@@ -33,10 +35,13 @@ P = ParamSpec("P")
 
 
 class _Call(Primitive):
-    """A call of a function with a derivative of its own: which leaves of its arguments are tensors, and the trees."""
+    """A call of a function with a derivative of its own: which leaves of its arguments are tensors, and the trees.
 
-    def __init__(self, f: Any, args: tuple[Any, ...], tensors: int, out: Any) -> None:
-        self.f, self.args, self.tensors, self.out = f, args, tensors, out
+    On a batch it is the same call, whose rule is that of one example.
+    """
+
+    def __init__(self, f: Any, args: tuple[Any, ...], tensors: int, out: Any, examples: Examples) -> None:
+        self.f, self.args, self.tensors, self.out, self.examples = f, args, tensors, out, examples
 
     def arguments(self, xs: Sequence[Any]) -> tuple[Any, ...]:
         """The arguments of the function with other tensors."""
@@ -61,80 +66,65 @@ class _Call(Primitive):
             )
 
     def batch(self, u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
-        """The batched function, whose rules are those of one example."""
-        out = batch_body(u, run, args)
-        row: Row = functools.reduce(union, (a.row for a in args), ())
-        n = len(u.src[0].src)
-        body = UOp.maketuple(*(full(Batched(x, r), row) for x, r in zip(out.uop.src[0].src, out.rows, strict=True)))
-        mapped = _Mapped(u, tuple(a.row for a in args), row)
-        info = CallInfo(name=u.arg.name, aux=mapped)
-        return Bundle(UOp(Ops.FUNCTION, u.dtype, (body, *out.uop.src[1:]), info), (row,) * n)
-
-
-class _Mapped(_Call):
-    """A call on a batch: its rules are those of one example, with the brands open again."""
-
-    def __init__(self, one: UOp, rows: tuple[Row, ...], row: Row) -> None:
-        self.one, self.rows, self.row = one, rows, row
-
-    def _fresh(self) -> dict[Brand, Brand]:
-        return {b: type(b)(b.size, b.name) for b in self.row}
+        """The batched function; what its results vary over is what they do by themselves."""
+        out, call = batch_body(u, run, args), copy(self)
+        call.examples = self.examples.over([a.row for a in args], out.rows)
+        return out._replace(uop=out.uop.replace(arg=CallInfo(name=u.arg.name, aux=call)))
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        inner = primitive_of(self.one)
-        assert inner is not None
-        fresh = self._fresh()
-        with all_opened(fresh.values()):
-            ts = [None if d is None else enter(d, row, fresh) for d, row in zip(tangents, self.rows, strict=True)]
-            pushed, where = inner.push(of_one(self.one, u.src[1:], self.rows, fresh), ts)
-            return UOp.maketuple(*(together(x, self.row, fresh) for x in results(pushed))), where
+        self.check_closure(i for i, d in enumerate(tangents) if d is not None)
+        with self.examples.opened() as closed:
+            ds = self.forward(self.examples.arguments(u.src[1:]), self.examples.tangents(tangents))
+        moves = [any(tangents[slot] is not None for slot in self.uses(u, i)) for i in range(len(ds))]
+        given = [d if moved and dtypes.is_float(d.dtype) else None for d, moved in zip(ds, moves, strict=True)]
+        done = self.examples.together(given, closed)
+        where = itertools.count()
+        return UOp.maketuple(*(d for d in done if d is not None)), [None if d is None else next(where) for d in done]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        inner = primitive_of(self.one)
-        assert inner is not None
-        fresh = self._fresh()
-        with all_opened(fresh.values()):
-            cts = [None if g is None else enter(g, self.row, fresh) for g in cotangents]
-            grads = inner.pull(of_one(self.one, u.src[1:], self.rows, fresh), cts, needed)
-            return [None if g is None else total(g, row, fresh) for g, row in zip(grads, self.rows, strict=True)]
+        used = {slot for i, ct in enumerate(cotangents) if ct is not None for slot in self.uses(u, i)}
+        needed = {i for i in needed & used if dtypes.is_float(u.src[1 + i].dtype)}
+        self.check_closure(needed)
+        with self.examples.opened() as closed:
+            xs, cts = self.examples.arguments(u.src[1:]), self.examples.cotangents(cotangents)
+            grads = self.backward(xs, cts, needed)
+        return self.examples.totals([grads[i] if i in needed else None for i in range(len(xs))], closed)
+
+    def forward(self, xs: Sequence[UOp], tangents: Sequence[UOp | None]) -> list[UOp]:
+        """The tangents of the results of one example."""
+        raise NotImplementedError
+
+    def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """The cotangents of the arguments of one example."""
+        raise NotImplementedError
 
 
 class _Jvp(_Call):
-    def _pushed(self, u: UOp, ts: Sequence[UOp]) -> tuple[list[UOp], list[UOp]]:
-        xs = [tensor(x) for x in u.src[1 : 1 + self.tensors]]
-        static, primals = self.split(self.arguments(xs))
-        _, tangents = self.split(self.arguments([tensor(d) for d in ts]))
+    def forward(self, xs: Sequence[UOp], tangents: Sequence[UOp | None]) -> list[UOp]:
+        """The rule that the user gave."""
+        ts = [_zero(x) if d is None else d for x, d in zip(xs[: self.tensors], tangents, strict=False)]
+        static, primals = self.split(self.arguments([tensor(x) for x in xs[: self.tensors]]))
+        _, dxs = self.split(self.arguments([tensor(d) for d in ts]))
         with transforming():
-            pair = self.f.rule(*static, primals, tangents)
+            pair = self.f.rule(*static, primals, dxs)
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DerivativeError(
                 f"custom_jvp: the rule of {self.f.name} returned {tree.describe(pair)}",
                 fix="return a pair: the value and its tangent",
             )
-        return tuple(_fitting(self, out, kind) for out, kind in zip(pair, ("value", "tangent"), strict=True))  # type: ignore[return-value]
+        _fitting(self, pair[0], "value")
+        return _fitting(self, pair[1], "tangent")
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """The rule that the user gave."""
-        self.check_closure(i for i, d in enumerate(tangents) if d is not None)
-        ts = [_zero(x) if d is None else d for x, d in zip(u.src[1:], tangents[: self.tensors], strict=False)]
-        ys, dys = self._pushed(u, ts)
-        n = len(ys)
-        where: list[int | None] = [n + i if dtypes.is_float(y.dtype) else None for i, y in enumerate(ys)]
-        return UOp.maketuple(*ys, *dys), where
-
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """The transpose of the rule, which is linear in the tangents."""
-        self.check_closure(needed)
-        wanted = [i for i in range(self.tensors) if i in needed and dtypes.is_float(u.src[1 + i].dtype)]
-        ts = [_zero(x) for x in u.src[1 : 1 + self.tensors]]
+        wanted = [i for i in range(self.tensors) if i in needed and dtypes.is_float(xs[i].dtype)]
+        ts = [_zero(x) for x in xs[: self.tensors]]
         seeds = {i: UOp(Ops.CONTIGUOUS_BACKWARD, ts[i].dtype, (ts[i],), Level()) for i in wanted}
-        _, dys = self._pushed(u, [seeds.get(i, d) for i, d in enumerate(ts)])
+        dys = self.forward(xs, [seeds.get(i, d) for i, d in enumerate(ts)])
         given = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None]
         grads, _ = pull([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
-        result: list[UOp | None] = [None] * (len(u.src) - 1)
-        for i, g in zip(seeds, grads, strict=True):
-            result[i] = g
-        return result
+        found = dict(zip(seeds, grads, strict=True))
+        return [found.get(i) for i in range(self.tensors)]
 
 
 class _Vjp(_Call):
@@ -144,11 +134,9 @@ class _Vjp(_Call):
             fix="reverse mode (grad, vjp, jacrev), or custom_jvp, whose rule both modes use",
         )
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """The rule that the user gave: the residuals of the forward rule, then the backward rule."""
-        self.check_closure(needed)
-        xs = [tensor(x) for x in u.src[1 : 1 + self.tensors]]
-        args = self.arguments(xs)
+        args = self.arguments([tensor(x) for x in xs[: self.tensors]])
         static, primals = self.split(args)
         with transforming():
             pair = self.f.forward(*args)
@@ -168,7 +156,7 @@ class _Vjp(_Call):
         result: list[UOp | None] = []
         for i, (x, g) in enumerate(zip(primals, grads, strict=True)):
             result += self._cotangents(x, g, f"argument {i + 1}")
-        return result + [None] * (len(u.src) - 1 - len(result))
+        return result
 
     def _cotangents(self, x: Any, g: Any, where: str) -> list[UOp | None]:
         own_leaves = tree.leaves(x)
@@ -282,15 +270,12 @@ class _Custom(Generic[P, R]):
         if not ys:
             return cast(R, out)
         params = [param(p.shape, p.dtype, p.device) for p in places]
-        body = replaced(ys, dict(zip(places, params, strict=True)).get)
+        body = lower(replaced(ys, dict(zip(places, params, strict=True)).get), open_brands())
         closed_body, fixed = closed(body, params)
-        call = self.primitive(self, tuple(new_args), len(places), tree.rebuild(out, iter(ys)))
-        u = UOp(
-            Ops.FUNCTION,
-            dtypes.void,
-            (closed_body, *(p.src[0] for p in places), *fixed),
-            CallInfo(name=self.name, aux=call),
-        )
+        given_to_it = (*(p.src[0] for p in places), *fixed)
+        examples = Examples([()] * len(given_to_it), [()] * len(ys), visible(open_brands()))
+        call = self.primitive(self, tuple(new_args), len(places), tree.rebuild(out, iter(ys)), examples)
+        u = UOp(Ops.FUNCTION, dtypes.void, (closed_body, *given_to_it), CallInfo(name=self.name, aux=call))
         return cast(R, tree.rebuild(out, iter([tensor(x) for x in results(u)])))
 
 

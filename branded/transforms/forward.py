@@ -14,10 +14,11 @@ from typing import Any
 from tinygrad import dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.dispatch import expand, on_device
+from branded.brand import copied
+from branded.dispatch import on_device
 from branded.errors import UnsupportedError
 from branded.primitive import at_slot, params, primitive_of, results
-from branded.rows import row_of, stage
+from branded.rows import is_differentiated, row_of, stage
 from branded.transforms.writes import at_part, is_written, written_part
 
 Tangent = UOp | None
@@ -115,7 +116,8 @@ def leave(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
     if d is None:
         return None
     b = u.src[1].__dict__["_brand"]
-    return stage(d, b) if b in row_of(d) else expand(d, (b.size,))
+    # a derivative of the tangent sees the copy of each example
+    return stage(copied(d, (b,)) if b not in row_of(d) and is_differentiated(d) else d, b)
 
 
 @tangent(Ops.CAST)

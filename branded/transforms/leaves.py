@@ -19,7 +19,8 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.brand import Brand, copied, enter_all, open_brands, tensor
 from branded.dispatch import Batched, Pass, full, lower, replaced
-from branded.rows import SHAPE, is_leaf, is_place, left_brands, row_of, stage, union
+from branded.primitive import depends
+from branded.rows import SHAPE, Row, is_leaf, is_place, left_brands, row_of, stage, union
 from branded.scopes import Scope, Scopes
 from branded.transforms.reverse import gradients
 
@@ -88,20 +89,23 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
     examples together, and each has a copy of what it shares with the others: the brand is closed first, and entered
     again by the result.
     """
-    exchanged = left_brands([*ys, *cts])
+    left = left_brands([*ys, *cts])
+    above, exchanged = set(targets), dict[Brand, None]()
+    for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False) if left else ():
+        if not above.isdisjoint(depends(u)):
+            above.add(u)
+            exchanged |= dict.fromkeys(_leaves(u))
     crossed = [b for b in open_brands() if b in exchanged]
     if not crossed:
-        new = lower([*ys, *cts, *targets])
+        new = lower([*ys, *cts, *targets], open_brands())
         n = len(ys)
         return gradients(new[:n], new[n : 2 * n], new[2 * n :], new[:n])
-    run, env = Pass(exchanged), dict[UOp, Any]()
+    closing = tuple(b for b in left if b in crossed or not b.is_open)
+    run, env = Pass(closing), dict[UOp, Any]()
     # what other derivatives and loops know by its UOp stays as it is, below the examples side by side
-    above = set(targets)
     for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False):
-        if not above.isdisjoint(u.src):
-            above.add(u)
-        elif is_leaf(u) or is_place(u):
-            row = union(tuple(crossed), tuple(b for b in row_of(u) if b in exchanged))
+        if u not in above and (is_leaf(u) or is_place(u)):
+            row = union(tuple(crossed), tuple(b for b in row_of(u) if b in closing))
             env[u] = Batched(together(u, row), row)
     new_targets = [UOp(Ops.CONTIGUOUS_BACKWARD, t.dtype, (together(t, crossed),), Level()) for t in targets]
     env.update((t, Batched(x, tuple(crossed))) for t, x in zip(targets, new_targets, strict=True))
@@ -110,6 +114,13 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
     new_cts = [full(x, crossed) for x in run.run(cts, dict(env), inner)]
     grads, _ = gradients(new_ys, new_cts, new_targets)
     return [enter_all(g, crossed) for g in grads], ys
+
+
+def _leaves(u: UOp) -> Row:
+    """The brands that this operation leaves, itself or in its body."""
+    if u.op is Ops.STAGE:
+        return (u.src[1].__dict__["_brand"],)
+    return left_brands(u.src[:1]) if u.op is Ops.FUNCTION else ()
 
 
 def together(x: UOp, brands: Sequence[Brand]) -> UOp:

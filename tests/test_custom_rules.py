@@ -1,0 +1,218 @@
+"""Functions with rules of their own are, under vmap and its nestings, what they are without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Context, Tensor, function
+
+from branded import (
+    all_gather,
+    all_to_all,
+    axis_index,
+    brand,
+    custom_jvp,
+    custom_vjp,
+    errors,
+    grad,
+    jacfwd,
+    jvp,
+    pmean,
+    ppermute,
+    psum,
+    psum_scatter,
+    scan,
+    stop_gradient,
+    vjp,
+    vmap,
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def interpreted() -> Iterator[None]:
+    with Context(DEV="PYTHON"):
+        yield
+
+
+F = Callable[..., Any]
+with Context(DEV="PYTHON"):
+    W, X, Y = Tensor(3.0), Tensor([1.0, 2.0, 3.0]), Tensor([1.0, 2.0])
+    V, M = Tensor([10.0, 20.0, 30.0]), Tensor([[1.0, 2.0], [3.0, 4.0]])
+
+
+def by_jvp(f: F) -> F:
+    g = custom_jvp(f)
+    g.defjvp(lambda primals, tangents: jvp(f, primals, tangents))
+    return g
+
+
+def by_vjp(f: F) -> F:
+    g = custom_vjp(f)
+    g.defvjp(lambda *args: (f(*args), args), lambda args, ct: vjp(f, *args)[1](ct))
+    return g
+
+
+RULES = pytest.mark.parametrize("own", [by_jvp, by_vjp])
+
+
+def leaves(x: Any) -> list[Tensor]:
+    return [x] if isinstance(x, Tensor) else [y for part in x for y in leaves(part)]
+
+
+def same(program: Callable[[F], Any], own: Callable[[F], F]) -> None:
+    """The program gives the same with a rule as without."""
+    with_rule, without = leaves(program(own)), leaves(program(lambda f: f))
+    for x, y in zip(with_rule, without, strict=True):
+        assert x.shape == y.shape
+        np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def two(w: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    """One result that varies with `x`, and one that does not."""
+    return (w * x).sum(), (w * w).sum()
+
+
+@RULES
+def test_a_result_varies_over_what_it_uses(own: Callable[[F], F]) -> None:
+    f = own(two)
+    assert vmap(lambda x: f(W, x)[1], out_axes=None)(X).item() == 9
+    assert vmap(lambda y: vmap(lambda x: f(W, x * y)[1])(X))(Y).shape == (2, 3)
+    assert vmap(lambda y: vmap(lambda x: f(y, x)[1], out_axes=None)(X))(Y).tolist() == [1, 4]
+    assert vmap(lambda y: vmap(lambda x: f(y, x)[1])(X))(Y).tolist() == [[1, 1, 1], [4, 4, 4]]
+    assert vmap(lambda x: psum(f(W, x)[1], "i"), axis_name="i")(X).tolist() == [27, 27, 27]
+    assert vmap(lambda x: all_gather(f(W, x)[1], "i"), axis_name="i", out_axes=None)(X).tolist() == [9, 9, 9]
+    with brand("b", 3) as b:
+        assert b.unvec(f(W, b.vec(X))[1]).tolist() == [9, 9, 9]
+        assert f(W, b.vec(X))[1].item() == 9
+
+
+@RULES
+def test_a_result_of_all_examples_leaves_without_their_axis(own: Callable[[F], F]) -> None:
+    total = own(lambda x: psum(x, "i"))
+    assert vmap(total, axis_name="i", out_axes=None)(X).item() == 6
+    assert grad(lambda X: vmap(total, axis_name="i", out_axes=None)(X))(X).tolist() == [1, 1, 1]
+    in_a_function = function(lambda x: psum(x, "i"))
+    assert vmap(in_a_function, axis_name="i", out_axes=None)(X).item() == 6
+
+
+@RULES
+def test_collectives_of_what_is_shared(own: Callable[[F], F]) -> None:
+    for f in (
+        lambda v: psum(v, "i"),
+        lambda v: ppermute(v, "i", [(0, 1), (1, 2)]),
+        lambda v: all_to_all(v, "i", 0, 0),
+        lambda v: psum_scatter(v, "i"),
+        lambda v: v * axis_index("i"),
+    ):
+
+        def program(own: Callable[[F], F], f: F = f) -> Any:
+            g = own(f)
+            inside = vmap(lambda x: (g(V), grad(lambda v: (g(v) * x).sum())(V)), axis_name="i")(X)
+            return inside, grad(lambda v: (vmap(lambda x: g(v) * x, axis_name="i")(X)).sum())(V)
+
+        same(program, own)
+
+
+@RULES
+def test_a_cotangent_of_what_is_shared_counts_once(own: Callable[[F], F]) -> None:
+    f = own(two)
+    assert grad(lambda w: vmap(lambda x: f(w, x)[1], out_axes=None)(X))(W).item() == 6
+    both = lambda w: vmap(lambda x: f(w, x), out_axes=(0, None))(X)  # noqa: E731
+    assert grad(lambda w: both(w)[0].sum() + both(w)[1])(W).item() == 12
+    assert grad(lambda w: grad(lambda w: both(w)[1] * w)(w))(W).item() == 18
+    assert grad(lambda w: vmap(lambda x: f(w, x)[1], out_axes=None)(Tensor.zeros(0)))(W).item() == 6
+    with brand("b", 3) as b:
+        assert b.unvec(grad(lambda w: sum(f(w, b.vec(X))))(W)).tolist() == [7, 8, 9]
+
+
+def test_a_tangent_of_what_is_shared_is_that_of_one() -> None:
+    f = custom_jvp(two)
+    f.defjvp(lambda p, t: (f(*p), (p[0] * t[1] + p[1] * t[0], 2 * p[0] * t[0] + 0 * p[1])))  # it varies, in form
+    y, dy = jvp(lambda w: vmap(lambda x: f(w, x), out_axes=(0, None))(X), (W,), (Tensor(1.0),))
+    assert [t.tolist() for t in (*y, *dy)] == [[3, 6, 9], 9, [1, 2, 3], 6]
+
+
+@RULES
+def test_a_vmap_inside(own: Callable[[F], F]) -> None:
+    for f in (
+        lambda x: vmap(lambda y: x + y)(Y).sum(),
+        lambda x: vmap(lambda y: x * y * psum(x, "i"))(Y).sum(),
+        lambda x: jacfwd(lambda v: v * v * x)(Y).sum(),
+        lambda x: vmap(lambda y: own(two)(x, y)[1], out_axes=None)(Y),
+        lambda x: scan(lambda c, y: (vmap(lambda z: own(two)(c, z)[1], out_axes=None)(Y) * 0.1 + y, None), x, Y)[0],
+    ):
+
+        def program(own: Callable[[F], F], f: F = f) -> Any:
+            g = own(f)
+            inside = vmap(lambda x: (g(x), grad(lambda x: g(x) ** 2)(x)), axis_name="i")(X)
+            return inside, grad(lambda X: (vmap(g, axis_name="i")(X) ** 2).sum())(X)
+
+        same(program, own)
+
+
+@RULES
+def test_a_rule_may_close_over_what_varies(own: Callable[[F], F]) -> None:
+    def program(own: Callable[[F], F]) -> Any:
+        def body(x: Tensor, s: Tensor) -> Any:
+            s = stop_gradient(s)
+            return own(lambda x: x * s + psum(x * s, "i"))(x) ** 2
+
+        outside = grad(lambda X: vmap(body, axis_name="i")(X, V).sum())(X)
+        return outside, vmap(grad(body), axis_name="i")(X, V)
+
+    same(program, own)
+
+
+@RULES
+def test_a_rule_finds_the_brands_of_its_call(own: Callable[[F], F]) -> None:
+    total = own(lambda v: psum(v, "i") * 2)
+    assert grad(lambda w: vmap(lambda x: total(w), axis_name="i", out_axes=None)(X))(W).item() == 6
+    nested = lambda w: vmap(lambda x: vmap(lambda y: total(w * y))(Y).sum(), axis_name="i")(X).sum()  # noqa: E731
+    assert grad(nested)(W).item() == 54
+    with pytest.raises(errors.NameUnboundError, match="no brand 'i' is open"):
+        total(W)
+
+
+@RULES
+def test_exchanges_in_a_rule_and_beside_it(own: Callable[[F], F]) -> None:
+    def program(own: Callable[[F], F]) -> Any:
+        g = own(lambda w, x: (psum_scatter(x, "i") * x, w * 1))
+        loss = lambda w, x: (psum(x, "i") * g(w, x)[0]).sum() + g(w, x)[1].sin().sum()  # noqa: E731
+        each = lambda w: vmap(lambda x: grad(loss, argnums=(0, 1))(w, x), axis_name="i")(M)  # noqa: E731
+        second = grad(lambda w: sum(t.sin().sum() for t in each(w)))(Y)
+        return each(Y), second
+
+    same(program, own)
+
+
+def test_a_derivative_through_an_inner_vmap_of_what_outer_examples_exchange() -> None:
+    each = lambda f: vmap(lambda x: grad(f)(x), axis_name="i")(X).tolist()  # noqa: E731
+    assert each(lambda x: vmap(lambda y: psum(x, "i") * y)(Y).sum()) == [9, 9, 9]
+    assert each(lambda x: vmap(lambda y: psum(x * x, "i") * y)(Y).sum()) == [18, 36, 54]
+    assert each(lambda x: vmap(lambda y: psum(x, "i"), out_axes=None)(Y)) == [3, 3, 3]
+    slope = lambda x: jvp(lambda x: vmap(lambda y: psum(x * x, "i") * y)(Y).sum(), (x,), (x,))[1]  # noqa: E731
+    assert vmap(slope, axis_name="i")(X).tolist() == [84, 84, 84]
+
+
+def test_a_tangent_in_the_body_of_a_function() -> None:
+    total = function(lambda x: psum(x, "i"))
+    slopes = vmap(lambda x: jvp(total, (x,), (x,))[1], axis_name="i")(X)
+    assert slopes.tolist() == [6, 6, 6]
+
+
+def test_forward_over_forward_over_an_exchange() -> None:
+    def program(x: Tensor) -> Tensor:
+        inner = lambda v, w: grad(lambda w: psum(v.sum() * w, "n").sin().sum())(w)  # noqa: E731
+        return jacfwd(lambda v: vmap(lambda w: inner(v, w))(M).sum())(x)
+
+    got = vmap(program, axis_name="n")(Tensor([[1.0, 2.0], [0.5, 0.3], [0.1, 0.2]]))
+    wanted = [[59.373817] * 2, [14.250792] * 2, [3.9955583] * 2]
+    np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-4)
+
+
+def test_a_mean_of_what_is_shared() -> None:
+    mean = lambda x: pmean(x, "i").sum()  # noqa: E731
+    assert vmap(lambda x: grad(mean)(Y), axis_name="i")(X).tolist() == [[1, 1]] * 3
