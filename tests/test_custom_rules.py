@@ -93,7 +93,7 @@ def test_a_result_varies_over_what_it_uses(own: Callable[[F], F]) -> None:
 def test_a_result_of_all_examples_leaves_without_their_axis(own: Callable[[F], F]) -> None:
     total = own(lambda x: psum(x, "i"))
     assert vmap(total, axis_name="i", out_axes=None)(X).item() == 6
-    assert grad(lambda X: vmap(total, axis_name="i", out_axes=None)(X))(X).tolist() == [1, 1, 1]
+    assert grad(lambda xs: vmap(total, axis_name="i", out_axes=None)(xs))(X).tolist() == [1, 1, 1]
     in_a_function = function(lambda x: psum(x, "i"))
     assert vmap(in_a_function, axis_name="i", out_axes=None)(X).item() == 6
 
@@ -148,7 +148,7 @@ def test_a_vmap_inside(own: Callable[[F], F]) -> None:
         def program(own: Callable[[F], F], f: F = f) -> Any:
             g = own(f)
             inside = vmap(lambda x: (g(x), grad(lambda x: g(x) ** 2)(x)), axis_name="i")(X)
-            return inside, grad(lambda X: (vmap(g, axis_name="i")(X) ** 2).sum())(X)
+            return inside, grad(lambda xs: (vmap(g, axis_name="i")(xs) ** 2).sum())(X)
 
         same(program, own)
 
@@ -160,7 +160,7 @@ def test_a_rule_may_close_over_what_varies(own: Callable[[F], F]) -> None:
             s = stop_gradient(s)
             return own(lambda x: x * s + psum(x * s, "i"))(x) ** 2
 
-        outside = grad(lambda X: vmap(body, axis_name="i")(X, V).sum())(X)
+        outside = grad(lambda xs: vmap(body, axis_name="i")(xs, V).sum())(X)
         return outside, vmap(grad(body), axis_name="i")(X, V)
 
     same(program, own)
