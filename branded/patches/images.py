@@ -1,0 +1,30 @@
+"""An array of shape (a, b, 4) inside of a precompiled function is no image.
+
+`@function(precompile=True)` keeps the shapes of its parameters, and tinygrad takes every parameter whose last of three
+axes is 4 for an image, of floats whatever its dtype: `x + x` of ints gives the bits of floats.  Images exist under
+IMAGE=1 alone, for which nothing is changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tinygrad.uop.ops as tg_ops
+from tinygrad import dtypes
+from tinygrad.helpers import IMAGE
+from tinygrad.uop.ops import Ops, UOp
+
+
+def is_there() -> bool:
+    """Does tinygrad have the fault?"""
+    array = UOp.param(0, dtypes.int, (1, 1, 4), "CPU")
+    return UOp(Ops.INDEX, src=(array, UOp.const(0))).dtype is not dtypes.int
+
+
+def install() -> None:
+    original = tg_ops.is_image_shape
+
+    def is_image_shape(shape: Any) -> bool:
+        return bool(IMAGE) and original(shape)
+
+    tg_ops.is_image_shape = is_image_shape
