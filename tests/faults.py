@@ -42,9 +42,7 @@ def numbering() -> None:
     given, result = Tensor(np.arange(8, dtype=np.float32)).to("CPU").realize(), Tensor.zeros(8, device="CPU").clone()
     buffers: Any = [t.realize().uop.buffer for t in (result, given)]
     sizes = kernel.arg.launch_dims({"n": 3})[0]
-    get_runtime("CPU", kernel)(
-        *[b.get_buf("CPU") for b in buffers], global_size=sizes, vals=kernel.arg.vals({"n": 3})
-    )
+    get_runtime("CPU", kernel)(*[b.get_buf("CPU") for b in buffers], global_size=sizes, vals=kernel.arg.vals({"n": 3}))
     assert result.tolist() == [3, 5, 7, 9, 11, 13, 15, 17]
 
 

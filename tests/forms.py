@@ -1,7 +1,7 @@
 """Odd forms of plain tinygrad against numpy: `python -m tests.forms --examples 2000 --seed 7`.
 
 A program joins values with themselves, pads, shrinks, flips, stacks, repeats, reduces and writes, over floats, ints and
-bools, with sizes 0 and 1.  It is run as it is, and by `vmap` over a batch; both must be what numpy says.  What was found
+bools, with sizes 0 and 1.  It is run as it is, or by `vmap` over a batch, and must be what numpy says.  What was found
 is in `docs/tinygrad.md`; a failure is printed as the shortest program that still shows it.
 """
 
@@ -190,7 +190,9 @@ FORMS: dict[str, Form] = {
     "times": Form(none, lambda x, y: x * y, lambda x, y: x * y, True),
     "where": Form(none, lambda x, y: (x > 0).where(x, y), lambda x, y: np.where(x > 0, x, y), True),
     "less": Form(none, lambda x, y: x < y, lambda x, y: x < y, True),
-    "cat": Form(none, lambda x, y: x.reshape(-1).cat(y.reshape(-1)), lambda x, y: np.concatenate([x.ravel(), y.ravel()]), True),
+    "cat": Form(
+        none, lambda x, y: x.reshape(-1).cat(y.reshape(-1)), lambda x, y: np.concatenate([x.ravel(), y.ravel()]), True
+    ),
     "set": Form(writable, setting, set_in_array, True),
     "add_to": Form(writable, adding, add_in_array, True),
 }
@@ -243,7 +245,9 @@ def draw(r: random.Random, longest: int) -> Program:
             continue
         operands: tuple[int, ...] = (i,)
         if form.two:
-            fits = [j for j, y in enumerate(env) if y.dtype == env[i].dtype and (name == "cat" or y.shape == env[i].shape)]
+            fits = [
+                j for j, y in enumerate(env) if y.dtype == env[i].dtype and (name == "cat" or y.shape == env[i].shape)
+            ]
             if name not in ALIKE:
                 fits = [j for j, y in enumerate(env) if y.size and y.dtype != np.bool_]
             if not fits:
@@ -327,7 +331,9 @@ def main() -> int:
                     return False
 
             p = shorter(p, fails)
-            print(f"program {k} of seed {args.seed}, realized {realize}, batched {batched}: {wrong(p, realize, batched)}")
+            print(
+                f"program {k} of seed {args.seed}, realized {realize}, batched {batched}: {wrong(p, realize, batched)}"
+            )
             print(f"  {p}", flush=True)
     print(f"{args.examples} programs of seed {args.seed}: {failures} are wrong, {time.monotonic() - start:.0f} s")
     return failures > 0

@@ -316,7 +316,9 @@ def test_chunks_and_compiled_functions() -> None:
     close(around(x), np.sin(x.numpy()) * 2)
 
 
-@pytest.mark.parametrize("name", ["bool", "int8", "uint16", "int32", "uint64", "half", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "name", ["bool", "int8", "uint16", "int32", "uint64", "half", "bfloat16", "float32", "float64"]
+)
 def test_chunks_of_every_dtype(name: str) -> None:
     with Context(DEV="PYTHON"):
         xs = Tensor((np.arange(24).reshape(3, 2, 4) % 5).astype(np.float32)).cast(getattr(dtypes, name)).realize()
@@ -330,10 +332,10 @@ def test_chunks_of_every_dtype(name: str) -> None:
 
 
 def test_chunks_with_an_axis_of_no_entries() -> None:
-    nothing, w = Tensor.empty(5, 0).realize(), tensor(3)
+    nothing, w, rows = Tensor.empty(5, 0).realize(), tensor(3), tensor(5, 3)
     assert vmap(lambda x: x.sum(), chunk_size=2)(nothing).tolist() == [0.0] * 5
     close(vmap(lambda x: x.sum() + w, chunk_size=2)(nothing), np.tile(w.numpy(), (5, 1)))
-    close(vmap(lambda y: y.cat(nothing[0]), chunk_size=2)(tensor(5, 3)), tensor(5, 3).numpy())
+    close(vmap(lambda y: y.cat(nothing[0]), chunk_size=2)(rows), rows.numpy())
     assert vmap(lambda x: x * 2, chunk_size=2)(nothing).shape == (5, 0)
 
 

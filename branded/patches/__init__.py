@@ -20,7 +20,7 @@ TINYGRAD = "0.14."
 
 
 def chosen(wanted: str) -> list[str]:
-    """The patches that the value of `BRANDED_PATCHES` asks for; none in a tinygrad in which nobody looked for the faults."""
+    """The patches that the value of `BRANDED_PATCHES` asks for; none in an untried tinygrad."""
     without = {name.strip().removeprefix("-") for name in wanted.split(",")}
     if "0" in without or not importlib.metadata.version("tinygrad").startswith(TINYGRAD):
         return []

@@ -7,18 +7,12 @@ IMAGE=1 alone, for which nothing is changed.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
-import tinygrad.uop.ops as tg_ops
-from tinygrad import dtypes
 from tinygrad.helpers import IMAGE
-from tinygrad.uop.ops import Ops, UOp
 
-
-def is_there() -> bool:
-    """Does tinygrad have the fault?"""
-    array = UOp.param(0, dtypes.int, (1, 1, 4), "CPU")
-    return UOp(Ops.INDEX, src=(array, UOp.const(0))).dtype is not dtypes.int
+tg_ops: Any = importlib.import_module("tinygrad.uop.ops")
 
 
 def install() -> None:

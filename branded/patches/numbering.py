@@ -1,8 +1,9 @@
 """The variables of a kernel come behind all of its buffers.
 
-tinygrad gives a variable, such as the number of the thread, a slot counted from the number of buffers that the kernel has.
-Where a buffer was simplified away, that slot is another buffer's, and the two change places: a segmentation fault.  Here
-they are counted from the highest slot, and a compiled kernel says its arguments by position, as they are passed.
+tinygrad gives a variable, such as the number of the thread, a slot counted from the number of buffers that the kernel
+has.  Where a buffer was simplified away, that slot is another buffer's, and the two change places: a segmentation
+fault.  Here they are counted from the highest slot, and a compiled kernel says its arguments by position, as they are
+passed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def install() -> None:
 
     def to_elf(self: UOp) -> Any:
         elf = original(self)
-        by_position = tuple((name, i, *rest) for i, (name, _, *rest) in enumerate(elf.signature))
+        by_position = tuple((name, i, dtype, shape) for i, (name, _, dtype, shape) in enumerate(elf.signature))
         return dataclasses.replace(elf, signature=by_position)
 
     UOp.to_elf = to_elf  # type: ignore[method-assign]

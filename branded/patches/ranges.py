@@ -8,21 +8,12 @@ the first merge.  A pair with a loop that is gone makes the other one longer: `x
 from __future__ import annotations
 
 import functools
+import importlib
 from typing import Any
 
-import tinygrad.codegen.simplify as tg_simplify
-from tinygrad import dtypes
-from tinygrad.helpers import prod
-from tinygrad.uop.ops import AxisType, Ops, UOp
+from tinygrad.uop.ops import UOp
 
-
-def is_there() -> bool:
-    """Does tinygrad have the fault?"""
-    loops = [UOp.range(2, i, AxisType.REDUCE) for i in range(3)]
-    array = UOp.param(0, dtypes.float, (4,), "CPU")
-    total = array.index(loops[1] * 2 + loops[2]).reduce(*loops, arg=Ops.ADD)
-    merged = tg_simplify.simplify_merge_adjacent(total)
-    return merged is not None and prod(int(r.vmax) + 1 for r in merged.ended_ranges) != 8
+tg_simplify: Any = importlib.import_module("tinygrad.codegen.simplify")
 
 
 def install() -> None:

@@ -7,7 +7,6 @@ through the `contiguous`, and reading it raises "non-contiguous view is not supp
 from __future__ import annotations
 
 import tinygrad.uop.ops as tg_ops
-from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 
@@ -16,12 +15,6 @@ def _through(view: UOp, c: UOp) -> UOp | None:
     while base.op is Ops.CONTIGUOUS:
         base = base.src[0].base
     return c.src[0].index(*view.src[1:]) if base.op is Ops.BUFFER else None
-
-
-def is_there() -> bool:
-    """Does tinygrad have the fault?"""
-    part = UOp(Ops.CONTIGUOUS, src=(UOp.new_buffer("CPU", 4, dtypes.float).reshape((2, 2)).shrink(((0, 1), (0, 2))),))
-    return part.shrink(((0, 1), (0, 1))).contiguous_view() is None
 
 
 def install() -> None:

@@ -1,7 +1,7 @@
 """A write to all of a tensor through an index is a write to the tensor.
 
-`x[i] = v` writes to the view `x[i]`.  Where that is all of `x`, as for an `x` of one row, the view is a mere reshape, and
-tinygrad takes it for a tensor of its own: with `x = Tensor([5.0]).realize()`, `x[0] = 7` leaves `x` as it was.
+`x[i] = v` writes to the view `x[i]`.  Where that is all of `x`, as for an `x` of one row, the view is a mere reshape,
+and tinygrad takes it for a tensor of its own: with `x = Tensor([5.0]).realize()`, `x[0] = 7` leaves `x` as it was.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ def _storage(u: UOp) -> UOp:
 
 
 def install() -> None:
-    assign, setitem = Tensor.assign, Tensor.__setitem__
+    cls: Any = Tensor
+    assign, setitem = cls.assign, cls.__setitem__
 
     @functools.wraps(assign)
-    def assign_whole(self: Tensor, x: Any) -> Tensor:
+    def assign_whole(self: Tensor, x: Any) -> Any:
         target = _written.get()
         if target is None or target is self:
             return assign(self, x)
         storage = _storage(self.uop)
         if storage.op is not Ops.BUFFER or storage is not _storage(target.uop):
             return assign(self, x)
-        value = x if isinstance(x, Tensor) else Tensor(x, device=self.device, dtype=self.dtype)
+        value: Any = x if isinstance(x, Tensor) else Tensor(x, device=self.device, dtype=self.dtype)
         return assign(target, value._broadcast_to(self.shape).reshape(target.shape))
 
     @functools.wraps(setitem)
@@ -44,5 +45,4 @@ def install() -> None:
         finally:
             _written.reset(token)
 
-    Tensor.assign = assign_whole  # type: ignore[method-assign]
-    Tensor.__setitem__ = setitem_whole  # type: ignore[method-assign]
+    cls.assign, cls.__setitem__ = assign_whole, setitem_whole
