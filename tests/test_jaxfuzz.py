@@ -20,7 +20,7 @@ from tests.jaxfuzz.judge import close
 from tests.jaxfuzz.shrink import shrunk
 
 PROGRAMS = [draw(0, number) for number in range(300)]
-EXCHANGES = re.compile(r"m\.(p\w+|all_\w+|axis_index)\([^)]*'[ijkl]'|m.with_")
+EXCHANGES = re.compile(r"m\.(p\w+|all_\w+|axis_index)\([^)]*'[ijkl]'|with_vmap")
 
 
 def test_programs_of_every_kind_are_drawn() -> None:

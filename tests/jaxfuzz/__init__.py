@@ -6,5 +6,5 @@ small; `__main__.py` runs many.  Most programs are computed by numpy from our gr
 kernels that users run.
 """
 
-FINDINGS = ("wrong value", "wrong type", "raw error", "refused", "crash", "time-out")
+FINDINGS = ("wrong value", "wrong type", "raw error", "refused", "accepted", "crash", "time-out")
 """What a program must not end in: see `judge.Verdict`."""

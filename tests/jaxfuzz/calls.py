@@ -505,7 +505,8 @@ def closed_function(d: Draw, s: Scope, mixed: bool) -> tuple[list[Var], Function
         return made or [params[0]]
 
     params = [d.param(v) for v in operands]
-    closed = d.chance(0.9)
+    # a rule is also run when the maps around it are done, so what it closes over must not vary
+    closed = any(v.row for v in s.vars) or s.in_reverse or d.chance(0.7)
     return operands, d.function(s, params, wanted=outs, closed=closed, in_custom=True, most=4)
 
 

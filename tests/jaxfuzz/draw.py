@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.jaxfuzz import calls, operations
+from tests.jaxfuzz import calls, operations, wrong
 from tests.jaxfuzz.drawing import Draw
 from tests.jaxfuzz.form import Program
 
@@ -15,4 +15,5 @@ KINDS = [*operations.OPERATIONS, *calls.CALLS]
 def draw(seed: int, number: int) -> Program:
     """The program of this number: the same for the same seed, whatever was drawn before."""
     choice = random.Random(f"{seed}:{number}:size")
-    return Draw(f"{seed}:{number}", number % 2 == 1, choice.choice([4, 8, 12, 18, 25, 35])).program()
+    d = Draw(f"{seed}:{number}", number % 2 == 1, choice.choice([4, 8, 12, 18, 25, 35]))
+    return d.program(wrong.put_wrong if choice.random() < 0.06 else None)

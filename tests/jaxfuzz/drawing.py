@@ -159,7 +159,7 @@ class Draw:
         if v.size <= size or v.type.dtype in ("bool", "u8", "u32"):
             return v
         if v.type.is_float:
-            return self.put(scope, "m.tanh($0)", [v], v.type, None, 1)
+            return self.put(scope, "m.sin($0)", [v], v.type, None, 1)
         return self.put(scope, "$0 % 3", [v], v.type, 0, 2)
 
     def statement(self, scope: Scope) -> None:
@@ -250,12 +250,13 @@ class Draw:
 
     # ---- the whole ----
 
-    def program(self) -> Program:
+    def program(self, end: Callable[[Draw, Scope], str] | None = None) -> Program:
+        """A program; `end` may put one more statement, which is wrong, and says what is wrong with it."""
         inputs = []
         for _ in range(self.rng.randint(2, 4)):
             t = Type(self.shape(3 if self.chance(0.2) else 2), self.rng.choice(self.dtypes))
             exact = not t.is_float or self.chance(0.3)
-            inputs.append(self.var(t, 2 if exact else None, 1.0 if t.dtype == "bool" else 3.0))
+            inputs.append(self.var(t, 2 if exact else None, {"bool": 1.0, "u8": 200.0}.get(t.dtype, 3.0)))
         arrays = [self.data(v) for v in inputs]
         scope = Scope(list(inputs), [])
         if self.chance(0.25):
@@ -263,13 +264,14 @@ class Draw:
             self.put(scope, f"m.key({seed})", [], Type((2,), "u32"))
         while self.budget > 0:
             self.statement(scope)
+        wrong = end(self, scope) if end is not None else ""
         used = {v for let in scope.body for f in [None, *let.functions] for v in (f.used() if f else let.operands)}
         outs = [v for v in scope.vars if v not in used][-8:] or inputs
         names = ", ".join(v.name for v in inputs)
         result = ", ".join(f"${i}" for i in range(len(outs))) + ","
         main = Function("program", inputs, f"m, {names}", scope.body, outs, result)
         pruned(main)
-        return Program(self.seed, main, arrays)
+        return Program(self.seed, main, arrays, wrong)
 
     def data(self, v: Var) -> np.ndarray:
         rng, (shape, dtype) = np.random.default_rng(self.rng.getrandbits(32)), v.type
