@@ -11,7 +11,7 @@ import numpy as np
 from tinygrad import Tensor, function
 from tinygrad.function import _function
 from tinygrad.tensor import all_tensors
-from tinygrad.uop.ops import GroupOp, Ops, UOp
+from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.brand import (
@@ -383,16 +383,7 @@ def _as_one_step(inputs: list[Tensor], outputs: list[Tensor]) -> list[Tensor]:
     arguments = [t for t in seen if not t.uop.is_virtual and not row_of(t.uop)]
     step = function(lambda *_: tuple(outputs), precompile=True, precompile_backward=True, allow_implicit=True)
     call = step(*inputs, *arguments)[0].uop.src[0]
-    call = call.replace(src=(call.src[0], *map(_aligned, call.src[1:])))
     return [tensor(call.gettuple(i)) for i in range(len(outputs))]
-
-
-def _aligned(x: UOp) -> UOp:
-    """`x`, copied where it is a part of a buffer: it may begin where tinygrad's vector loads must not."""
-    if x.op not in GroupOp.Movement or x.has_buffer_identity():  # type: ignore[no-untyped-call]
-        return x
-    copy: UOp = x.clone()
-    return copy
 
 
 def _may_be_in_a_call(u: UOp) -> bool:

@@ -316,6 +316,29 @@ def test_chunks_and_compiled_functions() -> None:
     close(around(x), np.sin(x.numpy()) * 2)
 
 
+@pytest.mark.parametrize(
+    "name", ["bool", "int8", "uint16", "int32", "uint64", "half", "bfloat16", "float32", "float64"]
+)
+def test_chunks_of_every_dtype(name: str) -> None:
+    with Context(DEV="PYTHON"):
+        xs = Tensor((np.arange(24).reshape(3, 2, 4) % 5).astype(np.float32)).cast(getattr(dtypes, name)).realize()
+        f = lambda x: (x + x, x.flip(0), x.sum(), x == x)  # noqa: E731
+        for chunked, whole in zip(vmap(f, chunk_size=2)(xs), vmap(f)(xs), strict=True):
+            assert chunked.dtype == whole.dtype and chunked.tolist() == whole.tolist()
+        twice = lambda c: vmap(lambda a: vmap(lambda b: a * b, chunk_size=c)(xs), chunk_size=c)(xs)  # noqa: E731
+        assert twice(2).tolist() == twice(None).tolist()
+        if dtypes.is_float(xs.dtype):
+            assert vmap(lambda x: x * x, chunk_size=2)(xs).sum().gradient(xs)[0].tolist() == (2 * xs).tolist()
+
+
+def test_chunks_with_an_axis_of_no_entries() -> None:
+    nothing, w, rows = Tensor.empty(5, 0).realize(), tensor(3), tensor(5, 3)
+    assert vmap(lambda x: x.sum(), chunk_size=2)(nothing).tolist() == [0.0] * 5
+    close(vmap(lambda x: x.sum() + w, chunk_size=2)(nothing), np.tile(w.numpy(), (5, 1)))
+    close(vmap(lambda y: y.cat(nothing[0]), chunk_size=2)(rows), rows.numpy())
+    assert vmap(lambda x: x * 2, chunk_size=2)(nothing).shape == (5, 0)
+
+
 def test_chunks_bound_memory() -> None:
     x = tensor(64, 128)
 

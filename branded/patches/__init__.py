@@ -7,16 +7,24 @@ A patch is a module with a function `install`, named in `PATCHES`.  `BRANDED_PAT
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import os
 
-PATCHES: tuple[str, ...] = ("threads", "interning", "fork", "cache")
+PATCHES: tuple[str, ...] = (
+    *("threads", "interning", "fork", "cache"),
+    *("images", "ranges", "numbering", "alignment", "views", "empty", "whole"),
+)
 """The modules of this package that mend something, in the order in which they are installed."""
+TINYGRAD = "0.14."
+"""How the version of the tinygrad begins in which the faults were found."""
 
 
 def chosen(wanted: str) -> list[str]:
-    """The patches that the value of `BRANDED_PATCHES` asks for."""
+    """The patches that the value of `BRANDED_PATCHES` asks for; none in an untried tinygrad."""
     without = {name.strip().removeprefix("-") for name in wanted.split(",")}
-    return [] if "0" in without else [name for name in PATCHES if name not in without]
+    if "0" in without or not importlib.metadata.version("tinygrad").startswith(TINYGRAD):
+        return []
+    return [name for name in PATCHES if name not in without]
 
 
 def install() -> None:

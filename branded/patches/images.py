@@ -1,0 +1,24 @@
+"""An array of shape (a, b, 4) inside of a precompiled function is no image.
+
+`@function(precompile=True)` keeps the shapes of its parameters, and tinygrad takes every parameter whose last of three
+axes is 4 for an image, of floats whatever its dtype: `x + x` of ints gives the bits of floats.  Images exist under
+IMAGE=1 alone, for which nothing is changed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from tinygrad.helpers import IMAGE
+
+tg_ops: Any = importlib.import_module("tinygrad.uop.ops")
+
+
+def install() -> None:
+    original = tg_ops.is_image_shape
+
+    def is_image_shape(shape: Any) -> bool:
+        return bool(IMAGE) and original(shape)
+
+    tg_ops.is_image_shape = is_image_shape

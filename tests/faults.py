@@ -1,0 +1,134 @@
+"""Programs of plain tinygrad that go wrong without what `branded` mends: `python -m tests.faults` runs all of them.
+
+Each asserts what is right.  `tests/test_patches.py` runs them with `branded`, where they pass, and in a process without
+it, where they do not: one that passes there is a fault that tinygrad has mended, and its patch may go.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from tinygrad import Device, Tensor, TinyJit, dtypes, function
+from tinygrad.codegen import to_program
+from tinygrad.engine.realize import get_runtime
+from tinygrad.uop.ops import AxisType, KernelInfo, UOp
+
+CRASHES = ("alignment", "numbering")
+"""Those that end the process."""
+
+
+def images() -> None:
+    x = Tensor(np.arange(8, dtype=np.int32).reshape(1, 2, 4)).realize()
+    assert function(lambda x: x + x, precompile=True)(x).tolist() == [[[0, 2, 4, 6], [8, 10, 12, 14]]]
+
+
+def ranges() -> None:
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize()
+    assert x.cat(x).sum().item() == 20
+
+
+def numbering() -> None:
+    out, x = UOp.param(0, dtypes.float, (8,), "CPU"), UOp.param(5, dtypes.float, (8,), "CPU")
+    thread, i = UOp.range(2, 0, AxisType.THREAD), UOp.range(4, 1, AxisType.LOOP)
+    n = UOp.variable("n", 0, 7, dtypes.int, param=True)
+    at = thread * 4 + i
+    write = out.index(at).store(x.index(at) * 2 + n.cast(dtypes.float))
+    kernel = to_program(
+        write.end(thread, i).sink(arg=KernelInfo(name="threads", opts_to_apply=())), Device["CPU"].renderer
+    )
+    given, result = Tensor(np.arange(8, dtype=np.float32)).to("CPU").realize(), Tensor.zeros(8, device="CPU").clone()
+    buffers: Any = [t.realize().uop.buffer for t in (result, given)]
+    sizes = kernel.arg.launch_dims({"n": 3})[0]
+    get_runtime("CPU", kernel)(*[b.get_buf("CPU") for b in buffers], global_size=sizes, vals=kernel.arg.vals({"n": 3}))
+    assert result.tolist() == [3, 5, 7, 9, 11, 13, 15, 17]
+
+
+def alignment() -> None:
+    x = Tensor(np.arange(100, dtype=np.float32), device="CPU").realize()
+    part = x[1:65].contiguous().realize()
+    assert (part * 2 + 1).tolist() == [2 * i + 1 for i in range(1, 65)]
+
+
+def views() -> None:
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize()
+    assert x[:1].contiguous()[:, :1].tolist() == [[1.0]]
+
+
+def empty() -> None:
+    total = function(lambda x, y: x.sum() + y, precompile=True)
+    assert total(Tensor.empty(0), Tensor([1.0]).realize()).tolist() == [1.0]
+
+
+def whole() -> None:
+    x = Tensor([5.0]).realize()
+    x[0] = 7
+    assert x.tolist() == [7.0]
+    y = Tensor.empty(1, dtype=dtypes.int)
+    y[0] = Tensor([5])[0] + 1
+    assert y.tolist() == [6]
+
+
+def compiled_results() -> None:
+    twice = TinyJit(function(lambda x: x * 2, precompile=True))
+    assert [twice(Tensor([float(i)]).realize()).item() for i in range(4)] == [0, 2, 4, 6]
+
+
+def functions_in_functions() -> None:
+    w = Tensor([2.0, 3.0]).realize()
+    inner = function(lambda a, b, c: a.sum() * b * c.sum())
+    outer = function(lambda w: inner(w.reshape(1, 2), w * w, w.reshape(2, 1, 1)).sum())
+    assert outer(w).gradient(w)[0].tolist() == [230.0, 280.0]
+
+
+def later_writes() -> None:
+    x = Tensor([1.0, 2.0]).realize()
+    view = x[:1]
+    view += 1
+    total = x.sum()
+    view += 1
+    assert total.item() == 4
+
+
+def writes_through_reshapes() -> None:
+    x = Tensor([1.0, 2.0]).realize()
+    column = x.reshape(2, 1)
+    column += 1
+    row = Tensor([[1.0, 2.0]]).realize()
+    row[0][:1].assign(Tensor([5.0]))
+    assert x.tolist() == [2.0, 3.0] and row.tolist() == [[5.0, 2.0]]
+
+
+def writes_through_views_of_values() -> None:
+    x = Tensor([1.0, 2.0]).realize() + 1
+    view = x[:1]
+    view += 1
+    assert x.tolist() == [3.0, 3.0]
+
+
+MENDED: tuple[Callable[[], None], ...] = (
+    *(images, ranges, numbering, alignment, views, empty, whole),
+    *(compiled_results, functions_in_functions),
+)
+OPEN: tuple[Callable[[], None], ...] = (later_writes, writes_through_reshapes, writes_through_views_of_values)
+"""Those that we leave as they are in plain tinygrad."""
+
+
+def main(names: list[str]) -> int:
+    """Print what each of these programs does, or all; the status is 0."""
+    for program in (*MENDED, *OPEN):
+        name = program.__name__
+        if name in names or (not names and name not in CRASHES):
+            try:
+                program()
+            except Exception as error:
+                print(name, "wrong", type(error).__name__, flush=True)
+            else:
+                print(name, "right", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

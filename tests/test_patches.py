@@ -1,0 +1,103 @@
+"""What we mend in tinygrad: right with us, and still wrong without us, or the patch may go."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tinygrad import Context, Tensor, nn
+
+from branded import all_gather, patches, vmap
+from tests import faults
+
+ROOT = Path(__file__).parents[1]
+
+
+def started(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """A process of its own, of the tinygrad that nobody has mended."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.Popen(
+        [sys.executable, *arguments], cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+@pytest.mark.parametrize("program", faults.MENDED, ids=lambda f: f.__name__)
+def test_with_us_it_is_right(program: Callable[[], None]) -> None:
+    with Context(DEV="CPU"):
+        program()
+
+
+def test_without_us_it_is_still_wrong() -> None:
+    crashes = {name: started("-m", "tests.faults", name) for name in faults.CRASHES}
+    others = started("-m", "tests.faults", DEV="PYTHON").communicate()[0]
+    named = [f.__name__ for f in (*faults.MENDED, *faults.OPEN) if f.__name__ not in faults.CRASHES]
+    said = [line.split()[:2] for line in others.splitlines()]
+    assert said == [[name, "wrong"] for name in named], "tinygrad has mended what is right here: its patch may go"
+    for name, process in crashes.items():
+        out, error = process.communicate()
+        assert process.returncode < 0, f"{name}: tinygrad has mended it, its patch may go: {out}{error}"
+
+
+def test_patches_can_be_switched_off() -> None:
+    assert patches.chosen("1") == list(patches.PATCHES)
+    assert patches.chosen("0") == []
+    assert patches.chosen("-ranges, -whole") == [name for name in patches.PATCHES if name not in ("ranges", "whole")]
+    program = "import branded, tests.faults; tests.faults.main(['ranges', 'whole'])"
+    without = {
+        "-ranges": "ranges wrong AssertionError\nwhole right\n",
+        "0": "ranges wrong AssertionError\nwhole wrong AssertionError\n",
+    }
+    runs = {off: started("-c", program, BRANDED_PATCHES=off, DEV="PYTHON") for off in without}
+    assert {off: run.communicate()[0] for off, run in runs.items()} == without
+
+
+def test_the_page_has_every_fault() -> None:
+    page = (ROOT / "docs" / "tinygrad.md").read_text()
+    names = {*patches.PATCHES, *(f.__name__ for f in (*faults.MENDED, *faults.OPEN))}
+    assert {name for name in names if f"| `{name}` |" not in page} == set()
+
+
+def test_a_tinygrad_that_was_not_tried_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patches, "TINYGRAD", "0.13.")
+    assert patches.chosen("1") == []
+
+
+# ---- how they reach those who write mapped functions ----
+
+
+def test_what_is_gathered_is_counted_once() -> None:
+    w = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize()
+    total = vmap(lambda x: (all_gather(w, "i", tiled=True) * x).sum(), axis_name="i")
+    assert total(Tensor([1.0, 1.0, 1.0])).tolist() == [30.0] * 3
+
+
+def test_a_view_of_what_was_made_contiguous_in_the_body() -> None:
+    x = Tensor([[1.0, 2.0]]).realize()
+    assert vmap(lambda a: a.contiguous()[:1])(x).tolist() == [[1.0]]
+
+
+def test_a_write_into_a_tensor_of_one_entry_in_the_body() -> None:
+    def body(x: Tensor) -> Tensor:
+        shared, own = Tensor.zeros(1).contiguous().realize(), x.clone()
+        own[0] = x[0] * 2
+        shared[0] = 3
+        return own + shared
+
+    assert vmap(body)(Tensor([[1.0], [2.0]])).tolist() == [[5.0], [7.0]]
+
+
+def test_writes_that_were_right_stay_right() -> None:
+    x = Tensor([[1.0, 2.0]]).realize()
+    x[0] += 1
+    x[:, 1] = 7
+    x.realize()[:, :1].assign(Tensor([[5.0]]))
+    assert x.tolist() == [[5.0, 7.0]]
+    x[:] = Tensor([[3.0, 4.0]])
+    assert x.tolist() == [[3.0, 4.0]]
+    layer = nn.Linear(1, 1)
+    layer.weight[0] = Tensor([2.0])
+    assert layer.weight.tolist() == [[2.0]]
