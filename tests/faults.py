@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from tinygrad import Device, Tensor, TinyJit, dtypes, function
+from tinygrad import Context, Device, Tensor, TinyJit, dtypes, function
 from tinygrad.codegen import to_program
 from tinygrad.engine.realize import get_runtime
 from tinygrad.uop.ops import AxisType, KernelInfo, UOp
@@ -71,6 +71,14 @@ def whole() -> None:
     assert y.tolist() == [6]
 
 
+def workers() -> None:
+    x = Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).realize()
+    with Context(PARALLEL=1):
+        total, other = x.cat(x).sum(), (x * 2.625 - 7).contiguous()
+        total.realize(other)  # two kernels, which other processes compile
+    assert total.item() == 42
+
+
 def compiled_results() -> None:
     twice = TinyJit(function(lambda x: x * 2, precompile=True))
     assert [twice(Tensor([float(i)]).realize()).item() for i in range(4)] == [0, 2, 4, 6]
@@ -109,7 +117,7 @@ def writes_through_views_of_values() -> None:
 
 
 MENDED: tuple[Callable[[], None], ...] = (
-    *(images, ranges, numbering, alignment, views, empty, whole),
+    *(images, ranges, numbering, alignment, views, empty, whole, workers),
     *(compiled_results, functions_in_functions),
 )
 OPEN: tuple[Callable[[], None], ...] = (later_writes, writes_through_reshapes, writes_through_views_of_values)

@@ -12,6 +12,7 @@ import pytest
 from tinygrad import Context, Tensor, nn
 
 from branded import all_gather, patches, vmap
+from branded.patches import workers
 from tests import faults
 
 ROOT = Path(__file__).parents[1]
@@ -59,6 +60,12 @@ def test_the_page_has_every_fault() -> None:
     page = (ROOT / "docs" / "tinygrad.md").read_text()
     names = {*patches.PATCHES, *(f.__name__ for f in (*faults.MENDED, *faults.OPEN))}
     assert {name for name in names if f"| `{name}` |" not in page} == set()
+
+
+def test_the_processes_that_compile_have_what_they_need() -> None:
+    run = started("-c", "import branded, tests.faults; tests.faults.main(['workers'])", BRANDED_PATCHES="-workers")
+    assert run.communicate()[0] == "workers wrong AssertionError\n"
+    assert set(workers.COMPILING) < set(patches.PATCHES)
 
 
 def test_a_tinygrad_that_was_not_tried_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

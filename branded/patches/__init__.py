@@ -13,6 +13,7 @@ import os
 PATCHES: tuple[str, ...] = (
     *("threads", "interning", "fork", "cache"),
     *("images", "ranges", "numbering", "alignment", "views", "empty", "whole"),
+    "workers",
 )
 """The modules of this package that mend something, in the order in which they are installed."""
 TINYGRAD = "0.14."
@@ -27,6 +28,9 @@ def chosen(wanted: str) -> list[str]:
     return [name for name in PATCHES if name not in without]
 
 
+installed = tuple(chosen(os.environ.get("BRANDED_PATCHES", "1")))
+
+
 def install() -> None:
-    for name in chosen(os.environ.get("BRANDED_PATCHES", "1")):
+    for name in installed:
         importlib.import_module(f"{__name__}.{name}").install()
