@@ -176,8 +176,7 @@ def _writer(what: str) -> Callable[[Method], Method]:
                 check_live(x.uop, what)
             if open_brands():
                 _check_write(self, row_of(x.uop) if isinstance(x, Tensor) else (), what)
-            with unseen():
-                return original(self, *args, **kwargs)
+            return unseen(lambda: original(self, *args, **kwargs))
 
         return write
 

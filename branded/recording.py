@@ -11,8 +11,7 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType
@@ -60,13 +59,26 @@ class Body(NamedTuple):
 @dataclass(eq=False)
 class Frame:
     calls: list[Call] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Structure:
+    """A loop or branch in the making, in the record that it is part of."""
+
+    frame: Frame
+    where: Where | None = None
     bodies: list[Body] = field(default_factory=list)
-    """Those that were traced since the loop or branch began that is being recorded."""
+    """Those that were traced since it began."""
+
+    def put(
+        self, op: str, operands: Sequence[Any], params: dict[str, Any], results: Sequence[UOp], bodies: dict[str, Any]
+    ) -> None:
+        self.frame.calls.append(Call(op, tuple(operands), params, tuple(results), self.where, bodies))
 
 
 _frames: Scopes[Frame] = Scopes("branded_frames")
-_operations: Scopes[Frame | None] = Scopes("branded_operations")
-"""The recorded operations that run here: of a frame only the outermost is written down."""
+_operations: Scopes[Any] = Scopes("branded_operations")
+"""The recorded operations that run here, by their frame or structure: of a frame only the outermost is written down."""
 
 
 def is_recording() -> bool:
@@ -76,7 +88,9 @@ def is_recording() -> bool:
 def _frame() -> Frame | None:
     """Where to write down what happens here."""
     frames = _frames.get()
-    return frames[-1] if frames and frames[-1] not in _operations.get() else None
+    if not frames or any(getattr(op, "frame", op) is frames[-1] for op in _operations.get()):
+        return None
+    return frames[-1]
 
 
 def framed() -> Scope[Frame]:
@@ -95,41 +109,30 @@ def within() -> Scope[Frame | None]:
     return _operations.during(_frame())
 
 
-@contextmanager
-def structured() -> Iterator[Structure | None]:
+def structured() -> Scope[Structure | None]:
     """While a loop or branch is made, whose bodies become programs of their own; None where nothing is recorded."""
-    with within() as f:
-        if f is None:
-            yield None
-            return
-        before, f.bodies = f.bodies, []
-        try:
-            yield Structure(f, here())
-        finally:
-            f.bodies = before
+    f = _frame()
+    return _operations.during(None if f is None else Structure(f, here()))
 
 
-class Structure(NamedTuple):
-    """A loop or branch in the making."""
-
-    frame: Frame
-    where: Where | None
-
-    def put(
-        self, op: str, operands: Sequence[Any], params: dict[str, Any], results: Sequence[UOp], bodies: dict[str, Any]
-    ) -> None:
-        self.frame.calls.append(Call(op, tuple(operands), params, tuple(results), self.where, bodies))
-
-
-@contextmanager
-def body() -> Iterator[Callable[[Sequence[UOp], Sequence[UOp]], None]]:
+class body(Scope[Frame]):  # noqa: N801  a function for who uses it
     """While a body is traced: it is recorded in a frame of its own, which is done when its parameters are told."""
-    outer = _frames.get()[-1:]
-    if not outer:
-        yield lambda params, results: None
-        return
-    with framed() as frame:
-        yield lambda params, results: outer[0].bodies.append(Body(frame, tuple(params), tuple(results)))
+
+    def __init__(self) -> None:
+        super().__init__(_frames, Frame())
+        self.outer = _frames.get()[-1:]
+
+    def __enter__(self) -> Callable[[Sequence[UOp], Sequence[UOp]], None]:  # type: ignore[override]
+        if not self.outer:
+            return lambda params, results: None
+        of = [s for s in _operations.get() if isinstance(s, Structure) and s.frame is self.outer[0]]
+        frame = super().__enter__()
+
+        def done(params: Sequence[UOp], results: Sequence[UOp]) -> None:
+            for structure in of[-1:]:
+                structure.bodies.append(Body(frame, tuple(params), tuple(results)))
+
+        return done
 
 
 def leafwise(f: F, named: str, value: Callable[[Any], Any]) -> F:

@@ -8,11 +8,36 @@ block and the end of the scope.  Who asks what holds is given the scopes that ar
 from __future__ import annotations
 
 import contextvars
+import functools
 import io
 import weakref
-from typing import Generic, TypeVar
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+
+
+def undone(run: Callable[[], T], undo: Callable[[], None]) -> T:
+    """What `run` gives, after which `undo` is called, twice: an interrupt may come into the first."""
+    try:
+        try:
+            return run()
+        finally:
+            undo()
+    finally:
+        undo()
+
+
+class Restored(io.BytesIO):
+    """A `with` block after which an attribute has again the value that it had before, by C alone."""
+
+    close: Any
+
+    def __init__(self, holder: object, name: str, value: object) -> None:
+        super().__init__()
+        # a map is run through once: what closes a file when it is freed comes a second time
+        self.close = functools.partial(deque, map(setattr, (holder,), (name,), (value,)), 0)
 
 
 class Scope(io.BytesIO, Generic[T]):

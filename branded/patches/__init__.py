@@ -11,7 +11,7 @@ import importlib.metadata
 import os
 
 PATCHES: tuple[str, ...] = (
-    *("threads", "interning", "fork", "cache"),
+    *("threads", "interning", "fork", "cache", "unfinished", "options"),
     *("images", "ranges", "numbering", "alignment", "views", "empty", "whole"),
     "workers",
 )

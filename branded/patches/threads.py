@@ -137,7 +137,7 @@ class _Buffers:
 
 # ---- writes that another thread has done ----
 
-_done: weakref.WeakKeyDictionary[UOp, UOp] = weakref.WeakKeyDictionary()
+written: weakref.WeakKeyDictionary[UOp, UOp] = weakref.WeakKeyDictionary()
 """What was written while other threads were there, and where it is now.
 
 tinygrad tells all tensors that a write is done; one that another thread is just making of them would do it again.
@@ -151,7 +151,7 @@ def _noted(original: Callable[..., Any]) -> Callable[..., Any]:
         if threading.active_count() > 1 and not tg_realize.capturing:
             for u, storage in becomes.items():
                 if u.op is Ops.AFTER:
-                    _done[u] = storage
+                    written[u] = storage
         return call, becomes
 
     return transform_to_call
@@ -161,8 +161,8 @@ def _caught_up(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def linear_with_vars(self: Tensor, *others: Tensor) -> Any:
         with LOCK:
-            if _done:
-                done = dict(_done.items())
+            if written:
+                done = dict(written.items())
                 if any(u in done for u in UOp.sink(*(t.uop for t in (self, *others))).toposort()):
                     tg_tensor._apply_map_to_tensors(done, name="writes of other threads")
             return original(self, *others)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 from tinygrad import Tensor
+from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
 from branded.brand import Brand, check_live, opened, tensor
@@ -295,17 +296,22 @@ def _make(
     for x in values:
         if x is not None:
             check_live(x.uop, "make_expr")
-    with watched(), recording.framed() as frame, opened(Writing()) as scope:
-        since = build.Since(scope.number, Level().number)
-        places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]
-        new = iter(places)
-        given = iter([x if v is None else tensor(next(new)) for x, v in zip(leaves, values, strict=True)])
-        positional = [tree.rebuild(a, given) for a in args]
-        named = {k: tree.rebuild(a, given) for k, a in kwargs.items()}
-        out = called(f, positional, named, "make_expr", "a function with a parameter for each argument")
-        results = tree.results(out, "make_expr")
-        for x in results:
-            check_live(x.uop, "make_expr")
+
+    def written() -> tuple[recording.Frame, build.Since, list[UOp], Any, list[Tensor]]:
+        with recording.framed() as frame, opened(Writing()) as scope:
+            since = build.Since(scope.number, Level().number)
+            places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]
+            new = iter(places)
+            given = iter([x if v is None else tensor(next(new)) for x, v in zip(leaves, values, strict=True)])
+            positional = [tree.rebuild(a, given) for a in args]
+            named = {k: tree.rebuild(a, given) for k, a in kwargs.items()}
+            out = called(f, positional, named, "make_expr", "a function with a parameter for each argument")
+            results = tree.results(out, "make_expr")
+            for x in results:
+                check_live(x.uop, "make_expr")
+            return frame, since, places, out, results
+
+    frame, since, places, out, results = watched(written)
     levels = build.levels(frame, places, [x.uop for x in results], since)
     programs = {k: w.program for k, w in levels.written.items()}
     made = {u: tensor(u) for w in levels.written.values() for u in w.consts}

@@ -8,8 +8,7 @@ import itertools
 import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from tinygrad import Tensor
 from tinygrad.dtype import DType
@@ -19,7 +18,9 @@ from branded import random, recording, tree
 from branded.brand import Brand
 from branded.program.terms import HOLE
 from branded.recording import bound, signature
+from branded.scopes import undone
 
+T = TypeVar("T")
 Operator = Callable[..., Any]
 BINARY: dict[str, Operator] = {
     **{n: getattr(operator, n) for n in ("add", "sub", "mul", "floordiv", "mod", "pow", "matmul", "xor")},
@@ -188,30 +189,39 @@ def _holes(v: Any) -> int:
 
 _lock = threading.Lock()
 _originals: dict[str, Any] = {}
-_watching = 0
+_watching: set[object] = set()
 
 
-@contextmanager
-def watched() -> Iterator[None]:
-    """While a program is written down: the methods of Tensor put down what they do."""
-    global _watching
+def watched(run: Callable[[], T]) -> T:
+    """While it runs, for a function that is written down, the methods of Tensor put down what they do."""
+    me = object()
+
+    def watching() -> T:
+        _watch(me)
+        return run()
+
+    return undone(watching, lambda: _unwatch(me))
+
+
+def _watch(me: object) -> None:
     with _lock:
-        if not _watching:
-            for name in methods():
+        _watching.add(me)
+        for name in methods():
+            if name not in _originals:
                 _originals[name] = Tensor.__dict__.get(name)
                 setattr(Tensor, name, _watched(name, inspect.getattr_static(Tensor, name)))
-        _watching += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _watching -= 1
-            if not _watching:
-                for name, f in _originals.items():
-                    if f is not None:
-                        setattr(Tensor, name, f)
-                    else:
-                        delattr(Tensor, name)  # inherited
+
+
+def _unwatch(me: object) -> None:
+    with _lock:
+        _watching.discard(me)
+        while not _watching and _originals:
+            name, f = next(reversed(_originals.items()))
+            if f is not None:
+                setattr(Tensor, name, f)
+            elif name in Tensor.__dict__:
+                delattr(Tensor, name)  # inherited
+            del _originals[name]
 
 
 def _watched(name: str, static: Any) -> Any:

@@ -7,8 +7,7 @@ through which no derivative flows for the examples that did not take it, so that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, TypeVarTuple, Unpack, overload
 
 from tinygrad import Tensor, dtypes
@@ -23,6 +22,7 @@ from branded.brand import Brand, check_live, tensor
 from branded.calls import check_takes
 from branded.errors import CarryError
 from branded.rows import is_differentiated, row_of
+from branded.scopes import undone
 from branded.transforms.loop import safe
 from branded.values import vec_type
 from branded.vec import Vec
@@ -57,21 +57,24 @@ def _gate(x: UOp, flag: UOp) -> UOp:
     return flag.where(x, UOp(Ops.DETACH, x.dtype, (x,))) if dtypes.is_float(x.dtype) else x
 
 
-@contextmanager
-def _seen_through_gates(alive: Sequence[Tensor], flag: UOp) -> Iterator[list[UOp]]:
+def _seen_through_gates(alive: Sequence[Tensor], flag: UOp, run: Callable[[], T]) -> tuple[T, list[UOp]]:
     """While a branch runs, the values from outside that are differentiated have a gate.
 
     A branch may compute what is there already, and UOps are unique: afterwards nothing tells the one from the other.
     """
     swapped = [(t, t.uop, _gate(t.uop, flag)) for t in alive if is_differentiated(t.uop)]
-    for t, _, gate in swapped:
-        t.uop = gate
-    try:
-        yield [gate for _, _, gate in swapped]
-    finally:
+
+    def gated() -> T:
+        for t, _, gate in swapped:
+            t.uop = gate
+        return run()
+
+    def restored() -> None:
         for t, u, gate in swapped:
             if t.uop is gate:
                 t.uop = u
+
+    return undone(gated, restored), [gate for _, _, gate in swapped]
 
 
 def _gated(outs: Sequence[UOp], flag: UOp, before: set[UOp], operands: set[UOp]) -> list[UOp]:
@@ -159,7 +162,7 @@ def _branch(
     with recording.structured() as made:
         out = _selected(what, names, branches, operands, chosen)
         if made is not None:
-            bodies = made.frame.bodies[-len(branches) :]
+            bodies = made.bodies[-len(branches) :]
             by_name = dict(zip(names, bodies, strict=True)) if what == "cond" else {"branches": bodies}
             made.put(what, [decided, *_uops(operands)], {}, _uops(out), by_name)
     return out
@@ -184,9 +187,15 @@ def _selected(
             return tensor(u)
 
         given = [tree.rebuild(x, iter([enter(v) for v in tree.leaves(x)])) for x in operands]
-        with _seen_through_gates(alive, flag) as gates, recording.body() as done:
-            outs.append(f(*given))
-            done(_uops(given), _uops(outs[-1]))
+
+        def traced(f: Callable[..., Any] = f, given: list[Any] = given) -> Any:
+            with recording.body() as done:
+                out = f(*given)
+                done(_uops(given), _uops(out))
+                return out
+
+        out, gates = _seen_through_gates(alive, flag, traced)
+        outs.append(out)
         gated.update(dict.fromkeys(gates))
         inside.append(set(gated))
     leaves = _agreed(what, names, outs)

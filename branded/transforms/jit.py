@@ -192,5 +192,5 @@ def _written(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
             done([t.uop for t in given], [y.uop for y in results])
         ins = [t.uop for t in given]
         name = getattr(f, "__name__", type(f).__name__)
-        made.put("jit", ins, {"name": name}, [y.uop for y in results], {"f": made.frame.bodies[-1]})
+        made.put("jit", ins, {"name": name}, [y.uop for y in results], {"f": made.bodies[-1]})
     return out

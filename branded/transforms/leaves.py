@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from tinygrad import Tensor
 from tinygrad.tensor import all_tensors
@@ -21,8 +20,10 @@ from branded.brand import Brand, copied, enter_all, open_brands, tensor
 from branded.dispatch import Batched, Pass, full, lower, replaced
 from branded.primitive import depends
 from branded.rows import SHAPE, Row, is_leaf, is_place, left_brands, row_of, stage, union
-from branded.scopes import Scope, Scopes
+from branded.scopes import Scope, Scopes, undone
 from branded.transforms.reverse import gradients
+
+T = TypeVar("T")
 
 
 class Level:
@@ -49,16 +50,16 @@ def kept(leaves: list[Tensor]) -> Scope[list[Tensor]]:
     return _watched.during(leaves)
 
 
-@contextmanager
-def unseen() -> Iterator[None]:
-    """Without the leaves that we keep: tinygrad writes into no part of a tensor that another one shares."""
-    refs = [weakref.ref(t) for leaves in _watched.get() for t in leaves]
-    for ref in refs:
-        all_tensors.pop(ref, None)
-    try:
-        yield
-    finally:
-        all_tensors.update(dict.fromkeys(refs))
+def unseen(run: Callable[[], T]) -> T:
+    """`run()` without the leaves that we keep: tinygrad writes into no part of a tensor that another one shares."""
+    refs = dict.fromkeys([weakref.ref(t) for leaves in _watched.get() for t in leaves])
+
+    def without() -> T:
+        for ref in refs:
+            all_tensors.pop(ref, None)
+        return run()
+
+    return undone(without, lambda: all_tensors.update(refs)) if refs else run()
 
 
 def is_differentiating() -> bool:

@@ -297,9 +297,9 @@ def _put(
     params: dict[str, Any] | None = None,
 ) -> None:
     """Write a loop down as the call that it was; `own` are the parameters of the body for these values."""
-    if made is None or not made.frame.bodies:
+    if made is None or not made.bodies:
         return
-    body = made.frame.bodies[-1]
+    body = made.bodies[-1]
     known = zip(values, body.params[own], strict=True)
     operands = [t.cast(p.dtype).uop for x, p in known if (t := tree.as_tensor(x)) is not None]
     heads = [x.uop if isinstance(x, Tensor) else x for x in bounds]

@@ -10,8 +10,7 @@ from __future__ import annotations
 import difflib
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
@@ -24,6 +23,7 @@ from branded import tree
 from branded.brand import Brand, check_live, open_brands, tensor
 from branded.calls import called
 from branded.errors import StateError, StateTypeError, UnsupportedError, WriteError
+from branded.scopes import undone
 from branded.values import vec_type
 from branded.vec import Vec
 
@@ -90,8 +90,11 @@ def functional_call(module: Callable[..., Any], state: Mapping[str, Any], /, *ar
     values = _values(own, state)
     held = {i: _without_storage(x) for i, x in values.items()}
     before = {i: x.uop for i, x in held.items()}
-    with _replaced(module, held):
-        out = called(module, args, kwargs, "functional_call", "the arguments of the module, behind its state")
+
+    def call() -> Any:
+        return called(module, args, kwargs, "functional_call", "the arguments of the module, behind its state")
+
+    out = _replaced(module, held, call)
     for name, x in state.items():
         i = id(own[name])
         if _is_written(held[i].uop, before[i]) and id(x) not in values:
@@ -182,14 +185,15 @@ def _without_storage(x: Tensor) -> Tensor:
     return tensor(x.uop.alu(Ops.MUL, one)).is_param_(x.is_param)
 
 
-@contextmanager
-def _replaced(module: Any, held: Mapping[int, Tensor]) -> Iterator[None]:
-    """The module with other tensors; afterwards all that it consists of is as it was."""
+def _replaced(module: Any, held: Mapping[int, Tensor], call: Callable[[], Any]) -> Any:
+    """The call of the module with other tensors; afterwards all that it consists of is as it was."""
     undo: list[tuple[Any, Any]] = []
-    try:
+
+    def replaced() -> Any:
         _replace(module, held, undo, set())
-        yield
-    finally:
+        return call()
+
+    def restored() -> None:
         for holder, before in reversed(undo):
             if isinstance(holder, list):
                 holder[:] = before
@@ -197,6 +201,8 @@ def _replaced(module: Any, held: Mapping[int, Tensor]) -> Iterator[None]:
                 holder.update(before)
                 for key in holder.keys() - before.keys():
                     del holder[key]
+
+    return undone(replaced, restored)
 
 
 def _replace(x: Any, held: Mapping[int, Tensor], undo: list[tuple[Any, Any]], seen: set[int]) -> Any:

@@ -1,0 +1,121 @@
+"""tinygrad takes tensors for computed before it computes them, and leaves them so when that fails or is interrupted.
+
+`y = x * 3; y.realize()`, with a compiler that is not there, without memory, or with Ctrl-C: `y` reads as zeros from
+then on, and so does all that was made of it.  Here the tensors are given back what they were, and the next read
+computes them.  Where kernels of this run may have written into a buffer that was there before (`assign`), that would
+write twice: the tensors stay, and a note on the exception says so.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from tinygrad import Tensor
+from tinygrad.tensor import all_tensors
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.patches import threads
+
+tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
+tg_tensor: Any = importlib.import_module("tinygrad.tensor")
+
+NOTE = "tinygrad: this ended in the midst of writes: what was written into holds its old values or the new ones"
+
+
+class _Run:
+    """One `realize`: what the tensors were before it, and how far it came."""
+
+    def __init__(self) -> None:
+        self.before: list[tuple[Tensor, UOp]] = []
+        self.becomes: dict[UOp, UOp] = {}
+        self.has_begun = False
+        self.there = set[UOp]()
+        """The buffers that its kernels use, and that were computed before."""
+
+    def take_back(self, error: BaseException) -> None:
+        if self.has_begun and any(self._may_write_again(u) for _, u in self.before):
+            if NOTE not in getattr(error, "__notes__", ()):
+                error.add_note(NOTE)
+            return
+        for t, u in self.before:
+            t.uop = u
+        for u in self.becomes:
+            threads.written.pop(u, None)
+
+    def _may_write_again(self, u: UOp) -> bool:
+        return any(w.op is Ops.STORE and _storage(w.src[0]) in self.there for w in u.toposort())
+
+
+def _storage(u: UOp) -> UOp:
+    while u.op in GroupOp.Movement | {Ops.AFTER, Ops.BITCAST, Ops.DETACH, Ops.INDEX}:
+        u = u.src[0]
+    return u
+
+
+_run: ContextVar[_Run | None] = ContextVar("branded_run", default=None)
+
+
+def _realize(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def realize(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        token = _run.set(run := _Run())
+        try:
+            try:
+                return original(self, *args, **kwargs)
+            except BaseException as error:
+                run.take_back(error)
+                raise
+        except BaseException as error:  # an interrupt may have come into the first
+            run.take_back(error)
+            raise
+        finally:
+            _run.reset(token)
+
+    return realize
+
+
+def _apply_map(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def apply_map(applied_map: dict[UOp, UOp], name: str) -> None:
+        if name == "buffers" and (run := _run.get()) is not None:
+            run.becomes = applied_map
+            run.before = [(t, t.uop) for ref in list(all_tensors) if (t := ref()) is not None]
+        original(applied_map, name)
+
+    return apply_map
+
+
+def _run_linear(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def run_linear(linear: UOp, *args: Any, **kwargs: Any) -> Any:
+        if (run := _run.get()) is not None and not run.has_begun:
+            run.there = {b for call in linear.src for b in call.src[1:] if b.op is Ops.BUFFER and b.is_realized}
+        return original(linear, *args, **kwargs)
+
+    return run_linear
+
+
+def _exec_context(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def exec_context(*args: Any, **kwargs: Any) -> Any:
+        if (run := _run.get()) is not None:
+            run.has_begun = True  # all is compiled
+        return original(*args, **kwargs)
+
+    return exec_context
+
+
+def install() -> None:
+    hooks: tuple[tuple[Any, str, Callable[[Callable[..., Any]], Callable[..., Any]]], ...] = (
+        (tg_tensor, "_apply_map_to_tensors", _apply_map),
+        (tg_tensor, "run_linear", _run_linear),
+        (tg_realize, "ExecContext", _exec_context),
+        (Tensor, "realize", _realize),
+    )
+    if all(hasattr(holder, name) for holder, name, _ in hooks):
+        for holder, name, wrapped in hooks:
+            setattr(holder, name, wrapped(getattr(holder, name)))

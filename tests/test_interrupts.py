@@ -1,0 +1,155 @@
+"""Interrupts: a few of those that `python -m tests.interrupts` makes, and those that once left something wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tinygrad import Tensor
+from tinygrad.engine import realize
+
+from branded import brand, vmap
+from branded.brand import open_brands
+from branded.patches import unfinished
+from branded.scopes import Restored, Scopes, undone
+from tests.interrupts import PROGRAMS, Points, interrupt, interrupts, values
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_after_an_interrupt_all_is_as_it_was(program: Callable[[], Any]) -> None:
+    found = [line for lines in interrupts(program, 4, 1) for line in lines]
+    assert not found, "\n".join(found)
+
+
+class Within(Points):
+    """Counts the points in functions of one name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def __call__(self, frame: Any, event: str, arg: Any) -> None:
+        super().__call__(frame, event, arg)
+        if event in ("call", "c_return") and frame.f_code.co_qualname == self.name:
+            self.found = [*getattr(self, "found", ()), self.seen]
+
+
+@pytest.mark.parametrize("name", ["Context.__exit__", "_Scope.__exit__", "undone", "unseen", "unseen.<locals>.without"])
+def test_interrupts_at_the_end_of_a_block(name: str) -> None:
+    """Each point at which a signal may come into what takes back what a block has changed."""
+    for program in PROGRAMS:
+        if program.__name__ not in ("functions", "modules", "writes_in_a_gradient", "branches"):
+            continue
+        values(program())
+        wanted, points = values(program()), Within(name)
+        points.run(program)
+        for at in getattr(points, "found", [])[-12:]:
+            assert not interrupt(program, at, KeyboardInterrupt(), wanted)
+
+
+def test_no_code_of_python_runs_at_the_end_of_a_scope() -> None:
+    class Held:
+        value = 1
+
+    called: list[str] = []
+    scopes: Scopes[int] = Scopes("a test")
+    with brand("users", 3), scopes.during(1), Restored(Held, "value", 1):
+        Held.value = 2
+        sys.setprofile(lambda frame, event, arg: called.append(f"{event} {frame.f_code.co_qualname}"))
+    sys.setprofile(None)
+    finalizers = ("call suppress_finalizing", "call Tensor.__del__")
+    assert not [x for x in called if x.startswith("call") and not x.startswith(finalizers)]
+    assert open_brands() == () and scopes.get() == () and Held.value == 1
+
+
+def test_what_is_undone_is_undone_after_an_interrupt_in_the_undoing() -> None:
+    done: list[int] = []
+
+    def undo() -> None:
+        done.append(0)
+        if len(done) == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        undone(lambda: 1, undo)
+    assert len(done) == 2
+
+
+# ---- tinygrad's own ----
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, *, after: bool = False) -> None:
+    """Before or after the first kernel, there is an interrupt."""
+
+    def stopped(*args: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(realize, "track_stats" if after else "pm_exec", stopped if after else Stopped(stopped))
+
+
+class Stopped:
+    def __init__(self, rewrite: Callable[..., None]) -> None:
+        self.rewrite = rewrite
+
+
+def test_what_was_not_computed_is_computed_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = Tensor([1.0, 2.0, 3.0]).realize()
+    y = x * 3
+    z = vmap(lambda a: a + 1)(y)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as raised:
+        failing(patched)
+        y.realize()
+    assert not getattr(raised.value, "__notes__", ())
+    assert y.tolist() == [3, 6, 9] and z.tolist() == [4, 7, 10]
+
+
+def test_what_was_written_is_not_written_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = Tensor([1.0, 2.0, 3.0]).realize()
+    x.assign(x * 3)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as raised:
+        failing(patched, after=True)
+        x.realize()
+    assert raised.value.__notes__ == [unfinished.NOTE]
+    assert x.tolist() in ([1, 2, 3], [3, 6, 9])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_does_not_compile_is_computed_when_it_does(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    monkeypatch.setattr(threading, "active_count", lambda: threads)
+    x = Tensor([1.0, 2.0, 3.0]).realize()
+    x.assign(x * 3 + 1)
+    with monkeypatch.context() as patched, pytest.raises(RuntimeError):
+        patched.setattr(realize, "lower_and_compile", lambda _: exec("raise RuntimeError"))
+        x.realize()
+    assert x.tolist() == [4, 7, 10]
+
+
+WITHOUT = """
+from tests import interrupts
+from tests.test_interrupts import Within, failing
+import pytest
+from tinygrad import Tensor
+y = Tensor([1.0, 2.0]).realize() * 3
+patched = pytest.MonkeyPatch()
+failing(patched)
+try: y.realize()
+except KeyboardInterrupt: patched.undo()
+print(y.tolist() == [3.0, 6.0])
+interrupts.values(interrupts.functions())
+wanted, points = interrupts.values(interrupts.functions()), Within("Context.__exit__")
+points.run(interrupts.functions)
+print(any("usage of device CPU disallowed" in x
+      for at in points.found for x in interrupts.interrupt(interrupts.functions, at, KeyboardInterrupt(), wanted)))
+"""
+
+
+def test_tinygrad_alone_still_needs_what_we_mend() -> None:
+    """When it does not, `branded.patches.unfinished` or `branded.patches.options` has served."""
+    env = {**os.environ, "BRANDED_PATCHES": "-unfinished,-options"}
+    out = subprocess.run([sys.executable, "-c", WITHOUT], env=env, capture_output=True, text=True, check=True)
+    assert out.stdout.splitlines() == ["False", "True"]
