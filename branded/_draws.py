@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from tinygrad import Device, Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike, to_dtype
@@ -142,7 +142,12 @@ def as_float(x: Vec[S] | float, what: str, name: str, dtype: DType) -> Vec[S] | 
 
 def as_number(x: object) -> float | None:
     """`x` if it is a number that Python knows."""
-    return None if isinstance(x, bool) or not isinstance(x, numbers.Real) else float(x)
+    if isinstance(x, bool) or not isinstance(x, numbers.Real):
+        return None
+    try:
+        return float(x)
+    except OverflowError:  # an int beyond all floats
+        return math.copysign(math.inf, cast(int, x) > 0 or -1)
 
 
 def fits(shape: tuple[int, ...], what: str, **parameters: object) -> None:

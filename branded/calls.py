@@ -32,7 +32,7 @@ def called(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 def check_takes(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], what: str, fix: str) -> None:
     """The same, of a function that may not be called yet."""
     if reason := _refuses(f, args, kwargs):
-        raise _wrong(f"{getattr(f, '__name__', type(f).__name__)}: {reason}", args, kwargs, what, fix)
+        raise _wrong(reason, args, kwargs, what, fix)
 
 
 def _refuses(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ import tinygrad
 from tinygrad import Tensor
 
 from branded import __version__, tree
-from branded.errors import BrandedError
+from branded.errors import BrandedError, one_line
 
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
@@ -47,6 +47,8 @@ def demo(args: argparse.Namespace) -> int:
 
 def _folder(name: str) -> Path:
     """A folder to write to, made where it is missing."""
+    if not name:
+        raise UsageError("'' is not the name of a folder")
     out = Path(name)
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -82,8 +84,8 @@ def check(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as missing:
         raise UsageError(f"there is no {missing.name} here: pip install 'branded[mypy]'") from None
     for path in args.paths:
-        if not any(word.startswith("-") for word in args.paths) and not Path(path).exists():
-            raise UsageError(f"there is no file or folder {path}")
+        if not any(word.startswith("-") for word in args.paths) and not (path and Path(path).exists()):
+            raise UsageError(f"there is no file or folder {path or repr('')}")
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
@@ -110,8 +112,11 @@ def explain(args: argparse.Namespace) -> int:
     path, name = split_target(args.target)
     if name is None:
         raise UsageError(f"which function of {path}? (FILE.py:function)")
-    if args.html is not None and not Path(args.html).absolute().parent.is_dir():
-        raise UsageError(f"there is no folder {Path(args.html).parent}")
+    if args.html is not None:  # to hear of now, and not when all is worked out
+        if not Path(args.html).absolute().parent.is_dir():
+            raise UsageError(f"there is no folder {Path(args.html).parent}")
+        if Path(args.html).is_dir():
+            raise UsageError(f"{args.html or repr('')} is not the name of a file")
     code = _compiled(path)
     if code is None:
         return FAILED
@@ -185,7 +190,19 @@ _GIVEN = {
     "help": 'its arguments, "Tensor([1, 2]), 3"; without them, the defaults of its parameters',
 }
 _HTML = {"metavar": "OUT", "help": "write it as one HTML file"}
-_FACTOR = {"metavar": "N", "type": float, "default": 8.0, "help": "warn of a broadcast from N times on (default: 8)"}
+
+
+def _above_0(text: str) -> float:
+    try:
+        n = float(text)
+    except ValueError:
+        n = 0.0
+    if not n > 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return n
+
+
+_FACTOR = {"metavar": "N", "type": _above_0, "default": 8.0, "help": "warn of a broadcast from N times on (default: 8)"}
 _BYTES = {"metavar": "N", "type": int, "default": 1 << 20, "help": "and from N bytes on (default: 1 MiB)"}
 _EXPLAIN = (
     ("target", _FUNCTION),
@@ -226,13 +243,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         0
     """
     try:
+        if any("\0" in word for word in (sys.argv[1:] if argv is None else argv)):
+            _parser().error("a NUL stands in an argument, and in no name")
         args = _parser().parse_args(argv)
     except SystemExit as stop:  # argparse has said what there is to say
         return stop.code if isinstance(stop.code, int) else MISUSED
     try:
         return COMMANDS[args.command].function(args)
     except UsageError as error:
-        print(f"branded {args.command}: {error}", file=sys.stderr)
+        print(f"branded {args.command}: {one_line(str(error))}", file=sys.stderr)
         return MISUSED
     except BrandedError as error:
         print(error, file=sys.stderr)
@@ -243,6 +262,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has gone, as in `branded demo | head`; the flush at exit must not say so
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except OSError as error:  # of a name on the command line: what the user's code raises has been told
+        name = "" if error.filename is None else f": {str(error.filename)[:80]}"
+        print(f"branded {args.command}: {one_line(f'{error.strerror}{name}')}", file=sys.stderr)
+        return MISUSED
 
 
 class _Parser(argparse.ArgumentParser):
@@ -289,7 +312,7 @@ def split_target(target: str) -> tuple[Path, str | None]:
     if not path.exists():
         raise UsageError(f"there is no file {file}")
     if not path.is_file():
-        raise UsageError(f"{file} is not a file")
+        raise UsageError(f"{file or repr('')} is not a file")
     if name is not None and not name.isidentifier():
         raise UsageError(f"{name!r} is not the name of a function (FILE.py:function)")
     return path, name
@@ -303,6 +326,8 @@ def _compiled(path: Path) -> types.CodeType | None:
     try:
         return compile(source, str(path), "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
+        if getattr(error, "filename", None) is None:
+            raise UsageError(f"{path} is not Python: {error}") from None
         _show(error, None)
         return None
 
@@ -395,8 +420,10 @@ def _frames(trace: types.TracebackType | None) -> Iterator[types.TracebackType]:
 
 
 def _users(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback from the first frame on that is not of this file."""
-    return next((t for t in _frames(trace) if t.tb_frame.f_code.co_filename != __file__), None)
+    """The traceback from the first frame on that is the user's; else from the first one that is not of this file."""
+    files = [(t, t.tb_frame.f_code.co_filename) for t in _frames(trace)]
+    own = [t for t, file in files if not file.startswith((*_PACKAGES, "<frozen"))]
+    return next(iter([*own, *(t for t, file in files if file != __file__)]), None)
 
 
 def _place(error: BrandedError, path: Path, line: int) -> str:

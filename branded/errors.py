@@ -24,9 +24,9 @@ class BrandedError(Exception):
     """
 
     def __init__(self, what: str, *facts: tuple[str, str], fix: str | None = None) -> None:
-        lines = [(_one_line(label), _one_line(text)) for label, text in (*facts, *([("try", fix)] if fix else []))]
+        lines = [(one_line(label), one_line(text)) for label, text in (*facts, *([("try", fix)] if fix else []))]
         width = max((len(label) for label, _ in lines), default=0) + 1
-        text = "\n".join([_one_line(what), *(f"  {label + ':':<{width}} {text}" for label, text in lines)])
+        text = "\n".join([one_line(what), *(f"  {label + ':':<{width}} {text}" for label, text in lines)])
         super().__init__(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -40,7 +40,7 @@ def _copied(cls: type[BrandedError], args: tuple[Any, ...], attributes: dict[str
     return error
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """The names that users give may have any character in them; the form of a message is ours."""
     if text.isprintable():
         return text

@@ -257,7 +257,7 @@ def uniform(
 
     Raises:
         DrawTypeError: `key` is not a key, a bound not a number, `shape` not a shape, `dtype` not one of those.
-        DrawError: The bounds do not broadcast to `shape`, or `minval` is above `maxval`.
+        DrawError: The bounds do not broadcast to `shape`, `minval` is above `maxval`, or one of them is not finite.
 
     Example:
         >>> from branded import random
@@ -274,6 +274,8 @@ def uniform(
     high = as_float(maxval, "uniform", "maxval", found)
     if isinstance(low, float) and isinstance(high, float) and not low <= high:
         raise DrawError(f"uniform: minval {low} is not below maxval {high}", fix="the lower bound first")
+    if not all(math.isfinite(x) for x in (low, high) if isinstance(x, float)):
+        raise DrawError(f"uniform: there is no uniform draw between {low} and {high}", fix="bounds that are finite")
     fits(sizes, "uniform", minval=low, maxval=high)
     return _between(unit(key, sizes, found), low, high, found)
 
@@ -656,6 +658,8 @@ def _population(x: Vec[S] | int, what: str, name: str) -> int:
         )
     if n < 0:
         raise DrawError(f"{what}: {name} = {n} is not a number of entries", fix="an int of 0 or more")
+    if n > dtypes.int32.max:
+        raise DrawError(f"{what}: {name} = {tree.shown(n)} are more than an int32 can count", fix="randint in parts")
     return n
 
 

@@ -13,7 +13,7 @@ import os
 PATCHES: tuple[str, ...] = (
     *("threads", "interning", "fork", "cache", "unfinished", "options"),
     *("images", "ranges", "numbering", "alignment", "views", "empty", "whole"),
-    "workers",
+    *("workers", "byte_order", "operands"),
 )
 """The modules of this package that mend something, in the order in which they are installed."""
 TINYGRAD = "0.14."

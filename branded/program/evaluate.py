@@ -14,6 +14,7 @@ from branded.brand import Brand, all_opened, tensor
 from branded.dispatch import leave
 from branded.errors import BrandedError, ProgramError
 from branded.primitive import results as results_of
+from branded.program.build import type_of
 from branded.program.operators import BINARY, WRITES, arguments, function_of
 from branded.program.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Program, Var
 from branded.rows import SHORT, Row
@@ -28,6 +29,8 @@ from branded.transforms.loops import map as map_
 COLLECTIVES = frozenset(
     {"psum", "pmean", "pmax", "pmin", "all_gather", "ppermute", "all_to_all", "psum_scatter", "axis_index"}
 )
+_MISTAKES = (LookupError, StopIteration, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError)
+"""What operations say of parameters and operands that are not theirs."""
 _LONG = {short: name for name, short in SHORT.items()}
 _DTYPES: dict[str, DType] = {d.name: d for d in (*dtypes.all, *dtypes.weaks)}
 
@@ -71,10 +74,19 @@ class Evaluation:
             try:
                 out = self._eqn(eqn, [self._value(a, env) for a in eqn.operands])
                 env.update(zip(eqn.results, out, strict=True))
-            except (KeyError, StopIteration, TypeError, ValueError, IndexError, AttributeError) as error:
+                types = [(v.type, type_of(y.uop)) for v, y in zip(eqn.results, out, strict=True)]
+            except _MISTAKES as error:
                 if isinstance(error, BrandedError):
                     raise
                 raise ProgramError(f"program: {eqn.op} does not take these parameters or operands: {error}") from error
+            for says, is_ in types:
+                if says[:2] != is_[:2]:  # it may vary over more, or fewer, brands
+                    raise ProgramError(
+                        f"program: {eqn.op} gives another type than is written",
+                        ("written", str(says)),
+                        ("given", str(is_)),
+                        fix="the type of what it gives",
+                    )
             yield eqn
 
     def function(self, program: Program, consts: Sequence[Any]) -> Callable[..., list[Tensor]]:
@@ -88,7 +100,10 @@ class Evaluation:
     def _eqn(self, e: Eqn, given: list[Any]) -> list[Tensor]:
         p = self._params(e)
         if e.op == "enter":
-            return [tensor(p["brand"].enter(_tensor(given[0]).uop, p["axis"]))]
+            x = _tensor(given[0])
+            if x.shape[p["axis"]] != p["brand"].size:
+                raise ValueError(f"axis {p['axis']} has {x.shape[p['axis']]} entries, and the brand is {p['brand']}")
+            return [tensor(p["brand"].enter(x.uop, p["axis"]))]
         if e.op == "leave":
             b: Brand = p["brand"]
             return [tensor(leave([_tensor(given[0]).uop], b, [p["axis"]], b.size)[0])]

@@ -123,6 +123,10 @@ class Expr:
                     ("here", " ".join(str(v.type) for v in now) or "none"),
                     ("text", " ".join(str(v.type) for v in new) or "none"),
                 )
+        if len(p.outs) != len(program.outs):
+            raise ProgramError(
+                f"from_text: {len(program.outs)} results, and this program has {len(p.outs)}", fix="as many results"
+            )
         levels = self._levels._replace(programs={**self._levels.programs, self.level: program}, links={})
         return Expr(levels, self.level)
 

@@ -171,6 +171,8 @@ def arguments(f: Operator, params: dict[str, Any], given: Sequence[Any]) -> tupl
             kwargs[p.name] = value
         else:
             args.append(value)
+    if left > 0:
+        raise TypeError(f"{left} operand{'' if left == 1 else 's'} too many")
     return args, kwargs
 
 

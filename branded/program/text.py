@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 import string
 from collections.abc import Iterator
 from typing import Any
 
-from branded.errors import ProgramError
+from branded.errors import ProgramError, ProgramTypeError
 from branded.program.terms import HOLE, RESERVED, Atom, BrandName, Dtype, Eqn, Hole, Literal, Program, Rule, Type, Var
+from branded.tree import describe
 
 # ---- writing ----
 
@@ -110,7 +112,13 @@ _TOKEN = re.compile(
 
 def read(source: str) -> Program:
     """The program that a text is: `read(text(p))` is `p` up to the places in files and to rules without text."""
-    return _Reader(source).whole()
+    if not isinstance(source, str):
+        raise ProgramTypeError(f"read: {describe(source)} is not a text", fix="text that str(expr) printed")
+    try:
+        return _Reader(source).whole()
+    except RecursionError:
+        pass
+    raise ProgramError("read: there are too many programs or brackets in each other", fix="text that str(expr) printed")
 
 
 class _Reader:
@@ -230,7 +238,15 @@ class _Reader:
         if kind != "number" or not re.fullmatch(r"-?\d+", number):
             self.fail("an int")
         self.at += 1
-        return int(number)
+        return int(self.known(kind, number))
+
+    def known(self, kind: str, token: str) -> Any:
+        """The number, or the string, that the last token is."""
+        try:
+            return _number(token) if kind == "number" else ast.literal_eval(token)
+        except (SyntaxError, ValueError):  # too many digits for Python, or an escape that is none
+            self.at -= 1
+            return self.fail(f"a {kind} of Python")
 
     def brand(self) -> BrandName:
         name = self.name("a brand")
@@ -271,7 +287,7 @@ class _Reader:
         if kind != "number":
             self.at -= 1
             self.fail("a variable or a number")
-        value = _number(token)
+        value = self.known(kind, token)
         dtype = self.name("a dtype") if self.has(":") else "float" if isinstance(value, float) else "int"
         return Literal(value, dtype)
 
@@ -293,12 +309,8 @@ class _Reader:
         if token == "{":
             return self.program()
         self.at += 1
-        if kind == "number":
-            return _number(token)
-        if kind == "string":
-            import ast
-
-            return ast.literal_eval(token)
+        if kind in ("number", "string"):
+            return self.known(kind, token)
         if kind == "rule":
             return Rule(token[1:-1])
         if kind == "dots":

@@ -48,6 +48,8 @@ def run(action: str | None, words: Sequence[str]) -> int:
 
 def _read(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None]:
     """The file and the puzzle that the words are, each where the action takes it."""
+    if "" in words:
+        raise cli.UsageError("'' is not the name of a file")
     numbers = [w for w in words if w.isdecimal()]
     files = [w for w in words if not w.isdecimal()]
     takes_file, takes_number = action in ("start", "check"), action != "start"
@@ -58,6 +60,8 @@ def _read(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None]:
         raise cli.UsageError(f"{action} does not know what to do with {extra}")
     if not takes_file and not numbers:
         raise cli.UsageError(f"{action} needs the number of a puzzle, 1 to {len(PUZZLES)}")
+    if numbers and len(numbers[0]) > 9:
+        raise cli.UsageError(f"there is no puzzle {numbers[0][:9]}...: they are 1 to {len(PUZZLES)}")
     try:
         return Path(files[0] if files else FILE), find(int(numbers[0])) if numbers else None
     except LookupError as error:

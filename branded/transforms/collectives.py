@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
+import numpy as np
 from tinygrad import Tensor, dtypes
 
 from branded import recording, tree
@@ -33,15 +34,16 @@ Names = str | type[Brand] | Brand | Sequence[Any]
 def find(name: Any, what: str) -> list[Brand]:
     """The open brands of these names."""
     if isinstance(name, tuple | list):
+        tree.leaves(name)  # has it an end?
         found = [b for n in name for b in find(n, what)]
         if len(set(found)) < len(found):
-            raise AxesError(f"{what}: a brand is named twice", ("names", repr(name)), fix="each brand once")
+            raise AxesError(f"{what}: a brand is named twice", ("names", tree.shown(name)), fix="each brand once")
         return found
     here = [b for b in open_brands() if b.is_named]
     for b in reversed(here):
         if b is name or type(b) is name or (isinstance(name, str) and b.name == name):
             return [b]
-    text = name.__name__ if isinstance(name, type) else repr(name)
+    text = name.__name__ if isinstance(name, type) else tree.shown(name)
     raise NameUnboundError(
         f"{what}: no brand {text} is open here",
         ("open", ", ".join(map(repr, here)) or "none with a name"),
@@ -76,7 +78,7 @@ def _each(x: Any, what: str, f: Callable[[Tensor], Tensor]) -> Any:
 
     def one(leaf: Any) -> Tensor:
         if (t := tree.as_tensor(leaf)) is None:
-            raise AxisTypeError(f"{what}: {tree.describe(leaf)} is not a tensor")
+            raise AxisTypeError(f"{what}: {tree.describe(leaf)} is not a tensor", fix=tree.advice(leaf))
         check_live(t.uop, what)
         return f(t)
 
@@ -251,8 +253,9 @@ def pmin(x: Any, axis_name: Names) -> Any:
 
 
 def _axis(axis: int, rank: int, what: str, option: str) -> int:
-    if type(axis) is not int:
-        raise AxisTypeError(f"{what}: {option}={axis!r} is not an axis", fix="an int")
+    if (at := tree.as_int(axis)) is None:
+        raise AxisTypeError(f"{what}: {option}={tree.shown(axis)} is not an axis", fix="an int")
+    axis = at
     if not -rank <= axis < rank:
         raise AxisRangeError(f"{what}: {option}={axis} is out of range for {rank} axes", fix=f"{-rank} to {rank - 1}")
     return axis % rank
@@ -337,20 +340,20 @@ def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
     """
     b = _single(axis_name, "ppermute")
     source: dict[int, int] = {}
-    pairs: list[Any] = list(perm) if isinstance(perm, tuple | list) else [perm]
+    pairs: list[Any] = list(perm) if isinstance(perm, tuple | list | np.ndarray) else [perm]
     for pair in pairs:
-        if not (
-            isinstance(pair, tuple | list) and len(pair) == 2 and all(type(i) is int and 0 <= i < b.size for i in pair)
-        ):
+        ends = [tree.as_int(i) for i in pair] if isinstance(pair, tuple | list | np.ndarray) else []
+        known = [i for i in ends if i is not None and 0 <= i < b.size]
+        if len(known) != 2 or len(ends) != 2:
             raise AxisRangeError(
-                f"ppermute: {pair!r} is not a pair of examples of {b!r}",
+                f"ppermute: {tree.shown(pair)} is not a pair of examples of {b!r}",
                 fix=f"pairs (source, destination) of numbers from 0 to {b.size - 1}",
             )
-        source[pair[1]] = pair[0]
+        source[known[1]] = known[0]
     if len(source) < len(pairs) or len(set(source.values())) < len(pairs):
         raise AxesError(
             "ppermute: an example sends or gets more than once",
-            ("perm", repr(pairs)),
+            ("perm", tree.shown(pairs)),
             fix="each source and each destination once; all_gather for a value that all get",
         )
 

@@ -15,6 +15,7 @@ from tinygrad.uop.ops import CallInfo, Ops, UOp
 
 from branded import tree
 from branded.brand import check_live, open_brands, tensor
+from branded.calls import called, check_function, check_takes
 from branded.dispatch import Batched, Bundle, Pass, lower, replaced
 from branded.errors import AxesError, DerivativeError, OptionError
 from branded.primitive import Primitive, results
@@ -106,7 +107,13 @@ class _Jvp(_Call):
         static, primals = self.split(self.arguments([tensor(x) for x in xs[: self.tensors]]))
         _, dxs = self.split(self.arguments([tensor(d) for d in ts]))
         with transforming():
-            pair = self.f.rule(*static, primals, dxs)
+            pair = called(
+                self.f.rule,
+                (*static, primals, dxs),
+                {},
+                f"custom_jvp: the rule of {self.f.name}",
+                "rule(primals, tangents), with the arguments of nondiff_argnums in front",
+            )
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DerivativeError(
                 f"custom_jvp: the rule of {self.f.name} returned {tree.describe(pair)}",
@@ -139,7 +146,8 @@ class _Vjp(_Call):
         args = self.arguments([tensor(x) for x in xs[: self.tensors]])
         static, primals = self.split(args)
         with transforming():
-            pair = self.f.forward(*args)
+            what = f"custom_vjp: the forward rule of {self.f.name}"
+            pair = called(self.f.forward, args, {}, what, "a rule with the parameters of the function")
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DerivativeError(
                 f"custom_vjp: the forward rule of {self.f.name} returned {tree.describe(pair)}",
@@ -147,7 +155,13 @@ class _Vjp(_Call):
             )
         ys = tree.leaves(self.out)
         cts = [tensor(y.const_like(0) if ct is None else ct) for y, ct in zip(ys, cotangents, strict=True)]
-        grads = self.f.rule(*static, pair[1], tree.rebuild(self.out, iter(cts)))
+        grads = called(
+            self.f.rule,
+            (*static, pair[1], tree.rebuild(self.out, iter(cts))),
+            {},
+            f"custom_vjp: the backward rule of {self.f.name}",
+            "rule(residuals, cotangent), with the arguments of nondiff_argnums in front",
+        )
         if not isinstance(grads, tuple | list) or len(grads) != len(primals):
             raise DerivativeError(
                 f"custom_vjp: the backward rule of {self.f.name} returned {tree.describe(grads)}",
@@ -233,7 +247,8 @@ class _Custom(Generic[P, R]):
         functools.update_wrapper(self, f)
         if not isinstance(nondiff_argnums, tuple | list) or not all(type(i) is int for i in nondiff_argnums):
             raise DerivativeError(
-                f"{self.what}: nondiff_argnums={nondiff_argnums!r}", fix="a tuple of positions of arguments: (0,)"
+                f"{self.what}: nondiff_argnums={tree.shown(nondiff_argnums)}",
+                fix="a tuple of positions of arguments: (0,)",
             )
         self.f, self.static = f, frozenset(nondiff_argnums)
         self.name = getattr(f, "__name__", repr(f))
@@ -249,6 +264,11 @@ class _Custom(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         given = _positional(self.f, args, kwargs, f"{self.what}: {self.name}")
+        if beyond := [i for i in self.static if not 0 <= i < len(given)]:
+            raise DerivativeError(
+                f"{self.what}: nondiff_argnums has {beyond[0]}, and {self.name} has {len(given)} arguments",
+                fix="the positions of arguments, counted from 0",
+            )
         # a leaf of its own for each tensor, so that the graph of the result says where it is used
         level, places, new_args = Level(), list[UOp](), list[Any]()
         for i, a in enumerate(given):
@@ -281,6 +301,7 @@ class _Custom(Generic[P, R]):
 
 def _positional(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> tuple[Any, ...]:
     """The arguments of a call as a rule gets them: by position, with what they default to."""
+    check_takes(f, args, kwargs, what, "an argument for each of its parameters")
     try:
         bound = inspect.signature(f).bind(*args, **kwargs)
     except ValueError:  # a function that says nothing about its parameters
@@ -293,9 +314,20 @@ def _positional(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     return bound.args
 
 
+def _rule(f: F, of: _Custom[Any, Any], which: str) -> F:
+    check_function(f, f"{of.what}: {which} of {of.name}", error=DerivativeError)
+    return f
+
+
+def _none(*_: Any) -> None:
+    """The rule of an argument whose tangent is zero."""
+
+
 def _tensor(x: Any, where: str) -> Tensor:
     if (t := tree.as_tensor(x)) is None:
-        raise DerivativeError(f"{where} is {tree.describe(x)}, not a tensor", fix="nondiff_argnums for other values")
+        raise DerivativeError(
+            f"{where} is {tree.describe(x)}, not a tensor", fix=tree.advice(x) or "nondiff_argnums for other values"
+        )
     check_live(t.uop, where)
     return t.cast(strong_dtype(t.dtype))
 
@@ -330,14 +362,22 @@ class custom_jvp(_Custom[P, R]):  # noqa: N801  as in JAX
 
     def defjvp(self, jvp: F) -> F:
         """`jvp(primals, tangents) -> (value, tangent)`, with arguments of `nondiff_argnums` in front."""
-        self.rule = jvp
+        self.rule = _rule(jvp, self, "the rule")
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
         """A rule for each argument: `jvp(tangent, value, *primals) -> tangent`; None where it is zero."""
 
+        for one in jvps:
+            _rule(one if one is not None else _none, self, "a rule")
+
         def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
             f: Callable[..., Any] = self
+            if len(jvps) != len(tangents):
+                raise DerivativeError(
+                    f"custom_jvp: {len(jvps)} rules for the {len(tangents)} arguments of {self.name}",
+                    fix="a rule for each argument, None where the tangent is zero",
+                )
             y = f(*primals)
             parts = [f(t, y, *primals) for f, t in zip(jvps, tangents, strict=True) if f is not None]
             zeros = [x.const_like(0) for x in tree.leaves(y)]
@@ -382,7 +422,7 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801  as in JAX
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         """`fwd(*args) -> (value, residuals)` and `bwd(residuals, ct) -> cotangents`, static arguments in front."""
-        self.forward, self.rule = fwd, bwd
+        self.forward, self.rule = _rule(fwd, self, "the forward rule"), _rule(bwd, self, "the backward rule")
 
 
 # ---- calls whose batching the user gives ----
@@ -423,6 +463,7 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
 
     def def_vmap(self, rule: F) -> F:
         """`rule(axis_size, in_batched, *args) -> (out, out_batched)`."""
+        check_function(rule, f"custom_vmap: the rule of {_name(self.fun)}", error=AxesError)
         self.rule = rule
         return rule
 
@@ -430,13 +471,14 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         return self if obj is None else functools.partial(self, obj)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        name = getattr(self.fun, "__name__", "f")
+        name = _name(self.fun)
         call: tuple[Any, ...] = _positional(self.fun, args, kwargs, f"custom_vmap: {name}")
         leaves = [x for a in call for x in tree.leaves(a)]
         row: Row = functools.reduce(union, (row_of(x.uop) for x in leaves if isinstance(x, Tensor)), ())
         here = [b for b in row if not b.is_loop]
         if not here:
-            return self.fun(*args, **kwargs)
+            fix = "an argument for each of its parameters"
+            return cast(R, called(self.fun, args, kwargs, f"custom_vmap: {name}", fix))
         if self.rule is None:
             raise AxesError(f"custom_vmap: {name} has no rule yet", fix=f"{name}.def_vmap(rule)")
         b = here[-1]  # the innermost
@@ -451,7 +493,8 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
                 flags.append(varies)
             given.append(tree.rebuild(a, iter(xs)))
             batched.append(tree.rebuild(a, iter(flags)))
-        pair = self.rule(b.size, batched, *given)
+        what = f"custom_vmap: the rule of {name}"
+        pair = called(self.rule, (b.size, batched, *given), {}, what, "rule(axis_size, in_batched, *args)")
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise AxesError(
                 f"custom_vmap: the rule of {name} returned {tree.describe(pair)}",
@@ -470,6 +513,10 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
                 )
             back.append(own(y, b) if varies else y)
         return cast(R, tree.rebuild(out, iter(back)))
+
+
+def _name(f: Callable[..., Any]) -> str:
+    return getattr(f, "__name__", "f")
 
 
 def _flags(batched: Any, out: Any, name: str) -> list[bool]:

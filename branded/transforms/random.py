@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from tinygrad import Tensor
 
+from branded._draws import as_shape
 from branded.brand import open_brands, outside
 from branded.errors import RandomnessError
 
@@ -28,9 +29,9 @@ class Draws:
         return self.made[self.next - 1]
 
 
-def _dims(shape: tuple[Any, ...]) -> tuple[Any, ...]:
+def _dims(shape: tuple[Any, ...]) -> tuple[int, ...]:
     """`rand(2, 3)` and `rand((2, 3))` are the same."""
-    return tuple(shape[0]) if shape and isinstance(shape[0], tuple | list) else shape
+    return as_shape(shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape, "rand")
 
 
 def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
@@ -51,12 +52,12 @@ def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
             *((b.name, f"opened by {b.where}") for b in refusing if b.where),
             fix='randomness="different" for a draw for each example, "same" for one that all share',
         )
-    over = [b for b in row if b.randomness == "different"]
+    over, dims = [b for b in row if b.randomness == "different"], _dims(shape)
 
     def draw() -> Tensor:
         sizes = [b.size if b.draws is None else b.draws.size for b in over]
         with outside():  # the counter of the draws is no example's
-            return original(*sizes, *_dims(shape), **kwargs)
+            return original(*sizes, *dims, **kwargs)
 
     for b in row:
         if b.draws is not None:
