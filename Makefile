@@ -9,7 +9,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= auto
 
-.PHONY: demo test fuzz fuzz-jax leaks bench lint clean explorer site
+.PHONY: demo test fuzz fuzz-jax leaks mutants bench lint clean explorer site
 
 demo: $(VENV)/demo.done
 	$(BIN)/python -m branded demo
@@ -28,6 +28,9 @@ fuzz-jax: $(VENV)/jax.done
 
 leaks: $(VENV)/dev.done
 	$(BIN)/python -m tests.leaks $(ARGS)
+
+mutants: $(VENV)/dev.done
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 bench: $(VENV)/dev.done
 	$(BIN)/python -m bench $(ARGS)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor, dtypes, nn
+from tinygrad import Tensor, TinyJit, dtypes, nn
 from tinygrad.dtype import DType
 
 from branded import grad, jit, register_pytree_node, scan, vmap
@@ -62,12 +62,20 @@ def test_under_the_transforms_it_is_the_function() -> None:
 
 
 def test_what_needs_no_kernel() -> None:
-    x = Tensor([1.0, 2.0])
-    for _ in range(4):
-        assert jit(lambda x: x)(x).tolist() == [1.0, 2.0]
-        assert jit(lambda: 3)().item() == 3
-        assert jit(lambda x: x[:0])(x).tolist() == []
-        assert jit(lambda x: None)(x) is None
+    same, three, nothing, none = jit(lambda x: x), jit(lambda: 3), jit(lambda x: x[:0]), jit(lambda x: None)
+    for i in range(4):
+        x = Tensor([1.0, i])
+        assert same(x).tolist() == [1.0, i]
+        assert three().item() == 3
+        assert nothing(x).tolist() == []
+        assert none(x) is None
+
+
+def test_in_a_jit_of_tinygrad_it_is_the_function() -> None:
+    double = jit(lambda x: x * 2)
+    step = TinyJit(lambda x: (double(x) + 1).realize())
+    for i in range(4):
+        assert step(Tensor([float(i), 1.0]).realize()).tolist() == [2 * i + 1, 3]
 
 
 def test_a_weight_that_is_written_outside_is_seen() -> None:

@@ -80,6 +80,13 @@ DERIVATIVES = {
             value_and_grad: the function must return one float, and it returned (f32[], f32[3])
               try: reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor""",
     ),
+    "a list of one": Golden(
+        lambda: grad(lambda x: [x.sum()])(X),
+        errors.DerivativeError,
+        """\
+            grad: the function must return one float, and it returned list(f32[])
+              try: reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor""",
+    ),
     "a pair wanted": Golden(
         lambda: grad(lambda x: x.sum(), has_aux=True)(X),
         errors.DerivativeError,

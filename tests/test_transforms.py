@@ -120,6 +120,22 @@ def test_what_is_rounded_has_no_derivative() -> None:
     assert jvp(lambda x: x * stop_gradient(x), (TWO,), (1.0,))[1].item() == 2
 
 
+def test_what_has_no_tangent_beside_what_has_one() -> None:
+    """Each primitive of several operands, with a constant for one of them."""
+    one, at = Tensor([1.0, 5.0, 9.0]), Tensor([0.0, 1.0, 0.0])
+    programs: dict[Callable[[Tensor], Tensor], list[Any]] = {
+        lambda x: Tensor.stack(one, x * 2, one): [[0, 0, 0], [2, 2, 2], [0, 0, 0]],
+        lambda x: x.maximum(one): [0.5, 0, 0],
+        lambda x: one.maximum(x): [0.5, 0, 0],
+        lambda x: (x > 2).where(one, x): [1, 1, 0],
+        lambda x: x.pow(at + 1): [1, 4, 1],
+        lambda x: one.reshape(1, 3) + x: [[1, 1, 1]],
+        lambda x: x.expand(2, 3) * one: [[1, 5, 9]] * 2,
+    }
+    for f, wanted in programs.items():
+        assert np.allclose(jvp(f, (X,), (Tensor.ones(3),))[1].numpy(), wanted)
+
+
 def test_tinygrads_own_gradient_works_inside_and_outside() -> None:
     inner = grad(lambda x: (x * x * x).gradient(x)[0])(TWO)
     assert inner.item() == 12

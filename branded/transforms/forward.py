@@ -63,7 +63,7 @@ def push(roots: Sequence[UOp], tangents: Mapping[UOp, UOp]) -> list[Tangent]:
 
 
 def _one(u: UOp, ts: list[Tangent]) -> Tangent:
-    if u.op in _FLAT or all(d is None for d in ts) or not (is_float(u) or u.dtype == dtypes.void):
+    if u.op in _FLAT or not (is_float(u) or u.dtype == dtypes.void):
         return None
     if (f := _table.get(u.op)) is None:
         raise UnsupportedError(
@@ -129,7 +129,8 @@ def cast(u: UOp, d: Tangent) -> Tangent:
 def add_(u: UOp, a: Tangent, b: Tangent) -> Tangent:
     """d(x + y) = dx + dy, in the shape of the sum."""
     d = add(a, b)
-    return d if d is None or d.shape == u.shape else d._broadcast_to(u.shape)
+    assert d is not None  # one of the two has a tangent, or nobody asks
+    return d if d.shape == u.shape else d._broadcast_to(u.shape)
 
 
 @tangent(Ops.MUL)
@@ -245,11 +246,6 @@ def after(u: UOp, d: Tangent, written: Tangent, *rest: Tangent) -> Tangent:
     raise UnsupportedError(
         "jvp: a kernel written by hand has no rule in forward mode", fix="branded.custom_jvp around the call of it"
     )
-
-
-@tangent(Ops.TUPLE)
-def tuple_(u: UOp, *ds: Tangent) -> Tangent:
-    return u.replace(src=tuple(zero(x) if d is None else d for x, d in zip(u.src, ds, strict=True)))
 
 
 def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
