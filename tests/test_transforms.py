@@ -356,6 +356,15 @@ def test_a_tangent_may_reach_a_carry_in_a_later_step() -> None:
     assert grad(lambda w: through(w)[0][3])(TWO).item() == grad(lambda w: through(w)[1][0].sum())(TWO).item() == 3
 
 
+def test_a_loop_uses_what_all_share_and_what_each_has() -> None:
+    limit, step = Tensor([20.0]).sum().realize(), Tensor([0.5]).sum().realize()
+    grow = lambda x, by: while_loop(lambda c: c < limit, lambda c: c * by + step, x)  # noqa: E731
+    assert vmap(grow)(X, X + 1).tolist() == [23.5, 20.0, 50.5] == [grow(x, x + 1).item() for x in X]
+    assert vmap(lambda x: jvp(lambda y: grow(y, 2.0), (x,), (1.0,))[1])(X).tolist() == [16, 16, 8]
+    add = lambda x, by: scan(lambda c, y: (c * by + step * y, None), x, X)[0]  # noqa: E731
+    assert vmap(add)(X, X - 1).tolist() == [add(x, x - 1).item() for x in X] == [1.5, 5.0, 29.5]
+
+
 def test_bounds_that_differ_from_example_to_example() -> None:
     digits = lambda a, b: fori_loop(a, b, lambda i, x: x * 10 + i, Tensor(1))  # noqa: E731
     assert vmap(digits)(Tensor([0, 2, 3, 5]), Tensor([0, 5, 3, 2])).tolist() == [1, 1234, 1, 1]
