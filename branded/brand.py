@@ -327,9 +327,9 @@ def check_live(u: UOp, what: str | Callable[[], str]) -> None:
 # ---- scopes ----
 
 
-def open_brands() -> Row:
-    """The brands that are open here, outermost first."""
-    return tuple(b for row in _open.get() for b in row)
+def open_brands(*, waiting: bool = False) -> Row:
+    """The brands that are open here, outermost first; `waiting` adds those of generators that wait."""
+    return tuple(b for row in _open.get(waiting=waiting) for b in row)
 
 
 def outside() -> Scope[Row]:
@@ -363,6 +363,7 @@ class _OpenedOne(_Opened, Generic[B]):
             raise OptionError("brand: this scope is over", fix="brand(...) anew for each `with` block")
         brand = self.make()
         self.value = (brand,)
+        self.within(sys._getframe(1))
         super().__enter__()
         return brand
 
@@ -414,11 +415,12 @@ def make_brand(
         raise OptionError(
             f"axis_name: {shown(name)} is not a name", fix="a string that is not empty, or a subclass of Brand"
         )
-    for b in open_brands():
+    taken = open_brands(waiting=True)  # a generator that goes on finds its own brand by its name
+    for b in taken:
         if b._explicit and b.name == text:
             raise NameTakenError(
                 f"axis_name: brand `{text}` is open already",
-                ("open", ", ".join(map(repr, open_brands()))),
+                ("open", ", ".join(map(repr, taken))),
                 *([("first", f"opened by {b.where}")] if b.where else []),
                 fix="another name; two brands of one name could not be told apart",
             )

@@ -7,12 +7,15 @@ block and the end of the scope.  Who asks what holds is given the scopes that ar
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
+import inspect
 import io
 import weakref
 from collections import deque
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -46,6 +49,7 @@ class Scope(io.BytesIO, Generic[T]):
     def __init__(self, scopes: Scopes[T], value: T, *, alone: bool = False) -> None:
         super().__init__()
         self.scopes, self.value, self.alone = scopes, value, alone
+        self.generator: FrameType | None = None
 
     def __enter__(self) -> T:  # type: ignore[override]
         try:
@@ -54,6 +58,20 @@ class Scope(io.BytesIO, Generic[T]):
         except BaseException:
             self.close()  # the block will not run
             raise
+
+    def within(self, frame: FrameType) -> None:
+        """This block stands in `frame`: while that is a generator that waits, the block does not run.
+
+        The generator of a context manager waits while the block of its caller runs, for which it is open.
+        """
+        if frame.f_code.co_flags & inspect.CO_GENERATOR:
+            caller = frame.f_back
+            if caller is None or caller.f_code.co_filename != contextlib.__file__:
+                self.generator = frame
+
+    @property
+    def waits(self) -> bool:
+        return self.generator is not None and self.generator.f_back is None
 
 
 class Scopes(Generic[T]):
@@ -70,14 +88,14 @@ class Scopes(Generic[T]):
         known = [ref for ref in self._known.get() if (s := ref()) is not None and not s.closed]
         self._known.set((*known, weakref.ref(scope)))
 
-    def get(self) -> tuple[T, ...]:
-        """The values that hold here, the outermost first."""
+    def get(self, *, waiting: bool = False) -> tuple[T, ...]:
+        """The values that hold here, the outermost first; `waiting` adds those of generators that wait."""
         known = self._known.get()
         if not known:
             return ()
         found: list[T] = []
         for ref in known:
-            if (scope := ref()) is None or scope.closed:
+            if (scope := ref()) is None or scope.closed or (scope.waits and not waiting):
                 continue
             if scope.alone:
                 found.clear()

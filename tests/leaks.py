@@ -86,8 +86,8 @@ CALLS: dict[str, tuple[Callable[[int], None], int]] = {
     "with brand": (a_brand, 10_000),
     "jit of a new closure": (a_jit, 5_000),
     "scan with another number": (a_scan, 2_000),
-    "scan with another Tensor(number)": (a_scan_of_a_constant, 2_000),
-    "gradient of a scan with another number": (a_gradient_of_a_scan, 500),
+    "scan with another Tensor(number)": (a_scan_of_a_constant, 500),
+    "gradient of a scan with another number": (a_gradient_of_a_scan, 200),
     "scan of a carry of 4 MiB with another number": (a_wide_scan, 100),
 }
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor
+from tinygrad import Tensor, TinyJit
 from tinygrad.uop.ops import Ops, UOp, UOpMetaClass
 
-from branded import fori_loop, grad, jit, scan, vmap, while_loop
+from branded import brand, fori_loop, grad, jit, make_expr, psum, scan, vec_type, vmap, while_loop
+from branded.brand import open_brands
+from branded.errors import BrandedError, NameTakenError
 
 N = 8
 
@@ -193,3 +200,269 @@ def test_a_uop_that_a_thread_takes_while_another_lets_it_go_is_in_the_table() ->
     assert taken[0] is UOp(Ops.NOOP, arg=part)
     taken.clear()
     assert not any(key[3] is part for key in UOpMetaClass.ucache)
+
+
+# ---- generators ----
+
+
+def test_a_generator_that_waits_in_a_brand_leaves_none_open() -> None:
+    x = floats(1, 2, 3)
+
+    def rows() -> Iterator[Any]:
+        with brand("rows", 3) as b:
+            v = b.vec(x)
+            yield v
+            assert b in open_brands()
+            assert psum(v, "rows").tolist() == 6
+            yield b.unvec(v * 2)
+
+    waiting = rows()
+    v = next(waiting)
+    assert not open_brands() and vec_type(v) == "Vec[rows:3, f32[]]"
+    with pytest.raises(BrandedError, match="psum"):
+        psum(floats(1), "rows")
+    written = Tensor.zeros(3).contiguous().realize()
+    written.assign(x)  # is no write of the brand
+    assert written.tolist() == [1, 2, 3] and Tensor.rand(2).shape == (2,)
+    with pytest.raises(NameTakenError, match="rows"), brand("rows", 3):
+        pass
+    inside = vmap(lambda a: next(waiting) + a)(x)  # it goes on within another brand
+    assert inside.tolist() == [[3, 5, 7], [4, 6, 8], [5, 7, 9]]
+    waiting.close()
+    with brand("rows", 3) as b:
+        assert open_brands() == (b,)
+
+
+def test_a_context_manager_that_opens_a_brand_opens_it_for_its_caller() -> None:
+    @contextmanager
+    def users(n: int) -> Iterator[Any]:
+        with brand("users", n) as b:
+            yield b
+
+    with users(2) as b:
+        assert open_brands() == (b,)
+        assert psum(b.vec(floats(1, 2)), "users").tolist() == 3
+    assert not open_brands()
+
+
+# ---- asyncio ----
+
+
+def test_tasks_that_take_turns_within_brands() -> None:
+    async def task(i: int) -> Any:
+        x = floats(*range(i, i + 3))
+        with brand("i", 3) as b:
+            v = b.vec(x)
+            await asyncio.sleep(0)
+            assert open_brands() == (b,)
+            total = psum(v, "i")
+            await asyncio.sleep(0)
+            with brand(f"inner{i}", 2) as c:
+                w = c.vec(floats(1, 10)) * v
+                await asyncio.sleep(0)
+                assert open_brands() == (b, c)
+                w = c.unvec(w)
+            await asyncio.sleep(0)
+            out = b.unvec(w + total)
+        assert not open_brands()
+        return out.tolist()
+
+    async def all_of_them() -> Any:
+        return await asyncio.gather(*map(task, range(4)))
+
+    for i, got in enumerate(asyncio.run(all_of_them())):
+        xs = np.arange(i, i + 3)
+        assert got == [[x + xs.sum(), 10 * x + xs.sum()] for x in xs]
+
+
+def test_what_a_task_begins_within_a_brand_is_within_it() -> None:
+    async def main() -> Any:
+        with brand("i", 2) as b:
+            v = b.vec(floats(1, 2))
+            in_thread = await asyncio.to_thread(lambda: (open_brands(), psum(v, "i").tolist()))
+            late = asyncio.create_task(asyncio.sleep(0, result=None))
+        await late
+        return b, in_thread
+
+    b, (seen, total) = asyncio.run(main())
+    assert seen == (b,) and total == 3
+
+
+# ---- tensors that threads share ----
+
+
+def test_a_pending_write_that_threads_share_is_done_once() -> None:
+    for _ in range(5):
+        shared = Tensor.zeros(4).contiguous().realize()
+        shared += 1
+
+        def use(i: int, x: Tensor = shared) -> Any:
+            return ((x + i) * 2).tolist()
+
+        assert together(use) == [[2.0 * (1 + i)] * 4 for i in range(N)]
+        assert shared.tolist() == [1, 1, 1, 1]
+
+
+def test_a_write_that_another_thread_did_meanwhile_is_not_done_again() -> None:
+    """What is made of a tensor while another thread realizes it knows nothing of that."""
+    shared = Tensor.zeros(2).contiguous().realize()
+    shared += 1
+    before = shared.uop
+    other = threading.Event()
+    beside = threading.Thread(target=other.wait)
+    beside.start()
+    shared.realize()
+    late = Tensor(before + 1)
+    other.set()
+    beside.join()
+    assert late.tolist() == [2, 2] and shared.tolist() == [1, 1]
+
+
+def test_draws_of_many_threads_are_all_different() -> None:
+    Tensor.manual_seed(7)
+
+    def run(i: int) -> list[float]:
+        return [x for _ in range(6) for x in Tensor.rand(4).tolist()]
+
+    drawn = [x for xs in together(run) for x in xs]
+    assert len(set(drawn)) == len(drawn) == N * 24
+    Tensor.manual_seed(7)
+    again = [x for _ in range(N * 6) for x in Tensor.rand(4).tolist()]
+    assert sorted(again) == sorted(drawn)  # whichever thread drew them
+
+
+def test_draws_that_are_computed_in_another_order_are_different() -> None:
+    Tensor.manual_seed(7)
+    wanted = [Tensor.rand(3).tolist() for _ in range(3)]
+    Tensor.manual_seed(7)
+    a, b, c = (Tensor.rand(3) for _ in range(3))
+    assert [c.tolist(), a.tolist(), b.tolist()] == [wanted[2], wanted[0], wanted[1]]
+
+
+def test_each_thread_captures_its_own() -> None:
+    capturing, done = threading.Event(), threading.Event()
+    calls, out = list[int](), list[Any]()
+
+    def slow(x: Tensor) -> Tensor:
+        calls.append(0)
+        if len(calls) == 2:  # the call that is captured
+            capturing.set()
+            assert done.wait(60)
+        return (x * 3).realize()
+
+    def mine() -> None:
+        f = TinyJit(slow)
+        out.extend(f(floats(k).realize()).tolist() for k in (1, 2, 5))
+
+    thread = threading.Thread(target=mine)
+    thread.start()
+    assert capturing.wait(60)
+    here = (floats(4) * 7 - 1).tolist()  # is run, and is no part of that capture
+    done.set()
+    thread.join()
+    assert here == [27] and out == [[3], [6], [15]] and len(calls) == 2
+
+
+def test_programs_are_written_down_while_others_compute() -> None:
+    def run(i: int) -> Any:
+        if i % 2:
+            return str(make_expr(lambda x: (x * 2 + 1).sin())(floats(1, 2)))
+        return [vmap(lambda x: x * 2 + i)(floats(1, 2)).tolist() for _ in range(5)]
+
+    got = together(run)
+    assert len(set(got[1::2])) == 1 and "sin" in got[1]
+    assert got[::2] == [[[2 + i, 4 + i]] * 5 for i in range(0, N, 2)]
+
+
+# ---- processes ----
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_forked_process_computes_for_itself() -> None:
+    x = floats(1, 2, 3).contiguous().realize()
+    f = jit(lambda x: scan(lambda c, y: (c * 0.5 + y, None), x[0] * 0, x)[0])
+    wanted = f(x).tolist()
+    back, out = os.pipe()
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            assert f(x + 1).tolist() == wanted + 1.75  # in the memory of the parent's buffers
+            y = x * 100
+            y.realize()
+            x.assign(y).realize()
+            assert vmap(grad(lambda a: a**3 * 5))(x).tolist() == [150_000, 600_000, 1_350_000]
+            os.write(out, b"done")
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.read(back, 4) == b"done"
+    assert os.waitpid(child, 0)[1] == 0
+    os.close(back)
+    os.close(out)
+    assert x.tolist() == [1, 2, 3] and f(x).tolist() == wanted
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_fork_while_another_thread_computes() -> None:
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            (floats(1, 2) * 3 + 1).tolist()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(3):
+            child = os.fork()
+            if not child:
+                code = 1
+                try:
+                    code = 0 if vmap(lambda a: a * 7 - 2)(floats(1, 2)).tolist() == [5, 12] else 2
+                finally:
+                    os._exit(code)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stop.set()
+        thread.join()
+
+
+# ---- whether a patch is still needed ----
+
+_PLAIN = """
+import inspect, threading
+from tinygrad import Tensor
+from tinygrad.engine.realize import capturing
+from tinygrad.helpers import diskcache_get, diskcache_put
+from tinygrad.runtime.ops_cpu import CPUAllocator
+from tinygrad.uop.ops import UOpMetaClass
+
+assert type(capturing) is list, "threads: captures are of a thread"
+assert "setdefault" not in UOpMetaClass.__call__.__code__.co_names, "interning: the table is filled in one step"
+assert "MAP_SHARED" in CPUAllocator._alloc.__code__.co_names, "fork: memory is of a process"
+a, b = Tensor.rand(3), Tensor.rand(3)
+last = b.tolist()
+assert a.tolist() == last, "draws: computed in another order they differ"
+diskcache_put("branded_test", "a", 1)
+raised = []
+
+def read():
+    try:
+        diskcache_get("branded_test", "a")
+    except Exception as error:
+        raised.append(type(error).__name__)
+
+thread = threading.Thread(target=read)
+thread.start()
+thread.join()
+assert raised == ["ProgrammingError"], "fork: each thread has a connection"
+"""
+
+
+def test_tinygrad_still_needs_the_patches(tmp_path: Path) -> None:
+    env = os.environ | {"CACHEDB": str(tmp_path / "cache.db")}
+    done = subprocess.run([sys.executable, "-c", _PLAIN], capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, f"a patch has become needless: {done.stderr.strip().splitlines()[-1]}"

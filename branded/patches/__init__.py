@@ -11,7 +11,7 @@ import importlib.metadata
 import os
 
 PATCHES: tuple[str, ...] = (
-    *("threads", "interning", "fork", "cache", "unfinished", "options"),
+    *("threads", "interning", "fork", "draws", "cache", "unfinished", "options"),
     *("images", "ranges", "numbering", "alignment", "views", "empty", "whole"),
     *("workers", "byte_order", "operands"),
 )

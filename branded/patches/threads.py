@@ -219,7 +219,6 @@ def install() -> None:
         for name in names:
             setattr(owner, name, serial(getattr(owner, name)))
     setattr(Tensor, "linear_with_vars", _caught_up(Tensor.linear_with_vars))  # noqa: B010  mypy: a method
-    setattr(Tensor, "_next_counter", staticmethod(serial(getattr(Tensor, "_next_counter"))))  # noqa: B009, B010
     tg_jit._TinyJit.__call__ = _alone(tg_jit._TinyJit.__call__)
     opened = "_Device__get_canonicalized_item"
     setattr(tg_device._Device, opened, _opened_once(getattr(tg_device._Device, opened)))

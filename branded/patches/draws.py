@@ -1,0 +1,37 @@
+"""Two draws of `Tensor.rand` are the same in tinygrad when the second is computed before the first.
+
+Each draw reads a counter that the next one writes into: whoever computes late, in this thread or in another, finds the
+counter of the last draw that was computed.  Here a draw has the counter as it was for it, in memory of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tinygrad import Tensor
+
+from branded.serial import serial
+
+
+def _kept(original: Callable[..., Any]) -> Callable[..., Any]:
+    @serial
+    def next_counter(device: str, num: int) -> tuple[Tensor, Tensor]:
+        of: dict[str, Tensor] = Tensor.__dict__["_device_rng_counters"]
+        if device not in of:
+            original(device, 0)
+            of = Tensor.__dict__["_device_rng_counters"]
+        now = of[device].clone()
+        low = now[0:1] + (num & 0xFFFFFFFF)
+        high = now[1:2] + (num >> 32) + (low < now[0:1])
+        of[device].assign(low.cat(high))
+        return Tensor.__dict__["_device_seeds"][device], now
+
+    return next_counter
+
+
+def install() -> None:
+    original = getattr(Tensor, "_next_counter", None)
+    if original is not None and {"assign", "_device_rng_counters"} <= set(inspect.unwrap(original).__code__.co_names):
+        setattr(Tensor, "_next_counter", staticmethod(_kept(original)))  # noqa: B010  mypy: it is not in the stubs
