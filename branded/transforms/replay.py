@@ -431,7 +431,7 @@ class _Schedules(dict[bytes, UOp]):
         super().__setitem__(key, linear)
         if any(isinstance(u.arg, Name) for u in linear.toposort()):
             self.of_loops[key] = None
-            if len(self.of_loops) > self.KEPT:
+            while len(self.of_loops) > self.KEPT:
                 oldest = next(iter(self.of_loops))
                 del self.of_loops[oldest], self[oldest]
 
