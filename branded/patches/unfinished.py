@@ -19,6 +19,7 @@ from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.patches import threads
+from branded.serial import serial
 
 tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
 tg_tensor: Any = importlib.import_module("tinygrad.tensor")
@@ -119,3 +120,5 @@ def install() -> None:
     if all(hasattr(holder, name) for holder, name, _ in hooks):
         for holder, name, wrapped in hooks:
             setattr(holder, name, wrapped(getattr(holder, name)))
+        # what is taken back is taken back before another thread goes on
+        setattr(Tensor, "realize", serial(getattr(Tensor, "realize")))  # noqa: B009, B010  mypy: a method
