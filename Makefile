@@ -9,7 +9,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= auto
 
-.PHONY: demo test fuzz fuzz-jax leaks mutants bench lint clean explorer site
+.PHONY: demo test fuzz fuzz-jax leaks mutants bench lint clean explorer site interrupts packages dist
 
 demo: $(VENV)/demo.done
 	$(BIN)/python -m branded demo
@@ -42,6 +42,16 @@ site: $(VENV)/docs.done
 	$(BIN)/python docs/pictures.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	$(BIN)/python -m branded explorer site/explorer
+
+interrupts: $(VENV)/dev.done
+	$(BIN)/python -m tests.interrupts $(ARGS)
+
+packages: $(VENV)/dev.done
+	$(BIN)/python -m tests.packages $(ARGS)
+
+dist: $(VENV)/dev.done
+	rm -rf dist
+	$(BIN)/python -m tests.packages --keep dist $(ARGS)
 
 lint: $(VENV)/dev.done
 	$(BIN)/ruff check --fix .

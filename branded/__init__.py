@@ -22,11 +22,11 @@ __version__ = "0.1.0"
 _for_mypy_alone = _is_for_mypy_alone()
 
 if not _for_mypy_alone:
-    from branded import patches
+    from branded import _cc, patches
 
     patches.install()  # before anything else takes what they replace
 
-    from branded import _cc, _hooks, random
+    from branded import _hooks, random
     from branded.brand import Brand, brand
     from branded.errors import BrandedError
     from branded.program import make_expr

@@ -17,6 +17,7 @@ from typing import Any
 
 from branded.errors import CompilerError
 
+os.environ.setdefault("PATH", os.defpath)  # tinygrad looks for its libraries there, and raises where there is none
 SCRIPT = Path(__file__).with_name("zig-clang")
 
 

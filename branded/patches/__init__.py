@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
+import warnings
 
 PATCHES: tuple[str, ...] = (
     *("threads", "interning", "fork", "draws", "cache", "unfinished", "options"),
@@ -31,6 +32,21 @@ def chosen(wanted: str) -> list[str]:
 installed = tuple(chosen(os.environ.get("BRANDED_PATCHES", "1")))
 
 
+def tried() -> bool:
+    """Is this a tinygrad that the tests have seen?  If it is not, one warning says so."""
+    version = importlib.metadata.version("tinygrad")
+    if not version.startswith(TINYGRAD):
+        warnings.warn(
+            f"branded: tinygrad {version} is untried; the tests passed with {TINYGRAD}x, and what is mended there is "
+            "left as it is here",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return False
+    return True
+
+
 def install() -> None:
+    tried()
     for name in installed:
         importlib.import_module(f"{__name__}.{name}").install()

@@ -71,7 +71,8 @@ def methods() -> frozenset[str]:
 def function_of(op: str) -> Operator | None:
     """The method of Tensor, or the function of `branded.random`, that an operation is."""
     if op.startswith("random."):
-        return getattr(random, op.removeprefix("random."), None)
+        name = op.removeprefix("random.")
+        return getattr(random, name) if name in random.__all__ else None
     name = op if op in methods() else _METHODS.get(op, op)
     return getattr(Tensor, name) if name in methods() - DRAWS else None
 
