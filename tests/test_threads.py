@@ -378,7 +378,6 @@ def test_programs_are_written_down_while_others_compute() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_process_computes_for_itself() -> None:
     x = floats(1, 2, 3).contiguous().realize()
     f = jit(lambda x: scan(lambda c, y: (c * 0.5 + y, None), x[0] * 0, x)[0])
@@ -405,7 +404,6 @@ def test_a_forked_process_computes_for_itself() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_fork_while_another_thread_computes() -> None:
     stop = threading.Event()
 
