@@ -19,8 +19,8 @@ from tinygrad import Context, Tensor, dtypes
 
 from branded import vmap
 
-MAX = 200
-"""The most elements of a value."""
+SMALL, LARGE = (0, 1, 1, 2, 2, 3, 4, 5), (1, 2, 4, 8, 16, 24, 32, 33)
+"""The sizes of axes: all that is odd, or what is unrolled, loaded as vectors and given to threads."""
 TYPES = {"f": np.float32, "i": np.int32, "b": np.bool_, "h": np.int8}
 
 
@@ -226,12 +226,11 @@ class Program(NamedTuple):
         return "\n  ".join([*lines, f"return v{self.out}"])
 
 
-def draw(r: random.Random, longest: int) -> Program:
+def draw(r: random.Random, longest: int, sizes: tuple[int, ...] = SMALL) -> Program:
     inputs = []
     n = r.randint(1, 3)
     for _ in range(r.randint(1, 2)):
-        shape = tuple(r.choice([0, 1, 1, 2, 2, 3, 4, 5]) if r.random() < 0.9 else 0 for _ in range(r.randint(0, 3)))
-        shape = tuple(d or r.choice([0, 1, 2]) for d in shape)
+        shape = tuple(r.choice(sizes) for _ in range(r.randint(0, 3)))
         kind = r.choice("fffib")
         x = np.array([r.randint(-6, 6) for _ in range(n * int(np.prod(shape)))], np.float32).reshape(n, *shape)
         inputs.append((x / 2 if kind == "f" else x).astype(TYPES[kind]))
@@ -255,7 +254,7 @@ def draw(r: random.Random, longest: int) -> Program:
             operands = (i, r.choice(fits))
         with np.errstate(all="ignore"):
             y = np.asarray(form.array(*(env[j] for j in operands), *params))
-        if y.size > MAX or y.ndim > 5 or (y.size and np.abs(y.astype(np.float64)).max() > 1e4):
+        if y.size > 40 * max(sizes) ** 2 or y.ndim > 5 or (y.size and np.abs(y.astype(np.float64)).max() > 1e4):
             continue
         if y.dtype == np.int8 and y.size and np.abs(y.astype(int)).max() > 60:
             continue
@@ -315,11 +314,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     parser.add_argument("--steps", type=int, default=7, help="the longest program")
     parser.add_argument("--device", default="PYTHON")
+    parser.add_argument("--large", action="store_true", help="axes of up to 33 entries")
     args = parser.parse_args()
     r, start, failures = random.Random(args.seed), time.monotonic(), 0
     with Context(DEV=args.device):
         for k in range(args.examples):
-            p, realize, batched = draw(r, args.steps), r.random() < 0.5, r.random() < 0.5
+            p, realize, batched = (
+                draw(r, args.steps, LARGE if args.large else SMALL),
+                r.random() < 0.5,
+                r.random() < 0.5,
+            )
             if (what := wrong(p, realize, batched)) is None:
                 continue
             failures += 1
