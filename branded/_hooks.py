@@ -5,25 +5,27 @@ Each hook asks first whether a value has open brands, and otherwise does what ti
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import importlib
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import tinygrad.mixin.gradient as tg_gradient
-from tinygrad import Tensor, dtypes
+from tinygrad import Tensor, dtypes, nn
+from tinygrad.engine.jit import _TinyJit
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 import branded.rules  # noqa: F401  fills the table of rules
-from branded.brand import check_live, open_brands, tensor
+from branded import storage
+from branded.brand import Region, branches, check_live, open_brands, tensor
 from branded.dispatch import lower, on_device, settled
-from branded.errors import EscapeError, ReadError, ShapeError, WriteError
+from branded.errors import EscapeError, ReadError, ShapeError, UnsupportedError, WriteError
 from branded.primitive import at_slot, depends, params, primitive_of
-from branded.rows import Row, is_leaf, left_brands, row_of
+from branded.rows import Row, is_differentiated, is_leaf, is_marked, left_brands, row_of
 from branded.transforms.forward import products_of_others
 from branded.transforms.leaves import plain, pull, transforming, unseen
 from branded.transforms.reverse import is_pulling
-from branded.transforms.writes import pulled_back
 from branded.values import vec_type
 
 Method = Callable[..., Any]
@@ -43,7 +45,7 @@ def _names(row: Row) -> str:
 # ---- reads ----
 
 READS = (
-    *("numpy", "data", "tolist", "item", "realize"),
+    *("numpy", "data", "tolist", "item"),
     *("linear_with_vars", "schedule_linear", "callify", "backward"),
 )
 """The methods of Tensor that read its value, or that of its gradient."""
@@ -95,6 +97,56 @@ def _reader(what: str) -> Callable[[Method], Method]:
     return make
 
 
+_reading = contextvars.ContextVar("branded_reading", default=False)
+
+
+def _buffer(original: Method) -> Method:
+    """The memory of a value: it has to be worked out for that, also while a derivative is taken."""
+
+    def buffer(self: Tensor) -> Any:
+        token = _reading.set(True)
+        try:
+            return original(self)
+        finally:
+            _reading.reset(token)
+
+    return buffer
+
+
+def _realize(original: Method) -> Method:
+    """What cannot be worked out yet is said to be worked out by itself, when it is; nothing is read."""
+
+    def realize(self: Tensor, *lst: Tensor, **kwargs: Any) -> Tensor:
+        known, is_reading = [], _reading.get()
+        for t in (self, *lst):
+            check_live(t.uop, "realize")
+            if row_of(t.uop) or (is_differentiated(t.uop) and not is_reading):
+                storage.materialize(t)
+            else:
+                t.uop = settled(t.uop)
+                known.append(t if is_reading else storage.inside(t))
+        if known:
+            original(*known, **kwargs)
+        return self
+
+    return realize
+
+
+def _jit(original: Method) -> Method:
+    """Under a brand there is nothing to run yet: a TinyJit is the function that it is of."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not open_brands():
+            return original(self, *args, **kwargs)
+        if self.fxn is None:
+            raise UnsupportedError(
+                "TinyJit: kernels that were loaded have no batching rule", fix="the function, or the TinyJit outside"
+            )
+        return self.fxn(*args, **kwargs)
+
+    return call
+
+
 def _counting(original: Method) -> Method:
     """`nonzero` and `masked_select` read how many there are, unless they are told."""
 
@@ -132,12 +184,9 @@ def _iterate(self: Tensor) -> Iterator[Tensor]:
 
 def _check_write(target: Tensor, row: Row, what: str) -> None:
     """Under a brand, only tensors of its scope are written: a write is done once, and not once for each example."""
-    own, root = row_of(target.uop), _storage(target.uop)
+    own, root = row_of(target.uop), None if what == "replace" else storage.root(target.uop)
     for b in open_brands():
-        if b in own:
-            continue
-        shared = root.op is Ops.BUFFER and (root.arg.slot < b.first_slot or b.has_outside(_storage, root))
-        if not shared and b.made(target):
+        if b in own or _is_own(target, root, b):
             continue
         tensor = ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`")
         if b not in row:
@@ -159,13 +208,45 @@ def _check_write(target: Tensor, row: Row, what: str) -> None:
             ("value", f"varies over {_names(row)}"),
             fix="return the new value from the mapped function, or map over the tensor too",
         )
+    for branch in branches():
+        if not _is_own(target, root, branch):
+            raise WriteError(
+                f"{what}: a write in a branch into a tensor from outside of it would be done whichever branch is taken",
+                ("tensor", vec_type(target)),
+                fix="return the new value from each branch, and write it outside",
+            )
 
 
-def _storage(u: UOp) -> UOp:
-    """What a write through `u` would change."""
-    while u.op in GroupOp.Movement | {Ops.AFTER, Ops.BITCAST, Ops.DETACH}:
-        u = u.src[0]
-    return u
+def _batch_norm(original: Method) -> Method:
+    def call(self: Any, x: Tensor) -> Tensor:
+        try:
+            return cast("Tensor", original(self, x))
+        except WriteError:
+            row = [b for b in row_of(x.uop) if b.is_open and not b.is_loop]
+            raise WriteError(
+                f"BatchNorm: in training each example of {_names(tuple(row))} has its own statistics, and running_mean "
+                "is one for all of them",
+                ("value", vec_type(x)),
+                fix="y, new = functional_call(model, state, x, mutable=True); return new, or its pmean over axis_name",
+            ) from None
+
+    return call
+
+
+def _is_own(target: Tensor, root: UOp | None, scope: Region) -> bool:
+    """Was this tensor made in the scope, and `root`, which a write into it changes?"""
+    if root is None:
+        return scope.made(target)
+    if root.op is Ops.BUFFER and root.arg.slot < scope.first_slot:
+        return False
+    if storage.has_storage(root) and scope.has_outside(storage.root, root):
+        return False
+    return root.op is Ops.BUFFER or scope.made(target)
+
+
+def _is_value(target: UOp, x: Any) -> bool:
+    """Is there no memory to write to, so that a write gives a new value?"""
+    return bool(row_of(target) or (isinstance(x, Tensor) and row_of(x.uop))) or is_marked(storage.root(target))
 
 
 def _writer(what: str) -> Callable[[Method], Method]:
@@ -176,11 +257,33 @@ def _writer(what: str) -> Callable[[Method], Method]:
                 check_live(x.uop, what)
             if open_brands():
                 _check_write(self, row_of(x.uop) if isinstance(x, Tensor) else (), what)
-            return unseen(lambda: original(self, *args, **kwargs))
+            if what == "replace" or not _is_value(self.uop, x):
+                return unseen(lambda: original(self, *args, **kwargs))
+            new = _assign if what == "assign" else _set
+            return unseen(lambda: new(original, self, *args, **kwargs))
 
         return write
 
     return make
+
+
+def _assign(original: Method, self: Tensor, x: Any) -> Tensor:
+    if isinstance(x, Tensor) and x.uop is self.uop:
+        return self
+    storage.check_part(self, "assign")
+    apart = tensor(storage.cell(self.uop))  # tinygrad checks and casts, and says what it would store
+    original(apart, x)
+    storage.write(self, apart.uop.src[1].src[1])
+    return self
+
+
+def _set(original: Method, self: Tensor, indices: Any, v: Any) -> None:
+    if isinstance(v, Tensor) and not storage.found_again(self, v) and v.uop is self[indices].uop:
+        return  # self[indices] += v
+    storage.check_part(self, "__setitem__")
+    apart = tensor(storage.cell(storage.attached(self.uop)))  # tinygrad gives all of it anew, with the part replaced
+    original(apart, indices, v)
+    storage.write(self, apart.uop)
 
 
 # ---- shapes ----
@@ -258,8 +361,16 @@ def _gradient(original: Method) -> Method:
 
 
 def _leaf_gradient(ctx: UOp, ret: UOp) -> tuple[UOp] | None:
-    """A leaf of `grad` is an identity, where tinygrad's own CONTIGUOUS_BACKWARD makes the cotangent a buffer."""
-    return (ctx,) if is_leaf(ret) else None
+    """A leaf or a storage is an identity, where tinygrad's own CONTIGUOUS_BACKWARD makes the cotangent a buffer."""
+    return (ctx,) if is_marked(ret) else None
+
+
+def _write_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, UOp] | None:
+    """Of a write into a part: its cotangent for what is written, and that of the rest for what was there."""
+    if (found := storage.part(ret)) is None or not found[0]:
+        return None
+    own = storage.viewed(found[0], ctx)
+    return storage.written(own, own.const_like(0), ctx), own
 
 
 def _product_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, ...] | None:
@@ -334,8 +445,6 @@ def _repr(original: Method) -> Method:
 
 def _custom_kernel(original: Method) -> Method:
     def custom_kernel(self: Tensor, *lst: Tensor, **kwargs: Any) -> Any:
-        from branded.errors import UnsupportedError
-
         for t in (self, *lst):
             if row_of(t.uop):
                 raise UnsupportedError(
@@ -351,6 +460,9 @@ def _custom_kernel(original: Method) -> Method:
 def install() -> None:
     for name in READS:
         _wrap(name, _reader("realize" if name == "linear_with_vars" else name))
+    _wrap("realize", _realize)
+    _wrap("_buffer", _buffer)
+    _TinyJit.__call__ = functools.wraps(_TinyJit.__call__)(_jit(_TinyJit.__call__))  # type: ignore[method-assign]
     for name in ("nonzero", "masked_select"):
         _wrap(name, _counting)
     _wrap("__bool__", _reader("bool"))
@@ -365,6 +477,7 @@ def install() -> None:
     setattr(Tensor, "__iter__", _iterate)  # noqa: B010  mypy: Tensor has no __iter__ to assign
     for name in ("assign", "replace", "__setitem__"):
         _wrap(name, _writer(name))
+    nn.BatchNorm.__call__ = functools.wraps(nn.BatchNorm.__call__)(_batch_norm(nn.BatchNorm.__call__))  # type: ignore[method-assign]
     for name in _SHAPED:
         _wrap(name, _shaped(_per_example))
     for name in ("__getitem__", "__setitem__"):
@@ -374,15 +487,14 @@ def install() -> None:
     _wrap("custom_kernel", _custom_kernel)
     brand_index = UPat(Ops.INDEX, src=(UPat(), UPat(Ops.RANGE)))
     leaf = UPat(Ops.CONTIGUOUS_BACKWARD, name="ret")
-    write = UPat(Ops.AFTER, src=(UPat(), UPat(Ops.AFTER)), name="u")
     tg_gradient.pm_gradient = (
         PatternMatcher(
             [
                 (leaf, _leaf_gradient),
+                (UPat(Ops.AFTER, name="ret"), _write_gradient),
                 (UPat(Ops.CAST, name="ret"), _cast_gradient),
                 (UPat(Ops.REDUCE, name="ret"), _product_gradient),
                 (brand_index.named("ret"), _index_gradient),
-                (write, pulled_back),
             ]
         )
         + tg_gradient.pm_gradient

@@ -15,7 +15,15 @@ from tinygrad.tensor import _METADATA, all_tensors
 from tinygrad.uop.ops import AxisType, Ops, UOp
 
 from branded.dispatch import expand, leave
-from branded.errors import AxisRangeError, AxisTypeError, EscapeError, NameTakenError, OptionError, SizeError
+from branded.errors import (
+    AxisRangeError,
+    AxisTypeError,
+    EscapeError,
+    NameTakenError,
+    OptionError,
+    SizeError,
+    WriteError,
+)
 from branded.recording import is_recording, put
 from branded.rows import SHAPE, Row, keep_shards, row_of, type_text
 from branded.scopes import Scope, Scopes
@@ -30,10 +38,41 @@ S = TypeVar("S", bound="Brand")
 T = TypeVar("T")
 
 _open: Scopes[Row] = Scopes("branded_open")
+_branches: Scopes[Region] = Scopes("branded_branches")
 _numbers = itertools.count(1)
 
 
-class Brand:
+class Region:
+    """What was made since something began, as a scope or a branch: it can tell that from what was there before."""
+
+    first_slot: int
+    """The buffers from this one on are of the region."""
+
+    @property
+    def _mark(self) -> Tensor | None:
+        """The tensors after this one are of the region."""
+        raise NotImplementedError
+
+    def has_outside(self, storage: Callable[[UOp], UOp], of: UOp) -> bool:
+        """Does a tensor from outside have this storage?"""
+        for ref in list(all_tensors):
+            if (t := ref()) is self._mark:
+                return False
+            if t is not None and storage(t.uop) is of:
+                return True
+        return False
+
+    def made(self, x: Tensor) -> bool:
+        """Was `x` made here?"""
+        for ref in reversed(all_tensors):
+            if (t := ref()) is x:
+                return True
+            if t is self._mark:
+                return False
+        return False
+
+
+class Brand(Region):
     """The identity of one batch dimension.
 
     Opened by `vmap` or by `with brand(...)`.  A subclass is a name that type checkers know:
@@ -214,23 +253,23 @@ class Brand:
         scope = self._scope() if self._scope is not None else None
         return scope.mark if scope is not None else None
 
-    def has_outside(self, storage: Callable[[UOp], UOp], of: UOp) -> bool:
-        """Does a tensor from outside of this brand's scope have this storage?"""
-        for ref in list(all_tensors):
-            if (t := ref()) is self._mark:
-                return False
-            if t is not None and storage(t.uop) is of:
-                return True
+
+class Lost(Brand):
+    """The brand of what cannot be used any more: a `view` of it was `written`, and it did not see that."""
+
+    def __init__(self, view: UOp, written: UOp) -> None:
+        super().__init__(1, "lost")
+        self.view, self.written = view, written
+
+    @property
+    def is_open(self) -> bool:
         return False
 
-    def made(self, x: Tensor) -> bool:
-        """Was `x` made inside this brand's scope?"""
-        for ref in reversed(all_tensors):
-            if (t := ref()) is x:
-                return True
-            if t is self._mark:
-                return False
-        return False
+    def lose(self, u: UOp) -> UOp:
+        return self.enter(expand(u, (1,)), 0)
+
+    def found(self, u: UOp) -> UOp:
+        return u.src[0].src[0]
 
 
 def entered(x: Tensor, b: Brand, axis: int) -> Tensor:
@@ -316,6 +355,13 @@ def check_live(u: UOp, what: str | Callable[[], str]) -> None:
     if dead := [b for b in row_of(u) if not b.is_open]:
         names = ", ".join(f"`{b.name}`" for b in dead)
         where = what if isinstance(what, str) else what()
+        if lost := next((b for b in dead if isinstance(b, Lost)), None):
+            raise WriteError(
+                f"{where}: a view of this value was written, and it has no memory in which it would see that",
+                ("value", f"{type_text(u, tuple(b for b in row_of(u) if b.is_open))}, not worked out yet"),
+                ("written", type_text(lost.view)),
+                fix="x = x.clone() before the view is taken; or x[1:3] = ... in place of v = x[1:3]; v.assign(...)",
+            )
         raise EscapeError(
             f"{where}: this value belongs to {names}, which {'is' if len(dead) == 1 else 'are'} closed",
             ("value", type_text(u)),
@@ -392,6 +438,28 @@ def all_opened(brands: Iterable[Brand]) -> AbstractContextManager[Row]:
 def reopened(brands: Iterable[Brand]) -> AbstractContextManager[Row]:
     """While a rule runs for a call that was made in the scope of these brands: gives those that were closed."""
     return _Opened(b for b in brands if not b.is_open or b._scope is None)
+
+
+class Branch(Region):
+    """What is made while a branch runs, though another one may be taken."""
+
+    def __init__(self) -> None:
+        self.first_slot = next(UOp.unique_num)
+        self._began = tensor(_NOTHING)
+
+    @property
+    def _mark(self) -> Tensor | None:
+        return self._began
+
+
+def branch() -> Scope[Region]:
+    """While a branch runs."""
+    return _branches.during(Branch())
+
+
+def branches() -> tuple[Region, ...]:
+    """The branches that we are in, outermost first."""
+    return _branches.get()
 
 
 def make_brand(

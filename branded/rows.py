@@ -151,9 +151,32 @@ def has_left(u: UOp) -> bool:
     return _info(u).left
 
 
-def is_leaf(u: UOp) -> bool:
-    """Is this what a derivative is taken with respect to?  An identity, which its argument tells from every other."""
+class Cell:
+    """What makes an identity a storage: a write into it is seen by all tensors that are views of it.
+
+    Attributes:
+        before: For a value that was realized, what it was a view of before.
+    """
+
+    __slots__ = ("before",)
+
+    def __init__(self, before: UOp | None = None) -> None:
+        self.before = before
+
+
+def is_marked(u: UOp) -> bool:
+    """Is this an identity, which its argument tells from every other?"""
     return u.op is Ops.CONTIGUOUS_BACKWARD and u.arg is not None
+
+
+def is_leaf(u: UOp) -> bool:
+    """Is this what a derivative is taken with respect to?"""
+    return is_marked(u) and type(u.arg) is not Cell
+
+
+def is_cell(u: UOp) -> bool:
+    """Is this a storage, which a write made or may change?"""
+    return is_marked(u) and type(u.arg) is Cell
 
 
 PLACE = "_branded_place"

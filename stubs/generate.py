@@ -84,6 +84,8 @@ RESULTS = {"shape": "tuple[int, ...]", "size": "int | tuple[int, ...]", "numel":
 """Results that tinygrad types by what they may be at worst, a symbolic size or a number, and nobody writes code for."""
 
 READS = {*_hooks.READS, "custom_kernel"}
+TOGETHER = {"realize"}
+"""What is done to other tensors too, whatever they vary over."""
 """What needs the empty row: the methods that the run time refuses for a value that varies."""
 
 SAME_ROW = frozenset(["assign", "replace", "__setitem__", "shard_like", "decode_hevc_frame", "call"])
@@ -273,6 +275,8 @@ def in_vec(f: ast.FunctionDef) -> Iterator[str]:
         yield signature(f, "" if is_static(f) else "cls", [f"Vec[{s}, Tensor]" for s in own], result)
     elif f.name in READS:
         yield signature(f, "self: Vec[Never, _T]", ["Vec[Never, _T]"] * len(own), "_T")
+    elif f.name in TOGETHER:
+        yield signature(f, "self", ["Vec[Brand, _T]"] * len(own), "Self")
     elif f.name in SAME_ROW or not own:
         text = signature(f, "self", ["Self"] * len(own), "Self")
         if (flag := "return_indices: builtins.bool = False") in text:
@@ -296,7 +300,7 @@ def hint(f: ast.FunctionDef) -> str:
 def in_tensor(f: ast.FunctionDef) -> Iterator[str]:
     """A method as `Tensor` has it, where that says more than `Vec` does: of plain tensors it gives plain ones."""
     kinds, own = decorators(f), rows(f)
-    if not own or "property" in kinds or f.name in SAME_ROW or is_reflected(f):
+    if not own or "property" in kinds or f.name in {*SAME_ROW, *TOGETHER} or is_reflected(f):
         return
     if f.name in READS:
         yield signature(f, "self", ["Vec[Never, Tensor]"] * len(own), "Tensor")

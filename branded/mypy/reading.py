@@ -21,7 +21,6 @@ READS = tuple(
         "data",
         "tolist",
         "item",
-        "realize",
         "callify",
         "linear_with_vars",
         "schedule_linear",

@@ -18,7 +18,17 @@ from branded.primitive import params as own_params
 from branded.primitive import primitive_of
 from branded.program.terms import RESERVED, Atom, BrandName, Dtype, Eqn, Literal, Program, Rule, Type, Var
 from branded.recording import Body, Call, Frame
-from branded.rows import dtype_text, is_differentiated, is_leaf, is_touched, left_brands, row_of, type_text, visible
+from branded.rows import (
+    dtype_text,
+    is_cell,
+    is_leaf,
+    is_marked,
+    is_touched,
+    left_brands,
+    row_of,
+    type_text,
+    visible,
+)
 from branded.transforms.loop import Loop, Scan, like
 
 _NO_VALUES = {Ops.FUNCTION, Ops.TUPLE, Ops.STORE}
@@ -404,6 +414,8 @@ def _without_leaves(us: Sequence[UOp], since: int) -> list[UOp]:
     """The values without the leaves of derivatives from this one on; earlier ones are of a derivative around it."""
 
     def own(u: UOp) -> UOp | None:
+        if is_cell(u):
+            return u.src[0]
         if not is_leaf(u):
             return None
         level = u.arg[0] if isinstance(u.arg, tuple) else u.arg  # a place of a custom function has a number too
@@ -463,7 +475,7 @@ def _renewed(frame: Frame, results: Sequence[UOp], since: int) -> list[UOp]:
     """Take the leaves of its own derivatives out of everything that was recorded; gives the results."""
     frames = _frames(frame)
     recorded = [u for f in frames for c in f.calls for u in c.results]
-    if not any(map(is_differentiated, (*recorded, *results))):
+    if not any(map(is_marked, UOp(Ops.SINK, src=(*recorded, *results)).toposort())):
         return list(results)
     every = {u for f in frames for c in f.calls for u in (*c.operands, *c.results) if isinstance(u, UOp)}
     every |= {u for b in _bodies(frame) for u in (*b.params, *b.results)}

@@ -3,6 +3,7 @@
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.dispatch import Batched, Resolution, again, ranks, refuse, rule
+from branded.rows import is_cell
 
 SHAPELESS = {
     Ops.CAST,
@@ -17,8 +18,8 @@ SHAPELESS = {
 
 @rule(*GroupOp.Unary, *SHAPELESS)
 def unary(u: UOp, how: Resolution, x: Batched) -> UOp:
-    """vmap(f)(xs) = f(xs): an operation on each element does not see axes."""
-    return again(u, x.uop)
+    """vmap(f)(xs) = f(xs): an operation on each element does not see axes.  All writes are done: no storage is left."""
+    return x.uop if is_cell(u) else again(u, x.uop)
 
 
 @rule(*GroupOp.Broadcastable)

@@ -1,7 +1,5 @@
 """Operations that move elements: the brand axes stay in front."""
 
-from collections.abc import Callable
-
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.dispatch import Batched, Carries, Resolution, again, behind, permute, rule
@@ -60,13 +58,3 @@ def data_dependent(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
         ("value", type_text(u.src[0], how.row)),
         fix="index with a tensor, or mask with where",
     )
-
-
-def rebase(view: UOp, base: UOp, apply: Callable[[UOp, Batched], UOp], to: Batched) -> Batched | None:
-    """The chain of movements from `base` to `view`, on another base; None where it is not such a chain."""
-    if view is base:
-        return to
-    if view.op not in GroupOp.Movement | {Ops.BITCAST, Ops.DETACH}:
-        return None
-    below = rebase(view.src[0], base, apply, to)
-    return None if below is None else Batched(apply(view, below), below.row)

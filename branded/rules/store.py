@@ -2,8 +2,8 @@
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.dispatch import Batched, Resolution, refuse, resolve, rule
-from branded.rules.movement import rebase
+from branded.dispatch import Batched, Resolution, refuse, replaced, resolve, rule
+from branded.storage import cell, in_memory, part, written
 
 
 @rule(Ops.STORE)
@@ -17,7 +17,7 @@ def store(u: UOp, how: Resolution, dest: Batched, value: Batched, *_: Batched) -
 
 @rule(Ops.AFTER)
 def after(u: UOp, how: Resolution, x: Batched, effect: Batched, *rest: Batched) -> UOp:
-    """vmap(x after write) = what was written; after a write into a view of x, a copy of x with that part written."""
+    """vmap(x after write) = what was written; after a write into a view of x, x with that part replaced."""
     write = u.src[1]
     if rest or write.op not in {Ops.STORE, Ops.AFTER}:
         raise refuse(
@@ -30,13 +30,14 @@ def after(u: UOp, how: Resolution, x: Batched, effect: Batched, *rest: Batched) 
     if write.op is Ops.STORE and write.src[0] is u.src[0]:
         # a parameter stands for a buffer inside of a @function, where none can be made
         return effect.uop.contiguous() if x.uop.base.op is Ops.PARAM else _copy(effect.uop)
-    # AFTER(x, AFTER(view of x, STORE(view of x, value))): `effect` holds the value
-    copy = _copy(how.fill(x))
-    view = rebase(write.src[0], u.src[0], lambda v, below: _apply(v, below), Batched(copy, how.row))
-    if view is None or write.op is not Ops.AFTER:
+    if (found := part(u)) is None:
         raise refuse(u, "assign: this in-place write has no batching rule", "return the new value instead", x, effect)
-    out: UOp = copy.after(view.uop.after(view.uop.store(how.fill(effect))))
-    return out
+    apart = cell(whole := how.fill(x))  # rules that merge movements stop here
+    view = Batched(apart, how.row)
+    for v in reversed(found[0]):
+        view = _apply(v, view)
+    out = written(view.uop, how.fill(effect), apart)  # in `effect` is what is written
+    return in_memory(replaced([out], lambda _: None, lambda v: v is not apart, at={apart: whole})[0])
 
 
 def _copy(x: UOp) -> UOp:
@@ -45,9 +46,8 @@ def _copy(x: UOp) -> UOp:
     return copy
 
 
-def _apply(view: UOp, below: Batched) -> UOp:
-    rows = (below.row, *((),) * (len(view.src) - 1))
-    how = resolve(view.op, rows)
+def _apply(view: UOp, below: Batched) -> Batched:
+    how = resolve(view.op, (below.row, *((),) * (len(view.src) - 1)))
     out = how.rule(view, how, below, *(Batched(s, ()) for s in view.src[1:]))
     assert isinstance(out, UOp)
-    return out
+    return Batched(out, below.row)

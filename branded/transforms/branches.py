@@ -18,11 +18,12 @@ from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
-from branded.brand import Brand, check_live, tensor
+from branded.brand import Brand, branch, check_live, tensor
 from branded.calls import check_takes
 from branded.errors import CarryError
 from branded.rows import is_differentiated, row_of
 from branded.scopes import undone
+from branded.storage import cell
 from branded.transforms.loop import safe
 from branded.values import vec_type
 from branded.vec import Vec
@@ -179,17 +180,16 @@ def _selected(
         gated: dict[UOp, None] = {}
 
         def enter(x: Any, flag: UOp = flag, gated: dict[UOp, None] = gated) -> Any:
-            if not isinstance(x, Tensor) or not dtypes.is_float(x.dtype):
+            if not isinstance(x, Tensor):
                 return x
             check_live(x.uop, what)
-            u = _gate(x.uop, flag)
+            u = cell(_gate(x.uop, flag))  # a branch may write into what it is given
             gated[u] = None
             return tensor(u)
 
-        given = [tree.rebuild(x, iter([enter(v) for v in tree.leaves(x)])) for x in operands]
-
-        def traced(f: Callable[..., Any] = f, given: list[Any] = given) -> Any:
-            with recording.body() as done:
+        def traced(f: Callable[..., Any] = f, enter: Callable[[Any], Any] = enter) -> Any:
+            with branch(), recording.body() as done:
+                given = [tree.rebuild(x, iter([enter(v) for v in tree.leaves(x)])) for x in operands]
                 out = f(*given)
                 done(_uops(given), _uops(out))
                 return out

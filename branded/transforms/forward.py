@@ -19,7 +19,7 @@ from branded.dispatch import on_device
 from branded.errors import UnsupportedError
 from branded.primitive import at_slot, params, primitive_of, results
 from branded.rows import is_differentiated, row_of, stage
-from branded.transforms.writes import at_part, is_written, written_part
+from branded.storage import part, viewed, written
 
 Tangent = UOp | None
 Push = Callable[..., Tangent]
@@ -235,17 +235,21 @@ def store(u: UOp, _: Tangent, d: Tangent, *__: Tangent) -> Tangent:
 
 
 @tangent(Ops.AFTER)
-def after(u: UOp, d: Tangent, written: Tangent, *rest: Tangent) -> Tangent:
-    if u.src[1].op is Ops.STORE and len(u.src) == 2 and u.src[1].src[0] is u.src[0]:
-        return written if written is None or written.shape == u.shape else written._broadcast_to(u.shape)
-    if (views := written_part(u)) is not None:
-        if d is None and written is None:
-            return None
-        before, value = zero(u) if d is None else d, zero(u.src[1]) if written is None else written
-        return is_written(u, views).where(at_part(value, views), before)
-    raise UnsupportedError(
-        "jvp: a kernel written by hand has no rule in forward mode", fix="branded.custom_jvp around the call of it"
-    )
+def after(u: UOp, d: Tangent, written_: Tangent, *rest: Tangent) -> Tangent:
+    """Of what is written, its tangent, and elsewhere that of what was there."""
+    if (found := part(u)) is None:
+        raise UnsupportedError(
+            "jvp: a kernel written by hand has no rule in forward mode",
+            fix="branded.custom_jvp, whose rule both modes use",
+        )
+    views = found[0]
+    if not views:
+        return written_ if written_ is None or written_.shape == u.shape else written_._broadcast_to(u.shape)
+    if d is None and written_ is None:
+        return None
+    old = zero(u) if d is None else d
+    view = viewed(views, old)
+    return written(view, view.const_like(0) if written_ is None else written_._broadcast_to(view.shape), old)
 
 
 def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:

@@ -19,7 +19,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.brand import Brand, copied, enter_all, open_brands, tensor
 from branded.dispatch import Batched, Pass, full, lower, replaced
 from branded.primitive import depends
-from branded.rows import SHAPE, Row, is_leaf, is_place, left_brands, row_of, stage, union
+from branded.rows import SHAPE, Row, is_leaf, is_marked, is_place, left_brands, row_of, stage, union
 from branded.scopes import Scope, Scopes, undone
 from branded.transforms.reverse import gradients
 
@@ -52,7 +52,7 @@ def kept(leaves: list[Tensor]) -> Scope[list[Tensor]]:
 
 def unseen(run: Callable[[], T]) -> T:
     """`run()` without the leaves that we keep: tinygrad writes into no part of a tensor that another one shares."""
-    refs = dict.fromkeys([weakref.ref(t) for leaves in _watched.get() for t in leaves])
+    refs = dict.fromkeys(ref for leaves in _watched.get() for t in leaves if (ref := weakref.ref(t)) in all_tensors)
 
     def without() -> T:
         for ref in refs:
@@ -77,7 +77,7 @@ def plain(us: Sequence[UOp]) -> list[UOp]:
     """The same values without leaves.  Inside of another transform they stay: it will take them all."""
     if is_differentiating():
         return list(us)
-    return replaced(us, lambda u: u.src[0] if is_leaf(u) else None)
+    return replaced(us, lambda u: u.src[0] if is_marked(u) else None)
 
 
 # ---- down to them ----

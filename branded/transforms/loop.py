@@ -21,7 +21,7 @@ from branded.brand import enter_all, open_brands
 from branded.dispatch import Batched, Bundle, Pass, full, lead, on_device, replaced
 from branded.errors import DerivativeError, UnsupportedError
 from branded.primitive import Primitive, at_slot, params, results, slots
-from branded.rows import Row, is_differentiated, is_leaf, left_brands, row_of, stage, union
+from branded.rows import Row, is_differentiated, is_marked, left_brands, row_of, stage, union
 from branded.transforms.forward import is_float, push, zero
 from branded.transforms.reverse import gradients, ran_again
 
@@ -145,7 +145,7 @@ def closed(outs: Sequence[UOp], own: Sequence[UOp], device: str | None = None) -
 
     def over_params(u: UOp) -> UOp | None:
         # a leaf in here is one of a derivative that the body took: it is done
-        return u.src[0] if is_leaf(u) else None
+        return u.src[0] if is_marked(u) else None
 
     return UOp.maketuple(*replaced(outs, over_params, at=stand_ins)), fixed
 

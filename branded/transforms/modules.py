@@ -8,22 +8,25 @@ is not (the running statistics of a BatchNorm); `Tensor.is_param` tells one from
 from __future__ import annotations
 
 import difflib
+import fnmatch
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Literal, NoReturn, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
-from tinygrad import Tensor, dtypes
+from tinygrad import Tensor
 from tinygrad.engine.jit import _TinyJit
 from tinygrad.nn.state import get_state_dict
-from tinygrad.uop.ops import Ops, UOp
+from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.brand import Brand, check_live, open_brands, tensor
+from branded.brand import Brand, check_live, tensor
 from branded.calls import called
 from branded.errors import StateError, StateTypeError, UnsupportedError, WriteError
+from branded.rows import is_cell
 from branded.scopes import undone
+from branded.storage import cell
 from branded.values import vec_type
 from branded.vec import Vec
 
@@ -46,30 +49,51 @@ def functional_call(
     module: Callable[P, Vec[S1, T]], state: Mapping[str, Vec[S]], /, *args: P.args, **kwargs: P.kwargs
 ) -> Vec[S | S1, T]: ...
 @overload
+def functional_call(
+    module: Callable[..., Any],
+    state: Mapping[str, Any],
+    /,
+    *args: Any,
+    mutable: Literal[True] | str | Sequence[str],
+    **kwargs: Any,
+) -> tuple[Any, dict[str, Any]]: ...
+@overload
 def functional_call(module: Callable[..., Any], state: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any: ...
-def functional_call(module: Callable[..., Any], state: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
+def functional_call(
+    module: Callable[..., Any],
+    state: Mapping[str, Any],
+    /,
+    *args: Any,
+    mutable: Any = False,
+    **kwargs: Any,
+) -> Any:
     """`functional_call(module, state, x)` is `module(x)`, were the tensors of `module` those of `state`.
 
     The module itself is afterwards what it was before, also when the call raises: what the call sets in its attributes,
-    lists and dicts, and writes into its tensors, is undone.  What it writes into a tensor that is not the module's own
-    but was given by `state` goes to that tensor, and so to the caller, who can return it: after the call of a BatchNorm
-    in training, its new statistics are in `state`.  No weights are copied.
+    lists and dicts, and writes into its tensors, is undone.  What it writes comes back with `mutable`: a KV cache, the
+    statistics of a BatchNorm in training.  Without it, what the call writes into a tensor that is not the module's own
+    but was given by `state` goes to that tensor, and so to the caller, who can return it.  No weights are copied.
 
     Args:
         module: An object with tensors, which is called.
         state: Tensors by name, as in `get_state_dict(module)`, each of the shape of the module's own, which is used for
             names that are missing.  A tensor that has two names in the module may be given by either.
         args: The arguments of the call.
+        mutable: Which tensors of the module the call may write, and come back: True for all, or names, in which `*`
+            stands for anything.  Then `state` stays as it was.  A tensor that the call makes and puts into the module
+            comes back too, and may be given by its name, where `mutable` says that name, in the next call.
         kwargs: The keyword arguments of the call.
 
     Returns:
-        What the call returns.  It varies over what `state` and the arguments vary over.
+        What the call returns.  It varies over what `state` and the arguments vary over.  With `mutable` a pair of that
+        and a dict of the tensors that are mutable, by name, as they are after the call.
 
     Raises:
         StateTypeError: `module` cannot be called, or `state` is no dict of tensors.
         StateError: A name that the module does not have, a tensor of another shape, or two tensors for one.
         UnsupportedError: A `__call__` in the module is a TinyJit, which has the module's own tensors in it.
-        WriteError: Under vmap, the call writes into a tensor of `state` that all examples share.
+        WriteError: Under vmap, the call writes into a tensor of `state` that all examples share; or, with `mutable`,
+            into one that is not.
 
     Example:
         >>> from branded import vmap
@@ -87,26 +111,83 @@ def functional_call(module: Callable[..., Any], state: Mapping[str, Any], /, *ar
             f"functional_call: {tree.describe(module)} cannot be called", fix="a module, and then its state"
         )
     own = _names(module, "functional_call")
-    values = _values(own, state)
-    held = {i: _without_storage(x) for i, x in values.items()}
-    before = {i: x.uop for i, x in held.items()}
+    wanted = _wanted(mutable)
+    made = _made(module, own, state, wanted) if wanted else []
+    given = {name: x for name, x in state.items() if not any(name == n for n, *_ in made)} if made else state
+    values = _values(own, given)
+    held = {i: tensor(cell(x.uop)).is_param_(x.is_param) for i, x in values.items()}
+    before = {i: x.uop.arg for i, x in held.items()}
+    after: dict[str, Tensor] = {}
 
     def call() -> Any:
-        return called(module, args, kwargs, "functional_call", "the arguments of the module, behind its state")
+        for name, holder, key in made:
+            setattr(holder, key, tensor(cell(state[name].uop)))
+        out = called(module, args, kwargs, "functional_call", "the arguments of the module, behind its state")
+        after.update(_names(module, "functional_call") if wanted else {})
+        return out
 
     out = _replaced(module, held, call)
-    for name, x in state.items():
-        i = id(own[name])
-        if _is_written(held[i].uop, before[i]) and id(x) not in values:
-            _write(x, held[i], name)
+    changed = {i for i, x in held.items() if x.uop.arg is not before[i]}
+    written = [name for name, x in given.items() if id(own[name]) in changed and id(x) not in values]
+    if wanted:
+        for name in written:
+            if not _matches(name, wanted):
+                raise WriteError(
+                    f"functional_call: the call writes into `{name}`, which `mutable` does not name",
+                    ("state", vec_type(given[name])),
+                    ("written", vec_type(held[id(own[name])])),
+                    fix=f"mutable={[*wanted, name]!r}; or leave it out of the state, if what is written is not wanted",
+                )
+        same = {id(held[i]): x for i, x in values.items() if i not in changed}
+        return out, {
+            name: same[id(x)] if id(x) in same else _plain(x) for name, x in after.items() if _matches(name, wanted)
+        }
+    for name in written:
+        _write(given[name], held[id(own[name])], name)
     return out
 
 
-def _is_written(u: UOp, before: UOp) -> bool:
-    """Did the call write this tensor, or did tinygrad only find its value, or that of what it is made of?"""
-    if u is before or (u.op is before.op and u.src[1] is before.src[1]):
-        return False
-    return not (u.base.op is Ops.BUFFER and open_brands())
+def _wanted(mutable: Any) -> list[str]:
+    """The names that may be written, as patterns."""
+    if isinstance(mutable, bool):
+        return ["*"] if mutable else []
+    names = [mutable] if isinstance(mutable, str) else mutable
+    if not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
+        raise StateTypeError(
+            f"functional_call: mutable={mutable!r} says no names", fix='True, "*.cache", or a list of names'
+        )
+    return list(names)
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, p) for p in patterns)
+
+
+def _made(
+    module: object, own: Mapping[str, Tensor], state: object, wanted: Sequence[str]
+) -> list[tuple[str, Any, str]]:
+    """What a call before this one put into the module: each with the part of the module that holds it, and its key."""
+    if not isinstance(state, Mapping):
+        return []
+    found = []
+    for name, x in state.items():
+        if name in own or not isinstance(x, Tensor) or not _matches(name, [p for p in wanted if p != "*"]):
+            continue
+        *path, key = str(name).split(".")
+        holder: Any = module
+        for step in path:
+            parts = dict(enumerate(holder)) if isinstance(holder, list | tuple) else getattr(holder, "__dict__", holder)
+            holder = parts.get(int(step) if isinstance(holder, list | tuple) and step.isdigit() else step)
+        if hasattr(holder, "__dict__") and not hasattr(holder, key):
+            check_live(x.uop, f"functional_call: `{name}`")
+            found.append((name, holder, key))
+    return found
+
+
+def _plain(x: Tensor) -> Tensor:
+    """A tensor that a module held, by itself: not the storage that the module writes into."""
+    u = x.uop
+    return tensor(u.src[0]).is_param_(x.is_param) if is_cell(u) else x
 
 
 def _write(x: Tensor, new: Tensor, name: str) -> None:
@@ -173,16 +254,6 @@ def _values(own: dict[str, Tensor], state: Mapping[str, Any]) -> dict[int, Tenso
 def _listed(names: Mapping[str, object]) -> str:
     first = ", ".join(list(names)[:8])
     return f"{first}, … ({len(names)} in all)" if len(names) > 8 else first or "none"
-
-
-def _without_storage(x: Tensor) -> Tensor:
-    """`x` for a module to hold: a write into it gives it another value, and does not reach the buffer of `x`.
-
-    It is `x` times 1, which is gone when kernels are made.  An identity of tinygrad's that is not arithmetic is gone
-    before it looks which buffers are written.
-    """
-    one = UOp.const(x.dtype == dtypes.bool or 1, x.dtype)
-    return tensor(x.uop.alu(Ops.MUL, one)).is_param_(x.is_param)
 
 
 def _replaced(module: Any, held: Mapping[int, Tensor], call: Callable[[], Any]) -> Any:

@@ -113,7 +113,7 @@ def kernel(out: UOp) -> UOp:
 
 REFUSED: dict[str, Refusal] = {
     **{name: Refusal(READ, ReadError, bound(name)) for name in (
-        "numpy", "data", "tolist", "realize", "callify", "linear_with_vars", "schedule_linear")},
+        "numpy", "data", "tolist", "callify", "linear_with_vars", "schedule_linear")},
     "item": Refusal(READ, ReadError, number("item")),
     **{name: Refusal(READ, ReadError, number(name)) for name in (
         "__bool__", "__int__", "__float__", "__complex__", "__index__")},

@@ -232,6 +232,7 @@ def sum_in_place(x: Tensor) -> Tensor:
 
 
 case("contiguous", "contiguous", lambda x: (x.contiguous() + 1, (x * 2).contiguous().sum()), real(3))
+case("realize", "realize", lambda x: (x.realize() + 1, (x * 2).realize().sum(), x.realize(x + 1)), real(3))
 case("contiguous of a movement", "contiguous permute", lambda x: x.permute(1, 0).contiguous().reshape(6), real(2, 3))
 case("detach", "detach", lambda x: x.detach() * 2, real(3))
 case("clone", "clone", lambda x: (x.clone(), (x * 2).clone() + x), real(3))

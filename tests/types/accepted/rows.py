@@ -122,6 +122,11 @@ assert_type(vmap(lambda w: Layer(w)(y), in_axes=0)(X), Tensor)
 assert_type(vmap(lambda w: vmap(lambda a: Layer(w)(a))(X))(X), Tensor)
 
 
+# --- a value is to be worked out by itself, with others
+def worked_out(a: Vec[S], b: Vec[S1]) -> Vec[S]:
+    return (a * 2).realize(b, y)
+
+
 # --- a helper of Tensor is called with a Tensor
 def helper(w: Tensor) -> Tensor:
     return w.realize()

@@ -24,12 +24,6 @@ def item(a: Vec[S]) -> Vec[S]:
     return a * n
 
 
-# --- realize
-def realize(a: Vec[S]) -> Vec[S]:
-    a.realize()  # E: realize: a value that varies over "S" has no single value to read
-    return a
-
-
 # --- tolist
 def tolist(a: Vec[S]) -> Vec[S]:
     print(a.tolist())  # E: tolist: a value that varies over "S" has no single value to read
@@ -154,11 +148,6 @@ vmap(lambda a: round(a))(x)  # E: round
 # --- item, in a result
 def item_result(a: Vec[S]) -> Vec[S]:
     return a * a.sum().item()  # E: item: a value that varies over "S" has no single value to read
-
-
-# --- realize, in a result
-def realize_result(a: Vec[S]) -> Vec[S]:
-    return a.realize()  # E: realize: a value that varies over "S" has no single value to read
 
 
 # --- float(), in a result

@@ -32,11 +32,6 @@ def tolist(a: Vec[S]) -> Vec[S]:
     return a
 
 
-# --- realize()
-def realize(a: Vec[S]) -> Vec[S]:
-    return a.realize()  # E
-
-
 # --- data()
 def data(a: Vec[S]) -> Vec[S]:
     print(a.data())  # E
