@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import textwrap
 from collections.abc import Callable
 from typing import Any
@@ -198,7 +199,7 @@ def run(steps: list[Step], m: Any, x: Any, v: Any) -> Any:
         value = other * 2 + number
         if value.shape != t.shape:
             value = value.sum() - t
-        if kind == "view" and t.shape:
+        if kind == "view" and t.shape and t.shape[0]:
             pool.append(t[index if index not in (0, -1) or len(t.shape) > 1 else slice(0, 1)])
         elif kind == "detach":
             pool.append(m.detach(t))
@@ -618,3 +619,9 @@ def test_a_module_that_reads_what_it_writes() -> None:
     out, state = functional_call(Reads(), {"cache": Tensor(ROWS[0])}, Tensor(PAIRS[0]), seen, mutable=True)
     assert seen == [[1.0, 10.0, 11.0], [10.0, 4.0], 26.0]
     assert out.tolist() == state["cache"].tolist() == [2.0, 11.0, 12.0, 5.0]
+
+
+if __name__ == "__main__":  # python -m tests.test_writes 2000
+    for number in range(int(sys.argv[1])):
+        test_generated_programs_equal_the_loop(number)
+    print(f"{sys.argv[1]} programs equal the loop")
