@@ -15,6 +15,7 @@ import pytest
 from tinygrad import Context, device, helpers
 
 from branded import _cc
+from branded.patches import fork
 
 PROGRAM = """
 import branded, os
@@ -157,6 +158,8 @@ def test_a_cache_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "half.db").write_bytes((tmp_path / "whole.db").read_bytes()[:5000])
     monkeypatch.setattr(helpers, "CACHEDB", str(tmp_path / db))
     monkeypatch.setattr(helpers, "_db_connection", None)
+    monkeypatch.setattr(fork, "_connections", {})
+    monkeypatch.setattr(helpers, "_db_tables", set())
     with Context(CACHELEVEL=2), pytest.warns(RuntimeWarning) as said:
         put, get = device.diskcache_put, device.diskcache_get
         assert put("kernels", "k", b"v") == b"v" and get("kernels", "k") is None and put("kernels", "k", b"w") == b"w"
