@@ -40,6 +40,7 @@ from branded import (
     vmap,
     while_loop,
 )
+from branded import map as map_
 from branded.rows import is_leaf
 from branded.transforms import forward, replay
 from branded.transforms.loop import Loop
@@ -363,6 +364,13 @@ def test_a_loop_uses_what_all_share_and_what_each_has() -> None:
     assert vmap(lambda x: jvp(lambda y: grow(y, 2.0), (x,), (1.0,))[1])(X).tolist() == [16, 16, 8]
     add = lambda x, by: scan(lambda c, y: (c * by + step * y, None), x, X)[0]  # noqa: E731
     assert vmap(add)(X, X - 1).tolist() == [add(x, x - 1).item() for x in X] == [1.5, 5.0, 29.5]
+
+
+def test_map_by_batches_is_map() -> None:
+    xs, f = Tensor(np.arange(30.0).reshape(5, 2, 3)), lambda x: {"twice": x * 2, "total": x.sum()}
+    for size in (1, 2, 5, 7):
+        out = map_(f, xs, batch_size=size)
+        assert out["twice"].tolist() == (xs * 2).tolist() and out["total"].tolist() == xs.sum((1, 2)).tolist()
 
 
 def test_bounds_that_differ_from_example_to_example() -> None:
