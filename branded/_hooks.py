@@ -21,7 +21,7 @@ from branded import storage
 from branded.brand import Region, branches, check_live, open_brands, tensor
 from branded.dispatch import lower, on_device, settled
 from branded.errors import EscapeError, ReadError, ShapeError, UnsupportedError, WriteError
-from branded.primitive import at_slot, depends, params, primitive_of
+from branded.primitive import at_slot, derives_from, params, primitive_of
 from branded.rows import Row, is_differentiated, is_leaf, is_marked, left_brands, row_of
 from branded.transforms.forward import products_of_others
 from branded.transforms.leaves import plain, pull, transforming, unseen
@@ -389,7 +389,7 @@ def _cast_gradient(ret: UOp) -> tuple[None] | None:
 def _deepwalk(root: UOp, targets: set[UOp]) -> tuple[list[UOp], dict[UOp, bool]]:
     """What a derivative goes through: an argument of a function that is detached is not differentiated."""
     path: dict[UOp, bool] = {}
-    root.topovisit(lambda u: u.op not in _NOWHERE and any(path[x] or x in targets for x in depends(u)), path)
+    root.topovisit(lambda u: u.op not in _NOWHERE and any(path[x] or x in targets for x in derives_from(u)), path)
     return [u for u, on_it in path.items() if on_it], path
 
 

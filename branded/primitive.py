@@ -35,6 +35,10 @@ class Primitive:
         """The arguments on which the result `i` depends."""
         return slots(u.src[0].src[i])
 
+    def speaks_of(self, u: UOp, i: int) -> set[int]:
+        """The arguments by which the result `i` may have derivatives."""
+        return self.uses(u, i)
+
 
 def primitive_of(u: UOp) -> Primitive | None:
     p = u.arg.aux if u.op is Ops.FUNCTION else None
@@ -60,6 +64,14 @@ def depends(u: UOp) -> Sequence[UOp]:
     if u.op is Ops.GETTUPLE and (call := u.src[0]).op is Ops.FUNCTION:
         return [call.src[1 + slot] for slot in uses(call, u.arg)]
     return u.src
+
+
+def derives_from(u: UOp) -> Sequence[UOp]:
+    """The operands by which `u` may have derivatives: more than it depends on, where a rule says so."""
+    call = u.src[0] if u.op is Ops.GETTUPLE else u
+    if u is not call and (p := primitive_of(call)) is not None:
+        return [call.src[1 + slot] for slot in p.speaks_of(call, u.arg)]
+    return depends(u)
 
 
 _SLOTS = "_branded_slots"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tinygrad import Tensor, TinyJit, function
 
-from branded import brand, brands, custom_jvp, errors, grad, jvp, make_expr, vmap
+from branded import brand, brands, custom_jvp, custom_vjp, errors, grad, jvp, make_expr, vmap
 from branded.brand import open_brands
 
 
@@ -267,3 +267,23 @@ def test_a_program_with_an_operation_that_gives_what_it_was_given() -> None:
     expr = make_expr(lambda y: w.float() + w.reshape(2) + y)(Tensor(1.0))
     close(expr(Tensor(10.0)), [12, 14])
     close(expr.at("batched")(Tensor(10.0)), [12, 14])
+
+
+def rules_of_what_is_not_used() -> list[Any]:
+    """`(x, w) -> (x, w)` with rules of two kinds that say that each result depends on the other argument."""
+    f = custom_jvp(lambda x, w: (x * 1, w * 1))
+    f.defjvp(lambda primals, tangents: (f(*primals), (tangents[1] * 3, tangents[0] * 5)))
+    g = custom_vjp(lambda x, w: (x * 1, w * 1))
+    g.defvjp(lambda x, w: (g(x, w), None), lambda residuals, ct: (ct[1] * 5, ct[0] * 3))
+    return [f, g]
+
+
+@pytest.mark.parametrize("f", rules_of_what_is_not_used(), ids=["custom_jvp", "custom_vjp"])
+def test_a_rule_may_speak_of_an_argument_that_the_result_does_not_use(f: Any) -> None:
+    xs, w = Tensor([1.0, 2.0]), Tensor(4.0)
+    close(grad(lambda w: f(xs[0], w)[0])(w), 3)
+    close(grad(lambda w: vmap(lambda x: f(x, w)[0])(xs).sum())(w), 6)
+    close(vmap(grad(lambda x: f(x, w)[1]))(xs), [5, 5])
+    with pytest.raises(errors.DerivativeError, match="gives a derivative by what a result does not use") as e:
+        grad(lambda xs: vmap(lambda x: f(w, x)[0])(xs).sum())(xs)
+    assert "the same for all examples of `x`" in str(e.value) and "argument 2" in str(e.value)

@@ -72,24 +72,59 @@ class _Call(Primitive):
         call.examples = self.examples.over([a.row for a in args], out.rows)
         return out._replace(uop=out.uop.replace(arg=CallInfo(name=u.arg.name, aux=call)))
 
+    def speaks_of(self, u: UOp, i: int) -> set[int]:
+        """A rule may speak of all arguments, also of those that the function does not use for this result."""
+        return self.uses(u, i) | {*range(self.tensors)}
+
+    def means(self, u: UOp, i: int) -> set[int]:
+        """Of these, those that do not differ from example to example where the result does not."""
+        row, rows = {*self.examples.results[i]}, self.examples.rows
+        unused = (slot for slot in range(self.tensors) if row.issuperset(rows[slot]))
+        return self.uses(u, i).union(unused)
+
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         self.check_closure(i for i, d in enumerate(tangents) if d is not None)
         with self.examples.opened() as closed:
-            ds = self.forward(self.examples.arguments(u.src[1:]), self.examples.tangents(tangents))
-        moves = [any(tangents[slot] is not None for slot in self.uses(u, i)) for i in range(len(ds))]
-        given = [d if moved and dtypes.is_float(d.dtype) else None for d, moved in zip(ds, moves, strict=True)]
+            ts = self.examples.tangents(tangents)
+            ds = self.forward(self.examples.arguments(u.src[1:]), ts)
+        given: list[UOp | None] = []
+        for i, d in enumerate(ds):
+            meant = self.means(u, i)
+            self._check_meant(i, d, {slot: t for slot, t in enumerate(ts) if t is not None and slot not in meant})
+            moved = any(tangents[slot] is not None for slot in meant)
+            given.append(d if moved and dtypes.is_float(d.dtype) else None)
         done = self.examples.together(given, closed)
         where = itertools.count()
         return UOp.maketuple(*(d for d in done if d is not None)), [None if d is None else next(where) for d in done]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        used = {slot for i, ct in enumerate(cotangents) if ct is not None for slot in self.uses(u, i)}
-        needed = {i for i in needed & used if dtypes.is_float(u.src[1 + i].dtype)}
-        self.check_closure(needed)
+        meant = {i: self.means(u, i) for i, ct in enumerate(cotangents) if ct is not None}
+        floats = {i for i in needed if dtypes.is_float(u.src[1 + i].dtype)}
+        used = floats & {slot for slots_of in meant.values() for slot in slots_of}
+        self.check_closure(used)
+        wanted = used | {i for i in floats if i < self.tensors and meant}
         with self.examples.opened() as closed:
             xs, cts = self.examples.arguments(u.src[1:]), self.examples.cotangents(cotangents)
-            grads = self.backward(xs, cts, needed)
-        return self.examples.totals([grads[i] if i in needed else None for i in range(len(xs))], closed)
+            grads = self.backward(xs, cts, wanted)
+            for i, slots_of in meant.items():
+                for slot in wanted - slots_of:
+                    if (g := grads[slot]) is not None and (ct := cts[i]) is not None:
+                        self._check_meant(i, g, {slot: ct})
+        return self.examples.totals([grads[i] if i in used else None for i in range(len(xs))], closed)
+
+    def _check_meant(self, i: int, found: UOp, others: dict[int, UOp]) -> None:
+        """Refuse a derivative of a result that all examples share by an argument of which each has its own."""
+        if not others or (graph := found.toposort()).keys().isdisjoint(others.values()):
+            return
+        slot = next(slot for slot, x in others.items() if x in graph)
+        names = ", ".join(f"`{b.name}`" for b in self.examples.rows[slot] if b not in self.examples.results[i])
+        at = [p for k, a in enumerate(self.args) if k not in self.f.static for p in tree.paths(a, f"argument {k + 1}")]
+        raise DerivativeError(
+            f"{self.f.what}: the rule of {self.f.name} gives a derivative by what a result does not use",
+            ("result", f"{tree.paths(self.out, 'the result')[i]}, the same for all examples of {names}"),
+            ("argument", f"{at[slot]}, which differs from example to example"),
+            fix="let the function use the argument for this result, as in `y + 0 * x`",
+        )
 
     def forward(self, xs: Sequence[UOp], tangents: Sequence[UOp | None]) -> list[UOp]:
         """The tangents of the results of one example."""

@@ -18,7 +18,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.brand import Brand, copied, enter_all, open_brands, tensor
 from branded.dispatch import Batched, Pass, full, lower, replaced
-from branded.primitive import depends
+from branded.primitive import derives_from
 from branded.rows import SHAPE, Row, is_leaf, is_marked, is_place, left_brands, row_of, stage, union
 from branded.scopes import Scope, Scopes, undone
 from branded.transforms.reverse import gradients
@@ -93,7 +93,7 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
     left = left_brands([*ys, *cts])
     above, exchanged = set(targets), dict[Brand, None]()
     for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False) if left else ():
-        if not above.isdisjoint(depends(u)):
+        if not above.isdisjoint(derives_from(u)):
             above.add(u)
             exchanged |= dict.fromkeys(_leaves(u))
     crossed = [b for b in open_brands() if b in exchanged]
