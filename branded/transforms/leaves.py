@@ -118,10 +118,11 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
 
 
 def _leaves(u: UOp) -> Row:
-    """The brands that this operation leaves, itself or in its body."""
+    """The brands that this operation leaves, itself or, a result of a function, in its body."""
     if u.op is Ops.STAGE:
         return (u.src[1].__dict__["_brand"],)
-    return left_brands(u.src[:1]) if u.op is Ops.FUNCTION else ()
+    in_body = u.op is Ops.GETTUPLE and u.src[0].op is Ops.FUNCTION
+    return left_brands([u.src[0].src[0].src[u.arg]]) if in_body else ()
 
 
 def together(x: UOp, brands: Sequence[Brand]) -> UOp:
