@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Context, Tensor, function
+from tinygrad import Context, Tensor, dtypes, function
 
 from branded import (
     all_gather,
@@ -29,6 +29,7 @@ from branded import (
     vjp,
     vmap,
 )
+from tests.rule_programs import Generator, difference
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -216,3 +217,22 @@ def test_forward_over_forward_over_an_exchange() -> None:
 def test_a_mean_of_what_is_shared() -> None:
     mean = lambda x: pmean(x, "i").sum()  # noqa: E731
     assert vmap(lambda x: grad(mean)(Y), axis_name="i")(X).tolist() == [[1, 1]] * 3
+
+
+def test_a_mean_over_no_examples() -> None:
+    none = Tensor.zeros(0, 2)
+    assert np.isnan(vmap(lambda x: pmean(x, "i"), axis_name="i", out_axes=None)(none).numpy()).all()
+    assert np.isnan(vmap(lambda x: pmean(Y, "i"), axis_name="i", out_axes=None)(none).numpy()).all()
+
+
+def test_a_number_of_no_dtype_of_its_own_is_an_argument_of_a_loop() -> None:
+    def total(x: Tensor) -> Tensor:
+        weak = x.cast(dtypes.int32).cast(dtypes.weakint)
+        return scan(lambda c, y: ((weak + c.cast(dtypes.weakint)).float(), None), Tensor(0.0), Y)[0]
+
+    assert vmap(total)(X).tolist() == [2, 4, 6]
+
+
+@pytest.mark.parametrize("number", range(100, 112))
+def test_programs_with_rules_are_those_without(number: int) -> None:
+    assert difference(Generator(number).case()) is None

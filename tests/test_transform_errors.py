@@ -8,6 +8,7 @@ import numpy as np
 from tinygrad import Tensor, function
 
 from branded import (
+    Brand,
     all_gather,
     all_to_all,
     axis_index,
@@ -467,6 +468,14 @@ COLLECTIVES = {
             pmean: no brand 'i' is open here
               open: none with a name
               try:  vmap(..., axis_name='i') around it""",
+    ),
+    "every brand": Golden(
+        lambda: named(lambda x: psum(x, Brand)),
+        errors.OptionError,
+        """\
+            psum: `Brand` is every brand
+              open: i:3
+              try:  the name of one: a string, a subclass of Brand, or what `with brand(...)` gave""",
     ),
     "a name twice": Golden(
         lambda: named(lambda x: psum(x, ("i", "i"))),

@@ -40,6 +40,12 @@ def find(name: Any, what: str) -> list[Brand]:
             raise AxesError(f"{what}: a brand is named twice", ("names", tree.shown(name)), fix="each brand once")
         return found
     here = [b for b in open_brands() if b.is_named]
+    if name is Brand:
+        raise OptionError(
+            f"{what}: `Brand` is every brand",
+            ("open", ", ".join(map(repr, here)) or "none with a name"),
+            fix="the name of one: a string, a subclass of Brand, or what `with brand(...)` gave",
+        )
     for b in reversed(here):
         if b is name or type(b) is name or (isinstance(name, str) and b.name == name):
             return [b]
@@ -169,7 +175,7 @@ def pmean(x: Any, axis_name: Names) -> Any:
             open `Brand` itself.
 
     Returns:
-        A tree like `x`, of floats, that does not vary over the brand.
+        A tree like `x`, of floats, that does not vary over the brand; NaN where there are no examples.
 
     Raises:
         NameUnboundError: No brand of that name is open.
@@ -184,7 +190,7 @@ def pmean(x: Any, axis_name: Names) -> Any:
     Source: `jax.lax.pmean`.
     """
     n = _size(axis_name, "pmean")
-    return _reduced(_each(x, "pmean", lambda t: t / n), axis_name, "pmean", _sum, _times)
+    return _each(_reduced(x, axis_name, "pmean", _sum, _times), "pmean", lambda t: t / n)
 
 
 @overload

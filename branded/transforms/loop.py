@@ -139,9 +139,10 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
 def closed(outs: Sequence[UOp], own: Sequence[UOp], device: str | None = None) -> tuple[UOp, list[UOp]]:
     """A body over numbered parameters, its own first, and the values from outside that the others stand for."""
     found = constants(outs, set(own))
-    fixed = [on_device(x, device) for x in found]
+    fixed = [on_device(x.cast(strong_dtype(x.dtype)), device) for x in found]
     all_params = [*own, *map(like, fixed)]
-    stand_ins = {x: at_slot(p, i) for i, (x, p) in enumerate(zip([*own, *found], all_params, strict=True))}
+    numbered = [at_slot(p, i) for i, p in enumerate(all_params)]
+    stand_ins = {x: p.cast(x.dtype) for x, p in zip([*own, *found], numbered, strict=True)}
 
     def over_params(u: UOp) -> UOp | None:
         # a leaf in here is one of a derivative that the body took: it is done
