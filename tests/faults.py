@@ -79,6 +79,12 @@ def workers() -> None:
     assert total.item() == 42
 
 
+def gates() -> None:
+    bools, ints = np.arange(264) % 3 == 0, np.arange(8, dtype=np.int32)
+    joined = Tensor(bools, device="CPU").cast(dtypes.int32).cat(Tensor(ints, device="CPU"))
+    assert np.array_equal(joined.numpy(), np.concatenate([bools.astype(np.int32), ints]))
+
+
 def vectorizer() -> None:
     x = np.arange(128, dtype=np.float32).reshape(8, 16)
     sums = Tensor(x, device="CPU").realize().roll(1, 1).cumsum(0)
@@ -123,7 +129,7 @@ def writes_through_views_of_values() -> None:
 
 
 MENDED: tuple[Callable[[], None], ...] = (
-    *(images, ranges, numbering, alignment, views, empty, whole, workers),
+    *(images, ranges, numbering, gates, alignment, views, empty, whole, workers),
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer,)

@@ -13,7 +13,7 @@ import warnings
 
 PATCHES: tuple[str, ...] = (
     *("threads", "interning", "fork", "draws", "cache", "unfinished", "options"),
-    *("images", "ranges", "numbering", "alignment", "views", "empty", "whole"),
+    *("images", "ranges", "numbering", "gates", "alignment", "views", "empty", "whole"),
     *("vectorizer", "workers", "byte_order", "operands"),
 )
 """The modules of this package that mend something, in the order in which they are installed."""
