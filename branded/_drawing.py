@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
-from xml.sax.saxutils import escape
+from xml.sax import saxutils
 
 import numpy as np
 
@@ -67,6 +67,11 @@ class Box(NamedTuple):
     width: float
     height: float
     draw: Callable[[Palette], str]
+
+
+def escape(text: str) -> str:
+    """`text` as XML has it, which has no control characters but the end of a line."""
+    return saxutils.escape("".join(c if c >= " " or c == "\n" else "\ufffd" for c in text))
 
 
 def document(box: Box, title: str, description: str) -> str:

@@ -135,6 +135,10 @@ class StateTypeError(BrandedError, TypeError):
     """What should be a module, or its state, is something else."""
 
 
+class PuzzleError(BrandedError, LookupError):
+    """There is no such puzzle."""
+
+
 class PictureError(BrandedError, ValueError):
     """What should be drawn cannot be: it is too large to read, or does not fit what it stands beside."""
 

@@ -52,7 +52,16 @@ class Picture:
         return self.svg
 
     def save(self, path: str | Path) -> None:
-        Path(path).write_text(self.svg, encoding="utf-8")
+        """Write it to a file.
+
+        Raises:
+            PictureError: It cannot be written.
+        """
+        try:
+            Path(path).write_text(self.svg, encoding="utf-8")
+        except (OSError, TypeError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise PictureError(f"picture: cannot write {trees.shown(path)}: {reason}") from None
 
     def titled(self, title: str) -> Picture:
         """The same picture under another title."""
@@ -80,7 +89,7 @@ class _Value(NamedTuple):
 
 def _tensor(x: object) -> Tensor:
     if (t := trees.as_tensor(x)) is None:
-        raise AxisTypeError(f"picture: {trees.describe(x)} has no cells", fix="a tensor or a number")
+        raise AxisTypeError(f"picture: {trees.describe(x)} has no cells", fix=trees.advice(x) or "a tensor or a number")
     check_live(t.uop, "picture")
     return t
 

@@ -59,7 +59,7 @@ def register_pytree_node(
         `cls`, so that it can stand in an expression.
 
     Raises:
-        ValueError: `cls` is registered already.
+        TreeError: `cls` is no class, or a node already, or a function does not take what it gets.
 
     Example:
         >>> from branded import register_pytree_node, vmap
@@ -73,10 +73,38 @@ def register_pytree_node(
 
     Source: JAX, `jax.tree_util`; optree, `optree.register_pytree_node`.
     """
-    if cls in _registry:
-        raise ValueError(f"{cls.__name__} is registered as a pytree node already")
+    what = "register_pytree_node"
+    if not isinstance(cls, type):
+        raise TreeError(f"{what}: {describe(cls)} is not a class", fix=f"{what}(Class, flatten, unflatten)")
+    if cls in _registry or cls in _LEAVES or cls in (tuple, list, dict, collections.deque, type(None)):
+        raise TreeError(f"{what}: {describe(cls)} is known already", fix="a class of your own, once")
+    for name, f, parameters in (("flatten", flatten, ("object",)), ("unflatten", unflatten, ("aux", "children"))):
+        if not callable(f) or not _takes(f, len(parameters)):
+            said = "is not a function" if not callable(f) else f"does not take {len(parameters)} arguments"
+            raise TreeError(f"{what}: {name} {said}", fix=f"{name}({', '.join(parameters)})")
     _registry[cls] = _Registered(flatten, unflatten)
     return cls
+
+
+def _takes(f: Callable[..., Any], n: int) -> bool:
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):  # written in C, without a signature
+        return True
+    try:
+        signature.bind(*range(n))
+    except TypeError:
+        return False
+    return True
+
+
+def _flattened(x: Any, reg: _Registered) -> tuple[tuple[Any, ...], Hashable]:
+    pair = reg.flatten(x)
+    if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], Iterable)):
+        raise TreeError(
+            f"register_pytree_node: flatten of {describe(x)} gave {outline(pair)}", fix="return a pair: (children, aux)"
+        )
+    return tuple(pair[0]), pair[1]
 
 
 def _with_fields(obj: Any, values: Sequence[Any]) -> Any:
@@ -104,8 +132,7 @@ def node(x: Any) -> Node | None:
     if x is None:
         return Node((), (), lambda _: None)
     if (reg := _registry.get(cls)) is not None:
-        children, aux = reg.flatten(x)
-        kids = tuple(children)
+        kids, aux = _flattened(x, reg)
         return Node(tuple(range(len(kids))), kids, lambda new: reg.unflatten(aux, new))
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return Node(x._fields, tuple(x), lambda new: cls(*new))
@@ -205,7 +232,7 @@ def structure(x: Any) -> Hashable:
     parts: list[Any] = []
     for y, n in _flat(x, by_key=True):
         reg = _registry.get(type(y))
-        parts.append(_LEAF if n is None else (type(y), n.keys, None if reg is None else reg.flatten(y)[1]))
+        parts.append(_LEAF if n is None else (type(y), n.keys, None if reg is None else _flattened(y, reg)[1]))
     return tuple(parts)
 
 

@@ -128,8 +128,12 @@ def writes_through_views_of_values() -> None:
     assert x.tolist() == [3.0, 3.0]
 
 
+def byte_order() -> None:
+    assert Tensor(np.array([1.0, 2.0], dtype=">f4")).tolist() == [1.0, 2.0]
+
+
 MENDED: tuple[Callable[[], None], ...] = (
-    *(images, ranges, numbering, gates, alignment, views, empty, whole, workers),
+    *(images, ranges, numbering, gates, alignment, views, empty, whole, workers, byte_order),
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer,)

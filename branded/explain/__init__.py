@@ -97,6 +97,8 @@ def explain(f: Callable[..., Any], *args: Any, warn: Growth | None = None) -> Ex
 
     Source: torchdim (Z. DeVito, 2022), which explains dimensions by the loop beside them.
     """
+    if warn is not None and not isinstance(warn, Growth):
+        raise ExplainError(f"explain: warn={tree.shown(warn)} is not a growth", fix="warn=Growth(factor, bytes)")
     return Explanation(f, args, {}, warn or Growth())
 
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, NamedTuple
 
+from branded.errors import PuzzleError
 from branded.puzzles import axes, collectives, control, derivatives, one_brand, rows, zip_or_outer
 from branded.puzzles.puzzle import Predict, Puzzle, Status, Verdict, Write
+from branded.tree import shown
 
 __all__ = ["CHAPTERS", "PUZZLES", "Chapter", "Predict", "Puzzle", "Status", "Verdict", "Write", "check", "find"]
 
@@ -44,12 +46,12 @@ def find(number: object) -> Puzzle:
     """The puzzle of a number.
 
     Raises:
-        LookupError: There is none.
+        PuzzleError: There is none.
     """
     for puzzle in PUZZLES:
         if type(number) is int and puzzle.number == number:
             return puzzle
-    raise LookupError(f"there is no puzzle {number!r}: they are 1 to {len(PUZZLES)}")
+    raise PuzzleError(f"puzzles: there is no puzzle {shown(number)}: they are 1 to {len(PUZZLES)}")
 
 
 def check(number: int, answer: Any) -> None:
@@ -60,7 +62,7 @@ def check(number: int, answer: Any) -> None:
         answer: A function, or a prediction: a text, a number, a shape.
 
     Raises:
-        LookupError: There is no puzzle of this number.
+        PuzzleError: There is no puzzle of this number.
 
     Example:
         >>> from branded import vmap

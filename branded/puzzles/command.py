@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from branded import cli
+from branded.errors import PuzzleError
 from branded.puzzles import CHAPTERS, PUZZLES, Puzzle, Status, Verdict, find
 from branded.puzzles.sheet import DOC, blank, judged, wrapped
 
@@ -64,8 +65,8 @@ def _read(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None]:
         raise cli.UsageError(f"there is no puzzle {numbers[0][:9]}...: they are 1 to {len(PUZZLES)}")
     try:
         return Path(files[0] if files else FILE), find(int(numbers[0])) if numbers else None
-    except LookupError as error:
-        raise cli.UsageError(str(error)) from None
+    except PuzzleError as error:
+        raise cli.UsageError(str(error).removeprefix("puzzles: ")) from None
 
 
 # ---- the actions ----

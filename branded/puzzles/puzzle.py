@@ -19,6 +19,7 @@ from tinygrad import Tensor
 
 from branded import tree
 from branded.brand import Brand
+from branded.errors import one_line
 from branded.puzzles.outcome import Outcome, outcome, shown
 from branded.puzzles.truth import Unknown, printed, run_source, same_prediction, what_is_right
 
@@ -207,7 +208,10 @@ class Predict(Puzzle):
         """Compare a prediction with what the program does; the order of brands does not matter."""
         if answer is ...:
             return UNTOUCHED
-        said = str(answer.tolist() if isinstance(answer, Tensor) else answer).strip()
+        try:
+            said = str(answer.tolist() if isinstance(answer, Tensor) else answer).strip()
+        except Exception:  # of the answer
+            said = tree.describe(answer)
         try:
             truth = self.truth(self)
         except Unknown as reason:
@@ -216,8 +220,8 @@ class Predict(Puzzle):
             return SOLVED
         for wrong, why in self.wrong.items():
             if same_prediction(said, wrong):
-                return not_yet(f"it is not {said}", why)
-        return not_yet(f"it is not {said}", *what_is_right(said, truth))
+                return not_yet(f"it is not {one_line(said)}", why)
+        return not_yet(f"it is not {one_line(said)}", *what_is_right(said, truth))
 
 
 def numbers(*shape: int, start: int = 3) -> np.ndarray:

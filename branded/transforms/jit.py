@@ -78,9 +78,10 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
         try:
             compiled = made.get(key)
         except TypeError:
-            odd = next(x for x in leaves if not isinstance(x, Hashable))
+            odd = next((x for x in leaves if not isinstance(x, Hashable)), None)
+            said = "what flatten gave beside the children" if odd is None else tree.describe(odd)
             raise OptionError(
-                f"jit: {tree.describe(odd)} is part of the program, and is not hashable",
+                f"jit: {said} is part of the program, and is not hashable",
                 fix="a tuple in place of a list, a frozen dataclass; tensors and numbers in trees are variables",
             ) from None
         if compiled is None:

@@ -1,0 +1,69 @@
+"""The figures that README and docs claim and that can be counted are true."""
+
+from __future__ import annotations
+
+import re
+
+from branded.demo import digits
+from branded.puzzles import PUZZLES
+from tests.figures import ROOT, changes, said, sentence
+
+
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def figures(name: str, pattern: str) -> set[str]:
+    """All that a page says in the place of the group of the pattern."""
+    found = re.findall(pattern, " ".join(page(name).split()))
+    assert found, f"{name} says nothing of this"
+    return set(found)
+
+
+def test_what_is_changed_in_tinygrad() -> None:
+    assert said() == sentence(changes()), "python -m tests.figures counts anew"
+
+
+def test_exercises() -> None:
+    for name in ("README.md", "docs/puzzles.md", "CHANGELOG.md"):
+        assert figures(name, r"(\d+) exercises") == {str(len(PUZZLES))}
+
+
+def test_mistakes_of_the_gallery() -> None:
+    wrong = {str(sum(path.suffix == ".py" for path in (ROOT / "tests/gallery/wrong").iterdir()))}
+    assert (
+        figures("README.md", r"shows (\d+) mistakes") == figures("CHANGELOG.md", r"gallery of (\d+) mistakes") == wrong
+    )
+    assert {str(len(re.findall(r"^### \d+\. ", page("docs/gallery.md"), re.MULTILINE)))} == wrong
+
+
+def test_seeded_mistakes() -> None:
+    """Those of README and of the pages are those of the table that is measured."""
+    table = page("bench/brandbugs/RESULTS.md")
+    rows = {
+        of: re.search(rf"\| {of} [\w.+]+ \| mypy \| (\d+) \|.*\| (\d+) \|", table) for of in ("branded", "jax", "torch")
+    }
+    found = {of: row.groups() for of, row in rows.items() if row is not None}
+    (ours, total), (jax, _), (torch, _) = (found[of] for of in ("branded", "jax", "torch"))
+    assert figures("README.md", r"Of (\d+) programs with one seeded") == {total}
+    assert figures("README.md", r"mypy finds (\d+) in our types, (\d+) in JAX's and (\d+) in torch's") == {
+        (ours, jax, torch)
+    }
+    assert figures("README.md", r"mypy finds, of (\d+) \| \*\*(\d+)\*\* \| (\d+) \| (\d+)") == {
+        (total, ours, jax, torch)
+    }
+    assert figures("docs/reference/from-jax.md", r"Of (\d+) programs with one mistake each, it finds (\d+)") == {
+        (total, ours)
+    }
+    assert figures("docs/gallery.md", r"of (\d+) larger programs") == {total}
+
+
+def test_digits() -> None:
+    n = f"{digits.load()[0].shape[0]:,}"
+    assert figures("README.md", r"([\d,]+) handwritten digits") == {n}
+
+
+def test_chapters() -> None:
+    numbers = ("four", "five", "six", "seven", "eight")
+    chapters = len(list((ROOT / "docs/course").glob("[0-9]-*.md")))
+    assert figures("CHANGELOG.md", r"course in (\w+) chapters") == {numbers[chapters - 4]}
