@@ -77,7 +77,7 @@ def register_pytree_node(
     if not isinstance(cls, type):
         raise TreeError(f"{what}: {describe(cls)} is not a class", fix=f"{what}(Class, flatten, unflatten)")
     if cls in _registry or cls in _LEAVES or cls in (tuple, list, dict, collections.deque, type(None)):
-        raise TreeError(f"{what}: {describe(cls)} is known already", fix="a class of your own, once")
+        raise TreeError(f"{what}: {describe(cls)} is registered already", fix="a class of your own, once")
     for name, f, parameters in (("flatten", flatten, ("object",)), ("unflatten", unflatten, ("aux", "children"))):
         if not callable(f) or not _takes(f, len(parameters)):
             said = "is not a function" if not callable(f) else f"does not take {len(parameters)} arguments"

@@ -79,19 +79,19 @@ ROWS = (
         "register_pytree_node: a class that is a node already",
         lambda: same_line(),
         errors.TreeError,
-        "register_pytree_node: the class Own is known already",
+        "register_pytree_node: the class Own is registered already",
     ),
     refused(
         "register_pytree_node: a list, which is a node",
         lambda: register_pytree_node(list, one, one),
         errors.TreeError,
-        "register_pytree_node: the class list is known already",
+        "register_pytree_node: the class list is registered already",
     ),
     refused(
         "register_pytree_node: a tensor, which is a leaf",
         lambda: register_pytree_node(Tensor, one, one),
         errors.TreeError,
-        "register_pytree_node: the class Tensor is known already",
+        "register_pytree_node: the class Tensor is registered already",
     ),
     refused(
         "register_pytree_node: flatten gives no pair",
