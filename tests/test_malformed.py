@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 from tinygrad.tensor import _METADATA
 
 import branded
-from branded import cli, random, recording
+from branded import cli, random, recording, vmap
 from branded.brand import open_brands
 from branded.errors import BrandedError, SizeError
 from branded.transforms.leaves import is_differentiating
@@ -167,6 +167,17 @@ def test_a_copy_of_a_mistake_has_its_message() -> None:
     for again in (pickle.loads(pickle.dumps(mistake)), copy.copy(mistake)):
         assert type(again) is SizeError
         assert str(again) == str(mistake) == "a\\nb: c\n  left: 1\n  try:  2"
+
+
+def test_what_methods_take_beside_tensors_is_theirs() -> None:
+    """Lists as the value of a write, and dtypes, are neither tensors nor numbers, and right."""
+
+    def write(x: Tensor) -> Tensor:
+        x = x * 1
+        x[0:2] = [7.0, 8.0]
+        return x.dot(x, dtypes.float32)
+
+    assert vmap(write)(Tensor([[1.0, 2.0], [3.0, 4.0]])).tolist() == [113.0, 113.0]
 
 
 def test_arrays_beside_plain_tensors_are_as_they_were() -> None:

@@ -94,7 +94,9 @@ def _taking(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             if all(isinstance(a, _KNOWN) for a in args) or not _in_a_body():
                 return original(self, *args, **kwargs)
-            given = [[_tensor(v, name) for v in a] if isinstance(a, list | tuple) else _tensor(a, name) for a in args]
+            given = [
+                [_argument(v, name) for v in a] if isinstance(a, list | tuple) else _argument(a, name) for a in args
+            ]
             return original(self, *given, **kwargs)
 
         return method
@@ -108,6 +110,11 @@ def _tensor(x: Any, what: str) -> Any:
     return t if (t := tree.as_tensor(x)) is not None else _refuse(x, what)
 
 
+def _argument(x: Any, what: str) -> Any:
+    """An argument of a method, which takes lists, dtypes and more: only arrays are no business of tinygrad's."""
+    return _tensor(x, what) if isinstance(x, np.ndarray | np.generic) or tree.package_of(x) else x
+
+
 def _indexed(original: Callable[..., Any]) -> Callable[..., Any]:
     """`x[i]` and `x[i] = v`, where tinygrad knows no arrays."""
     what = "index" if original.__name__ == "__getitem__" else "assign"
@@ -115,15 +122,13 @@ def _indexed(original: Callable[..., Any]) -> Callable[..., Any]:
     def index(i: Any) -> Any:
         if isinstance(i, np.generic) and (n := tree.as_int(i)) is not None:
             return n
-        if isinstance(i, np.ndarray | np.generic) or tree.package_of(i):
-            return _tensor(i, what)
-        return tuple(map(index, i)) if type(i) is tuple else i
+        return tuple(map(index, i)) if type(i) is tuple else _argument(i, what)
 
     @functools.wraps(original)
     def indexed(self: Tensor, indices: Any, *value: Any) -> Any:
         if not _in_a_body():
             return original(self, indices, *value)
-        return original(self, index(indices), *(_tensor(v, what) for v in value))
+        return original(self, index(indices), *(_argument(v, what) for v in value))
 
     return indexed
 
