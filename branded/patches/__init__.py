@@ -21,10 +21,18 @@ TINYGRAD = "0.14."
 """How the version of the tinygrad begins in which the faults were found."""
 
 
+def version() -> str:
+    """That of the tinygrad here; one that was not installed, as in a browser, we put there ourselves."""
+    try:
+        return importlib.metadata.version("tinygrad")
+    except importlib.metadata.PackageNotFoundError:
+        return TINYGRAD
+
+
 def chosen(wanted: str) -> list[str]:
     """The patches that the value of `BRANDED_PATCHES` asks for; none in an untried tinygrad."""
     without = {name.strip().removeprefix("-") for name in wanted.split(",")}
-    if "0" in without or not importlib.metadata.version("tinygrad").startswith(TINYGRAD):
+    if "0" in without or not version().startswith(TINYGRAD):
         return []
     return [name for name in PATCHES if name not in without]
 
@@ -34,10 +42,9 @@ installed = tuple(chosen(os.environ.get("BRANDED_PATCHES", "1")))
 
 def tried() -> bool:
     """Is this a tinygrad that the tests have seen?  If it is not, one warning says so."""
-    version = importlib.metadata.version("tinygrad")
-    if not version.startswith(TINYGRAD):
+    if not (here := version()).startswith(TINYGRAD):
         warnings.warn(
-            f"branded: tinygrad {version} is untried; the tests passed with {TINYGRAD}x, and what is mended there is "
+            f"branded: tinygrad {here} is untried; the tests passed with {TINYGRAD}x, and what is mended there is "
             "left as it is here",
             RuntimeWarning,
             stacklevel=2,

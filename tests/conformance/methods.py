@@ -9,11 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from tinygrad import Context, Tensor, Variable, nn
 from tinygrad.uop.ops import UOp
 
 from branded.errors import (
     BrandedError,
+    OperandError,
     RandomnessError,
     ReadError,
     ShapeError,
@@ -70,6 +72,7 @@ READ = "a value that differs from example to example has no single value to read
 DRAW = 'a random draw: needs `randomness="same"` or `"different"`'
 WRITE = "a write into a tensor that all examples share"
 LATER = "written by hand: nothing says what it does with a batch"
+NUMPY = "a value that differs from example to example has no values that numpy could read"
 IN_SHAPE = "a shape or an offset that differs from example to example"
 
 
@@ -117,6 +120,8 @@ REFUSED: dict[str, Refusal] = {
     "item": Refusal(READ, ReadError, number("item")),
     **{name: Refusal(READ, ReadError, number(name)) for name in (
         "__bool__", "__int__", "__float__", "__complex__", "__index__")},
+    "__array_ufunc__": Refusal(NUMPY, OperandError, np.sin),
+    "__array_function__": Refusal(NUMPY, OperandError, np.sum),
     "backward": Refusal(
         "the gradients of all examples have no single tensor to go to; those of `gradient` are results",
         ReadError, number("backward")),
