@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tinygrad import Tensor, TinyJit, function
 
-from branded import brand, brands, custom_jvp, custom_vjp, errors, grad, jvp, make_expr, vmap
+from branded import brand, brands, custom_jvp, custom_vjp, errors, grad, jvp, make_expr, psum, scan, vmap
 from branded.brand import open_brands
 
 
@@ -287,3 +287,17 @@ def test_a_rule_may_speak_of_an_argument_that_the_result_does_not_use(f: Any) ->
     with pytest.raises(errors.DerivativeError, match="gives a derivative by what a result does not use") as e:
         grad(lambda xs: vmap(lambda x: f(w, x)[0])(xs).sum())(xs)
     assert "the same for all examples of `x`" in str(e.value) and "argument 2" in str(e.value)
+
+
+def test_a_loop_whose_step_uses_what_has_no_entries() -> None:
+    none, x = Tensor.zeros(0), Tensor([1.0, 2.0]).realize()
+    step = lambda a: lambda c, y: (c + y + psum(a * y, "i"), c * 2)  # noqa: E731
+    c, ys = vmap(lambda a: scan(step(a), Tensor(1.0), x), out_axes=None, axis_name="i")(none)
+    assert (c.item(), ys.tolist()) == (4, [2, 4])
+
+
+def test_a_loop_one_of_whose_results_has_no_entries() -> None:
+    x = Tensor([1.0, 2.0]).realize()
+    c, (ys, none) = scan(lambda c, y: (c + y, (c, Tensor.ones(0, 2) * y)), Tensor(1.0), x)
+    Tensor.realize(c, ys, none)
+    assert (c.item(), ys.tolist(), none.shape) == (4, [1, 2], (2, 0, 2))

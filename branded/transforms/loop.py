@@ -139,10 +139,13 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
 def closed(outs: Sequence[UOp], own: Sequence[UOp], device: str | None = None) -> tuple[UOp, list[UOp]]:
     """A body over numbered parameters, its own first, and the values from outside that the others stand for."""
     found = constants(outs, set(own))
+    empty = {x for x in found if 0 in x.shape}  # nothing is read of them, and no kernel makes them
+    found = [x for x in found if x not in empty]
     fixed = [on_device(x.cast(strong_dtype(x.dtype)), device) for x in found]
     all_params = [*own, *map(like, fixed)]
     numbered = [at_slot(p, i) for i, p in enumerate(all_params)]
     stand_ins = {x: p.cast(x.dtype) for x, p in zip([*own, *found], numbered, strict=True)}
+    stand_ins |= {x: x.const_like(0) for x in empty}
 
     def over_params(u: UOp) -> UOp | None:
         # a leaf in here is one of a derivative that the body took: it is done
@@ -216,7 +219,7 @@ _DIVISIONS = {Ops.CDIV, Ops.CMOD, Ops.FLOORDIV, Ops.FLOORMOD}
 def _without_size_zero(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp]) -> list[UOp]:
     """The results of the step, in which values without elements, which no kernel computes, are zeros."""
     empty = {p: p.const_like(0) for p in (*(c.param for c in carries), *(x.param for x in inputs)) if 0 in p.shape}
-    return replaced(outs, empty.get) if empty else list(outs)
+    return [x.const_like(0) if 0 in x.shape else x for x in (replaced(outs, empty.get) if empty else outs)]
 
 
 def _steady(carries: Sequence[Carry]) -> dict[UOp, UOp]:
