@@ -91,6 +91,12 @@ def vectorizer() -> None:
     assert np.array_equal(sums.numpy(), np.roll(x, 1, 1).cumsum(0))
 
 
+def products() -> None:
+    b, c = (Tensor(np.array(x)).realize() for x in ([True, False], [True, True]))
+    same = b.reshape(2, 1).expand(2, 4).all(1)
+    assert (same ^ c).tolist() == [False, True] and same.where(1, 2).tolist() == [1, 2]
+
+
 def compiled_results() -> None:
     twice = TinyJit(function(lambda x: x * 2, precompile=True))
     assert [twice(Tensor([float(i)]).realize()).item() for i in range(4)] == [0, 2, 4, 6]
@@ -133,7 +139,7 @@ def byte_order() -> None:
 
 
 MENDED: tuple[Callable[[], None], ...] = (
-    *(images, ranges, numbering, gates, alignment, views, empty, whole, workers, byte_order),
+    *(images, ranges, numbering, gates, alignment, views, empty, whole, workers, byte_order, products),
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer,)

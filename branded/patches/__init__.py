@@ -14,7 +14,7 @@ import warnings
 PATCHES: tuple[str, ...] = (
     *("threads", "interning", "fork", "draws", "cache", "unfinished", "options"),
     *("images", "ranges", "numbering", "gates", "alignment", "views", "empty", "whole"),
-    *("vectorizer", "workers", "byte_order", "operands"),
+    *("vectorizer", "workers", "byte_order", "operands", "products"),
 )
 """The modules of this package that mend something, in the order in which they are installed."""
 TINYGRAD = "0.14."

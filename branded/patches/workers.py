@@ -12,7 +12,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-COMPILING = ("cache", "images", "ranges", "numbering", "gates", "vectorizer")
+COMPILING = ("cache", "images", "ranges", "numbering", "gates", "vectorizer", "products")
 """The patches that such a process needs."""
 tg_worker: Any = importlib.import_module("tinygrad.engine.worker")
 
