@@ -7,6 +7,7 @@ change are walked through as they were when the walk began.
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import importlib
 import threading
@@ -51,16 +52,16 @@ class _Capturing(threading.local):
         self.jits.clear()
 
 
-class _Method(threading.local):
-    """The method of Tensor that this thread runs, by which kernels are named."""
+class _Method:
+    """The method of Tensor that this thread runs, by which kernels are named; each of them asks for it."""
 
-    state: Any = None
-
-    def get(self) -> Any:
-        return self.state
+    def __init__(self) -> None:
+        state: contextvars.ContextVar[Any] = contextvars.ContextVar("branded_method", default=None)
+        self.get, self._put = state.get, state.set  # of C
 
     def set(self, x: Any) -> Any:
-        before, self.state = self.state, x
+        before = self.get()
+        self._put(x)
         return before
 
 
