@@ -135,7 +135,7 @@ class StateTypeError(BrandedError, TypeError):
     """What should be a module, or its state, is something else."""
 
 
-class PuzzleError(BrandedError, LookupError):
+class PuzzleError(BrandedError, IndexError):
     """There is no such puzzle."""
 
 

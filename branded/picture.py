@@ -60,7 +60,7 @@ class Picture:
         try:
             Path(path).write_text(self.svg, encoding="utf-8")
         except (OSError, TypeError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            reason = "it is no path" if isinstance(error, TypeError) else getattr(error, "strerror", None) or str(error)
             raise PictureError(f"picture: cannot write {trees.shown(path)}: {reason}") from None
 
     def titled(self, title: str) -> Picture:

@@ -198,7 +198,7 @@ ROWS = (
         "picture: saved under a number",
         lambda: picture.cells(V).save(3),
         errors.PictureError,
-        "picture: cannot write 3: expected str, bytes or os.PathLike object, not int",
+        "picture: cannot write 3: it is no path",
     ),
     right("picture: no cells", lambda: "nothing" in picture.cells(Tensor.zeros(0)).description, True),
     refused(
