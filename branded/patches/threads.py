@@ -7,7 +7,6 @@ change are walked through as they were when the walk began.
 
 from __future__ import annotations
 
-import contextvars
 import functools
 import importlib
 import threading
@@ -53,15 +52,17 @@ class _Capturing(threading.local):
 
 
 class _Method:
-    """The method of Tensor that this thread runs, by which kernels are named; each of them asks for it."""
+    """The method of Tensor that this thread runs, by which kernels are named; each of them asks for it.
+
+    No context variable: a tensor that is freed sets it, perhaps within another set, which Python 3.11 does not survive.
+    """
 
     def __init__(self) -> None:
-        state: contextvars.ContextVar[Any] = contextvars.ContextVar("branded_method", default=None)
-        self.get, self._put = state.get, state.set  # of C
+        self.own = threading.local()
+        self.get = functools.partial(getattr, self.own, "state", None)
 
     def set(self, x: Any) -> Any:
-        before = self.get()
-        self._put(x)
+        before, self.own.state = self.get(), x
         return before
 
 
