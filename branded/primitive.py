@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 class Primitive:
     """What a call of FUNCTION means to the transforms.  Arguments are counted without the body."""
 
+    is_rule = False
+    """Is its derivative a rule of the user, which runs in the scope of the call?"""
+
     def batch(self, u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
         """The call on the values of all examples."""
         raise NotImplementedError

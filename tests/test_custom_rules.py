@@ -20,6 +20,7 @@ from branded import (
     grad,
     jacfwd,
     jvp,
+    pmax,
     pmean,
     ppermute,
     psum,
@@ -217,6 +218,57 @@ def test_forward_over_forward_over_an_exchange() -> None:
 def test_a_mean_of_what_is_shared() -> None:
     mean = lambda x: pmean(x, "i").sum()  # noqa: E731
     assert vmap(lambda x: grad(mean)(Y), axis_name="i")(X).tolist() == [[1, 1]] * 3
+
+
+@pytest.mark.parametrize("size", [0, 1, 2])
+def test_a_gradient_that_all_examples_share_leaves_without_their_axis(size: int) -> None:
+    v, mapped = Tensor([0.5, 2.0]), {"axis_name": "i", "axis_size": size, "in_axes": None}
+    losses: list[F] = [
+        lambda x: psum(x.sin(), "i").sum(),
+        lambda x: (psum(x[1:].flip(0), "i") * x).sum(),
+        lambda x: pmax((x.reshape(1, 2) @ x.reshape(2, 1)), "i").sum(),
+        lambda x: psum(x.softmax(), "i")[0],
+    ]
+    for f in losses:
+        one = vmap(grad(f), out_axes=None, **mapped)(v)
+        each = vmap(lambda x: grad(f)(x), out_axes=0, **mapped)(v)
+        assert one.shape == (2,)
+        np.testing.assert_allclose(each.numpy(), np.broadcast_to(one.numpy(), (size, 2)))
+
+
+def test_a_gradient_of_each_example_does_not_leave_without_their_axis() -> None:
+    first = grad(lambda x: all_gather(x, "i")[0].sum())
+    assert vmap(lambda _: first(Y), axis_name="i")(Tensor.ones(2)).tolist() == [[2, 2], [0, 0]]
+    with pytest.raises(errors.AxesError, match="varies over `i`"):
+        vmap(lambda _: first(Y), axis_name="i", out_axes=None)(Tensor.ones(2))
+
+
+def test_a_derivative_of_a_shared_gradient() -> None:
+    """The simpler form of what all share is still the form that outer derivatives see."""
+    slope = grad(lambda x: (psum(x.sin(), "i") * x).sum())
+    inner = lambda _: grad(lambda x: (slope(x) * slope(x)).sum())(Y)  # noqa: E731
+
+    def by_hand(n: int) -> Any:
+        # of all: L = sum_k (sum_j sin x_j) x_k, g_k = n m cos x_k + sum_j sin x_j, then the losses g_k ** 2 of all
+        x = np.array([1.0, 2.0])
+        g = n * x * np.cos(x) + n * np.sin(x)
+        return 2 * n * g * (2 * np.cos(x) - x * np.sin(x))
+
+    for n in (1, 2):
+        got = vmap(inner, axis_name="i")(Tensor.ones(n)).numpy()
+        np.testing.assert_allclose(got, np.broadcast_to(by_hand(n), (n, 2)), rtol=1e-5)
+
+
+@RULES
+def test_a_derivative_outside_of_what_no_examples_exchange(own: Callable[[F], F]) -> None:
+    def loss(f: F, w: Tensor) -> Tensor:
+        return vmap(lambda _: f(w), axis_name="i", out_axes=None)(Tensor.zeros(0)).sum()
+
+    for inside in (lambda w: 3 * w, lambda w: w.sin()):
+        f = own(lambda w: inside(w) + all_gather(w, "i").sum(0))
+        wanted = grad(lambda w: inside(w).sum())(Y).tolist()
+        for g in (f, own(lambda w: f(w))):
+            assert grad(lambda w: loss(g, w))(Y).tolist() == wanted
 
 
 def test_a_mean_over_no_examples() -> None:

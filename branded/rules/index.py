@@ -4,6 +4,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.dispatch import Batched, Resolution, again, expand, lead, refuse, rule
 from branded.rows import stage
+from branded.rules.same import same
 
 
 @rule(Ops.INDEX)
@@ -15,6 +16,8 @@ def enter(u: UOp, how: Resolution, x: Batched, *at: Batched) -> UOp:
     if not at[0].row:  # a brand that stays open: index the axis behind the brand axes
         return u.replace(src=(lead(x.uop, (n, *range(n))), u.src[1]))
     if at[0].row[0] in x.row:  # each example takes its own entry
+        if (one := same(x.uop, n)) is not None:
+            return one
         return _diagonal(x.uop, x.row.index(at[0].row[0]), n)
     where = how.row.index(at[0].row[0])
     return lead(x.uop, (*range(where), n, *range(where, n)))

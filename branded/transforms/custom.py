@@ -41,6 +41,8 @@ class _Call(Primitive):
     On a batch it is the same call, whose rule is that of one example.
     """
 
+    is_rule = True
+
     def __init__(self, f: Any, args: tuple[Any, ...], tensors: int, out: Any, examples: Examples) -> None:
         self.f, self.args, self.tensors, self.out, self.examples = f, args, tensors, out, examples
 

@@ -10,16 +10,17 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from tinygrad import Tensor
 from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.brand import Brand, copied, enter_all, open_brands, tensor
+from branded.brand import Brand, copied, open_brands, tensor
 from branded.dispatch import Batched, Pass, full, lower, replaced
-from branded.primitive import derives_from
+from branded.primitive import derives_from, primitive_of
 from branded.rows import SHAPE, Row, is_leaf, is_marked, is_place, left_brands, row_of, stage, union
+from branded.rules.same import same
 from branded.scopes import Scope, Scopes, undone
 from branded.transforms.reverse import gradients
 
@@ -97,6 +98,11 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
             above.add(u)
             exchanged |= dict.fromkeys(_leaves(u))
     crossed = [b for b in open_brands() if b in exchanged]
+    # what no examples exchange is what it is, whatever they have
+    nothing = {u: u.const_like(0) for u in above if u.op is Ops.STAGE and not _brand(u).size and _brand(u) in crossed}
+    if nothing:
+        new = replaced([*ys, *cts], lambda _: None, at=nothing)
+        return pull(new[: len(ys)], new[len(ys) :], targets)[0], ys
     if not crossed:
         new = lower([*ys, *cts, *targets], open_brands())
         n = len(ys)
@@ -114,15 +120,35 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
     new_ys = [full(x, crossed) for x in run.run(ys, dict(env), inner)]
     new_cts = [full(x, crossed) for x in run.run(cts, dict(env), inner)]
     grads, _ = gradients(new_ys, new_cts, new_targets)
-    return [enter_all(g, crossed) for g in grads], ys
+    for b in crossed:
+        grads = [_own(g, b, new_targets) for g in grads]
+    return grads, ys
+
+
+def _own(g: UOp, b: Brand, targets: Sequence[UOp]) -> UOp:
+    """Each example's entry of the cotangents of all, of which some may be the same for all."""
+    if (one := same(g, 0, targets)) is not None:
+        return one
+    if b.size:
+        return b.enter(g, 0)
+    return b.enter(g, 0) * 0  # of no examples: what others make up for it adds nothing
 
 
 def _leaves(u: UOp) -> Row:
     """The brands that this operation leaves, itself or, a result of a function, in its body."""
     if u.op is Ops.STAGE:
-        return (u.src[1].__dict__["_brand"],)
-    in_body = u.op is Ops.GETTUPLE and u.src[0].op is Ops.FUNCTION
-    return left_brands([u.src[0].src[0].src[u.arg]]) if in_body else ()
+        return (_brand(u),)
+    if u.op is not Ops.GETTUPLE or u.src[0].op is not Ops.FUNCTION:
+        return ()
+    call = u.src[0]
+    found, p = left_brands([call.src[0].src[u.arg]]), primitive_of(call)
+    # a rule that runs where the call was made finds for itself that nothing is exchanged
+    return tuple(b for b in found if b.size) if p is not None and p.is_rule else found
+
+
+def _brand(u: UOp) -> Brand:
+    """The brand that a STAGE leaves."""
+    return cast("Brand", u.src[1].__dict__["_brand"])
 
 
 def together(x: UOp, brands: Sequence[Brand]) -> UOp:

@@ -1,0 +1,118 @@
+"""Values that are the same along an axis, by the way they are made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar, cast
+
+from tinygrad import dtypes
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.dispatch import again, behind, expand, permute, reshape
+from branded.rows import is_marked, row_of, stage
+
+T = TypeVar("T")
+_Part = tuple[UOp, int]
+_How = tuple[list[_Part], Callable[[Sequence[UOp]], UOp]]
+
+
+def same(x: UOp, axis: int, marks: Collection[UOp] = ()) -> UOp | None:
+    """What `x` is wherever one looks along this axis; None where its making does not say that it is the same.
+
+    An identity that others may know is another value at each place, but for `marks`.
+    """
+    done: dict[_Part, UOp] = {}
+    todo = [(x, axis)]
+    while todo:
+        if (part := todo[-1]) in done:
+            todo.pop()
+            continue
+        if (how := _of(*part, marks)) is None:
+            return None
+        below, make = how
+        if missing := [p for p in below if p not in done]:
+            todo += missing
+            continue
+        done[todo.pop()] = make([done[p] for p in below])
+    return done[x, axis]
+
+
+def _of(u: UOp, axis: int, marks: Collection[UOp]) -> _How | None:
+    """Of what `u` without this axis is made, and how."""
+    x = u.src[0] if u.src else u
+    if u.op is Ops.EXPAND:
+        sizes = cast("tuple[int, ...]", u.shape[: len(u.shape) - len(x.shape)])
+        if axis < len(sizes):
+            return [], lambda _: expand(x, _without(sizes, axis))
+        return [(x, axis - len(sizes))], lambda xs: expand(xs[0], sizes)
+    if u.op is Ops.PERMUTE:
+        gone = u.arg[axis]
+        order = tuple(i - (i > gone) for i in _without(u.arg, axis))
+        return [(x, gone)], lambda xs: permute(xs[0], order)
+    if u.op is Ops.RESHAPE:
+        return _reshaped(u, x, axis)
+    if u.op is Ops.FLIP:
+        return [(x, axis)], lambda xs: UOp(Ops.FLIP, u.dtype, (xs[0],), _without(u.arg, axis))
+    if u.op in {Ops.PAD, Ops.SHRINK}:
+        # a part of what is the same is the same, what is put around it is not
+        kept = u.op is Ops.SHRINK or x.shape[axis] == u.shape[axis]
+        return ([(x, axis)], lambda xs: _cut(u, xs[0], axis)) if kept else None
+    if u.op is Ops.REDUCE and len(u.src) == 1:
+        return [(x, axis + u.arg[1])], lambda xs: again(u, xs[0])
+    if u.op is Ops.STAGE:
+        b = u.src[1].__dict__["_brand"]
+        if axis:
+            return [(x, axis - 1)], lambda xs: stage(xs[0], b) if b in row_of(xs[0]) else expand(xs[0], (b.size,))
+        own = x.op is Ops.INDEX and x.src[1] is u.src[1] and b not in row_of(x.src[0])
+        return ([(x.src[0], 0)], lambda xs: xs[0]) if own else None
+    if u.op is Ops.INDEX and len(u.src) == 2 and (b := u.src[1].__dict__.get("_brand")) is not None:
+        return [(x, axis + 1)], lambda xs: b.enter(xs[0], 0)
+    if is_marked(u):
+        return ([(x, axis)], lambda xs: xs[0]) if u in marks else None
+    return _elementwise(u, axis) if u.op in _EACH else None
+
+
+_EACH = {*GroupOp.Unary, *GroupOp.Broadcastable, Ops.CAST, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH}
+
+
+def _elementwise(u: UOp, axis: int) -> _How:
+    """Each operand without the axis, if it has it: they are aligned to the right."""
+    rank, n = len(u.shape), u.shape[axis]
+    at = [axis - rank + len(s.shape) for s in u.src]
+    has = [i >= 0 and s.shape[i] == n for s, i in zip(u.src, at, strict=True)]
+
+    def make(xs: Sequence[UOp]) -> UOp:
+        given = iter(xs)
+        one = [reshape(s, _without(s.shape, i)) if i >= 0 else s for s, i in zip(u.src, at, strict=True)]
+        return again(u, *(next(given) if h else s for h, s in zip(has, one, strict=True)))
+
+    return [(s, i) for s, i, h in zip(u.src, at, has, strict=True) if h], make
+
+
+def _reshaped(u: UOp, x: UOp, axis: int) -> _How | None:
+    shape = _without(u.shape, axis)
+    if x.shape == shape:  # an axis of one entry that is new
+        return [], lambda _: x
+    front = math.prod(u.shape[:axis])
+    for k, n in enumerate(x.shape):
+        if (
+            n == u.shape[axis]
+            and math.prod(x.shape[:k]) == front
+            and math.prod(_without(x.shape, k)) == math.prod(shape)
+        ):
+            return [(x, k)], lambda xs: reshape(xs[0], shape)
+    return None
+
+
+def _cut(u: UOp, x: UOp, axis: int) -> UOp:
+    """The padding or the cut `u` of the other axes."""
+    begins, sizes = (_without(s.src if s.op is Ops.STACK else (s,), axis) for s in u.src[1:])
+    return again(u, x, behind(begins, _NO_SIZES), behind(sizes, _NO_SIZES)) if begins else x
+
+
+_NO_SIZES = UOp(Ops.STACK, dtypes.void)
+
+
+def _without(xs: Sequence[T], i: int) -> tuple[T, ...]:
+    return (*xs[:i], *xs[i + 1 :])
