@@ -40,12 +40,12 @@ SOURCES = ("dispatch.py", "rows.py", "brand.py", "tree.py", "vmap.py", "primitiv
 SLOW = (
     "brandbugs cc checkers cli command conformance course demo docs edit examples explain gallery golden interrupts"
     " jaxfuzz laws leaks methods models mutants page pictures puzzles random_keys reference site static threads"
-    " transform_laws types types_law"
+    " transform_laws types types_law workers"
 )
 """Files of tests that take long, or look at the package from another process: no mutant is run against them."""
 BUDGET, LIMIT = 8.0, 60.0
 """Seconds of tests for each mutant, as they were measured; and how long they may take beyond five times that."""
-FAILED = 1
+FAILED, NONE_THERE = 1, 5
 
 # ---- the mutants of a file ----
 
@@ -254,7 +254,7 @@ class Copy:
         for name in listed.stdout.splitlines():
             if (ROOT / name).is_file():
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(ROOT / name, self.path / name)
+                shutil.copy(ROOT / name, self.path / name)  # with its mode: one of them is a compiler
         compileall.compile_dir(self.path / "branded", quiet=2)
 
     def write(self, file: str, text: str) -> None:
@@ -392,7 +392,9 @@ def reached(copy: Copy, wanted: list[str]) -> dict[str, list[Any]]:
             out = BUILD / "reached.json"
             out.unlink(missing_ok=True)
             status = copy.run([name], None, Reach(out))
-            known[name] = {"mark": mark, "tests": json.loads(out.read_text()) if status in (0, 1) else {}}
+            if status not in (0, FAILED, NONE_THERE):
+                raise SystemExit(f"{name} does not run without a mutant:\n{copy.log.read_text()}")
+            known[name] = {"mark": mark, "tests": json.loads(out.read_text())}
             if status:
                 print(f"  pytest gave {status}, {len(known[name]['tests'])} tests pass", flush=True)
             stored.write_text(json.dumps(known))

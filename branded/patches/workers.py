@@ -1,20 +1,120 @@
-"""The processes in which tinygrad compiles have the mends that change what is compiled.
+"""The processes in which tinygrad compiles have the mends that change what is compiled, and are not waited for in vain.
 
 tinygrad starts them anew, without the modules of this one, as soon as there are two kernels to compile.  They run this
 file, which needs tinygrad alone, and not the whole of `branded`.
+
+A pool of `multiprocessing` starts a process again when it has ended: for ever, where it ends as it starts, since the
+package has changed under it or cannot be imported there.  What a process was doing that was killed, it waits for for
+ever.  And after a fork, the child has a pool without processes.  Here such a pool is given up, and what it has not done
+is done in this process; so is what raised an exception in the other, which then says here what is wrong.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import multiprocessing
+import os
 import runpy
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 COMPILING = ("cache", "images", "ranges", "numbering", "gates", "vectorizer", "products")
 """The patches that such a process needs."""
+LOOK = 0.1
+"""Seconds without a result after which one looks whether the processes are still there."""
 tg_worker: Any = importlib.import_module("tinygrad.engine.worker")
+
+_started: list[Any] = []
+"""The processes of the pool, but those that ended when they had done enough."""
+_pools: list[tuple[int, Any]] = []
+"""The pool and who made it; in a child, also those of its parents, which it must not close."""
+
+
+class Pool:
+    """What tinygrad uses of a pool.  A task is a tuple that begins with its number, and so is its result."""
+
+    def __init__(self, pool: Any) -> None:
+        self.pool = pool
+
+    def imap_unordered(self, f: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
+        left = {task[0]: task for task in tasks}
+        results = self.pool.imap_unordered(f, list(left.values()))
+        while left:
+            try:
+                done = results.next(timeout=LOOK)
+            except multiprocessing.TimeoutError:
+                if status := _status():
+                    _give_up(status)
+                    break
+            except Exception:
+                break
+            else:
+                del left[done[0]]
+                yield done
+        yield from map(f, left.values())
+
+
+def _status() -> int | None:
+    """That of a process which ended before it had done enough; negative where a signal ended it."""
+    return next((p.exitcode for p in list(_started) if p.exitcode), None)
+
+
+def _give_up(status: int) -> None:
+    if status > 0:
+        tg_worker.PARALLEL.value = 0
+        why = f"end as they start, with status {status}; from now on this process compiles"
+    else:
+        why = f"were ended by signal {-status}; what they have not done, this process compiles"
+    _warn(f"{why} (PARALLEL=0 starts none)")
+    _end()
+
+
+def _warn(why: str) -> None:
+    warnings.warn(f"compiler: the processes in which tinygrad compiles {why}", RuntimeWarning, stacklevel=3)
+
+
+def _end() -> None:
+    """No process of the pool, and no start of another.  One that was killed may hold a lock that this waits for."""
+    pool, tg_worker.worker_pool = tg_worker.worker_pool, None
+    if pool is not None:
+        threading.Thread(target=pool.terminate, daemon=True).start()
+
+
+def _pool(get: Callable[[], Any]) -> Callable[[], Pool | None]:
+    @functools.wraps(get)
+    def get_worker_pool() -> Pool | None:
+        if _pools and _pools[-1][0] != os.getpid():
+            tg_worker.worker_pool = None
+        elif tg_worker.worker_pool is not None and _status():
+            _end()
+        if tg_worker.worker_pool is None:
+            _started.clear()
+        try:
+            pool = get()
+        except OSError as error:  # no more processes, or no more files
+            tg_worker.PARALLEL.value = 0
+            _warn(f"cannot be started: {error}; from now on this process compiles")
+            return None
+        if pool is None:
+            return None
+        if not _pools or _pools[-1][1] is not pool:
+            _pools[:] = [(pid, p) for pid, p in _pools if pid != os.getpid()] + [(os.getpid(), pool)]
+        return Pool(pool)
+
+    return get_worker_pool
+
+
+def _noted(start: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def _Popen(process: Any) -> Any:  # noqa: N802  its name there
+        _started[:] = [p for p in _started if p.exitcode != 0] + [process]
+        return start(process)
+
+    return _Popen
 
 
 def install() -> None:
@@ -23,6 +123,14 @@ def install() -> None:
     names = [name for name in patches.installed if name in COMPILING]
     start = functools.partial(runpy.run_path, __file__, {"NAMES": names}, "branded_worker")
     tg_worker._init_worker = start
+    if not all(hasattr(tg_worker, name) for name in ("_WorkerProcess", "get_worker_pool", "worker_pool", "PARALLEL")):
+        return
+    tg_worker._WorkerProcess._Popen = staticmethod(_noted(tg_worker._WorkerProcess._Popen))
+    old = tg_worker.get_worker_pool
+    new = _pool(old)
+    for module in [m for name, m in list(sys.modules.items()) if name.startswith("tinygrad") and m is not None]:
+        if getattr(module, "get_worker_pool", None) is old:
+            vars(module)["get_worker_pool"] = new
 
 
 if __name__ == "branded_worker":

@@ -1,0 +1,113 @@
+"""The processes in which tinygrad compiles: when they cannot start, or are killed, all is computed nevertheless."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from branded import _cc
+
+ROOT = Path(__file__).parents[1]
+PROGRAM = """
+import os, sys
+os.environ["PARENT"] = str(os.getpid())
+import branded, warnings
+from tinygrad import Tensor, helpers
+
+def two(n):
+    x = Tensor([1.0, 2.0, 3.0]).realize()
+    a, b = (x * n + 1).contiguous(), (x * n + 2).sum().contiguous()
+    a.realize(b)  # two kernels, which other processes compile
+    return [*a.tolist(), b.item()]
+
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    {first}
+    print(two(2))
+    print(two(3), helpers.PARALLEL.value)
+print(*[w.message for w in said if w.category is RuntimeWarning], sep="\\n")
+"""
+RIGHT = ["[3.0, 5.0, 7.0, 18.0]", "[4.0, 7.0, 10.0, 24.0]"]
+FAILED = (
+    "compiler: the processes in which tinygrad compiles end as they start, with status 1; from now on this process "
+    "compiles (PARALLEL=0 starts none)"
+)
+KILLED = (
+    "compiler: the processes in which tinygrad compiles were ended by signal 9; what they have not done, this process "
+    "compiles (PARALLEL=0 starts none)"
+)
+
+
+def run(first: str = "", folder: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
+    given = {"PYTHONPATH": str(folder), "CACHELEVEL": "0", "PARALLEL": "2", "DEV": "CPU", **env}
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(first=first)],
+        cwd=folder,
+        env={**os.environ, **given},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_they_compile_and_not_the_process_that_asks() -> None:
+    first = "import tinygrad.engine.realize as r; r.map = None"
+    assert run(first).stdout.splitlines() == [RIGHT[0], f"{RIGHT[1]} 2", ""]
+
+
+def test_a_package_that_has_changed_under_them(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "branded", tmp_path / "branded", ignore=shutil.ignore_patterns("__pycache__"))
+    one = tmp_path / "branded" / "patches" / "products.py"
+    out = run(f"assert branded.patches.products.__file__ == {str(one)!r}; os.unlink({str(one)!r})", tmp_path)
+    assert out.stdout.splitlines() == [RIGHT[0], f"{RIGHT[1]} 0", FAILED], out.stderr
+
+
+def test_a_tinygrad_that_cannot_be_imported_there() -> None:
+    out = run("sys.path[:] = [p for p in sys.path if 'site-packages' not in p]")
+    assert "No module named 'tinygrad'" in out.stderr
+    assert out.stdout.splitlines() == [RIGHT[0], f"{RIGHT[1]} 0", FAILED], out.stderr
+
+
+def test_processes_that_cannot_be_started() -> None:
+    out = run("import multiprocessing.popen_spawn_posix as p; p.util.spawnv_passfds = lambda *_: open('/no/file')")
+    why = "cannot be started: [Errno 2] No such file or directory: '/no/file'; from now on this process compiles"
+    assert out.stdout.splitlines() == [
+        RIGHT[0],
+        f"{RIGHT[1]} 0",
+        f"compiler: the processes in which tinygrad compiles {why}",
+    ], out.stderr
+
+
+def test_one_that_is_killed_while_it_compiles(tmp_path: Path) -> None:
+    """By its compiler, once."""
+    compiler = tmp_path / "cc"
+    killed = f'[ $PPID != $PARENT ] && mkdir "{tmp_path}/once" 2>/dev/null && kill -9 $PPID'
+    real = os.environ.get("CC") or shutil.which("clang") or _cc.SCRIPT
+    compiler.write_text(f'#!/bin/sh\n{killed}\nexec "{real}" "$@"\n')
+    compiler.chmod(0o755)
+    out = run(CC=str(compiler), BRANDED_ZIG=str(_cc._zig()))
+    assert (tmp_path / "once").exists()
+    assert out.stdout.splitlines() == [RIGHT[0], f"{RIGHT[1]} 2", KILLED], out.stderr
+
+
+def test_those_of_a_parent_are_not_waited_for() -> None:
+    """A forked child has the pool of its parent, without its threads."""
+    child = "\n        ".join(("print(two(2))", "sys.stdout.flush()", "os._exit(0)"))
+    first = f"two(4)\n    if pid := os.fork():\n        os.waitpid(pid, 0)\n    else:\n        {child}"
+    out = run(first)
+    assert out.stdout.splitlines() == [RIGHT[0], RIGHT[0], f"{RIGHT[1]} 2", ""], out.stderr
+
+
+def test_what_does_not_compile_there_is_said_here(tmp_path: Path) -> None:
+    out = run(CC=str(tmp_path / "no compiler"))
+    assert out.returncode == 1
+    assert out.stderr.splitlines()[-4:] == [
+        "branded.errors.CompilerError: compiler: tinygrad's CPU device needs a C compiler, and the one that was chosen "
+        "cannot be run",
+        f"  CC:   {tmp_path / 'no compiler'}",
+        "  says: No such file or directory",
+        "  try:  CC=clang or another clang; gcc does not know the options",
+    ]
