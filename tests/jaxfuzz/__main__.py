@@ -14,12 +14,16 @@ import random
 import re
 import resource
 import select
+import signal
 import subprocess
 import sys
 import time
 from typing import Any
 
 TIME_OUT = 90
+"""Seconds of the processor for one program: how long it takes by the clock is also said by what runs beside it."""
+STUCK = 1800
+"""Seconds by the clock after which a worker that waits for something is taken to wait for ever."""
 
 
 def worker(seed: int, start: int, stop: int, compiled: int, no_shrink: bool) -> None:
@@ -42,6 +46,9 @@ def worker(seed: int, start: int, stop: int, compiled: int, no_shrink: bool) -> 
         if number % 100 == 0:
             jax.clear_caches()  # what was compiled for programs that are done is half a GiB
         say(begin=number)
+        spent = resource.getrusage(resource.RUSAGE_SELF)
+        end = int(spent.ru_utime + spent.ru_stime) + TIME_OUT + 70 * (not no_shrink)
+        resource.setrlimit(resource.RLIMIT_CPU, (end, resource.RLIM_INFINITY))  # past it SIGXCPU ends this process
         program = draw(seed, number)
         ours.COMPILE = compiled > 0 and number % compiled == 0
         theirs.COMPILE = ours.COMPILE
@@ -106,10 +113,10 @@ class Runner:
         assert child.stdout is not None
         at, ended = start, True
         while True:
-            if not select.select([child.stdout], [], [], TIME_OUT + 70 * (not self.args.no_shrink))[0]:
+            if not select.select([child.stdout], [], [], STUCK)[0]:
                 child.kill()
                 child.wait()
-                self.found("time-out", f"longer than {TIME_OUT} s", at, "")
+                self.found("time-out", f"nothing in {STUCK} s", at, "")
                 return at + 1
             line = child.stdout.readline()
             if not line:
@@ -124,7 +131,10 @@ class Runner:
             self.functions.update(said["functions"])
             self.unknown.update(said["unknown"])
             self.note(said["kind"], said["said"], said["end"], said["text"])
-        if child.wait() or not ended:
+        if child.wait() == -signal.SIGXCPU:
+            self.found("time-out", f"more than {TIME_OUT} s of the processor", at, "")
+            return at + 1
+        if child.returncode or not ended:
             self.found("crash", f"exit status {child.returncode}", at, "")
             return at + 1
         return stop
