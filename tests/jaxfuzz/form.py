@@ -85,6 +85,13 @@ class Function:
             for f in let.functions:
                 yield from f.lets()
 
+    def everything(self) -> set[Var]:
+        """All values of this function, and of those in it."""
+        found = {*self.params, *self.used()}
+        for let in self.body:
+            found.update(let.targets, *(f.everything() for f in let.functions))
+        return found
+
     def used(self) -> set[Var]:
         """The values that anything in here uses."""
         found = set(self.outs)

@@ -11,9 +11,10 @@ from tinygrad import Context
 
 from branded import BrandedError
 from tests.jaxfuzz import FINDINGS, ours
-from tests.jaxfuzz.form import Program, Var
+from tests.jaxfuzz.form import DTYPES, Program, Var
 
 TOLERANCE = {"float16": 3e-2, "float32": 2e-3, "float64": 1e-6}
+"""From the dtype of the fewest bits on."""
 
 DELIBERATE: dict[str, str] = {
     "a rule does not speak of what its function closes over": r"closes over a value that is differentiated",
@@ -49,7 +50,8 @@ def judge(program: Program, names: dict[Var, str] | None = None) -> Verdict:
     """What both give; where numpy ran their programs and they differ, kernels of both decide."""
     from tests.jaxfuzz import theirs  # what is here without it needs no JAX
 
-    verdict = _verdict(attempt(program, ours, names), attempt(program, theirs, names))
+    through = [coarsest(program, out) for out in program.main.outs]
+    verdict = _verdict(attempt(program, ours, names), attempt(program, theirs, names), through)
     if program.wrong and verdict.kind == "jax refuses":
         verdict = Verdict("accepted", f"{program.wrong}: {verdict.text}")
     if (verdict.is_finding or verdict.kind == "jax refuses") and not ours.COMPILE:
@@ -62,7 +64,17 @@ def judge(program: Program, names: dict[Var, str] | None = None) -> Verdict:
     return verdict
 
 
-def _verdict(got: Any, wanted: Any) -> Verdict:
+def coarsest(program: Program, out: Var) -> str:
+    """The dtype of the fewest bits that a result went through: a half that was cast to a double has its bits alone."""
+    seen = {out}
+    for let in reversed(program.main.body):
+        if not seen.isdisjoint(let.targets):
+            seen.update(let.operands, *(f.everything() for f in let.functions))
+    floats = {DTYPES[v.type.dtype] for v in seen if v.type.is_float}
+    return next((name for name in TOLERANCE if name in floats), "float32")
+
+
+def _verdict(got: Any, wanted: Any, through: list[str]) -> Verdict:
     if isinstance(got, Exception):
         if not isinstance(got, BrandedError):
             return Verdict("raw error", short(got))
@@ -74,24 +86,24 @@ def _verdict(got: Any, wanted: Any) -> Verdict:
         return Verdict("refused", short(got))
     if isinstance(wanted, Exception):
         return Verdict("jax refuses", short(wanted))
-    return compared(got, wanted)
+    return compared(got, wanted, through)
 
 
-def compared(got: list[np.ndarray], wanted: list[np.ndarray]) -> Verdict:
+def compared(got: list[np.ndarray], wanted: list[np.ndarray], through: list[str]) -> Verdict:
     if len(got) != len(wanted):
         return Verdict("wrong type", f"{len(got)} results for {len(wanted)}")
     for i, (a, b) in enumerate(zip(got, wanted, strict=True)):
         if a.shape != b.shape or a.dtype != b.dtype:
             return Verdict("wrong type", f"result {i} is {a.dtype}{list(a.shape)} for {b.dtype}{list(b.shape)}")
-        if not close(a, b):
+        if not close(a, b, through[i]):
             return Verdict("wrong value", f"result {i} is\n{a}\nfor\n{b}")
     return Verdict("agree")
 
 
-def close(a: np.ndarray, b: np.ndarray) -> bool:
+def close(a: np.ndarray, b: np.ndarray, through: str = "float64") -> bool:
     if a.dtype.kind != "f":
         return bool((a == b).all())
-    tolerance = TOLERANCE[a.dtype.name]
+    tolerance = max(TOLERANCE[a.dtype.name], TOLERANCE[through])
     finite = b[np.isfinite(b)]
     size = float(np.abs(finite).max(initial=1.0))
     return bool(np.allclose(a.astype("f8"), b.astype("f8"), rtol=tolerance, atol=tolerance * size, equal_nan=True))
