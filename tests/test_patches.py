@@ -98,6 +98,14 @@ def test_a_view_of_what_was_made_contiguous_in_the_body() -> None:
     assert vmap(lambda a: a.contiguous()[:1])(x).tolist() == [[1.0]]
 
 
+def test_a_view_that_was_realized_through_a_detach() -> None:
+    """`sort` of a constant, as a result of which the axis of examples is in the middle."""
+    x = Tensor.full((3, 4), 1.0).clone().detach().reshape(1, 3, 4).permute(1, 0, 2).realize()
+    assert x.tolist() == [[[1.0] * 4]] * 3
+    y = vmap(lambda _: Tensor.full((3, 4), 1.0).sort(1)[0].detach(), out_axes=-2)(Tensor([1.0])).realize()
+    assert y.tolist() == [[[1.0] * 4]] * 3
+
+
 def test_a_write_into_a_tensor_of_one_entry_in_the_body() -> None:
     def body(x: Tensor) -> Tensor:
         shared, own = Tensor.zeros(1).contiguous().realize(), x.clone()
