@@ -39,6 +39,7 @@ T = TypeVar("T")
 
 _open: Scopes[Row] = Scopes("branded_open")
 _branches: Scopes[Region] = Scopes("branded_branches")
+_calls: Scopes[None] = Scopes("branded_calls")
 _numbers = itertools.count(1)
 
 
@@ -460,6 +461,16 @@ def branch() -> Scope[Region]:
 def branches() -> tuple[Region, ...]:
     """The branches that we are in, outermost first."""
     return _branches.get()
+
+
+def call_body() -> Scope[None]:
+    """While what runs becomes the body of a call in a graph, in which nothing is scheduled by itself."""
+    return _calls.during(None)
+
+
+def in_call_body() -> bool:
+    """Does what runs here become the body of a call?"""
+    return bool(_calls.get())
 
 
 def make_brand(

@@ -21,6 +21,7 @@ from branded.brand import (
     check_live,
     check_randomness,
     entered,
+    in_call_body,
     left_all,
     make_brand,
     method_restored,
@@ -373,7 +374,8 @@ def _as_one_step(inputs: list[Tensor], outputs: list[Tensor]) -> list[Tensor]:
     outer brand there is nothing to schedule yet; such calls do not nest in tinygrad, nor take writes.
     """
     graph = UOp.sink(*lower([y.uop for y in outputs])).toposort()
-    if not outputs or open_brands() or _function.depth or not all(map(_may_be_in_a_call, graph)):
+    inside = open_brands() or in_call_body() or _function.depth
+    if not outputs or inside or not all(map(_may_be_in_a_call, graph)):
         return outputs
     if any(y.uop.is_virtual or 0 in y.shape for y in outputs):
         return outputs

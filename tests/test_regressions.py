@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from tinygrad import Tensor, TinyJit, function
 
-from branded import brand, brands, custom_jvp, custom_vjp, errors, grad, jvp, make_expr, psum, scan, vmap
+from branded import brand, brands, custom_jvp, custom_vjp, errors, grad, jit, jvp, make_expr, psum, scan, vmap
+from branded import map as map_
 from branded.brand import open_brands
 
 
@@ -301,3 +302,37 @@ def test_a_loop_one_of_whose_results_has_no_entries() -> None:
     c, (ys, none) = scan(lambda c, y: (c + y, (c, Tensor.ones(0, 2) * y)), Tensor(1.0), x)
     Tensor.realize(c, ys, none)
     assert (c.item(), ys.tolist(), none.shape) == (4, [1, 2], (2, 0, 2))
+
+
+def test_forward_mode_with_respect_to_a_value_of_a_closed_vmap() -> None:
+    """In a loop's body the vmap is not worked out yet, and the leaf above it was not found: the tangent was 0."""
+
+    def body(x: Tensor) -> Tensor:
+        copies = vmap(lambda y: y)(x.expand(2, 2))
+        return jvp(lambda y: y * 3, (copies,), (copies,))[1]
+
+    close(map_(body, Tensor([[1.0, 2.0], [5.0, 6.0]])), [[[3, 6]] * 2, [[15, 18]] * 2])
+
+
+def rules_around(f: Any) -> list[Any]:
+    g, h = custom_vjp(f), custom_jvp(f)
+    g.defvjp(lambda x: (f(x), x), lambda x, ct: (ct.sum(0) * 5,))
+    h.defjvp(lambda primals, tangents: (f(*primals), 5 * tangents[0].expand(2, 2)))
+    return [g, h]
+
+
+@pytest.mark.parametrize("rule", [0, 1], ids=["custom_vjp", "custom_jvp"])
+def test_chunks_in_the_function_of_a_rule(rule: int) -> None:
+    """A chunk was a call that tinygrad schedules by itself, and those cannot be in another one."""
+    f = rules_around(lambda x: vmap(lambda a: x - a, chunk_size=1)(x))[rule]
+    x = Tensor([1.0, 3.0])
+    close(f(x), [[0, 2], [-2, 0]])
+    close(grad(lambda x: f(x).sum())(x), [10, 10])
+
+
+def test_jit_of_what_has_no_entries() -> None:
+    f = jit(lambda x, none: (x + none.sum(), none * 2))
+    _, none = scan(lambda c, x: (c, x), Tensor(0.0), Tensor.zeros(0, 2))
+    for value in (1.0, 2.0, 3.0):
+        y, still = f(Tensor([value]), none)
+        assert (y.tolist(), still.shape) == ([value], (0, 2))

@@ -14,7 +14,7 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import CallInfo, Ops, UOp
 
 from branded import tree
-from branded.brand import check_live, open_brands, tensor
+from branded.brand import call_body, check_live, open_brands, tensor
 from branded.calls import called, check_function, check_takes
 from branded.dispatch import Batched, Bundle, Pass, lower, replaced
 from branded.errors import AxesError, DerivativeError, OptionError
@@ -319,7 +319,8 @@ class _Custom(Generic[P, R]):
                 new.append(tensor(places[-1]))
             new_args.append(tree.rebuild(a, iter(new)))
         f: Callable[..., Any] = self.f
-        out = f(*new_args)
+        with call_body():
+            out = f(*new_args)
         ys = []
         for x, at in zip(tree.leaves(out), tree.paths(out, "the result"), strict=True):
             t = _tensor(x, f"{self.what}: {at} of {self.name}")

@@ -413,8 +413,9 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
 
 
 def _push(ys: Sequence[Tensor], leaves: Sequence[UOp], dxs: Sequence[UOp]) -> list[Tensor]:
-    # a rule of the user's sees no brand that was closed before
-    values = lower([t.uop for t in ys], open_brands())
+    # a rule of the user's sees no brand that was closed before; what is below a leaf may have left one too
+    lowered = lower([*(t.uop for t in ys), *leaves], open_brands())
+    values, leaves = lowered[: len(ys)], lowered[len(ys) :]
     ds = push(values, dict(zip(leaves, dxs, strict=True)))
     return [tensor(t.uop.const_like(0) if d is None else d) for t, d in zip(ys, ds, strict=True)]
 

@@ -123,9 +123,12 @@ class _Compiled:
 
         types = [LeafType.of(x.uop) for x in leaves if isinstance(x, Tensor)]
         traced = trace("jit", body, types, lambda out: (out, tree.results(out, "jit")))
-        self.params, self.out = traced.params, traced.out
+        self.out = traced.out
+        # what has no entries is no buffer, and nothing is read of it
+        empty = {p: p.const_like(0) for p in traced.params if 0 in p.shape}
+        self.params = [p for p in traced.params if p not in empty]
         # as tensors, because tinygrad renames in the graphs of tensors what it realizes
-        self.leaves = [tensor(u) for u in traced.leaves]
+        self.leaves = [tensor(u) for u in replaced(traced.leaves, empty.get)]
         self.outside = self._outside()
         # of no method of this: with that it would be a ring, and go later than its last user
         self.run = functools.partial(_run, self.params, self.leaves)
@@ -148,7 +151,7 @@ class _Compiled:
     def _called(self, leaves: Sequence[Any]) -> list[Tensor]:
         if outside := [t for ref in self.outside if (t := ref()) is not None]:
             Tensor.realize(*outside)  # a write may be waiting
-        inputs = self._buffers([x for x in leaves if isinstance(x, Tensor)])
+        inputs = self._buffers([x for x in leaves if isinstance(x, Tensor) and 0 not in x.shape])
         has_elements = any(0 not in y.shape for y in self.leaves)
         # TinyJit gives the same buffers at each replay
         outs = [y.clone() for y in self.replayed(*inputs)] if has_elements else self.run(*inputs)
@@ -163,11 +166,11 @@ class _Compiled:
         for x, p in zip(xs, self.params, strict=True):
             x = x.cast(p.dtype)
             own = x.uop.is_realized and x.uop.has_buffer_identity()  # type: ignore[no-untyped-call]
-            if 0 not in x.shape and (not own or x.uop.base in taken):
+            if not own or x.uop.base in taken:
                 x = x.clone()
             taken.add(x.uop.base)
             out.append(x)
-        if fresh := [x for x in out if not x.uop.is_realized and 0 not in x.shape]:
+        if fresh := [x for x in out if not x.uop.is_realized]:
             Tensor.realize(*fresh)
         return out
 
