@@ -7,35 +7,40 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import inspect
 import io
 import os
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-import tinygrad
 from tinygrad import Tensor
 
-from branded import __version__, tree
+from branded import __version__
 from branded.errors import BrandedError, one_line
-
-OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
-
-
-class UsageError(Exception):
-    """The command line asks for what cannot be; its message is one line."""
-
+from branded.files import (
+    FAILED,
+    INTERRUPTED,
+    MISUSED,
+    OK,
+    UsageError,
+    called,
+    compiled,
+    executed,
+    first_line,
+    function,
+    guarded,
+    split_target,
+    surroundings,
+)
 
 # ---- the commands ----
 
 
 def demo(args: argparse.Namespace) -> int:
     """Show vmap at work on real data."""
-    from branded import demo
+    from branded.learn import demo
 
     # a folder that cannot be used is a mistake to hear of now, not in a minute
     out = _folder(args.out) if demo.can_draw() else Path(args.out)
@@ -62,25 +67,24 @@ def _folder(name: str) -> Path:
 def run(args: argparse.Namespace) -> int:
     """Run a file as Python does, or one function of it and print what it returns."""
     path, name = split_target(args.target)
-    code = _compiled(path)
+    code = compiled(path)
     if code is None:
         return FAILED
     # only a whole file is the main program; one function is called as if the file had been imported
     module = types.ModuleType("__main__" if name is None else "__run__")
     module.__dict__["__file__"] = str(path)
-    with _surroundings(module, path, args.args):
-        status = _guarded(lambda: exec(code, module.__dict__), path)
+    with surroundings(module, path, args.args):
+        status = executed(code, module, path)
         if status != OK or name is None:
             return status
-        f = _function(module, name, path)
-        line = getattr(getattr(inspect.unwrap(f), "__code__", None), "co_firstlineno", 1)
-        return _guarded(lambda: _print_result(f()), path, line)
+        f = function(module, name, path)
+        return called(f, path)
 
 
 def check(args: argparse.Namespace) -> int:
     """Find batching mistakes before anything runs."""
     try:
-        from branded.check import check
+        from branded.mypy.check import check
     except ModuleNotFoundError as missing:
         raise UsageError(f"there is no {missing.name} here: pip install 'branded[mypy]'") from None
     for path in args.paths:
@@ -100,7 +104,7 @@ def check(args: argparse.Namespace) -> int:
 
 def puzzles(args: argparse.Namespace) -> int:
     """List the puzzles, write a file to fill in, check it, or help with one."""
-    from branded.puzzles import command
+    from branded.learn.puzzles import command
 
     return command.run(args.action, args.words)
 
@@ -117,21 +121,20 @@ def explain(args: argparse.Namespace) -> int:
             raise UsageError(f"there is no folder {Path(args.html).parent}")
         if Path(args.html).is_dir():
             raise UsageError(f"{args.html or repr('')} is not the name of a file")
-    code = _compiled(path)
+    code = compiled(path)
     if code is None:
         return FAILED
     module = types.ModuleType("__explain__")
     module.__dict__["__file__"] = str(path)
-    with _surroundings(module, path, []):
-        status = _guarded(lambda: exec(code, module.__dict__), path)
+    with surroundings(module, path, []):
+        status = executed(code, module, path)
         if status != OK:
             return status
         if name not in module.__dict__:
             raise UsageError(f"there is no function `{name}` in {path}")
         f = module.__dict__[name]
-        line = getattr(getattr(inspect.unwrap(f), "__code__", None), "co_firstlineno", 1)
         shown = Explanation(f, _arguments(args.args, module), {}, Growth(args.warn_factor, args.warn_bytes))
-        status = _guarded(shown.show if args.html is None else shown.data, path, line)
+        status = guarded(shown.show if args.html is None else shown.data, path, first_line(f))
     if status == OK and args.html is not None:
         try:
             Path(args.html).write_text(shown.html(), encoding="utf-8")
@@ -155,7 +158,7 @@ def _arguments(text: str | None, module: types.ModuleType) -> tuple[Any, ...]:
 
 def explorer(args: argparse.Namespace) -> int:
     """Write the explorer, a web page that needs no server, to a folder."""
-    from branded import explorer
+    from branded.learn import explorer
 
     out = _folder(args.out)
     pyodide = None if args.pyodide is None else Path(args.pyodide)
@@ -284,151 +287,3 @@ def _parser() -> argparse.ArgumentParser:
         for argument, options in command.arguments:
             sub.add_argument(argument, **options)
     return parser
-
-
-# ---- run: the file ----
-
-
-def split_target(target: str) -> tuple[Path, str | None]:
-    """`FILE.py:function` as a file and the name of a function; `FILE.py` alone has None.
-
-    Only a `:` after `.py` splits, so folders and drives may have one.
-
-    Raises:
-        UsageError: There is no such file, or no name after the `:`.
-
-    Example:
-        >>> from branded.cli import split_target
-        >>> from branded.demo import digits
-        >>> split_target(digits.__file__ + ":load")[1]
-        'load'
-    """
-    file, name = target, None
-    if not Path(target).is_file():
-        head, found, tail = target.rpartition(".py:")
-        if found and "/" not in tail and os.sep not in tail:
-            file, name = head + ".py", tail
-    path = Path(file)
-    if not path.exists():
-        raise UsageError(f"there is no file {file}")
-    if not path.is_file():
-        raise UsageError(f"{file or repr('')} is not a file")
-    if name is not None and not name.isidentifier():
-        raise UsageError(f"{name!r} is not the name of a function (FILE.py:function)")
-    return path, name
-
-
-def _compiled(path: Path) -> types.CodeType | None:
-    try:
-        source = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    try:
-        return compile(source, str(path), "exec", dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
-        if getattr(error, "filename", None) is None:
-            raise UsageError(f"{path} is not Python: {error}") from None
-        _show(error, None)
-        return None
-
-
-def load(path: Path, name: str) -> dict[str, Any] | None:
-    """The names that a file has when it has run as the module `name`; None if it does not run, which is said.
-
-    Raises:
-        UsageError: The file cannot be read.
-    """
-    if (code := _compiled(path)) is None:
-        return None
-    module = types.ModuleType(name)
-    module.__dict__["__file__"] = str(path)
-    with _surroundings(module, path, []):
-        status = _guarded(lambda: exec(code, module.__dict__), path)
-    return module.__dict__ if status == OK else None
-
-
-@contextmanager
-def _surroundings(module: types.ModuleType, path: Path, args: Sequence[str]) -> Iterator[None]:
-    """What a program finds around it when Python runs it: its arguments, its folder, and itself in sys.modules."""
-    kept = sys.argv, sys.path, sys.modules.get(module.__name__)
-    sys.argv, sys.path = [str(path), *args], [str(path.resolve().parent), *sys.path]
-    sys.modules[module.__name__] = module
-    try:
-        yield
-    finally:
-        sys.argv, sys.path, before = kept
-        if before is None:
-            del sys.modules[module.__name__]
-        else:
-            sys.modules[module.__name__] = before
-
-
-# ---- run: the function ----
-
-
-def _function(module: types.ModuleType, name: str, path: Path) -> Callable[[], Any]:
-    if name not in module.__dict__:
-        raise UsageError(f"there is no function `{name}` in {path}")
-    f: Callable[[], Any] = module.__dict__[name]
-    if not callable(f):
-        raise UsageError(f"`{name}` in {path} is not a function, but {tree.describe(f)}")
-    try:
-        parameters = inspect.signature(f).parameters.values()
-    except (TypeError, ValueError):  # written in C, without a signature: calling it will tell
-        return f
-    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    if needed := [p.name for p in parameters if p.default is p.empty and p.kind not in optional]:
-        raise UsageError(f"`{name}` in {path} needs arguments: {', '.join(needed)}")
-    return f
-
-
-def _print_result(result: Any) -> None:
-    """Print what a function returned, the tensors in it as nested lists."""
-    if result is not None:
-        values = [x.tolist() if isinstance(x, Tensor) else x for x in tree.leaves(result)]
-        print(tree.rebuild(result, iter(values)))
-
-
-# ---- run: what goes wrong in the user's code ----
-
-_PACKAGES = tuple(str(Path(file).parent) + os.sep for file in (__file__, tinygrad.__file__, os.__file__) if file)
-"""Where the code is that is not the user's: branded, tinygrad, and Python's library."""
-
-
-def _guarded(action: Callable[[], object], path: Path, line: int = 1) -> int:
-    """Run the user's code, and tell of an error as Python does, but of ours by its place and message only."""
-    try:
-        action()
-    except BrandedError as error:
-        print(f"{_place(error, path, line)}\n{error}", file=sys.stderr)
-        return FAILED
-    except (Exception, KeyboardInterrupt) as error:
-        _show(error, _users(error.__traceback__))
-        return INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
-    return OK
-
-
-def _show(error: BaseException, trace: types.TracebackType | None) -> None:
-    """Print an error as Python does at the end of a program, with these frames only."""
-    sys.excepthook(type(error), error.with_traceback(trace), trace)
-
-
-def _frames(trace: types.TracebackType | None) -> Iterator[types.TracebackType]:
-    while trace is not None:
-        yield trace
-        trace = trace.tb_next
-
-
-def _users(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback from the first frame on that is the user's; else from the first one that is not of this file."""
-    files = [(t, t.tb_frame.f_code.co_filename) for t in _frames(trace)]
-    own = [t for t, file in files if not file.startswith((*_PACKAGES, "<frozen"))]
-    return next(iter([*own, *(t for t, file in files if file != __file__)]), None)
-
-
-def _place(error: BrandedError, path: Path, line: int) -> str:
-    """The innermost line of the user's code that the error came through, `app.py:12`; else the line given."""
-    places = [(t.tb_frame.f_code.co_filename, t.tb_lineno) for t in _frames(error.__traceback__)]
-    users = [(file, at) for file, at in places if file == str(path) or not file.startswith((*_PACKAGES, "<frozen"))]
-    file, at = users[-1] if users else (path, line)
-    return f"{file}:{at}"

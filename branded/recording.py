@@ -193,7 +193,7 @@ def signature(f: Callable[..., Any]) -> inspect.Signature:
 _PACKAGE = Path(__file__).parent
 _OWN = tuple(f"{folder}{os.sep}" for folder in (_PACKAGE, Path(tinygrad.__path__[0])))
 _OWN += (contextlib.__file__, functools.__file__)
-_USERS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("demo", "explorer", "puzzles"))
+_USERS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("learn/demo", "learn/explorer", "learn/puzzles"))
 """Parts of this package that use it as anyone would."""
 
 

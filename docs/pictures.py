@@ -9,7 +9,7 @@ from typing import TypeVar
 from tinygrad import Tensor
 
 from branded import Brand, Vec, brand, cond, grad, jacrev, jvp, psum, vmap
-from branded.picture import Picture, beside, cells, flow, journey, operation, rows, tree
+from branded.learn.picture import Picture, beside, cells, flow, journey, operation, rows, tree
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)

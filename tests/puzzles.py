@@ -8,8 +8,8 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from branded.puzzles import CHAPTERS, PUZZLES, Chapter, Predict, Puzzle, Write, sheet
-from branded.puzzles.truth import PREAMBLE, printed, run_source
+from branded.learn.puzzles import CHAPTERS, PUZZLES, Chapter, Predict, Puzzle, Write, sheet
+from branded.learn.puzzles.truth import PREAMBLE, printed, run_source
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "puzzles.md"

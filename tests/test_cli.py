@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import branded
-from branded import cli, demo
+from branded import cli
+from branded.learn import demo
 
 Write = Callable[..., Path]
 
@@ -406,7 +407,7 @@ def test_check_of_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_check_without_mypy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "branded.check", None)
+    monkeypatch.setitem(sys.modules, "branded.mypy.check", None)
     monkeypatch.delattr(branded, "check", raising=False)
     assert cli.main(["check", str(Path(__file__))]) == 2
     check_one_line(capsys, "pip install 'branded[mypy]'")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from branded.check import check
+from branded.mypy.check import check
 
 COURSE = Path(__file__).parent.parent / "docs" / "course"
 PAIR = re.compile(r"^```py\n(.*?)^```\n((?:(?!^```).)*)^```text\n(.*?)^```", re.M | re.S)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from tinygrad import Tensor
 
-from branded import demo, vmap
-from branded.demo import digits, haskell, show
+from branded import vmap
+from branded.learn import demo
+from branded.learn.demo import digits, haskell, show
 
 SIZES = demo.Sizes(digits=60, part=4, steps=20, networks=2, epochs=2, batch=16, held_out=12)
 DATA = digits.load(SIZES.digits)
@@ -38,7 +39,7 @@ def test_the_digits_are_those_of_the_set() -> None:
 
 
 def test_the_licence_is_beside_the_digits() -> None:
-    text = (Path(demo.__file__).parent.parent / "data" / "LICENSE-digits.txt").read_text()
+    text = (Path(demo.__file__).parents[2] / "data" / "LICENSE-digits.txt").read_text()
     assert "CC BY 4.0" in text and "10.24432/C50P49" in text and "Kaynak" in text
 
 

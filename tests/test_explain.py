@@ -315,7 +315,7 @@ def test_it_is_the_same_each_time() -> None:
 
 def test_without_mypy(monkeypatch: pytest.MonkeyPatch) -> None:
     package.static._types.cache_clear()
-    for name in [n for n in sys.modules if n.split(".")[0] == "mypy" or n == "branded.check"]:
+    for name in [n for n in sys.modules if n.split(".")[0] == "mypy" or n == "branded.mypy.check"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mypy", None)
     data = explain(outer).data()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from branded.demo import digits
-from branded.puzzles import PUZZLES
+from branded.learn.demo import digits
+from branded.learn.puzzles import PUZZLES
 from tests.figures import ROOT, changes, said, sentence
 
 

@@ -13,7 +13,8 @@ import pytest
 from tinygrad import Tensor
 
 from bench.beside import compare
-from branded import BrandedError, _cc, errors, make_expr, patches, picture, vmap
+from branded import BrandedError, _cc, errors, make_expr, patches, vmap
+from branded.learn import picture
 from branded.program.operators import function_of
 
 ROOT = Path(__file__).parents[1]

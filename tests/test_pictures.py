@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from tinygrad import Tensor
 
-from branded import _drawing, brand, picture, scan, vmap
+from branded import brand, scan, vmap
 from branded.errors import AxesError, AxisRangeError, AxisTypeError, BrandedError, EscapeError, PictureError
-from branded.picture import Picture
+from branded.learn import _drawing, picture
+from branded.learn.picture import Picture
 
 DOCS = Path(__file__).parent.parent / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -321,3 +322,10 @@ def test_a_mistake_gets_a_message(mistake: str) -> None:
 def test_a_word_for_each_arrow() -> None:
     with pytest.raises(ValueError, match="shorter"):
         picture.flow(picture.cells(Tensor(1)), picture.cells(Tensor(2)), arrows=["one", "two"])
+
+
+def test_the_name_that_the_course_tells() -> None:
+    import branded.picture
+
+    names = ("Picture", "beside", "cells", "flow", "journey", "operation", "rows", "tree")
+    assert all(getattr(branded.picture, name) is getattr(picture, name) for name in names)

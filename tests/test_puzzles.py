@@ -12,7 +12,8 @@ from nbclient import NotebookClient
 from tinygrad import Tensor
 
 from branded import cli, vmap
-from branded.puzzles import PUZZLES, Predict, Puzzle, Status, Verdict, Write, check, find, sheet, truth
+from branded.learn import puzzles
+from branded.learn.puzzles import PUZZLES, Predict, Puzzle, Status, Verdict, Write, check, find, sheet, truth
 from tests import puzzles as made
 
 WRITES = [p for p in PUZZLES if isinstance(p, Write)]
@@ -156,7 +157,7 @@ def test_a_number_that_is_none() -> None:
 
 
 def test_without_mypy_the_others_can_be_solved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "branded.check", None)
+    monkeypatch.setitem(sys.modules, "branded.mypy.check", None)
     truth._mypy.cache_clear()
     assert 3 <= len(ASK_MYPY) <= 6
     for p in PREDICTS:
@@ -314,3 +315,9 @@ def test_the_notebooks_run(path: Path, chapters: Any, tmp_path: Path) -> None:
     printed = ["".join(o.text for o in cell.outputs) for cell in book.cells if cell.source.startswith("check(")]
     numbers = [p for c in chapters for p in c.puzzles]
     assert printed == [f"{p.number}. {p.title}: {s}\n" for s in ("untouched", "solved") for p in numbers]
+
+
+def test_the_name_that_notebooks_import() -> None:
+    import branded.puzzles
+
+    assert all(getattr(branded.puzzles, name) is getattr(puzzles, name) for name in puzzles.__all__)

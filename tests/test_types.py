@@ -23,7 +23,7 @@ from typing import NamedTuple
 import pytest
 from tinygrad import Context
 
-from branded.check import Message, parse, report
+from branded.mypy.check import Message, parse, report
 from tests.test_static import OLDEST
 
 HERE = Path(__file__).parent / "types"

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from branded import tree
 from branded.errors import ExplainError
 from branded.explain.data import explained, is_array
+from branded.explain.html import frame, page
 from branded.explain.steps import Growth as Growth
 from branded.explain.terminal import show, text
 
@@ -45,8 +46,6 @@ class Explanation:
 
     def html(self) -> str:
         """The page that shows it: one file that asks for nothing over the network."""
-        from branded.explorer import page
-
         return page(self._data)
 
     def show(self, file: TextIO | None = None) -> None:
@@ -59,8 +58,6 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from branded.explorer import frame
-
         return frame(self._data)
 
 

@@ -62,8 +62,8 @@ def _types(path: Path, text: str) -> Types:
     from mypy.fscache import FileSystemCache
     from mypy.inspections import find_by_location
 
-    from branded.check import OPTIONS, PLUGIN
     from branded.mypy import BrandedPlugin
+    from branded.mypy.check import OPTIONS, PLUGIN
 
     said, cache = io.StringIO(), FileSystemCache()
     try:

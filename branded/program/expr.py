@@ -17,9 +17,10 @@ from branded.dispatch import close
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.program import build
 from branded.program.evaluate import Evaluation, evaluation
+from branded.program.html import Shown, html
 from branded.program.operators import watched
-from branded.program.terms import BrandName, Program, Var
-from branded.program.text import Printer, read
+from branded.program.reader import read
+from branded.program.terms import BrandName, Printer, Program, Var
 from branded.rows import is_differentiated, row_of
 from branded.transforms.leaves import Level
 from branded.transforms.loops import LeafType
@@ -160,9 +161,10 @@ class Expr:
         return re.sub(r"'(?:[^'\\]|\\.)*'|\b([^\W\d]\w*):(\d+)", number, named)
 
     def _repr_html_(self) -> str:
-        from branded.program.html import html
-
-        return html(self)
+        levels = [self]
+        while levels[-1].has_links:
+            levels.append(levels[-1].below())
+        return html(self.level, [Shown(str(e), e.lines(), e.links() if e.has_links else None) for e in levels])
 
     # ---- running ----
 

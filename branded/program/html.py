@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from branded.program.expr import Expr
+from typing import NamedTuple
 
 _STYLE = (
     ".branded-expr{font:13px/1.6 ui-monospace,monospace;overflow-x:auto}"
@@ -16,14 +14,19 @@ _STYLE = (
 )
 
 
-def html(expr: Expr) -> str:
-    """The program as a tree of folds."""
-    head, *_, last = str(expr).split("\n")
-    levels = [expr]
-    while levels[-1].has_links:
-        levels.append(levels[-1].below())
-    lines = [list(map(escape, e.lines())) for e in levels]
-    links = [e.links() for e in levels if e.has_links]
+class Shown(NamedTuple):
+    """A program at one level: its text, that of each equation, and the equations below that each becomes."""
+
+    text: str
+    lines: Sequence[str]
+    links: Sequence[Sequence[int]] | None
+
+
+def html(name: str, levels: Sequence[Shown]) -> str:
+    """The program of this name as a tree of folds, from its level down."""
+    head, *_, last = levels[0].text.split("\n")
+    lines = [list(map(escape, level.lines)) for level in levels]
+    links = [level.links for level in levels if level.links is not None]
 
     def line(level: int, i: int) -> str:
         """An equation, with those that it becomes behind a fold."""
@@ -33,6 +36,6 @@ def html(expr: Expr) -> str:
 
     body = "".join(line(0, i) for i in range(len(lines[0])))
     return (
-        f'<div class="branded-expr" role="group" aria-label="typed program, {expr.level}"><style>{_STYLE}</style>'
+        f'<div class="branded-expr" role="group" aria-label="typed program, {name}"><style>{_STYLE}</style>'
         f"<pre>{escape(head)}</pre>{body}<pre>{escape(last)}</pre></div>"
     )

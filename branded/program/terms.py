@@ -1,8 +1,10 @@
-"""The terms of the typed program: types, variables, literals, equations, programs."""
+"""The terms of the typed program: types, variables, literals, equations, programs; and how they are printed."""
 
 from __future__ import annotations
 
+import itertools
 import keyword
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -134,12 +136,87 @@ class Program:
         return order
 
     def __str__(self) -> str:
-        from branded.program.text import text
-
-        return text(self)
+        return "\n".join(Printer().program(self))
 
 
 def _brands(value: Any) -> tuple[BrandName, ...]:
     if isinstance(value, BrandName):
         return (value,)
     return tuple(b for b in value if isinstance(b, BrandName)) if type(value) is tuple else ()
+
+
+# ---- as text ----
+
+
+def _names() -> Iterator[str]:
+    """a, b, …, z, aa, ab, …, without the words of the language."""
+    for n in itertools.count(1):
+        for letters in itertools.product(string.ascii_lowercase, repeat=n):
+            if (name := "".join(letters)) not in RESERVED:
+                yield name
+
+
+class Printer:
+    """Names the variables of a program, and its programs inside, in the order in which they are printed."""
+
+    def __init__(self, names: dict[Var, str] | None = None) -> None:
+        self.names: dict[Var, str] = {} if names is None else names
+        self._free = _names()
+
+    def name(self, v: Var) -> str:
+        if v not in self.names:
+            self.names[v] = next(self._free)
+        return self.names[v]
+
+    def binder(self, v: Var) -> str:
+        return f"{self.name(v)}:{v.type}"
+
+    def atom(self, a: Atom) -> str:
+        return self.name(a) if isinstance(a, Var) else str(a)
+
+    def program(self, p: Program, indent: str = "") -> list[str]:
+        consts, ins = (" ".join(map(self.binder, vs)) for vs in (p.constvars, p.invars))
+        head = "{ lambda " + " ; ".join([consts, ins]).strip(" ") + " . let"
+        if not p.constvars:
+            head = "{ lambda ;" + (f" {ins}" if ins else "") + " . let"
+        lines = [head]
+        for e in p.eqns:
+            lines += [f"{indent}    {line}" for line in self.eqn(e)]
+        outs = ", ".join(map(self.atom, p.outs)) + ("," if len(p.outs) == 1 else "")
+        return [*lines, f"{indent}  in ({outs}) }}"]
+
+    def eqn(self, e: Eqn) -> list[str]:
+        """The lines of an equation: one, unless there are programs in it."""
+        head = f"{' '.join(map(self.binder, e.results))} = {e.op}"
+        operands = "".join(f" {self.atom(a)}" for a in e.operands)
+        if not e.has_programs:
+            inside = ", ".join(f"{k}={self.value(v)}" for k, v in e.params.items())
+            return [head + (f"[{inside}]" if inside else "") + operands]
+        lines = [head + "["]
+        for k, v in e.params.items():
+            if isinstance(v, Program):
+                first, *rest = self.program(v)
+                lines += [f"  {k}={first}", *(f"  {line}" for line in rest)]
+            elif isinstance(v, tuple) and v and isinstance(v[0], Program):
+                lines.append(f"  {k}=(")
+                for p in v:
+                    *body, last = self.program(p)
+                    lines += [*(f"    {line}" for line in body), f"    {last},"]
+                lines.append("  )")
+            else:
+                lines.append(f"  {k}={self.value(v)}")
+        return [*lines, "]" + operands]
+
+    def value(self, v: Any) -> str:
+        if isinstance(v, BrandName | Dtype | Rule | Hole):
+            return repr(v)
+        if v is Ellipsis:
+            return "..."
+        if isinstance(v, slice):
+            parts = ["" if x is None else self.value(x) for x in (v.start, v.stop, v.step)]
+            return ":".join(parts if v.step is not None else parts[:2])
+        if isinstance(v, tuple):
+            return "(" + ", ".join(map(self.value, v)) + ("," if len(v) == 1 else "") + ")"
+        if isinstance(v, list):
+            return "[" + ", ".join(map(self.value, v)) + "]"
+        return repr(v)

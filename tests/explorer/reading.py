@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from branded.explorer import catalog
+from branded.learn.explorer import catalog
 
 MUST_RUN = os.environ.get("BRANDED_BROWSER") == "1"
 ENTRIES = {entry["name"]: entry for entry in catalog.load()}

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from branded import cli, explorer
+from branded import cli
 from branded.errors import ExplorerError
-from branded.explorer import catalog, html, runtime
+from branded.explain import html
+from branded.learn.explorer import catalog, runtime
 from tests.explorer.reading import data
 
 # ---- what is kept ----
@@ -84,7 +85,7 @@ def test_the_library_is_the_one_that_is_known() -> None:
     """dagre 3.1.3 as npm has it; its licence stands beside it, and in every page."""
     folder = html.ASSETS / "vendor"
     assert hashlib.sha256((folder / "dagre.min.js").read_bytes()).hexdigest() == DAGRE
-    assert (folder / "dagre.min.js.LEGAL.txt").read_text() in explorer.page(data("zip"))
+    assert (folder / "dagre.min.js.LEGAL.txt").read_text() in html.page(data("zip"))
 
 
 DAGRE = "54a503e346f93ca0bb10abe7999587e037262935687aca45eb4e4b0f64bbb578"

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import expect
 
-from branded import explorer
 from branded.errors import ExplorerError
-from branded.explorer import browser as in_browser
-from branded.explorer import catalog, no_numpy, runtime
+from branded.learn import explorer
+from branded.learn.explorer import browser as in_browser
+from branded.learn.explorer import catalog, no_numpy, runtime
 from tests.explorer.reading import ENTRIES, Reader, data, missing
 
 

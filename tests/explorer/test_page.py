@@ -13,9 +13,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from tinygrad import Tensor
 
-from branded import explorer
-from branded.explain import explain
-from branded.explorer import catalog
+from branded.explain import explain, html
+from branded.learn import explorer
+from branded.learn.explorer import catalog
 from tests.explorer.reading import VIEWS, Reader, data, step_of
 
 
@@ -365,7 +365,7 @@ def test_less_motion(read: Callable[..., Reader]) -> None:
 
 def test_one_explanation_is_one_file(reader: Callable[..., Reader], tmp_path: Path) -> None:
     file = tmp_path / "outer.html"
-    file.write_text(explorer.page(data("zip", 1)), encoding="utf-8")
+    file.write_text(html.page(data("zip", 1)), encoding="utf-8")
     assert file.stat().st_size < 1_500_000
     here = reader(file.as_uri())
     assert here.asked == [file.as_uri()]
@@ -377,7 +377,7 @@ def test_one_explanation_is_one_file(reader: Callable[..., Reader], tmp_path: Pa
 
 def test_a_notebook_shows_it_in_a_frame(reader: Callable[..., Reader], tmp_path: Path) -> None:
     file = tmp_path / "notebook.html"
-    file.write_text(f"<!doctype html><link rel=icon href=data:,>{explorer.frame(data('zip', 1))}", encoding="utf-8")
+    file.write_text(f"<!doctype html><link rel=icon href=data:,>{html.frame(data('zip', 1))}", encoding="utf-8")
     inside = reader(file.as_uri()).page.frame_locator("iframe")
     inside.locator("#forward").click()
     expect(inside.locator("#count")).to_contain_text("step 2 of")
@@ -386,7 +386,7 @@ def test_a_notebook_shows_it_in_a_frame(reader: Callable[..., Reader], tmp_path:
 def test_text_of_a_program_is_no_html(reader: Callable[..., Reader], tmp_path: Path) -> None:
     evil = {**data("zip", 1), "name": "</script><script>throw 1</script>", "doc": "<img src=x onerror=alert(1)>"}
     file = tmp_path / "evil.html"
-    file.write_text(explorer.page(evil), encoding="utf-8")
+    file.write_text(html.page(evil), encoding="utf-8")
     here = reader(file.as_uri())
     assert here.text("h1") == evil["name"] and here.text("#doc") == evil["doc"]
 

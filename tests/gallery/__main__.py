@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from branded.check import check
+from branded.mypy.check import check
 from tests.gallery.programs import HERE, PEERS, RECORDED, Outcome, agree, run, shown
 
 PAGE = HERE.parent.parent / "docs" / "gallery.md"

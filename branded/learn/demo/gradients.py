@@ -1,0 +1,136 @@
+"""Per-example gradients of a classifier, and the digits that it would learn most from.
+
+Functions that the demo prints have no docstrings: what they do is said beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from tinygrad import Tensor, TinyJit, Variable
+
+from branded.brand import Brand
+from branded.learn.demo import show
+from branded.learn.demo.digits import INK, Array, Digits
+from branded.values import vec_type
+from branded.vec import Vec
+from branded.vmap import vmap
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+
+TOLERANCE = 1e-5
+RUNS = 3
+RATE = 1.0
+watch = show.Watch()
+
+
+def loss(w: Vec[S], image: Vec[S1], label: Vec[S1]) -> Vec[S | S1]:
+    return (image @ w).sparse_categorical_crossentropy(label)
+
+
+@watch
+def gradient(w: Vec[S], image: Vec[S1], label: Vec[S1]) -> Vec[S | S1]:
+    return loss(w, image, label).gradient(w)[0]
+
+
+def gradients(w: Tensor, images: Tensor, labels: Tensor) -> Tensor:
+    return vmap(gradient, in_axes=(None, 0, 0))(w, images, labels)
+
+
+class Gradients(NamedTuple):
+    """What this part found.
+
+    Attributes:
+        norms: `f32[n]`, the length of each digit's own gradient.
+        hardest: The numbers of the digits with the largest, hardest first.
+        guesses: What the classifier takes each digit for.
+        accuracy: How often that is right.
+        ratio: How many times as fast as the loop vmap was.
+    """
+
+    norms: Array
+    hardest: list[int]
+    guesses: Array
+    accuracy: float
+    ratio: float
+
+
+def run(digits: Digits, steps: int, count: int = 10) -> Gradients:
+    """Train a linear classifier for some steps, then take the gradient of each digit's loss by vmap and by a loop."""
+    n = len(digits.labels)
+    watch.clear()
+    show.heading("2  Per-example gradients: a vmap around a gradient")
+    show.say(
+        """A linear classifier with weights `w` is trained briefly. Then the gradient of the loss of one digit, with the
+        digit and its label mapped over, and `w` the same for all: in_axes=(None, 0, 0). One vmap has one brand, called
+        after the first argument that it maps, so each image is zipped with its own label."""
+    )
+    show.code(loss, gradient, gradients)
+
+    images, labels = Tensor(digits.rows).realize(), Tensor(digits.labels.astype(np.int32)).realize()
+    w = _trained(images, labels, steps)
+    compiled = TinyJit(gradients)
+    show.warm(compiled, w, images, labels)
+    each, seconds = show.best_of(RUNS, lambda: compiled(w, images, labels).numpy())
+    show.facts([*watch.pairs(), ("gradients(w, images, labels)", vec_type(compiled(w, images, labels)))])
+
+    norms = vmap(lambda g: g.square().sum().sqrt())(Tensor(each)).numpy()
+    guesses = (images @ w).argmax(1).numpy()
+    accuracy = float((guesses == digits.labels).mean())
+    hardest = np.argsort(-norms, kind="stable")[:count].tolist()
+    show.say(
+        f"""After {steps} steps the classifier is right for {accuracy:.1%} of the {n:,} digits. The median length of a
+        digit's gradient is {np.median(norms):.3f}. These {len(hardest)} have the longest:"""
+    )
+    _gallery(digits, hardest, guesses, norms)
+
+    by_loop, loop_seconds = show.best_of(RUNS, _loop(w, images, labels))
+    difference = show.check_same(each, by_loop, TOLERANCE)
+    show.say(
+        f"The loop calls `gradient`, compiled and warm, for each of the {n:,} digits; times are the best of {RUNS}."
+    )
+    ratio = show.compare(
+        show.Timing("Python loop", f"{n:,} gradients", loop_seconds),
+        show.Timing("vmap", f"{n:,} gradients", seconds),
+        difference=difference,
+        tolerance=TOLERANCE,
+    )
+    return Gradients(norms, hardest, guesses, accuracy, ratio)
+
+
+def _trained(images: Tensor, labels: Tensor, steps: int) -> Tensor:
+    """Weights after gradient descent on the mean loss; the start is zero, so nothing is random."""
+
+    @TinyJit
+    def step(w: Tensor) -> Tensor:
+        mean = vmap(loss, in_axes=(None, 0, 0))(w, images, labels).mean()
+        return w - RATE * mean.gradient(w)[0]
+
+    w = Tensor.zeros(images.shape[1], 10).clone().realize()
+    for _ in range(steps):
+        w = step(w)
+    return w.clone().realize()
+
+
+def _loop(w: Tensor, images: Tensor, labels: Tensor) -> Callable[[], Array]:
+    """The gradient of each digit, one at a time, by a function that is compiled and warm."""
+    n = int(images.shape[0])
+    i = Variable("i", 0, n - 1)
+    one = TinyJit(lambda i: gradient(w, images[i], labels[i]).contiguous())
+    show.warm(one, i.bind(0))
+    return lambda: np.stack([one(i.bind(k)).numpy() for k in range(n)])
+
+
+def _gallery(digits: Digits, which: list[int], guesses: Array, norms: Array, columns: int = 5) -> None:
+    """Print digits in rows, each with what it is and what it was taken for."""
+    for start in range(0, len(which), columns):
+        part = which[start : start + columns]
+        captions = [f"{digits.labels[k]}, read as {guesses[k]}" for k in part]
+        lengths = [f"length {norms[k]:.2f}" for k in part]
+        drawings = [show.drawing(digits.images[k], INK) for k in part]
+        for line in (*zip(*drawings, strict=True), captions, lengths):
+            print(show.MARGIN + " ".join(f"{text:<16}" for text in line).rstrip())
+        print()

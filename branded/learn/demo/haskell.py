@@ -1,0 +1,57 @@
+"""The two examples of "vmap in Haskell": zip and outer sum, with the type of each step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tinygrad import Tensor
+
+from branded.learn.demo import show
+from branded.values import vec_type
+from branded.vmap import vmap
+
+ZIP = "vmap(lambda a, b: a + b)(a0, b0)"
+OUTER = "vmap(lambda a: vmap(lambda b: a + b)(b0))(a0)"
+
+
+def run() -> None:
+    """Print both, each run from the very text that is shown."""
+    show.heading('0  Two examples from "vmap in Haskell" (E. Z. Yang, 2020)')
+    show.say(
+        """A brand is the loop variable of one vmap. What an expression does with it follows from types alone: along a
+        brand that both operands carry, they are zipped; along a brand that only one carries, the other is broadcast."""
+    )
+    show.code("a0, b0 = Tensor([1.0, 2.0, 3.0]), Tensor([4.0, 6.0, 8.0])")
+
+    show.say("Zip: one vmap opens one brand, here called `a`. Both operands carry it, so they meet one to one.")
+    _example(ZIP, "a", "b", "a + b")
+
+    show.say("Outer sum: two vmaps open two brands. `a` and `b` share none, so each meets all of the other.")
+    _example(OUTER, "a", "b", "a + b", "vmap(lambda b: a + b)(b0)")
+
+
+def evaluate(text: str) -> tuple[Any, list[str]]:
+    """The value of an expression in `a0` and `b0`, and the types of what its functions got and gave, in order.
+
+    Example:
+        >>> from branded.learn.demo.haskell import OUTER, evaluate
+        >>> result, types = evaluate(OUTER)
+        >>> result.tolist()
+        [[5.0, 7.0, 9.0], [6.0, 8.0, 10.0], [7.0, 9.0, 11.0]]
+        >>> types
+        ['Vec[a:3, f32[]]', 'Vec[b:3, f32[]]', 'Vec[a:3 | b:3, f32[]]', 'Vec[a:3, f32[3]]']
+    """
+    watch = show.Watch()
+
+    def watched_vmap(f: Callable[..., Any]) -> Callable[..., Any]:
+        return vmap(watch(f))
+
+    names = {"vmap": watched_vmap, "a0": Tensor([1.0, 2.0, 3.0]), "b0": Tensor([4.0, 6.0, 8.0])}
+    return eval(text, names), watch.types
+
+
+def _example(text: str, *steps: str) -> None:
+    show.code(text)
+    result, types = evaluate(text)
+    show.facts([*zip(steps, types, strict=True), ("result", vec_type(result)), ("", str(result.tolist()))])

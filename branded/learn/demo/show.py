@@ -1,0 +1,200 @@
+"""How the demo speaks: headings, code as it runs, types as they were seen, and the loop beside vmap."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from tinygrad.helpers import tqdm
+
+from branded.learn.demo.digits import Array
+from branded.values import brands, vec_type
+
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+
+WIDTH = 88
+MARGIN = " " * 3
+INDENT = " " * 6
+
+
+# ---- words ----
+
+
+def styled(text: str, *codes: int) -> str:
+    """`text` in colour where there is a terminal that wants it."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return f"\033[{';'.join(map(str, codes))}m{text}\033[0m"
+
+
+BOLD, DIM, GREEN, CYAN = 1, 2, 32, 36
+
+
+def heading(title: str) -> None:
+    print(f"{styled(title, BOLD)}\n{styled('─' * WIDTH, DIM)}", flush=True)
+
+
+def say(text: str) -> None:
+    print(textwrap.fill(" ".join(text.split()), WIDTH, initial_indent=MARGIN, subsequent_indent=MARGIN) + "\n")
+
+
+def code(*shown: Callable[..., Any] | type | str) -> None:
+    """Print the source of what runs, as it stands in its file; strings as they are."""
+    for thing in shown:
+        source = thing if isinstance(thing, str) else textwrap.dedent(inspect.getsource(thing))
+        lines = [line for line in source.strip().splitlines() if not line.startswith("@")]
+        print(styled(textwrap.indent("\n".join(lines), INDENT), CYAN) + "\n")
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> None:
+    """Print names and their texts in two columns; a name may be empty where a text goes on."""
+    pairs = list(pairs)
+    width = max(len(name) for name, _ in pairs)
+    for name, text in pairs:
+        print(f"{INDENT}{name:<{width}}  {styled(text, GREEN)}")
+    print()
+
+
+# ---- types ----
+
+
+class Watch:
+    """A decorator that notes the types of what functions of per-example values get and give.
+
+    Example:
+        >>> from branded import vmap
+        >>> from branded.learn.demo.show import Watch
+        >>> from tinygrad import Tensor
+        >>> watch = Watch()
+        >>> double = watch(lambda x: x * 2)
+        >>> _ = vmap(double)(Tensor.ones(3, 2))
+        >>> watch.types
+        ['Vec[x:3, f32[2]]', 'Vec[x:3, f32[2]]']
+    """
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.types: list[str] = []
+
+    def clear(self) -> None:
+        self.names.clear()
+        self.types.clear()
+
+    def __call__(self, f: F) -> F:
+        parameters = tuple(inspect.signature(f).parameters)
+        call = f"{f.__name__}({', '.join(parameters)})"
+
+        @functools.wraps(f)
+        def watched(*args: Any) -> Any:
+            if not any(brands(leaf) for x in args for _, leaf in _leaves(x)):
+                return f(*args)
+            for name, x in zip(parameters, args, strict=True):
+                self._note(name, x)
+            out = f(*args)
+            self._note(call, out)
+            return out
+
+        return watched  # type: ignore[return-value]
+
+    def _note(self, name: str, x: Any) -> None:
+        for path, leaf in _leaves(x):
+            self.names.append(name + path)
+            self.types.append(vec_type(leaf))
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Each name once, with the type that it had first."""
+        first: dict[str, str] = {}
+        for name, text in zip(self.names, self.types, strict=True):
+            first.setdefault(name, text)
+        return list(first.items())
+
+
+def _leaves(x: Any) -> list[tuple[str, Any]]:
+    """The tensors of a value, each with how it is reached."""
+    if not isinstance(x, tuple):
+        return [("", x)]
+    keys = [f".{name}" for name in x._fields] if hasattr(x, "_fields") else [f"[{i}]" for i in range(len(x))]
+    return [(key + path, leaf) for key, child in zip(keys, x, strict=True) for path, leaf in _leaves(child)]
+
+
+# ---- the loop beside vmap ----
+
+
+def progress(steps: int, what: str) -> tqdm[int]:
+    """A bar on stderr; where that is no terminal, as in a log, it moves once a second only."""
+    sys.stdout.flush()
+    return tqdm(desc=f"{MARGIN}{what:<19}", total=steps, unit=" epochs", rate=100 if sys.stderr.isatty() else 1)
+
+
+class Timing(NamedTuple):
+    """What was run, on how much, and how long it took."""
+
+    who: str
+    work: str
+    seconds: float
+
+
+def warm(f: Callable[..., object], *args: Any) -> None:
+    """Call a `TinyJit` until it only replays: it runs once, captures once, and replays from then on."""
+    for _ in range(3):
+        f(*args)
+
+
+def best_of(runs: int, f: Callable[[], R]) -> tuple[R, float]:
+    """The result of `f`, and the shortest of several times."""
+    seconds = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        result = f()
+        seconds.append(time.perf_counter() - start)
+    return result, min(seconds)
+
+
+def check_same(got: Array, want: Array, tolerance: float) -> float:
+    """The largest difference of two arrays.
+
+    Raises:
+        ArithmeticError: It is more than `tolerance`, or not a number, or the shapes differ.
+    """
+    if got.shape != want.shape:
+        raise ArithmeticError(f"vmap and the loop differ: the shapes are {got.shape} and {want.shape}")
+    difference = float(np.abs(got - want).max()) if got.size else 0.0
+    if not difference <= tolerance:
+        raise ArithmeticError(f"vmap and the loop differ by {difference}, which is more than {tolerance}")
+    return difference
+
+
+def compare(loop: Timing, mapped: Timing, *more: Timing, difference: float, tolerance: float) -> float:
+    """Print the loop beside vmap on the same work, then what else was run; return how many times as fast vmap is."""
+    timings = (loop, mapped, *more)
+    who, work = max(len(t.who) for t in timings), max(len(t.work) for t in timings)
+    ratio = loop.seconds / mapped.seconds
+    for t in timings:
+        end = styled(f"   {times(ratio)} as fast", BOLD) if t is mapped else ""
+        print(f"{INDENT}{t.who:<{who}}   {t.work:<{work}}  {duration(t.seconds):>10}{end}".rstrip())
+    print(f"{INDENT}same numbers: the largest difference is {difference:.2g} ({tolerance:g} is allowed)\n", flush=True)
+    return ratio
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds:.2f} s " if seconds >= 1 else f"{1000 * seconds:.2f} ms"
+
+
+def times(ratio: float) -> str:
+    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
+
+
+SHADES = " ░▒▓█"
+
+
+def drawing(image: Array, ink: int) -> list[str]:
+    """An image in characters, two for each pixel, since a character is twice as high as it is wide."""
+    return ["".join(SHADES[round(int(p) * (len(SHADES) - 1) / ink)] * 2 for p in row) for row in image]

@@ -1,0 +1,53 @@
+"""The explorer: the web page that shows explanations, with a menu of examples; `write` makes it.
+
+The page needs no server and asks for nothing over the network: it works from a file and from any static host.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from branded.errors import ExplorerError
+from branded.explain.html import document
+from branded.learn.explorer import catalog, runtime
+
+__all__ = ["write"]
+
+
+def write(out: Path, pyodide: Path | None = None, *, edit: bool = True) -> Path:
+    """Write the explorer to a folder: `index.html`, and in `edit/` what runs programs in the browser.
+
+    Args:
+        out: The folder, which is there.
+        pyodide: The npm package `pyodide`, unpacked; None asks npm for it, and without npm there is no `edit`.
+        edit: Whether programs can be edited.
+
+    Returns:
+        The page.
+
+    Raises:
+        ExplorerError: `pyodide` is not that package in the version that is known, or npm does not bring it.
+
+    Example:
+        >>> import tempfile
+        >>> from branded.learn import explorer
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     explorer.write(Path(folder), edit=False).name
+        'index.html'
+    """
+    parts = None
+    if edit and pyodide is not None:
+        parts = runtime.write(out, pyodide)
+    elif edit and runtime.npm() is None:
+        print("explorer: without edit, since there is no npm: pip install 'branded[explorer]'", file=sys.stderr)
+    elif edit:
+        with tempfile.TemporaryDirectory(prefix="branded-") as folder:
+            parts = runtime.write(out, runtime.fetch(Path(folder)))
+    index = out / "index.html"
+    try:
+        index.write_text(document(catalog.load(), parts), encoding="utf-8")
+    except OSError as error:
+        raise ExplorerError(f"explorer: cannot write {index}: {error.strerror}") from None
+    return index

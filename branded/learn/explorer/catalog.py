@@ -1,0 +1,95 @@
+"""The explorer's examples: the programs in `examples`, and what `explain` says of them, kept beside them as JSON.
+
+What is kept is instant to show.  `python -m branded.learn.explorer` makes it anew, and a test compares.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from branded.explain import explain as explained
+from branded.explain.html import entry
+
+FOLDER = Path(__file__).parent / "examples"
+
+
+class Example(NamedTuple):
+    """A file of `examples`, and the functions of it that are shown; two are the two answers to a question."""
+
+    name: str
+    title: str
+    group: str
+    functions: tuple[str, ...]
+    question: str | None = None
+    first: int = 0
+    """Which answer is shown first."""
+
+    @property
+    def file(self) -> Path:
+        return FOLDER / f"{self.name}.py"
+
+    @property
+    def data(self) -> Path:
+        return FOLDER / f"{self.name}.json"
+
+
+_TWO = ("same", "different")
+_LABELS = {"same": "yes: one brand, zip", "different": "no: two brands, outer"}
+
+EXAMPLES = (
+    Example("zip", "Zip or outer", "Start here", _TWO, "Do a and b have the same brand?"),
+    Example("softmax", "A softmax for each row", "Start here", ("softmax",)),
+    Example("normalize", "What all examples share", "Start here", ("normalize",)),
+    Example("dot", "Matrix product by two vmaps", "Pairs", _TWO, "Do the rows of a and b have the same brand?", 1),
+    Example("distances", "Distances of points", "Pairs", _TWO, "Do here and there have the same brand?", 1),
+    Example("attention", "Scores of attention", "Pairs", _TWO, "Do queries and keys have the same brand?", 1),
+    Example("deep", "Three deep", "Pairs", ("deep",)),
+    Example("large", "What a broadcast would need", "Pairs", ("large",)),
+    Example("axes", "in_axes and out_axes", "Arguments", ("axes",)),
+    Example("parameters", "A tree of parameters", "Arguments", ("parameters",)),
+    Example("gather", "An index for each example", "Arguments", ("gather",)),
+    Example("gradient", "A gradient for each example", "Transforms", ("gradient",)),
+    Example("cumsum", "Running sums by cumsum", "Transforms", ("cumulative",)),
+    Example("scan", "Running sums by scan", "Transforms", ("running",)),
+    Example("branch", "A branch for each example", "Transforms", ("branch",)),
+    Example("collective", "psum: a sum over a brand", "Transforms", ("shares",)),
+)
+
+
+def explain(example: Example) -> list[dict[str, Any]]:
+    """What `explain` says of each function of an example."""
+    module = importlib.import_module(f"branded.learn.explorer.examples.{example.name}")
+    return [explained(getattr(module, name)).data() for name in example.functions]
+
+
+def text(example: Example) -> str:
+    """The JSON that is kept: one explanation a line, so that a change is seen where it is."""
+    lines = [json.dumps(e, ensure_ascii=False, separators=(",", ":")) for e in explain(example)]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def load() -> list[dict[str, Any]]:
+    """The menu of the explorer, of what is kept.
+
+    Returns:
+        An entry for each example, as `document` wants it.
+    """
+    return list(_entries())
+
+
+def _entries() -> Iterator[dict[str, Any]]:
+    for example in EXAMPLES:
+        yield entry(
+            example.title,
+            json.loads(example.data.read_text(encoding="utf-8")),
+            name=example.name,
+            group=example.group,
+            question=example.question,
+            first=example.first,
+            labels=[_LABELS.get(name, name) for name in example.functions],
+            program=example.file.read_text(encoding="utf-8"),
+        )

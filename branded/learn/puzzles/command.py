@@ -1,0 +1,156 @@
+"""The command `branded puzzles`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from branded.errors import PuzzleError
+from branded.files import FAILED, OK, UsageError, load
+from branded.learn.puzzles import CHAPTERS, PUZZLES, Puzzle, Status, Verdict, find
+from branded.learn.puzzles.sheet import DOC, blank, judged, wrapped
+from branded.learn.puzzles.truth import Unknown
+
+FILE = "puzzles.py"
+ACTIONS = ("start", "check", "hint", "solution")
+
+
+def run(action: str | None, words: Sequence[str]) -> int:
+    """Do what the words after `branded puzzles` say.
+
+    Args:
+        action: One of `ACTIONS`; None lists the puzzles.
+        words: A file, a number, or both.
+
+    Returns:
+        The exit status: 0, or 1 if not all that was checked is solved, or the file does not run.
+
+    Raises:
+        UsageError: The words make no sense.
+
+    Example:
+        >>> from branded.learn.puzzles.command import run
+        >>> run("hint", ["10"])
+        - The inner vmap gives a list for each `y`.
+        - The outer vmap puts its axis in front.
+        0
+    """
+    if action is None:
+        return _list()
+    if action not in ACTIONS:
+        raise UsageError(f"there is no `{action}`: it is one of {', '.join(ACTIONS)}, or nothing for the list")
+    file, puzzle = _read(action, words)
+    if action == "start":
+        return _start(file)
+    if action == "check":
+        return _check(file, PUZZLES if puzzle is None else (puzzle,))
+    assert puzzle is not None  # _read has seen to it
+    return _hint(puzzle) if action == "hint" else _solution(puzzle)
+
+
+def _read(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None]:
+    """The file and the puzzle that the words are, each where the action takes it."""
+    if "" in words:
+        raise UsageError("'' is not the name of a file")
+    numbers = [w for w in words if w.isdecimal()]
+    files = [w for w in words if not w.isdecimal()]
+    takes_file, takes_number = action in ("start", "check"), action != "start"
+    if len(files) > takes_file or len(numbers) > takes_number:
+        if files and not takes_file:
+            raise UsageError(f"{files[0]} is not the number of a puzzle, 1 to {len(PUZZLES)}")
+        extra = [*files[takes_file:], *numbers[takes_number:]][0]
+        raise UsageError(f"{action} does not know what to do with {extra}")
+    if not takes_file and not numbers:
+        raise UsageError(f"{action} needs the number of a puzzle, 1 to {len(PUZZLES)}")
+    if numbers and len(numbers[0]) > 9:
+        raise UsageError(f"there is no puzzle {numbers[0][:9]}...: they are 1 to {len(PUZZLES)}")
+    try:
+        return Path(files[0] if files else FILE), find(int(numbers[0])) if numbers else None
+    except PuzzleError as error:
+        raise UsageError(str(error).removeprefix("puzzles: ")) from None
+
+
+# ---- the actions ----
+
+
+def _list() -> int:
+    """All puzzles, by chapter, with what is known of the answers in puzzles.py, if it is here."""
+    names = load(Path(FILE), "puzzles") if _is_ours(Path(FILE)) else {}
+    if names is None:
+        return FAILED
+    for chapter in CHAPTERS:
+        print(f"{chapter.title}")
+        for p in chapter.puzzles:
+            print(_line(p, judged(p, names, FILE).status.value if names else ""))
+    print()
+    if names:
+        print(f"details: python -m branded puzzles check {FILE}")
+    else:
+        print(f"python -m branded puzzles start    writes {FILE}, to fill in")
+    return OK
+
+
+def _start(file: Path) -> int:
+    try:
+        with file.open("x") as out:
+            out.write(blank(str(file)))
+    except FileExistsError:
+        raise UsageError(f"there is a {file} already: `start FILE` writes another, `check {file}` reads it") from None
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}") from None
+    print(f"{file} has {len(PUZZLES)} puzzles; when you have filled in some:")
+    print(f"python -m branded puzzles check {file}")
+    return OK
+
+
+def _check(file: Path, puzzles: Sequence[Puzzle]) -> int:
+    if not file.is_file():
+        what = "is not a file" if file.exists() else "is not there"
+        raise UsageError(f"{file} {what}: `start {FILE}` writes a file to fill in")
+    if (names := load(file, "puzzles")) is None:
+        return FAILED
+    found: list[Status] = []
+    for p in puzzles:
+        verdict = judged(p, names, str(file))
+        _tell(p, verdict)
+        found.append(verdict.status)
+    solved = found.count(Status.SOLVED)
+    if len(puzzles) > 1:
+        counts = [f"{found.count(s)} {s.value}" for s in Status if s is not Status.SOLVED and s in found]
+        print(", ".join([f"{solved} of {len(puzzles)} solved", *counts]))
+    return OK if solved == len(puzzles) else FAILED
+
+
+def _hint(puzzle: Puzzle) -> int:
+    for hint in puzzle.hints:
+        print(wrapped(f"- {hint}", indent="  "))
+    return OK
+
+
+def _solution(puzzle: Puzzle) -> int:
+    try:
+        print(puzzle.solved)
+    except Unknown as reason:
+        raise UsageError(str(reason)) from None
+    print()
+    print(wrapped(puzzle.because))
+    return OK
+
+
+# ---- the file, and what is printed ----
+
+
+def _is_ours(file: Path) -> bool:
+    """Was this file written by `start`?  Another one of the same name is not run for a list."""
+    try:
+        return file.read_text().startswith(DOC.partition("\n")[0])
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _line(puzzle: Puzzle, status: str) -> str:
+    return f"{puzzle.number:4}  {puzzle.title:<34}{status}".rstrip()
+
+
+def _tell(puzzle: Puzzle, verdict: Verdict) -> None:
+    print(_line(puzzle, verdict.status.value), *(f"        {line}" for line in verdict.lines), sep="\n", flush=True)

@@ -1,0 +1,196 @@
+"""Puzzles: rows and types."""
+
+from __future__ import annotations
+
+from branded.learn.puzzles.puzzle import Predict
+from branded.learn.puzzles.truth import refused, refused_by_mypy, revealed_by_mypy
+
+TITLE = "Rows and types"
+
+PUZZLES = (
+    Predict(
+        title="The row of a sum",
+        text="What does this program print? The order of the brands does not matter.",
+        program="""
+            def added(x, y):
+                print(vec_type(x + y))
+                return x + y
+
+
+            sums = vmap(lambda x: vmap(lambda y: added(x, y))(Tensor.ones(2)))(Tensor.ones(3, 4))
+        """,
+        hints=(
+            "`x` varies over one brand, `y` over another; a sum varies over all that its operands vary over.",
+            "For one example, `x` is an `f32[4]` and `y` a single number, `f32[]`.",
+        ),
+        because="The rows unite, and the types of one example are broadcast: `f32[4]` and `f32[]` give `f32[4]`.",
+        wrong={
+            "Vec[x:3, f32[4]]": "`y` varies too: its brand is in the row of the sum.",
+            "Vec[x:3 | y:2, f32[3, 4]]": "The 3 is the size of the brand `x`; one example of `x` is a vector of 4.",
+            "Vec[x:3 | y:2, f32[]]": "One example of `x` is a vector of 4 numbers.",
+        },
+    ),
+    Predict(
+        title="Open, but not used",
+        text="Three brands are open. What does this program print?",
+        program="""
+            def first_and_last(a, b, c):
+                print(vec_type(a * c))
+                return a * c + b
+
+
+            twos, threes, fours = Tensor.ones(2), Tensor.ones(3), Tensor.ones(4)
+            cube = vmap(lambda a: vmap(lambda b: vmap(lambda c: first_and_last(a, b, c))(fours))(threes))(twos)
+        """,
+        hints=("A row has the brands that a value depends on.",),
+        because="`b` is open, but `a * c` does not depend on it, so it is computed 8 times and not 24 times.",
+        wrong={
+            "Vec[a:2 | b:3 | c:4, f32[]]": "`b` is open there, but does `a * c` depend on it?",
+            "Vec[a:2, f32[]]": "`c` varies over a brand of its own.",
+        },
+    ),
+    Predict(
+        title="What mypy knows",
+        text=(
+            "mypy does not know sizes, so it says `Vec[a | b, Tensor]`: brands, and the type of one example. What is "
+            "the type that `reveal_type` shows for `a * weight`? The answer comes from mypy, which has to be installed "
+            "for it."
+        ),
+        program="""
+            weight = Tensor([1.0, 2.0])
+            weighted = vmap(lambda a: vmap(lambda b: reveal_type(a * weight) + b)(weight))(weight)
+        """,
+        truth=revealed_by_mypy,
+        hints=("`weight` is a plain tensor: its row is empty.", "`b` is added later."),
+        because="A plain `Tensor` adds no brand to a row. `Vec[a, Tensor]` has the brand of `a`, and nothing else.",
+        wrong={
+            "Vec[a | b, Tensor]": "`b` is not in `a * weight` yet.",
+            "Tensor": "`a` is a value of one example: it varies over the brand of the outer vmap.",
+        },
+    ),
+    Predict(
+        title="What leaves is plain",
+        text="And what is the type of `plain` to mypy?",
+        program="""
+            plain = vmap(lambda a, b: a * b)(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
+            reveal_type(plain)
+        """,
+        truth=revealed_by_mypy,
+        hints=("The vmap removes the brand that it opened.",),
+        because="The result has the empty row, and a value of the empty row is a `Tensor`.",
+        wrong={"Vec[a, Tensor]": "That is the type inside of the function. The vmap removes its brand again."},
+    ),
+    Predict(
+        title="Which line does mypy refuse?",
+        text="One line has a type that is wrong. Answer with its letter.",
+        program="""
+            def scaled(x: Vec[S], factor: Vec[S1]) -> Vec[S | S1]:
+                return x * factor  # A
+
+
+            def centered(x: Vec[S], center: Vec[S1]) -> Vec[S]:
+                return x - center  # B
+
+
+            def doubled(x: Vec[S]) -> Vec[S | S1]:
+                return x * 2  # C
+        """,
+        truth=refused_by_mypy,
+        hints=(
+            "Write the row of each result.",
+            "A value that varies over less may stand where one that varies over more is wanted.",
+        ),
+        because=(
+            "The difference varies over `S` and `S1`, and the declared result over `S` alone. In line C the result "
+            "varies over less than is declared, which is allowed: subtyping is broadcasting."
+        ),
+        wrong={
+            "A": "`S | S1` is just what the product varies over.",
+            "C": "`Vec[S]` is a `Vec[S | S1]`: it can be broadcast.",
+        },
+    ),
+    Predict(
+        title="A function for tensors only",
+        text="Which line does mypy refuse?",
+        program="""
+            def length(x: Tensor) -> Tensor:
+                return (x * x).sum().sqrt()
+
+
+            def norm(x: Vec[S]) -> Vec[S]:
+                return (x * x).sum().sqrt()
+
+
+            points = Tensor([[3.0, 4.0], [0.0, 2.0]])
+            first = length(points)  # A
+            second = norm(points)  # B
+            third = vmap(norm)(points)  # C
+            fourth = vmap(length)(points)  # D
+        """,
+        truth=refused_by_mypy,
+        hints=("A plain `Tensor` is a `Vec` of the empty row.", "And the other way round?"),
+        because=(
+            "`length` promises nothing about values that vary: it might read its argument. `norm` says in its type "
+            "that it works for every row, the empty one too."
+        ),
+        wrong={
+            "B": "A plain tensor is a `Vec` of the empty row, so `norm` takes it.",
+            "C": "`norm` is for every row, so it can be mapped.",
+        },
+    ),
+    Predict(
+        title="Find the brand that escapes",
+        text="A value is kept while its brand is open, and used later. At which line is the program stopped?",
+        program="""
+            kept = []
+
+
+            def keep(x):
+                kept.append(x * 2)  # A
+                return x + 1
+
+
+            more = vmap(keep)(Tensor([1.0, 2.0, 3.0]))  # B
+            total = more.sum()  # C
+            late = vmap(lambda y: y + kept[0])(Tensor([1.0, 2.0, 3.0]))  # D
+        """,
+        truth=refused,
+        hints=("Line A stores a value that varies over `x`. Is that wrong already?", "When is the brand closed?"),
+        because=(
+            "When `keep` has returned, `x` is closed, and `kept[0]` is a value for each example of nothing. The other "
+            "vmap has the same size, but another brand. It is not zipped by accident, as it would be in a vmap that "
+            "only knows sizes."
+        ),
+        wrong={
+            "A": "The brand is open there, so the value means something. Keeping it is allowed.",
+            "B": "What `keep` returns varies over its own brand, which the vmap removes.",
+            "C": "`more` is a plain tensor.",
+        },
+    ),
+    Predict(
+        title="No single value",
+        text="Only one of these lines is refused when the program runs. Which?",
+        program="""
+            def clipped(x):
+                print(x.shape)  # A
+                low = x.maximum(0.0)  # B
+                if low.sum() > 1:  # C
+                    low = low / 2
+                return (low > 0).where(low, 1.0)  # D
+
+
+            result = vmap(clipped)(Tensor([[1.0, -2.0], [0.5, 3.0]]))
+        """,
+        truth=refused,
+        hints=("What is the same for all examples can be asked in Python.",),
+        because=(
+            "The shape is the same for all examples. The sum is not: for one of them the condition may hold, and for "
+            "another not. `where` or `cond` chooses for each example."
+        ),
+        wrong={
+            "A": "A shape is the same for all examples.",
+            "B": "An operation on the values of all examples is what a mapped function is made of.",
+            "D": "`where` chooses for each example. That is what should stand in place of the `if`.",
+        },
+    ),
+)

@@ -1,0 +1,65 @@
+"""A learner's file: what is asked, as comments, and the code to change; and reading the answers back."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from textwrap import dedent
+from typing import Any
+
+from branded.learn.puzzles import CHAPTERS, Predict, Puzzle
+from branded.learn.puzzles.puzzle import Verdict, not_yet
+from branded.learn.puzzles.truth import PREAMBLE
+
+DOC = '''"""Puzzles of branded.
+
+Fill in the functions, and put your predictions in place of the `...`, for example "Vec[x:3, f32[2]]" or (3, 2).
+
+    python -m branded puzzles check {file}       what is solved
+    python -m branded puzzles check {file} 4     one puzzle
+    python -m branded puzzles hint 4
+    python -m branded puzzles solution 4
+"""
+
+'''
+
+
+def blank(file: str) -> str:
+    """The file to fill in, which will be called `file`."""
+    return DOC.format(file=file) + PREAMBLE + _body({p.number: p.start for c in CHAPTERS for p in c.puzzles})
+
+
+def solved(file: str) -> str:
+    """The file with every solution."""
+    return DOC.format(file=file) + PREAMBLE + _body({p.number: p.solved for c in CHAPTERS for p in c.puzzles})
+
+
+def asked(puzzle: Puzzle) -> str:
+    """What a puzzle asks, as plain text of 88 columns."""
+    program = f"\n\n{textwrap.indent(puzzle.given, '    ')}" if puzzle.given else ""
+    return wrapped(puzzle.text) + program
+
+
+def wrapped(text: str, indent: str = "", width: int = 88) -> str:
+    """Text in short lines, in which no code in backticks is broken."""
+    kept = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", "\0"), text)
+    return textwrap.fill(kept, width, subsequent_indent=indent, break_on_hyphens=False).replace("\0", " ")
+
+
+def _body(code: dict[int, str]) -> str:
+    parts = []
+    for chapter in CHAPTERS:
+        parts.append(f"# {chapter.title.upper()}\n")
+        for p in chapter.puzzles:
+            question = textwrap.indent(asked(p), "# ", lambda line: True)
+            comment = "\n".join(line.rstrip() for line in question.splitlines())
+            gap = "\n" if isinstance(p, Predict) else "\n\n"
+            parts.append(f"# {p.number}. {p.title}\n#\n{comment}\n{gap[1:]}\n{dedent(code[p.number]).strip()}\n")
+    return "\n\n" + "\n\n".join(parts)
+
+
+def judged(puzzle: Puzzle, names: dict[str, Any], file: str) -> Verdict:
+    """The verdict on what a file has under the name of the puzzle."""
+    if puzzle.name not in names:
+        return not_yet(f"there is no `{puzzle.name}` in {file}")
+    return puzzle.judge(names[puzzle.name])

@@ -1,0 +1,157 @@
+"""`branded check`: mypy with the plugin and the options that it wants, and the brand errors first."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mypy import build, main
+from mypy.errors import CompileError
+from mypy.fscache import FileSystemCache
+from mypy.options import Options
+
+from branded.mypy import BrandedPlugin
+
+OPTIONS = ("--check-untyped-defs", "--enable-error-code=truthy-bool", "--output=json")
+"""What the plugin wants of mypy: to look everywhere, and to ask for the truth of values; JSON is for us."""
+
+PLUGIN = "branded.mypy"
+_VEC = re.compile(r"\bVec\[")
+_EXTRA = re.compile(r'got "Vec\[(?P<got>[^,\[\]]+), .*expected "Vec\[(?P<wanted>[^,\[\]]+), ')
+_ASKED = re.compile(r'"(?P<type>Vec\[(?P<row>[^,\[\]]+), [^"]+)" which does not implement __bool__')
+_GAINS = re.compile(r'expression has type "Vec\[(?P<got>[^,\[\]]+), .*variable has type "(?:Tensor|Vec\[[^"]*)"')
+_LONG = re.compile(r"\b(?:branded\.vec\.(?=Vec\b)|branded\.brand\.(?=Brand\b)|tinygrad\.tensor\.(?=Tensor\b))")
+
+
+class Message(NamedTuple):
+    """One of mypy's messages; `raw` is its text as mypy has it."""
+
+    file: str
+    line: int
+    text: str
+    raw: str
+    notes: tuple[str, ...]
+    code: str
+    severity: str
+
+    @property
+    def is_about_brands(self) -> bool:
+        return self.severity == "error" and (self.code == "brand" or bool(_VEC.search(self.text)))
+
+
+def check(arguments: Sequence[str]) -> tuple[str, int]:
+    """Run mypy with the plugin.
+
+    Args:
+        arguments: Paths, and any options of mypy's own.
+
+    Returns:
+        What to print, and mypy's exit status: 0 without errors, 1 with, 2 if it could not check.
+
+    Raises:
+        SystemExit: mypy's options are wrong; it has said so.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> from branded.mypy.check import check
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> program = pathlib.Path(folder.name, "app.py")
+        >>> _ = program.write_text('''
+        ... from tinygrad import Tensor
+        ... from branded import vmap
+        ... vmap(lambda a: a.numpy())(Tensor([1, 2]))
+        ... ''')
+        >>> text, status = check(["--cache-dir", folder.name, str(program)])
+        >>> print(text.replace(folder.name + "/", ""))
+        app.py:4: numpy: a value that varies over "a" has no single value to read
+          value: "Vec[a, Tensor]"
+          a: opened by vmap at app.py:4
+          try:   return it from the mapped function and read the result
+        <BLANKLINE>
+        1 brand error (checked 1 file)
+        >>> status
+        1
+    """
+    cache = FileSystemCache()
+    sources, options = main.process_options([*OPTIONS, *arguments], fscache=cache, program="branded check")
+    lines, blocked = _build(sources, options, cache)
+    messages = [parse(json.loads(line)) for line in lines if line.startswith("{")]
+    other = [line for line in lines if not line.startswith("{")]  # of what mypy could not even read
+    told = report(messages, len(sources)) if messages or not other else []
+    status = 2 if blocked else int(any(m.severity == "error" for m in messages))
+    return "\n".join([*told, *other]), status
+
+
+def _build(sources: list[build.BuildSource], options: Options, cache: FileSystemCache) -> tuple[list[str], bool]:
+    """What mypy says, a message a line, and whether it could not check at all."""
+    lines: list[str] = []
+
+    def keep(file: str | None, messages: list[str], serious: bool) -> None:
+        lines.extend(messages)
+
+    own = [] if PLUGIN in options.plugins else [BrandedPlugin(options)]
+    if own:  # a run without the plugin would take the results of one with it for stale, and the other way round
+        options.cache_dir = str(Path(options.cache_dir, "branded"))
+    try:
+        result = build.build(sources, options, None, keep, cache, io.StringIO(), io.StringIO(), extra_plugins=own)
+    except CompileError:
+        return lines, True
+    result.manager.metastore.close()
+    return lines, False
+
+
+def parse(raw: dict[str, Any]) -> Message:
+    """One of mypy's messages from its JSON, in our words."""
+    notes = tuple(note for note in (raw["hint"] or "").splitlines() if note)
+    text, code = _LONG.sub("", raw["message"]), raw["code"] or ""
+    if code == "truthy-bool" and (asked := _ASKED.search(text)):
+        names = " and ".join(f'"{b}"' for b in asked["row"].split(" | "))
+        text, code = f"bool: a value that varies over {names} has no single truth value", "brand"
+        notes = (f'  value: "{asked["type"]}"', "  try:   x.where(a, b) in place of `if x`")
+    return Message(raw["file"], raw["line"], text, raw["message"], notes, code, raw["severity"])
+
+
+def report(messages: list[Message], files: int) -> list[str]:
+    """The brand errors in our form, then all the rest as mypy has it, then how many of each."""
+    brand = [m for m in messages if m.is_about_brands]
+    rest = [m for m in messages if not m.is_about_brands]
+    out: list[str] = []
+    for m in brand:
+        code = "" if m.code in ("brand", "") else f"  [{m.code}]"
+        out += [f"{m.file}:{m.line}: {m.text}{code}", *m.notes, *_advice(m)]
+    if brand and rest:
+        out.append("")
+    for m in rest:
+        at = f"{m.file}:{m.line}" if m.line > 0 else m.file
+        out += [f"{at}: {m.severity}: {m.text}" + (f"  [{m.code}]" if m.severity == "error" and m.code else "")]
+        out += [f"{m.file}:{m.line}: note: {note}" for note in m.notes]
+    others = sum(m.severity == "error" for m in rest)
+    found = [_count(n, what) for n, what in ((len(brand), "brand error"), (others, "other error")) if n]
+    return [*out, *([""] if out else []), f"{', '.join(found) or 'no errors'} (checked {_count(files, 'file')})"]
+
+
+def _advice(m: Message) -> list[str]:
+    """What to write instead, where mypy says only that two rows differ."""
+    if gains := _GAINS.search(m.text):
+        row = gains["got"]
+        return ["  the variable is of the type that it was first given", f"  try:   x: Vec[{row}, Tensor] = ..., there"]
+    if (differs := _EXTRA.search(m.text)) is None:
+        return []
+    got, wanted = (differs[side].split(" | ") for side in ("got", "wanted"))
+    extra = [b for b in got if b not in wanted]
+    if not extra:
+        return []
+    names = " and ".join(f'"{b}"' for b in extra)
+    row = " | ".join([b for b in wanted if b != "Never"] + extra)
+    return [
+        f"  the value varies over {names} too, which the declared type does not say",
+        f"  try:   Vec[{row}, Tensor]",
+    ]
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -1,0 +1,130 @@
+"""The imports of the package go down: also those inside functions, and those for types alone, make no circle."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+KNOWN = {
+    *("branded._draws", "branded._special", "branded.brand", "branded.calls", "branded.dispatch", "branded.primitive"),
+    *("branded.program.operators", "branded.program.terms", "branded.random", "branded.recording", "branded.rows"),
+    *("branded.tree", "branded.values", "branded.vec"),
+}
+"""The circle of the core, which is still there."""
+
+Graph = Mapping[str, Mapping[str, str]]
+"""For each module those that it imports, and where: `brand.py:12`."""
+
+
+def graph(root: Path, package: str) -> Graph:
+    """Who imports whom in a package, by what its sources say."""
+    names = {}
+    for path in sorted((root / package).rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    edges: dict[str, dict[str, str]] = {name: {} for name in names}
+    for name, path in names.items():
+        for target, line in _imported(name, path):
+            module = target if target in names else target.rpartition(".")[0]
+            if module in names and module != name:
+                edges[name].setdefault(module, f"{path.relative_to(root)}:{line}")
+    return edges
+
+
+def _imported(name: str, path: Path) -> Iterator[tuple[str, int]]:
+    """What a module imports, wherever in it: modules, or names of modules."""
+    inside = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((a.name, node.lineno) for a in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = inside.split(".")[: len(inside.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from ((f"{base}.{a.name}", node.lineno) for a in node.names)
+
+
+def circles(edges: Graph) -> list[set[str]]:
+    """The sets of modules, of two or more, in which each imports each, by way of others."""
+    reached = {name: _reached(edges, name) for name in edges}
+    found = {frozenset(m for m in reached[name] if name in reached[m]) for name in edges}
+    return [{*modules} for modules in found if modules]
+
+
+def _reached(edges: Graph, start: str) -> set[str]:
+    seen: set[str] = set()
+    todo = [start]
+    while todo:
+        new = edges[todo.pop()].keys() - seen
+        seen |= new
+        todo += new
+    return seen
+
+
+def way_round(edges: Graph, modules: set[str]) -> str:
+    """The shortest circle within some modules, an import a line."""
+    ways = [way for start in sorted(modules) if (way := _way_back(edges, start))]
+    return "\n".join(f"  {edges[a][b]}: {a} imports {b}" for a, b in min(ways, key=len))
+
+
+def _way_back(edges: Graph, start: str) -> list[tuple[str, str]]:
+    ways: dict[str, list[tuple[str, str]]] = {start: []}
+    todo = [start]
+    for name in todo:
+        for other in edges[name]:
+            if other == start:
+                return [*ways[name], (name, start)]
+            if other not in ways:
+                ways[other] = [*ways[name], (name, other)]
+                todo.append(other)
+    return []
+
+
+def test_no_circle() -> None:
+    edges = graph(ROOT, "branded")
+    new = [modules for modules in circles(edges) if not modules <= KNOWN]
+    assert not new, "these imports go round:\n" + "\n\n".join(way_round(edges, modules) for modules in new)
+
+
+def test_the_known_circle_is_no_larger_than_it_is() -> None:
+    found: set[str] = set().union(*circles(graph(ROOT, "branded")))
+    assert found >= KNOWN, f"no longer in a circle: {sorted(KNOWN - found)}"
+
+
+def test_every_kind_of_import_is_seen(tmp_path: Path) -> None:
+    """Late, for types alone, relative, of a module by its package, of a name out of a module."""
+    sources = {
+        "__init__": "from .top import f",
+        "top": "def f():\n    import p.late",
+        "late": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p.types import T",
+        "types": "from p import by_package\nfrom p import __version__",
+        "by_package": "from .sub.name import g",
+        "sub/__init__": "",
+        "sub/name": "from .. import top",
+        "sub/alone": "from p.sub import name",
+    }
+    for name, text in sources.items():
+        path = tmp_path / "p" / f"{name}.py"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(text)
+    edges = graph(tmp_path, "p")
+    assert {a: [*b] for a, b in edges.items()} == {
+        "p": ["p.top"],
+        "p.by_package": ["p.sub.name"],
+        "p.late": ["p.types"],
+        "p.sub": [],
+        "p.sub.alone": ["p.sub.name"],
+        "p.sub.name": ["p.top"],
+        "p.top": ["p.late"],
+        "p.types": ["p.by_package", "p"],
+    }
+    (circle,) = circles(edges)
+    assert circle == edges.keys() - {"p.sub", "p.sub.alone"}
+    assert way_round(edges, circle).splitlines() == [
+        "  p/__init__.py:1: p imports p.top",
+        "  p/top.py:2: p.top imports p.late",
+        "  p/late.py:3: p.late imports p.types",
+        "  p/types.py:2: p.types imports p",
+    ]
