@@ -2,8 +2,10 @@
 
     python -m bench.beside
 
-Each program must give the same bits; its time is the ratio of the two, in pairs that run one after the other.  A pair
-is compared by the fastest of its rounds: what disturbs a machine only ever adds.
+Each program must give the same bits.  Its time is that of the processor, of all threads of the process, since what else
+runs on the machine makes the clock on the wall useless.  The rounds of the two processes take turns, each goes first as
+often as the other, and the medians are compared; then two other processes do the same, since the same program takes
+longer in one process than in the next.
 """
 
 from __future__ import annotations
@@ -97,9 +99,9 @@ def bits(x):
 print(json.dumps({name: bits(program()) for name, program in programs.items()}), flush=True)
 for line in sys.stdin:  # one round of one program for each line
     name = line.strip()
-    start = time.perf_counter()
+    start = time.process_time()
     programs[name]()
-    print(time.perf_counter() - start, flush=True)
+    print(time.process_time() - start, flush=True)
 """
 
 
@@ -132,28 +134,42 @@ def _env() -> dict[str, str]:
     return {**os.environ}
 
 
+FIRST = 3
+"""So many rounds are not counted: their kernels are not compiled yet."""
+
+
 def compare(rounds: int, only: tuple[str, ...] = ()) -> dict[str, tuple[bool, float]]:
     """For each program: are the results the same, and the time with `branded` over the time without it."""
-    plain, ours = Process("plain", only), Process("branded", only)
+    sides = plain, ours = Process("plain", only), Process("branded", only)
     try:
         found = {}
         for name, bits in plain.results.items():
-            pairs = [(plain.time(name), ours.time(name)) for _ in range(rounds)][
-                3:
-            ]  # those before are not compiled yet
-            best = [min(side) for side in zip(*pairs, strict=True)] if pairs else [1.0, 1.0]
-            found[name] = (bits == ours.results[name], best[1] / best[0])
+            times: dict[Process, list[float]] = {side: [] for side in sides}
+            for i in range(rounds):
+                for side in sides[:: -1 if i % 2 else 1]:
+                    times[side].append(side.time(name))
+            medians = [statistics.median(times[side][FIRST:] or [1.0]) for side in sides]
+            found[name] = (bits == ours.results[name], medians[1] / medians[0])
         return found
     finally:
         plain.end()
         ours.end()
 
 
+def repeated(pairs: int, rounds: int, only: tuple[str, ...] = ()) -> dict[str, tuple[bool, float]]:
+    """The same for several pairs of processes: the median of what they found."""
+    runs = [compare(rounds, only) for _ in range(pairs)]
+    return {
+        name: (all(run[name][0] for run in runs), statistics.median(run[name][1] for run in runs)) for name in runs[0]
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.beside", description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--pairs", type=int, default=3, help="of processes")
     args = parser.parse_args()
-    found = compare(args.rounds)
+    found = repeated(args.pairs, args.rounds)
     print("| program of plain tinygrad | results | time after `import branded` |\n|---|---|---|")
     for name, (same, ratio) in found.items():
         print(f"| {name} | {'the same' if same else 'DIFFERENT'} | {ratio:.3f} |")

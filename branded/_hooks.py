@@ -21,6 +21,7 @@ from branded import storage
 from branded.brand import Region, branches, check_live, open_brands, tensor
 from branded.dispatch import lower, on_device, settled
 from branded.errors import EscapeError, ReadError, ShapeError, UnsupportedError, WriteError
+from branded.patches import methods
 from branded.primitive import at_slot, derives_from, params, primitive_of
 from branded.rows import Row, is_differentiated, is_leaf, is_marked, left_brands, row_of
 from branded.transforms.forward import products_of_others
@@ -307,9 +308,11 @@ def _per_example_slice(index: Any) -> Tensor | None:
 
 def _shaped(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
     def make(original: Method) -> Method:
+        inner, running = methods.nested(original), methods.running()
+
         def shaped(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             try:
-                return original(self, *args, **kwargs)
+                return (original if running() is None else inner)(self, *args, **kwargs)
             except Exception as error:
                 found = next((t for t in map(find, (*args, *kwargs.values())) if t is not None), None)
                 if found is None or isinstance(error, EscapeError):

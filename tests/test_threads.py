@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor, TinyJit
+from tinygrad import Context, Tensor, TinyJit
+from tinygrad.helpers import TRACEMETA
 from tinygrad.uop.ops import Ops, UOp, UOpMetaClass
 
 from branded import brand, fori_loop, grad, jit, make_expr, psum, scan, vec_type, vmap, while_loop
@@ -464,3 +465,14 @@ def test_tinygrad_still_needs_the_patches(tmp_path: Path) -> None:
     env = os.environ | {"CACHEDB": str(tmp_path / "cache.db")}
     done = subprocess.run([sys.executable, "-c", _PLAIN], capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 0, f"a patch has become needless: {done.stderr.strip().splitlines()[-1]}"
+
+
+def test_what_names_kernels_is_as_the_option_says() -> None:
+    def name() -> Any:
+        metadata = (Tensor.empty(3) + 1).exp().uop.metadata
+        return metadata and metadata[0].name
+
+    assert name() == "exp"
+    with Context(TRACEMETA=0):
+        assert TRACEMETA < 1 and name() is None
+    assert TRACEMETA >= 1 and name() == "exp"

@@ -17,12 +17,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 from tinygrad import Tensor
-from tinygrad.tensor import _METADATA
 from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.brand import open_brands
 from branded.errors import BrandedError, OperandError
+from branded.patches import methods
 from branded.transforms.leaves import is_differentiating
 
 _OPERATORS: dict[str, Callable[..., Any]] = {
@@ -57,7 +57,7 @@ def _in_a_body() -> bool:
 
 
 def _what() -> str:
-    method = _METADATA.get()
+    method = methods.running()()
     return method.name.strip("_") if method is not None else "operand"
 
 
@@ -70,10 +70,12 @@ def _refuse(x: Any, what: str) -> NoReturn:
 
 
 def _ufix(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    inner, running = methods.nested(original), methods.running()
+
     @functools.wraps(original)
     def ufix(self: Tensor, x: Any) -> Tensor:
         if isinstance(x, _KNOWN) or not _in_a_body():
-            return original(self, x)
+            return original(self, x) if running() is None else inner(self, x)
         if (t := tree.as_tensor(x)) is not None:
             return t
         try:
@@ -90,9 +92,13 @@ def _taking(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A method that asks its arguments for what only tensors have."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        inner, running = methods.nested(original), methods.running()
+
         @functools.wraps(original)
         def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            if all(isinstance(a, _KNOWN) for a in args) or not _in_a_body():
+            if (len(args) == 1 and isinstance(args[0], _KNOWN)) or not _in_a_body():
+                return (original if running() is None else inner)(self, *args, **kwargs)
+            if all(isinstance(a, _KNOWN) for a in args):
                 return original(self, *args, **kwargs)
             given = [
                 [_argument(v, name) for v in a] if isinstance(a, list | tuple) else _argument(a, name) for a in args
@@ -124,10 +130,12 @@ def _indexed(original: Callable[..., Any]) -> Callable[..., Any]:
             return n
         return tuple(map(index, i)) if type(i) is tuple else _argument(i, what)
 
+    inner, running = methods.nested(original), methods.running()
+
     @functools.wraps(original)
     def indexed(self: Tensor, indices: Any, *value: Any) -> Any:
         if not _in_a_body():
-            return original(self, indices, *value)
+            return (original if running() is None else inner)(self, indices, *value)
         return original(self, index(indices), *(_argument(v, what) for v in value))
 
     return indexed
@@ -135,9 +143,9 @@ def _indexed(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _init(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
-    def init(self: Tensor, data: Any, *args: Any, **kwargs: Any) -> None:
+    def init(self: Tensor, data: Any, device: Any = None, dtype: Any = None) -> None:
         try:
-            original(self, data, *args, **kwargs)
+            original(self, data, device, dtype)
         except Exception as error:
             if isinstance(error, BrandedError) or not _in_a_body() or not _has_tensors(data):
                 raise

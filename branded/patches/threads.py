@@ -58,12 +58,30 @@ class _Method:
     """
 
     def __init__(self) -> None:
-        self.own = threading.local()
-        self.get = functools.partial(getattr, self.own, "state", None)
+        own = threading.local()
+        self.get = get = functools.partial(getattr, own, "state", None)
 
-    def set(self, x: Any) -> Any:
-        before, self.own.state = self.get(), x
-        return before
+        def set(x: Any) -> Any:
+            before, own.state = get(), x
+            return before
+
+        self.set = set
+
+
+class _Level(ContextVar[int]):
+    """TRACEMETA, which each method compares with a number: the module of the methods has it as a number.
+
+    Comparing the option itself runs Python, which takes longer than it takes to ask what this thread runs.
+    """
+
+    @property
+    def value(self) -> int:
+        found: int = tg_tensor.TRACEMETA
+        return found
+
+    @value.setter
+    def value(self, x: int) -> None:
+        tg_tensor.TRACEMETA = x
 
 
 class _Depth(threading.local):
@@ -205,6 +223,8 @@ def install() -> None:
     for module in (tg_realize, tg_jit, tg_schedule):
         module.capturing = capturing
     tg_tensor._METADATA = _Method()
+    level = tg_tensor.TRACEMETA
+    tg_tensor.TRACEMETA, level.__class__ = level.value, _Level
     before = tg_function._function
     tg_function._function = _Functions("_function", (before,), {"__module__": before.__module__})
     tg_device.ALLOW_DEVICE_USAGE = _Allowed(tg_device.ALLOW_DEVICE_USAGE)
