@@ -39,7 +39,7 @@ PLUGIN_WORDS = ("tests/test_types.py", "-k", "test_program or word_for_word")
 SOURCES = ("dispatch.py", "rows.py", "brand.py", "tree.py", "vmap.py", "primitive.py", "rules", "transforms", "mypy")
 SLOW = (
     "brandbugs cc checkers cli command conformance course demo docs edit examples explain gallery golden interrupts"
-    " jaxfuzz laws leaks methods models mutants page pictures puzzles random_keys reference site static threads"
+    " jaxfuzz killed laws leaks methods models mutants page pictures puzzles random_keys reference site static threads"
     " transform_laws types types_law workers"
 )
 """Files of tests that take long, or look at the package from another process: no mutant is run against them."""

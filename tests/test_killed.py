@@ -1,0 +1,173 @@
+"""Processes that are killed while they compile or write, and disks that are full: the next process finds whole files.
+
+A process is killed at its compiles, one after another, and in the midst of a write: the system ends a process that
+writes beyond the size that a file may have (`RLIMIT_FSIZE`), so the file has the first part of what was to be written.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from branded import _cc
+
+ROOT = Path(__file__).parents[1]
+RIGHT = "[[36, 127], [127, 358]] [[3, 7, 28], [5, 15, 72]]"
+PROGRAM = """
+import branded
+from tinygrad import Tensor
+def total(x):
+    return branded.scan(lambda c, y: (c * y + 1, c.sum()), x[0], x)
+a, b = branded.vmap(total)(Tensor([[[1, 2], [3, 4], [5, 6]], [[2, 3], [4, 5], [6, 7]]]))
+print(a.tolist(), b.tolist())
+"""
+"""A loop: its step, the C that runs it, and what is before and after it are compiled, ten kernels in all."""
+KILLED_AT = """
+import os, signal, subprocess
+import tinygrad.runtime.support.compiler_cpu
+compiles, run = iter(range({at})), subprocess.check_output
+def check_output(words, *, input):
+    if next(compiles, None) is None:
+        compiler = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        compiler.stdin.write(input)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return run(words, input=input)
+subprocess.check_output = check_output
+"""
+"""The process is killed while it compiles for the first time after so many."""
+LIMITED = """
+import resource, signal
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+"""
+"""The process is killed where it writes beyond this size of a file; Python asks not to be, by itself."""
+
+
+def started(folder: Path, program: str, **env: str) -> subprocess.Popen[str]:
+    given = {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder), "HOME": str(folder), "PARALLEL": "0", "DEV": "CPU"}
+    out = {k: v for k, v in os.environ.items() if k not in ("CACHEDB", "CACHELEVEL")}
+    return subprocess.Popen(
+        [sys.executable, "-W", "always", "-c", program],
+        cwd=ROOT,
+        env={**out, **given, **env},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def ended(folder: Path, program: str, **env: str) -> tuple[int, list[str]]:
+    """The status of a process, and its output with what it warned of."""
+    process = started(folder, program, **env)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, [*out.splitlines(), *(x for x in err.splitlines() if "Warning" in x)]
+
+
+def check_next(folder: Path) -> None:
+    """The next process is right and warns of nothing, the one after it has all in the cache; there is no other file."""
+    assert ended(folder, PROGRAM) == (0, [RIGHT])
+    assert ended(folder, PROGRAM, CC="/no/compiler") == (0, [RIGHT])
+    db = folder / "tinygrad" / "cache.db"
+    with closing(sqlite3.connect(db)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert {p.name for p in folder.rglob("*") if p.is_file()} <= {"cache.db", "cache.db-wal", "cache.db-shm"}
+
+
+def test_killed_at_one_compile_after_another(tmp_path: Path) -> None:
+    """Each process has what those that were killed before it had compiled, and comes three kernels further."""
+    for _ in range(20):
+        status, lines = ended(tmp_path, KILLED_AT.format(at=3) + PROGRAM)
+        if status == 0:
+            break
+        assert (status, lines) == (-signal.SIGKILL, [])
+    else:
+        pytest.fail("none of them came to the end")
+    assert lines == [RIGHT]
+    check_next(tmp_path)
+
+
+def test_killed_at_the_first_compile_of_all(tmp_path: Path) -> None:
+    """Where the compiler is ziglang's, by the script that stands in for clang: it writes nothing."""
+    assert ended(tmp_path, KILLED_AT.format(at=0) + PROGRAM) == (-signal.SIGKILL, [])
+    assert not [p for p in tmp_path.rglob("*") if p.is_file() and not p.name.startswith("cache.db")]
+    check_next(tmp_path)
+
+
+@pytest.mark.parametrize("limit", [1, 40_000, 100_000])
+def test_killed_in_the_midst_of_a_write(tmp_path: Path, limit: int) -> None:
+    assert ended(tmp_path, LIMITED.format(limit=limit) + PROGRAM) == (-signal.SIGXFSZ, [])
+    sizes = [p.stat().st_size for p in tmp_path.rglob("*") if p.is_file()]
+    assert max(sizes) == limit or limit < 32_768 >= max(sizes)
+    check_next(tmp_path)
+
+
+def test_no_process_stays_when_the_one_that_started_it_is_killed(tmp_path: Path) -> None:
+    """By the compiler, which then writes down whose child it is: a process that compiles for the killed one."""
+    compiler = tmp_path / "cc"
+    real = os.environ.get("CC") or shutil.which("clang") or _cc.SCRIPT
+    once = f'[ $PPID != $PARENT ] && mkdir "{tmp_path}/once" 2>/dev/null'
+    kill = f'{once} && kill -9 $PARENT && echo $PPID > "{tmp_path}/pid"'
+    compiler.write_text(f'#!/bin/sh\n{kill}\nexec "{real}" "$@"\n')
+    compiler.chmod(0o755)
+    first = "import os; os.environ['PARENT'] = str(os.getpid())\n"
+    env = {"PARALLEL": "2", "CC": str(compiler), "BRANDED_ZIG": str(_cc._zig())}
+    assert ended(tmp_path / "cache", first + PROGRAM, **env)[0] == -signal.SIGKILL
+    pid = int((tmp_path / "pid").read_text())
+    end = time.monotonic() + 60
+    while is_there(pid) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not is_there(pid)
+    check_next(tmp_path / "cache")
+
+
+def is_there(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+ALONE = ("unshare", "--map-root-user", "--mount", "sh", "-c")
+"""A shell that mounts for itself alone."""
+
+
+def can_mount() -> bool:
+    try:
+        return subprocess.run([*ALONE, "mount -t tmpfs -o size=64k tmpfs /mnt"], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not can_mount(), reason="no small disk can be mounted here")
+@pytest.mark.parametrize("free", [0, 8, 96])
+def test_a_disk_that_is_full(tmp_path: Path, free: int) -> None:
+    """All is computed, with one warning; when there is room again, the next process fills the cache, without one.
+
+    There is no room for the database, for the page that processes share, or for all of what is written.
+    """
+    disk, program = tmp_path / "disk", tmp_path / "program.py"
+    disk.mkdir()
+    program.write_text(PROGRAM)
+    python = f'"{sys.executable}" -W always "{program}" 2>&1 | grep -v "^  "'
+    steps = (
+        f'mount -t tmpfs -o size=1024k tmpfs "{disk}"',
+        f'head -c {1024 - free}k /dev/zero > "{disk}/ballast"',
+        *(python, f'rm "{disk}/ballast"', python, f"export CC=/no/compiler; {python}"),
+    )
+    env = {k: v for k, v in os.environ.items() if k not in ("CACHEDB", "CACHELEVEL")}
+    env |= {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(disk), "PARALLEL": "0", "DEV": "CPU"}
+    out = subprocess.run([*ALONE, "\n".join(steps)], env=env, capture_output=True, text=True, timeout=120)
+    warning, *results = out.stdout.splitlines()
+    assert results == [RIGHT] * 3
+    db = disk / "tinygrad" / "cache.db"
+    assert f"RuntimeWarning: cache: compiled kernels cannot be kept in {db}: d" in warning  # disk is full, or I/O error
