@@ -34,6 +34,10 @@ class Primitive:
         """The cotangents of the arguments, at least of those that are needed."""
         raise NotImplementedError
 
+    def in_reverse(self, u: UOp) -> Sequence[UOp] | None:
+        """The results as reverse mode gives them, where it does not give them as they are."""
+        return None
+
     def uses(self, u: UOp, i: int) -> set[int]:
         """The arguments on which the result `i` depends."""
         return slots(u.src[0].src[i])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ from branded import (
     custom_vjp,
     errors,
     grad,
+    hessian,
     jacfwd,
     jvp,
     pmax,
@@ -27,6 +29,7 @@ from branded import (
     psum_scatter,
     scan,
     stop_gradient,
+    value_and_grad,
     vjp,
     vmap,
 )
@@ -43,6 +46,10 @@ F = Callable[..., Any]
 with Context(DEV="PYTHON"):
     W, X, Y = Tensor(3.0), Tensor([1.0, 2.0, 3.0]), Tensor([1.0, 2.0])
     V, M = Tensor([10.0, 20.0, 30.0]), Tensor([[1.0, 2.0], [3.0, 4.0]])
+
+
+def close(got: Tensor, wanted: Any) -> None:
+    np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-5)
 
 
 def by_jvp(f: F) -> F:
@@ -288,3 +295,51 @@ def test_a_number_of_no_dtype_of_its_own_is_an_argument_of_a_loop() -> None:
 @pytest.mark.parametrize("number", range(100, 112))
 def test_programs_with_rules_are_those_without(number: int) -> None:
     assert difference(Generator(number).case()) is None
+
+
+def tripled(factor: float = 2) -> Any:
+    """A function with a rule for reverse mode alone, which says that the value is `factor * x`, and the slope 3."""
+    f = custom_vjp(lambda x: x * 2)
+    f.defvjp(lambda x: (x * factor, x), lambda x, ct: (3 * ct * x.cos(),))
+    return f
+
+
+def test_a_value_in_reverse_mode_is_that_of_the_forward_rule() -> None:
+    """So forward mode goes over it: what is left has no rule for reverse mode alone."""
+    f, x = tripled(20), Tensor(1.5)
+    assert (f(x).item(), vjp(f, x)[0].item(), value_and_grad(f)(x)[0].item()) == (3, 30, 30)
+    assert vjp(lambda x: f(f(x)), x)[0].item() == 600
+    close(jvp(lambda x: vjp(f, x)[0], (x,), (x,))[1], 30)
+    g = tripled()
+    close(jvp(grad(g), (x,), (Tensor(1.0),))[1], -3 * math.sin(1.5))
+    wanted = 2 * (2 * 3 * math.cos(1.5) - 2 * 1.5 * 3 * math.sin(1.5))
+    close(hessian(lambda x: g(x) ** 2)(x), wanted)
+    close(vmap(hessian(lambda x: g(x) ** 2))(Tensor([1.5, 1.5])), [wanted] * 2)
+    with pytest.raises(errors.DerivativeError, match="reverse mode alone"):
+        jvp(lambda x: vjp(lambda y: g(x) * y, x)[0], (x,), (x,))
+
+
+@pytest.mark.parametrize("inner", ["plain", "vmap"])
+def test_a_rule_for_both_modes_of_a_function_for_one(inner: str) -> None:
+    """Reverse mode transposes the rule, and of the function in it the transpose is what is known."""
+    g = tripled() if inner == "plain" else lambda x: vmap(tripled())(x.expand(2))[1]
+    h = custom_jvp(lambda x: g(x))
+    h.defjvp(lambda primals, tangents: jvp(g, primals, tangents))
+    xs = Tensor([1.5, 2.5])
+    wanted = 3 * np.cos(xs.numpy())
+    close(vmap(grad(h))(xs), wanted)
+    close(grad(lambda xs: vmap(h)(xs).sum())(xs), wanted)
+    close(vmap(grad(lambda xs: vmap(h)(xs).sum()))(xs.reshape(1, 2)), [wanted])
+    with pytest.raises(errors.DerivativeError, match="reverse mode alone"):
+        jvp(h, (xs[0],), (xs[0],))
+    odd = custom_jvp(lambda x: g(x))
+    odd.defjvp(lambda primals, tangents: (g(*primals), jvp(g, primals, tangents)[1].sin()))
+    with pytest.raises(errors.DerivativeError, match="reverse mode alone"):
+        grad(odd)(xs[0])
+
+
+def test_what_the_forward_rule_gives_must_fit() -> None:
+    f = custom_vjp(lambda x: x * 2)
+    f.defvjp(lambda x: (x.sum(), None), lambda residuals, ct: (ct,))
+    with pytest.raises(errors.DerivativeError, match="custom_vjp: the value that the rule of <lambda> gave"):
+        grad(lambda x: f(x).sum())(Tensor([1.0, 2.0]))

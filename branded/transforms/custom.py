@@ -18,14 +18,16 @@ from branded.brand import call_body, check_live, open_brands, tensor
 from branded.calls import called, check_function, check_takes
 from branded.dispatch import Batched, Bundle, Pass, lower, replaced
 from branded.errors import AxesError, DerivativeError, OptionError
-from branded.primitive import Primitive, results
+from branded.primitive import Primitive, primitive_of, results
 from branded.rows import Row, row_of, stage, union, visible
 from branded.rules.function import Examples, batch_body
+from branded.scopes import Scopes
 from branded.transforms.collectives import own
 from branded.transforms.forward import zero
 from branded.transforms.leaves import Level, pull, transforming
 from branded.transforms.loop import closed, param
 from branded.transforms.loops import map as map_
+from branded.transforms.reverse import ran_again
 from branded.values import vec_type
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,6 +35,10 @@ R = TypeVar("R")
 P = ParamSpec("P")
 
 # ---- calls whose derivative the user gives ----
+
+_Backward = tuple[list["UOp | None"], "list[UOp] | None"]
+_transposed: Scopes[Level] = Scopes("branded_transposed")
+"""The rules of custom_jvp that are at work for reverse mode, which are transposed as soon as they are done."""
 
 
 class _Call(Primitive):
@@ -107,12 +113,18 @@ class _Call(Primitive):
         wanted = used | {i for i in floats if i < self.tensors and meant}
         with self.examples.opened() as closed:
             xs, cts = self.examples.arguments(u.src[1:]), self.examples.cotangents(cotangents)
-            grads = self.backward(xs, cts, wanted)
+            grads, values = self.backward(xs, cts, wanted)
             for i, slots_of in meant.items():
                 for slot in wanted - slots_of:
                     if (g := grads[slot]) is not None and (ct := cts[i]) is not None:
                         self._check_meant(i, g, {slot: ct})
+        if values is not None:
+            ran_again(u, self._of_all(values, closed))
         return self.examples.totals([grads[i] if i in used else None for i in range(len(xs))], closed)
+
+    def _of_all(self, values: Sequence[UOp], closed: Row) -> list[UOp]:
+        """The results for all examples, of those of one."""
+        return [x for x in self.examples.together(values, closed) if x is not None]
 
     def _check_meant(self, i: int, found: UOp, others: dict[int, UOp]) -> None:
         """Refuse a derivative of a result that all examples share by an argument of which each has its own."""
@@ -132,8 +144,8 @@ class _Call(Primitive):
         """The tangents of the results of one example."""
         raise NotImplementedError
 
-    def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The cotangents of the arguments of one example."""
+    def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> _Backward:
+        """The cotangents of the arguments of one example, and its results where the rule gives them too."""
         raise NotImplementedError
 
 
@@ -159,42 +171,64 @@ class _Jvp(_Call):
         _fitting(self, pair[0], "value")
         return _fitting(self, pair[1], "tangent")
 
-    def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> _Backward:
         """The transpose of the rule, which is linear in the tangents."""
         wanted = [i for i in range(self.tensors) if i in needed and dtypes.is_float(xs[i].dtype)]
         ts = [_zero(x) for x in xs[: self.tensors]]
         seeds = {i: UOp(Ops.CONTIGUOUS_BACKWARD, ts[i].dtype, (ts[i],), Level()) for i in wanted}
-        dys = self.forward(xs, [seeds.get(i, d) for i, d in enumerate(ts)])
+        with _transposed.during(level := Level()):
+            dys = self.forward(xs, [seeds.get(i, d) for i, d in enumerate(ts)])
         given = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None]
         grads, _ = pull([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
+        for u in UOp(Ops.SINK, src=tuple(grads)).toposort():
+            if isinstance(p := primitive_of(u), _Linear) and p.level is level:
+                raise p.refused()
         found = dict(zip(seeds, grads, strict=True))
-        return [found.get(i) for i in range(self.tensors)]
+        return [found.get(i) for i in range(self.tensors)], None
 
 
 class _Vjp(_Call):
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        raise DerivativeError(
+    def refused(self) -> DerivativeError:
+        return DerivativeError(
             f"jvp: {self.f.name} has a rule for reverse mode alone (custom_vjp)",
             fix="reverse mode (grad, vjp, jacrev), or custom_jvp, whose rule both modes use",
         )
 
-    def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The rule that the user gave: the residuals of the forward rule, then the backward rule."""
-        args = self.arguments([tensor(x) for x in xs[: self.tensors]])
-        static, primals = self.split(args)
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        """There is none, but in a rule that is about to be transposed: of its transpose there is."""
+        if not (levels := _transposed.get()):
+            raise self.refused()
+        self.check_closure(i for i, d in enumerate(tangents) if d is not None)
+        return _Linear.call(self, u, tangents, levels[-1])
+
+    def in_reverse(self, u: UOp) -> Sequence[UOp]:
+        """What the forward rule gives."""
+        with self.examples.opened() as closed:
+            ys, _ = self._forward([tensor(x) for x in self.examples.arguments(u.src[1:])[: self.tensors]])
+        return self._of_all(ys, closed)
+
+    def _forward(self, xs: Sequence[Tensor]) -> tuple[list[UOp], Any]:
+        """The results by the forward rule, and the residuals."""
         with transforming():
             what = f"custom_vjp: the forward rule of {self.f.name}"
-            pair = called(self.f.forward, args, {}, what, "a rule with the parameters of the function")
+            pair = called(self.f.forward, self.arguments(xs), {}, what, "a rule with the parameters of the function")
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DerivativeError(
                 f"custom_vjp: the forward rule of {self.f.name} returned {tree.describe(pair)}",
                 fix="return a pair: the value, and what the backward rule needs",
             )
+        return _fitting(self, pair[0], "value"), pair[1]
+
+    def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> _Backward:
+        """The rule that the user gave: the residuals of the forward rule, then the backward rule."""
+        ts = [tensor(x) for x in xs[: self.tensors]]
+        static, primals = self.split(self.arguments(ts))
+        values, residuals = self._forward(ts)
         ys = tree.leaves(self.out)
         cts = [tensor(y.const_like(0) if ct is None else ct) for y, ct in zip(ys, cotangents, strict=True)]
         grads = called(
             self.f.rule,
-            (*static, pair[1], tree.rebuild(self.out, iter(cts))),
+            (*static, residuals, tree.rebuild(self.out, iter(cts))),
             {},
             f"custom_vjp: the backward rule of {self.f.name}",
             "rule(residuals, cotangent), with the arguments of nondiff_argnums in front",
@@ -207,7 +241,7 @@ class _Vjp(_Call):
         result: list[UOp | None] = []
         for i, (x, g) in enumerate(zip(primals, grads, strict=True)):
             result += self._cotangents(x, g, f"argument {i + 1}")
-        return result
+        return result, values
 
     def _cotangents(self, x: Any, g: Any, where: str) -> list[UOp | None]:
         own_leaves = tree.leaves(x)
@@ -233,6 +267,53 @@ class _Vjp(_Call):
         return found
 
 
+class _Linear(_Vjp):
+    """The results of a function with a rule for reverse mode, and tangents that nobody computes: they are transposed.
+
+    Its arguments are those of the function, then the tangents of `moved`; its results those of the function, then
+    the tangents of `given`.
+    """
+
+    level: Level
+    moved: list[int]
+    given: list[int]
+
+    @classmethod
+    def call(cls, of: _Vjp, u: UOp, tangents: Sequence[UOp | None], level: Level) -> tuple[UOp, list[int | None]]:
+        n, ys = len(u.src) - 1, u.src[0].src
+        p = cls(of.f, of.args, of.tensors, of.out, of.examples)
+        p.level, p.moved = level, [i for i, d in enumerate(tangents) if d is not None]
+        ds = [d for d in tangents if d is not None]
+        stand_ins = {i: d.param_like(n + k) for k, (i, d) in enumerate(zip(p.moved, ds, strict=True))}
+        own = [stand_ins.keys() & of.means(u, i) if dtypes.is_float(y.dtype) else set() for i, y in enumerate(ys)]
+        p.given = [i for i, moved in enumerate(own) if moved]
+        # what they vary over, and what they depend on
+        outs = [sum((stand_ins[k].sum().cast(ys[i].dtype) for k in sorted(own[i])), ys[i] * 0) for i in p.given]
+        rows, made = of.examples.rows, of.examples.results
+        p.examples = Examples(
+            [*rows, *(rows[i] for i in p.moved)], [*made, *(made[i] for i in p.given)], of.examples.scope
+        )
+        new = UOp.maketuple(*ys, *outs)
+        where = [len(ys) + p.given.index(i) if i in p.given else None for i in range(len(ys))]
+        return UOp(Ops.FUNCTION, u.dtype, (new, *u.src[1:], *ds), CallInfo(name=u.arg.name, aux=p)), where
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        raise self.refused()
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """The rule itself, which gives the cotangents of tangents as it does those of arguments."""
+        n, k = len(u.src) - 1 - len(self.moved), len(u.src[0].src) - len(self.given)
+        if any(i < n for i in needed) or any(ct is not None for ct in cotangents[:k]):
+            raise self.refused()
+        rows, made, scope = self.examples.rows[:n], self.examples.results[:k], self.examples.scope
+        rule = _Vjp(self.f, self.args, self.tensors, self.out, Examples(rows, made, scope))
+        src = (UOp.maketuple(*u.src[0].src[:k]), *u.src[1 : 1 + n])
+        call = UOp(Ops.FUNCTION, u.dtype, src, CallInfo(name=u.arg.name, aux=rule))
+        of = dict(zip(self.given, cotangents[k:], strict=True))
+        grads = rule.pull(call, [of.get(i) for i in range(k)], {self.moved[i - n] for i in needed})
+        return [*([None] * n), *(grads[i] for i in self.moved)]
+
+
 def _with_none(x: Any, g: Any) -> list[Any] | None:
     """The leaves of `g` for those of `x`, where None may stand for a part."""
     n = tree.node(x)
@@ -256,14 +337,14 @@ def _fitting(call: _Call, out: Any, kind: str) -> list[UOp]:
     """The leaves of what a rule gave, which must be like the result of the function."""
     if tree.paths(out, "") != tree.paths(call.out, ""):
         raise DerivativeError(
-            f"custom_jvp: the {kind} that the rule of {call.f.name} gave has another tree than the result"
+            f"{call.f.what}: the {kind} that the rule of {call.f.name} gave has another tree than the result"
         )
     found = []
     for x, y, at in zip(tree.leaves(out), tree.leaves(call.out), tree.paths(call.out, "the result"), strict=True):
-        t = _tensor(x, f"custom_jvp: the {kind} that the rule of {call.f.name} gave for {at}")
+        t = _tensor(x, f"{call.f.what}: the {kind} that the rule of {call.f.name} gave for {at}")
         if t.shape != y.shape:
             raise DerivativeError(
-                f"custom_jvp: the {kind} that the rule of {call.f.name} gave for {at} does not fit",
+                f"{call.f.what}: the {kind} that the rule of {call.f.name} gave for {at} does not fit",
                 (kind, vec_type(t)),
                 ("result", vec_type(tensor(y))),
                 fix="the shape of the result",

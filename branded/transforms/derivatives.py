@@ -16,7 +16,7 @@ from branded.calls import called, check_function
 from branded.dispatch import lower
 from branded.errors import DerivativeError
 from branded.transforms.forward import push
-from branded.transforms.leaves import kept, leaf, plain, pull, transforming
+from branded.transforms.leaves import in_reverse, kept, leaf, plain, pull, transforming
 from branded.values import vec_type
 from branded.vec import Vec
 from branded.vmap import vmap
@@ -324,7 +324,7 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
             grads, _ = pull([t.uop for t in ys], cts, call.leaves)
         return _results(call.like_arguments(_tensors(grads)))
 
-    out = _results(y)
+    out = _results(tree.rebuild(y, iter(_tensors(in_reverse([t.uop for t in ys], call.leaves)))))
     return (out, pullback, _results(aux)) if has_aux else (out, pullback)
 
 

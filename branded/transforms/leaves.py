@@ -22,7 +22,7 @@ from branded.primitive import derives_from, primitive_of
 from branded.rows import SHAPE, Row, is_leaf, is_marked, is_place, left_brands, row_of, stage, union
 from branded.rules.same import same
 from branded.scopes import Scope, Scopes, undone
-from branded.transforms.reverse import gradients
+from branded.transforms.reverse import gradients, once
 
 T = TypeVar("T")
 
@@ -123,6 +123,23 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
     for b in crossed:
         grads = [_own(g, b, new_targets) for g in grads]
     return grads, ys
+
+
+def in_reverse(ys: Sequence[UOp], targets: Sequence[UOp]) -> list[UOp]:
+    """The values that reverse mode gives: a function that has a rule for it alone has them by that rule."""
+    new = lower([*ys, *targets], open_brands())
+    above, found = set(new[len(ys) :]), dict[UOp, Sequence[UOp]]()
+    for u in UOp(Ops.SINK, src=tuple(new)).toposort(enter_calls=False):
+        if above.isdisjoint(derives_from(u)):
+            continue
+        above.add(u)
+        call = u.src[0] if u.op is Ops.GETTUPLE else u
+        if u is not call and call not in found and (p := primitive_of(call)) is not None:
+            with transforming():
+                values = p.in_reverse(call)
+            if values is not None:
+                found[call] = values
+    return once(new[: len(ys)], found) if found else list(ys)
 
 
 def _own(g: UOp, b: Brand, targets: Sequence[UOp]) -> UOp:

@@ -12,11 +12,11 @@ from branded.dispatch import replaced
 from branded.scopes import Scopes
 
 _ran_again: Scopes[dict[UOp, Sequence[UOp]]] = Scopes("branded_ran_again")
-"""The loops that ran again, in each pass that is at work here."""
+"""The loops that ran again, and the functions that ran by a rule, in each pass that is at work here."""
 
 
 def ran_again(u: UOp, results: Sequence[UOp]) -> None:
-    """Reverse mode runs the loop `u` in a form that remembers its steps, and that gives `results` too."""
+    """Reverse mode runs the call `u` in a form that gives what it needs, and that gives `results` too."""
     if passes := _ran_again.get():
         passes[-1][u] = results
 
@@ -37,14 +37,14 @@ def gradients(
         root, seed = UOp.maketuple(*(y for y, _ in pairs)), UOp.maketuple(*(ct for _, ct in pairs))
         grads = compute_gradient(root, seed, set(targets))
     out = [grads[t].cast(t.dtype) if t in grads and grads[t].op is not Ops.NOOP else t.const_like(0) for t in targets]
-    both = _once([*out, *values], found)
+    both = once([*out, *values], found)
     return both[: len(out)], both[len(out) :]
 
 
-def _once(roots: list[UOp], found: dict[UOp, Sequence[UOp]]) -> list[UOp]:
-    """The same values, in which no loop runs twice: where it runs again, that one serves for both."""
+def once(roots: list[UOp], found: dict[UOp, Sequence[UOp]]) -> list[UOp]:
+    """The same values, in which nothing runs twice: what ran again serves for both."""
     again = {u.gettuple(i): x for u, results in found.items() for i, x in enumerate(results)}
-    for _ in found:  # one loop may be an argument of the next
+    for _ in found:  # one may be an argument of the next
         new = replaced(roots, lambda _: None, at=again)
         if all(a is b for a, b in zip(new, roots, strict=True)):
             break
