@@ -10,23 +10,14 @@ from typing import Any
 from tinygrad import Tensor
 
 from branded.program.operators import arguments, function_of
+from branded.program.primitives import PRIMITIVES, Operand, infix
 from branded.program.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Type
 
 _SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
     "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "xor": "^", "lshift": "<<", "rshift": ">>",
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
-    "ADD": "+", "SUB": "-", "MUL": "*", "POW": "**", "FLOORDIV": "//", "FLOORMOD": "%",
-    "CMPLT": "<", "CMPNE": "!=", "CMPEQ": "==", "XOR": "^", "OR": "|", "AND": "&", "SHR": ">>", "SHL": "<<",
 }  # fmt: skip
-_METHODS = {
-    "EXP2": "exp2", "LOG2": "log2", "SIN": "sin", "SQRT": "sqrt", "RECIPROCAL": "reciprocal", "TRUNC": "trunc",
-    "MAX": "maximum", "WHERE": "where", "DETACH": "detach", "CONTIGUOUS": "contiguous", "STORE": "clone",
-    "CONTIGUOUS_BACKWARD": "contiguous_backward",
-}  # fmt: skip
-"""Primitives that a method of Tensor is."""
-_REDUCTIONS = {"add": "sum", "mul": "prod", "max": "max"}
-_LONG = {"f": "float", "i": "int", "u": "uint", "bf": "bfloat"}
 
 
 class NoTextError(Exception):
@@ -40,24 +31,18 @@ class Text(str):
         return str(self)
 
 
-def dtype(short: str) -> str:
-    """`float32` for `f32`, as tinygrad takes it."""
-    letters = short.rstrip("0123456789")
-    return f"{_LONG[letters]}{short[len(letters) :]}" if letters in _LONG and letters != short else short
-
-
 def number(a: Literal) -> str:
     """A number of a program: with its dtype, where another than Python's number has by itself."""
     v = a.value
     text = f'float("{v}")' if isinstance(v, float) and not math.isfinite(v) else repr(v)
     own = {float: "f32", int: "i32", bool: "bool"}[type(v)]
-    return text if a.dtype in (*WEAK, own) else f'Tensor({text}, dtype="{dtype(a.dtype)}")'
+    return text if a.dtype in (*WEAK, own) else f'Tensor({text}, dtype="{Dtype(a.dtype).long}")'
 
 
 def empty(t: Type, sizes: Sequence[int] = ()) -> str:
     """Memory for a value, with these sizes in front of its shape."""
     shape = ", ".join(map(str, (*sizes, *t.shape))) or "()"
-    kind = "" if t.dtype == "f32" else f', dtype="{dtype(t.dtype)}"'
+    kind = "" if t.dtype == "f32" else f', dtype="{Dtype(t.dtype).long}"'
     return f"Tensor.empty({shape}{kind})"
 
 
@@ -67,17 +52,13 @@ def call(e: Eqn, given: Sequence[str]) -> str:
     Raises:
         NoTextError: There is no Python for it.
     """
+    written = [_operand(a, text) for a, text in zip(e.operands, given, strict=True)]
     if e.op in _SYMBOLS and len(given) == 2 and not e.params:
-        a, b = given
-        if all(isinstance(x, Literal) for x in e.operands):
-            a = f"Tensor({a})"
-        return f"{_tight(a)} {_SYMBOLS[e.op]} {_tight(b)}"
-    if e.op in ("neg", "NEG"):
-        return f"-{given[0]}"
-    if e.op == "bitwise_not":
-        return f"~{given[0]}"
+        return infix(_SYMBOLS[e.op], *written)
+    if e.op in ("neg", "bitwise_not"):
+        return f"{'-' if e.op == 'neg' else '~'}{given[0]}"
     if e.op.isupper():
-        return _primitive(e, given)
+        return _primitive(e, written)
     if (f := function_of(e.op)) is None:
         raise NoTextError(e.op)
     try:
@@ -91,7 +72,7 @@ def call(e: Eqn, given: Sequence[str]) -> str:
     static = inspect.getattr_static(Tensor, e.op, None)
     if isinstance(static, classmethod | staticmethod) or not given:
         return f"Tensor.{e.op}({_inside(args, kwargs)})"
-    first = _object(e.operands[0], str(args[0]))
+    first = _operand(e.operands[0], str(args[0])).tensor
     return f"{first}.{e.op}({_inside(args[1:], kwargs)})"
 
 
@@ -104,13 +85,8 @@ def write(e: Eqn, given: Sequence[str], target: str) -> list[str]:
     return [f"{target} = {args[0]}.clone()", written]
 
 
-def _object(a: Atom, text: str) -> str:
-    """What has methods: a number does not."""
-    return f"Tensor({text})" if isinstance(a, Literal) else text
-
-
-def _tight(text: str) -> str:
-    return f"({text})" if text.startswith("-") else text
+def _operand(a: Atom, text: str) -> Operand:
+    return Operand(text, is_number=True) if isinstance(a, Literal) else Operand(text, a.type.shape)
 
 
 def _inside(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
@@ -119,7 +95,7 @@ def _inside(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
 
 def _value(v: Any) -> Any:
     if isinstance(v, Dtype):
-        return dtype(v.name)
+        return v.long
     if isinstance(v, BrandName):
         raise NoTextError(v.name)
     return type(v)(map(_value, v)) if type(v) in (tuple, list) else v
@@ -135,37 +111,13 @@ def _index(v: Any) -> str:
     return "..." if v is Ellipsis else repr(v)
 
 
-def _primitive(e: Eqn, given: Sequence[str]) -> str:
-    p = e.params
-    if not e.operands:
+def _primitive(e: Eqn, given: Sequence[Operand]) -> str:
+    if e.op == "STORE" and not e.params:  # a write of the whole value: a copy
+        return f"{given[0].tensor}.clone()"
+    row = PRIMITIVES.get(e.op)
+    if row is None or row.python is None or not given:
         raise NoTextError(e.op)
-    x = _object(e.operands[0], given[0])
-    below = e.operands[0].type.shape if not isinstance(e.operands[0], Literal) else ()
-    if e.op in _METHODS and not p:
-        return f"{x}.{_METHODS[e.op]}({', '.join(given[1:])})"
-    match e.op:
-        case "CAST" | "BITCAST":
-            return f'{x}.{e.op.lower()}("{dtype(e.results[0].type.dtype)}")'
-        case "COPY":
-            return f"{x}.to({p['device']!r})"
-        case "RESHAPE":
-            return f"{x}.reshape({p['shape']!r})"
-        case "EXPAND":
-            return f"{x}.expand({(*p['sizes'], *below)!r})"
-        case "PERMUTE":
-            return f"{x}.permute({p['order']!r})"
-        case "FLIP":
-            return f"{x}.flip({p['axes']!r})"
-        case "PAD":
-            sides = [(o, n - o - size) for o, n, size in zip(p["offset"], p["size"], below, strict=True)]
-            return f"{x}.pad({tuple(sides)!r})"
-        case "SHRINK":
-            parts = [(o, o + n) for o, n in zip(p["offset"], p["size"], strict=True)]
-            return f"{x}.shrink({tuple(parts)!r})"
-        case "REDUCE":
-            return f"{x}.{_REDUCTIONS[p['op'].name]}({tuple(range(p['leading']))!r})"
-        case "STACK":
-            return f"{x}.stack({', '.join(given[1:])})"
-        case "CDIV":
-            return f'{x}.div({given[1]}, rounding_mode="trunc")'
-    raise NoTextError(e.op)
+    try:
+        return row.python(*given, **e.params)
+    except (TypeError, LookupError, ValueError):
+        raise NoTextError(e.op) from None

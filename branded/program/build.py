@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType
-from tinygrad.uop.ops import GroupOp, Ops, UOp
+from tinygrad.uop.ops import Ops, UOp
 
 from branded.brand import Brand
 from branded.dispatch import Batched, Pass, replaced
 from branded.errors import ProgramTypeError
 from branded.primitive import params as own_params
 from branded.primitive import primitive_of
+from branded.program.primitives import PRIMITIVES
 from branded.program.terms import RESERVED, Atom, BrandName, Dtype, Eqn, Literal, Program, Rule, Type, Var
 from branded.recording import Body, Call, Frame
 from branded.rows import (
@@ -322,11 +323,6 @@ _INSIDE = {Ops.RANGE, Ops.SINK}
 """What is written into the equation that uses it."""
 
 
-def _ints(u: UOp) -> tuple[Any, ...]:
-    """The sizes or offsets that a movement takes."""
-    return tuple(s.val if s.op is Ops.CONST else s for s in (u.src if u.op is Ops.STACK else (u,)))
-
-
 def primitive(scope: Scope, u: UOp) -> None:
     """The equation of one primitive."""
     op, src = u.op, u.src
@@ -336,22 +332,6 @@ def primitive(scope: Scope, u: UOp) -> None:
         name, operands, params = "enter", src[:1], {"brand": scope.consts.brand(b), "axis": 0}
     elif op is Ops.STAGE and (b := src[1].__dict__.get("_brand")) is not None:
         name, operands, params = "leave", src[:1], {"brand": scope.consts.brand(b), "axis": 0}
-    elif op is Ops.RESHAPE:
-        operands, params = src[:1], {"shape": tuple(u.shape)}
-    elif op is Ops.EXPAND:
-        operands, params = src[:1], {"sizes": tuple(u.shape[: len(u.shape) - len(src[0].shape)])}
-    elif op in (Ops.PAD, Ops.SHRINK) and all(type(i) is int for i in (*_ints(src[1]), *_ints(src[2]))):
-        operands, params = src[:1], {"offset": _ints(src[1]), "size": _ints(src[2])}
-    elif op is Ops.PERMUTE:
-        params = {"order": tuple(u.arg)}
-    elif op is Ops.FLIP:
-        params = {"axes": tuple(i for i, flipped in enumerate(u.arg) if flipped)}
-    elif op is Ops.REDUCE:
-        params = {"op": Dtype(u.arg[0].name.lower()), "leading": u.arg[1]}
-    elif op in (Ops.CAST, Ops.BITCAST):
-        params = {"dtype": Dtype(dtype_text(u.dtype))}
-    elif op is Ops.COPY:
-        params = {"device": u.arg}
     elif op is Ops.FUNCTION:
         _function(scope, u)
         return
@@ -368,8 +348,9 @@ def primitive(scope: Scope, u: UOp) -> None:
             params = {"into": into.finish([view]).program}
     elif op in (Ops.BUFFER, Ops.STORE):
         return
-    elif op not in GroupOp.ALU and (u.arg is not None or op in (Ops.PAD, Ops.SHRINK, Ops.UNSHARD)):
-        # nothing that text could say
+    elif (row := PRIMITIVES.get(op.name)) is not None and (said := row.params(u)) is not None:
+        operands, params = _values(u), said
+    elif u.arg is not None or op in _ONE_VALUE:  # nothing that text could say
         operands, params = src[:1], {"arg": Rule(re.sub(r"[<>]", "", str(u.arg)), u)}
     scope.define(name, operands, params, (u,))
 

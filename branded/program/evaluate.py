@@ -8,7 +8,7 @@ from typing import Any
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType
-from tinygrad.uop.ops import GroupOp, Ops, UOp, shape_to_shape_arg
+from tinygrad.uop.ops import Ops, UOp
 
 from branded.brand import Brand, all_opened, tensor
 from branded.dispatch import leave
@@ -16,6 +16,7 @@ from branded.errors import BrandedError, ProgramError
 from branded.primitive import results as results_of
 from branded.program.build import type_of
 from branded.program.operators import BINARY, WRITES, arguments, function_of
+from branded.program.primitives import PRIMITIVES
 from branded.program.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Program, Var
 from branded.rows import SHORT, Row
 from branded.transforms import collectives
@@ -245,15 +246,6 @@ def _const(a: Literal) -> UOp:
 
 # ---- primitives ----
 
-_PLAIN = {
-    op.name: op
-    for op in (
-        *GroupOp.ALU,
-        *(Ops.STACK, Ops.DETACH, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.AFTER, Ops.MSTACK),
-    )
-}
-"""The primitives without parameters."""
-
 
 def _primitive(e: Eqn, src: list[UOp]) -> UOp:
     """The operation of tinygrad that an equation names."""
@@ -262,25 +254,10 @@ def _primitive(e: Eqn, src: list[UOp]) -> UOp:
         if (info := p["arg"].info) is None:
             raise ProgramError(f"program: the text of {e.op} does not say all of it", fix="the program itself")
         return UOp(info.op, info.dtype, (*src, *info.src[len(src) :]), info.arg)
-    args = [shape_to_shape_arg(v) for v in p.values() if type(v) is tuple and all(type(i) is int for i in v)]
-    match e.op:
-        case "RESHAPE" | "EXPAND" | "PAD" | "SHRINK":
-            return UOp(Ops[e.op], dtype, (*src, *args))
-        case "PERMUTE":
-            return UOp(Ops.PERMUTE, dtype, tuple(src), p["order"])
-        case "FLIP":
-            return UOp(Ops.FLIP, dtype, tuple(src), tuple(i in p["axes"] for i in range(len(src[0].shape))))
-        case "REDUCE":
-            return UOp(Ops.REDUCE, dtype, tuple(src), (Ops[p["op"].name.upper()], p["leading"]))
-        case "CAST" | "BITCAST":
-            return UOp(Ops[e.op], dtype, tuple(src), dtype)
-        case "COPY":
-            return UOp(Ops.COPY, dtype, tuple(src), p["device"])
-        case "STORE":
-            shape = e.results[0].type.shape
-            value = src[0].cast(dtype)
-            out: UOp = (value if value.shape == shape else value._broadcast_to(shape)).clone()
-            return out
-    if e.op not in _PLAIN:
+    if e.op == "STORE":
+        shape, value = e.results[0].type.shape, src[0].cast(dtype)
+        out: UOp = (value if value.shape == shape else value._broadcast_to(shape)).clone()
+        return out
+    if (row := PRIMITIVES.get(e.op)) is None:
         raise _unknown(e.op)
-    return UOp(_PLAIN[e.op], dtype, tuple(src))
+    return row.build(dtype, src, **p)

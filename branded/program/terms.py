@@ -74,8 +74,17 @@ class Dtype(NamedTuple):
 
     name: str
 
+    @property
+    def long(self) -> str:
+        """`float32` for `f32`, as tinygrad takes it."""
+        letters = self.name.rstrip("0123456789")
+        return f"{_LONG.get(letters, letters)}{self.name[len(letters) :]}" if letters != self.name else self.name
+
     def __repr__(self) -> str:
         return self.name
+
+
+_LONG = {"f": "float", "i": "int", "u": "uint", "bf": "bfloat"}
 
 
 @dataclass(frozen=True)
