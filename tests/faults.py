@@ -134,6 +134,13 @@ def writes_through_views_of_values() -> None:
     assert x.tolist() == [3.0, 3.0]
 
 
+def writes_after_changes() -> None:
+    x = Tensor([1.0, 2.0]).realize()
+    x[0:1] *= 2
+    x[1:2].assign(Tensor([7.0]))
+    assert x.tolist() == [2.0, 7.0]
+
+
 def byte_order() -> None:
     assert Tensor(np.array([1.0, 2.0], dtype=">f4")).tolist() == [1.0, 2.0]
 
@@ -144,7 +151,9 @@ MENDED: tuple[Callable[[], None], ...] = (
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer,)
 """Those that go wrong only with some C compiler for some CPU."""
-OPEN: tuple[Callable[[], None], ...] = (later_writes, writes_through_reshapes, writes_through_views_of_values)
+OPEN: tuple[Callable[[], None], ...] = (
+    *(later_writes, writes_through_reshapes, writes_through_views_of_values, writes_after_changes),
+)
 """Those that we leave as they are in plain tinygrad."""
 
 

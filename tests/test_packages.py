@@ -22,7 +22,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 def test_an_untried_tinygrad_says_so_in_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.15.1")
+    monkeypatch.setattr(patches, "version", lambda: "0.15.1")
     with pytest.warns(RuntimeWarning) as said:
         assert not patches.tried() and patches.chosen("1") == []
     (one,) = said
@@ -35,6 +35,23 @@ def test_an_untried_tinygrad_says_so_in_one_warning(monkeypatch: pytest.MonkeyPa
 def test_the_tinygrad_that_is_mended_is_the_one_that_is_required() -> None:
     (needed,) = [x for x in PROJECT["project"]["dependencies"] if x.startswith("tinygrad")]
     assert needed == "tinygrad>=0.14.0,<0.15" and patches.TINYGRAD == "0.14." and patches.tried()
+
+
+def test_the_version_of_tinygrad_is_that_of_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert patches.version() == importlib.metadata.version("tinygrad")
+    monkeypatch.setattr(Path, "glob", lambda self, pattern: iter(()))  # as where it is installed from a checkout
+    assert patches.version() == importlib.metadata.version("tinygrad")
+
+
+HEAVY = ("tinygrad.renderer.nir", "tinygrad.runtime.ops_cpu", "importlib.metadata", "email", "csv", "ziglang", "rich")
+"""What `import branded` does not wait for; with those that only its commands and its plugin need."""
+
+
+def test_the_import_loads_nothing_heavy_that_it_does_not_use() -> None:
+    names = (*HEAVY, "mypy", "sybil", "hypothesis", "PIL", "jax", "torch", "dask", "branded.explain")
+    program = "import branded, sys; print(*(name for name in sys.argv[1:] if name in sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", program, *names], capture_output=True, text=True, check=True).stdout
+    assert loaded.split() == []
 
 
 def test_a_checkout_has_what_its_packages_need() -> None:

@@ -7,9 +7,11 @@ A patch is a module with a function `install`, named in `PATCHES`.  `BRANDED_PAT
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import os
 import warnings
+from pathlib import Path
+
+import tinygrad
 
 PATCHES: tuple[str, ...] = (
     *("threads", "interning", "fork", "draws", "cache", "unfinished", "options"),
@@ -22,7 +24,15 @@ TINYGRAD = "0.14."
 
 
 def version() -> str:
-    """That of the tinygrad here; one that was not installed, as in a browser, we put there ourselves."""
+    """That of the tinygrad here; one that was not installed, as in a browser, we put there ourselves.
+
+    It stands in the name of a folder beside the package, which is found sooner than Python's own way is imported.
+    """
+    beside = [p.stem for p in Path(tinygrad.__file__).parents[1].glob("tinygrad-*.dist-info")]
+    if len(beside) == 1:
+        return beside[0].removeprefix("tinygrad-")
+    import importlib.metadata
+
     try:
         return importlib.metadata.version("tinygrad")
     except importlib.metadata.PackageNotFoundError:

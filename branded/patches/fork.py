@@ -13,8 +13,7 @@ import sys
 import threading
 from typing import Any
 
-from tinygrad.runtime import ops_cpu as tg_cpu
-
+from branded.patches.late import when_imported
 from branded.serial import serial
 
 tg_helpers: Any = importlib.import_module("tinygrad.helpers")
@@ -43,5 +42,9 @@ def install() -> None:
 
     if "_db_connection" in opened.__code__.co_names:
         tg_helpers.db_connection = db_connection
+    when_imported("tinygrad.runtime.ops_cpu", _own_memory)
+
+
+def _own_memory(tg_cpu: Any) -> None:
     if "MAP_SHARED" in tg_cpu.CPUAllocator._alloc.__code__.co_names and sys.platform != "win32":
-        setattr(tg_cpu, "mmap", _Private())  # noqa: B010  mypy: a module is not assigned
+        tg_cpu.mmap = _Private()

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from tinygrad import Device
 from tinygrad.device import TinyELF
-from tinygrad.runtime.ops_cpu import CPUProgram
 from tinygrad.runtime.support.compiler_cpu import ClangCompiler
 
 MAX_ARGS = 32
@@ -65,6 +64,9 @@ void branded_replay(u64 *t, u64 from, u64 to) {{
 def _replay() -> Any:
     device: Any = Device["CPU"]
     lib = device.renderer.compiler.compile_cached(_SOURCE)
+    # with it come the renderers of all CPUs, for which the import of this package does not wait
+    from tinygrad.runtime.ops_cpu import CPUProgram
+
     return CPUProgram(device, TinyELF(lib, "branded_replay", device.renderer.target, ()))
 
 
