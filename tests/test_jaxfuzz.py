@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ from tests.jaxfuzz.draw import KINDS, draw
 from tests.jaxfuzz.drawing import Draw
 from tests.jaxfuzz.form import Program
 from tests.jaxfuzz.judge import close
+from tests.jaxfuzz.more import MORE
 from tests.jaxfuzz.shrink import shrunk
 
 PROGRAMS = [draw(0, number) for number in range(300)]
@@ -30,6 +32,25 @@ def test_programs_of_every_kind_are_drawn() -> None:
         d.program()
         made.update(d.kinds)
     assert made == set(KINDS)
+
+
+def test_programs_with_more_kinds_are_drawn_and_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ours, "COMPILE", False)
+    made, text, ran = set[str](), "", 0
+    for number in range(80):
+        d = Draw(f"1:{number}", False, 15, MORE)
+        program = d.program()
+        made.update(d.kinds)
+        text += program.body()
+        if number % 8 == 0:
+            with Context(DEV="PYTHON"), contextlib.suppress(BrandedError):
+                program.run(ours)
+                ran += 1
+    assert made >= MORE.keys() and ran >= 8
+    assert {"module_call", "with_jvp_static", "with_vjp_static", "jit_static", "write"} <= {
+        *re.findall(r"m\.(\w+)", text)
+    }
+    assert draw(0, 3, more=True).text() != PROGRAMS[3].text() == draw(0, 3).text()
 
 
 def test_the_programs_have_all_public_functions() -> None:

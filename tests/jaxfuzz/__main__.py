@@ -26,7 +26,7 @@ STUCK = 1800
 """Seconds by the clock after which a worker that waits for something is taken to wait for ever."""
 
 
-def worker(seed: int, start: int, stop: int, compiled: int, no_shrink: bool) -> None:
+def worker(seed: int, start: int, stop: int, compiled: int, no_shrink: bool, more: bool) -> None:
     """Run the programs of these numbers; one line of JSON before and one after each."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
@@ -49,7 +49,7 @@ def worker(seed: int, start: int, stop: int, compiled: int, no_shrink: bool) -> 
         spent = resource.getrusage(resource.RUSAGE_SELF)
         end = int(spent.ru_utime + spent.ru_stime) + TIME_OUT + 70 * (not no_shrink)
         resource.setrlimit(resource.RLIMIT_CPU, (end, resource.RLIM_INFINITY))  # past it SIGXCPU ends this process
-        program = draw(seed, number)
+        program = draw(seed, number, more)
         ours.COMPILE = compiled > 0 and number % compiled == 0
         theirs.COMPILE = ours.COMPILE
         ours.unknown.clear()
@@ -108,7 +108,7 @@ class Runner:
         """Run a batch in a process of its own; the number to go on with."""
         command = [sys.executable, "-m", "tests.jaxfuzz", "--worker", "--seed", str(self.args.seed)]
         command += ["--start", str(start), "--programs", str(stop - start), "--compiled", str(self.args.compiled)]
-        command += ["--no-shrink"] if self.args.no_shrink else []
+        command += ["--no-shrink"] * self.args.no_shrink + ["--more"] * self.args.more
         child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
         at, ended = start, True
@@ -176,6 +176,7 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=250, help="how many in one process (default 250)")
     parser.add_argument("--compiled", type=int, default=10, help="one in so many runs as compiled kernels (0: none)")
     parser.add_argument("--no-shrink", action="store_true", help="print failing programs as they are")
+    parser.add_argument("--more", action="store_true", help="also modules, static arguments, writes into arguments")
     parser.add_argument("--show", action="store_true", help="print the programs, and do not run them")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -183,11 +184,11 @@ def main() -> int:
         from tests.jaxfuzz.draw import draw
 
         for number in range(args.start, args.start + args.programs):
-            print(draw(args.seed, number).text())
+            print(draw(args.seed, number, args.more).text())
         return 0
     if args.worker:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        worker(args.seed, args.start, args.start + args.programs, args.compiled, args.no_shrink)
+        worker(args.seed, args.start, args.start + args.programs, args.compiled, args.no_shrink, args.more)
         return 0
     return Runner(args).run()
 

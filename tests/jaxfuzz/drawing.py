@@ -61,12 +61,13 @@ class Scope:
 
 
 class Draw:
-    def __init__(self, seed: str, wide: bool, budget: int) -> None:
+    def __init__(self, seed: str, wide: bool, budget: int, more: dict[str, tuple[float, Make]] | None = None) -> None:
         self.rng = random.Random(seed)
         self.seed, self.budget = seed, budget
         self.dtypes = ["f32"] * 9 + ["i32"] * 3 + ["bool", "u8", "f16"] + (["f64"] * 3 if wide else [])
         self.counter, self.functions, self.maps = itertools.count(1), itertools.count(1), itertools.count(1)
         self.kinds: list[str] = []
+        self.calls = {**CALLS, **(more or {})}
 
     # ---- choosing ----
 
@@ -168,8 +169,8 @@ class Draw:
         deep = scope.depth >= 4 or self.budget <= 0
         for _ in range(8):
             if not deep and self.chance(0.42):
-                kind: str = self.rng.choices(list(CALLS), [w for w, _ in CALLS.values()])[0]
-                made = CALLS[kind][1](self, scope)
+                kind: str = self.rng.choices(list(self.calls), [w for w, _ in self.calls.values()])[0]
+                made = self.calls[kind][1](self, scope)
             else:
                 kind = self.rng.choices(list(OPERATIONS), [w for w, _ in OPERATIONS.values()])[0]
                 made = OPERATIONS[kind][1](self, scope)

@@ -179,6 +179,87 @@ def with_vmap(f: Callable[..., Any], by: float) -> Any:
     return g
 
 
+def write(x: Tensor, at: Any, value: Any, how: str) -> Tensor:
+    """A write into what was given."""
+    with disable_gc():
+        if how == "add":
+            x[at] += value
+        elif how == "view":
+            view = x[at]
+            view += value
+        else:
+            x[at] = value
+    return x
+
+
+class _Module:
+    """A module with these weights, which its call uses, and of which it writes the first ones."""
+
+    def __init__(self, f: Callable[..., Any], weights: list[Tensor], written: int) -> None:
+        self.f, self.weights, self.written = f, weights, written
+
+    def __call__(self, *xs: Tensor) -> Any:
+        ys = self.f(*self.weights, *xs)
+        for w, y in zip(self.weights, ys[: self.written], strict=False):
+            w.assign(y + y.const_like(0) if y.dtype != dtypes.bool else y | False)
+        return ys[self.written :]
+
+
+def module_call(
+    f: Callable[..., Any], shapes: Any, types: Sequence[str], written: int, weights: Sequence[Tensor], xs: Any
+) -> Any:
+    own = [Tensor.zeros(*shape, dtype=_TYPES[t]).clone() for shape, t in zip(shapes, types, strict=True)]
+    module = _Module(f, own, written)
+    state = {f"weights.{i}": w for i, w in enumerate(weights)}
+    if not written:
+        return branded.functional_call(module, state, *xs)
+    names = [f"weights.{i}" for i in range(written)]
+    ys, new = branded.functional_call(module, state, *xs, mutable=names)
+    return (*(new[name] for name in names), *ys)
+
+
+def _scaled(f: Callable[..., Any], at: int) -> Callable[..., Any]:
+    """The function whose results are multiplied by a number, its argument at this position."""
+
+    def scaled(*args: Any) -> Any:
+        ys = f(*args[:at], *args[at + 1 :])
+        return tuple(y * args[at] if dtypes.is_float(y.dtype) else y for y in ys)
+
+    return scaled
+
+
+def _at(xs: Any, by: float, at: int) -> Any:
+    return (*xs[:at], by, *xs[at:])
+
+
+def with_jvp_static(f: Callable[..., Any], by: float, at: int) -> Any:
+    scaled = _scaled(f, at)
+    g = branded.custom_jvp(scaled, nondiff_argnums=(at,))
+    g.defjvp(lambda by, ps, ts: branded.jvp(lambda *xs: scaled(*_at(xs, by, at)), ps, ts))
+    return lambda *xs: g(*_at(xs, by, at))
+
+
+def with_vjp_static(f: Callable[..., Any], by: float, at: int) -> Any:
+    scaled = _scaled(f, at)
+    g = branded.custom_vjp(scaled, nondiff_argnums=(at,))
+
+    def fwd(*args: Any) -> Any:
+        return scaled(*args), (*args[:at], *args[at + 1 :])
+
+    g.defvjp(fwd, lambda by, xs, ct: branded.vjp(lambda *xs: scaled(*_at(xs, by, at)), *xs)[1](ct))
+    return lambda *xs: g(*_at(xs, by, at))
+
+
+def jit_static(f: Callable[..., Any], by: float, at: int) -> Any:
+    g = branded.jit(_scaled(f, at), static_argnums=at)
+
+    def twice(*xs: Any) -> Any:
+        g(*_at(xs, 3, at))
+        return g(*_at(xs, by, at))
+
+    return twice
+
+
 # ---- random numbers ----
 
 

@@ -46,6 +46,11 @@ def abs(x: Any) -> Any:
     return x * jnp.sign(x)  # jnp.abs has the derivative 1 at 0, and tinygrad's has 0
 
 
+def clip(x: Any, low: float, high: float) -> Any:
+    # jnp.clip has the derivative 1/2 at its bounds, and tinygrad's has 1
+    return jnp.where(x < low, jnp.asarray(low, x.dtype), jnp.where(x > high, jnp.asarray(high, x.dtype), x))
+
+
 def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return jnp.sum(x, axis, dtype="int32" if x.dtype == bool else x.dtype, keepdims=keepdims)
 
@@ -155,6 +160,49 @@ def with_vmap(f: Callable[..., Any], by: float) -> Any:
 
 def sequential_vmap(f: Callable[..., Any]) -> Any:
     return jax.custom_batching.sequential_vmap(f)
+
+
+def write(x: Any, at: Any, value: Any, how: str) -> Any:
+    return x.at[at].set(value) if how == "set" else x.at[at].add(value)
+
+
+def module_call(f: Callable[..., Any], shapes: Any, types: Any, written: int, weights: Any, xs: Any) -> Any:
+    return f(*weights, *xs)
+
+
+def _scaled(f: Callable[..., Any], at: int) -> Callable[..., Any]:
+    def scaled(*args: Any) -> Any:
+        ys = f(*args[:at], *args[at + 1 :])
+        return tuple(y * args[at] if jnp.issubdtype(y.dtype, jnp.floating) else y for y in ys)
+
+    return scaled
+
+
+def _at(xs: Any, by: float, at: int) -> Any:
+    return (*xs[:at], by, *xs[at:])
+
+
+def with_jvp_static(f: Callable[..., Any], by: float, at: int) -> Any:
+    scaled = _scaled(f, at)
+    g = jax.custom_jvp(scaled, nondiff_argnums=(at,))
+    g.defjvp(lambda by, ps, ts: jax.jvp(lambda *xs: scaled(*_at(xs, by, at)), ps, ts))
+    return lambda *xs: g(*_at(xs, by, at))
+
+
+def with_vjp_static(f: Callable[..., Any], by: float, at: int) -> Any:
+    scaled = _scaled(f, at)
+    g = jax.custom_vjp(scaled, nondiff_argnums=(at,))
+
+    def fwd(*args: Any) -> Any:
+        return scaled(*args), (*args[:at], *args[at + 1 :])
+
+    g.defvjp(fwd, lambda by, xs, ct: jax.vjp(lambda *xs: scaled(*_at(xs, by, at)), *xs)[1](ct))
+    return lambda *xs: g(*_at(xs, by, at))
+
+
+def jit_static(f: Callable[..., Any], by: float, at: int) -> Any:
+    g = jax.jit(_scaled(f, at), static_argnums=at)
+    return lambda *xs: g(*_at(xs, by, at))
 
 
 # ---- random numbers ----
