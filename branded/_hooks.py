@@ -17,13 +17,14 @@ from tinygrad.engine.jit import _TinyJit
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 import branded.rules  # noqa: F401  fills the table of rules
-from branded import storage
-from branded.brand import Region, branches, check_live, open_brands, tensor
-from branded.dispatch import lower, on_device, settled
+from branded.crossing import check_live, lower, settled
 from branded.errors import EscapeError, ReadError, ShapeError, UnsupportedError, WriteError
+from branded.graph import on_device, tensor
 from branded.patches import methods
 from branded.primitive import at_slot, derives_from, params, primitive_of
-from branded.rows import Row, is_differentiated, is_leaf, is_marked, left_brands, row_of
+from branded.rows import is_differentiated, is_leaf, is_marked, left_brands, row_of
+from branded.rules import storage
+from branded.scope import Region, Row, branches, brand_of, open_brands
 from branded.transforms.forward import products_of_others
 from branded.transforms.leaves import plain, pull, transforming, unseen
 from branded.transforms.reverse import is_pulling
@@ -68,7 +69,7 @@ def _forbid(what: str, *tensors: Tensor) -> None:
         if not row:
             continue
         check_live(t.uop, what)
-        if loops := [b for b in row if b.is_loop]:
+        if loops := [b for b in row if not b.is_brand]:
             scope = loops[-1]
             raise ReadError(
                 f"{what}: in the body of {scope.name} there is no value to read: it is traced once, {scope.traced_for}",
@@ -191,13 +192,13 @@ def _check_write(target: Tensor, row: Row, what: str) -> None:
             continue
         tensor = ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`")
         if b not in row:
-            each = f"in each {b.turn} of {b.name}" if b.is_loop else f"once for each example of `{b.name}`"
+            each = f"in each {b.turn} of {b.name}" if not b.is_brand else f"once for each example of `{b.name}`"
             raise WriteError(
                 f"{what}: this write would be done once, and not {each}",
                 tensor,
                 fix="return what is to be written, and write it outside",
             )
-        if b.is_loop:
+        if not b.is_brand:
             raise WriteError(
                 f"{what}: a value of the body of {b.name} cannot go into a tensor from outside, once for each {b.turn}",
                 tensor,
@@ -223,7 +224,7 @@ def _batch_norm(original: Method) -> Method:
         try:
             return cast("Tensor", original(self, x))
         except WriteError:
-            row = [b for b in row_of(x.uop) if b.is_open and not b.is_loop]
+            row = [b for b in row_of(x.uop) if b.is_open and b.is_brand]
             raise WriteError(
                 f"BatchNorm: in training each example of {_names(tuple(row))} has its own statistics, and running_mean "
                 "is one for all of them",
@@ -318,7 +319,7 @@ def _shaped(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
                 if found is None or isinstance(error, EscapeError):
                     raise
                 what = "slice" if "item" in original.__name__ else original.__name__
-                each = "step to step" if any(b.is_loop for b in row_of(found.uop)) else "example to example"
+                each = "step to step" if any(not b.is_brand for b in row_of(found.uop)) else "example to example"
                 raise ShapeError(
                     f"{what}: a shape or an offset differs from {each}",
                     ("tensor", vec_type(self)),
@@ -420,7 +421,7 @@ def _compact_params(body: UOp, all_args: tuple[UOp, ...]) -> tuple[UOp, tuple[UO
 def _index_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
     """d/dX of X[brand]: the cotangent in the example's own row, zero in the others."""
     x, r = ret.src
-    if "_brand" not in r.__dict__:
+    if brand_of(r) is None:
         return None
     rows = UOp.arange(x.shape[0])
     own = rows.eq(UOp(Ops.INDEX, src=(rows, r))).reshape((x.shape[0],) + (1,) * len(ctx.shape))
@@ -430,7 +431,7 @@ def _index_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
 
 def _lift_into_function(ctx: Any, x: UOp) -> UOp | None:
     """A @function that closes over a per-example value, or one of a derivative, gets it as one more argument."""
-    if "_brand" not in x.src[-1].__dict__ and not is_leaf(x):
+    if brand_of(x.src[-1]) is None and not is_leaf(x):
         return None
     arguments: list[UOp] = ctx[0]
     param: UOp = x.param_like(len(arguments))

@@ -7,13 +7,44 @@ any other FUNCTION is transformed through its body.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence, Set
-from typing import TYPE_CHECKING, cast
+import functools
+from collections.abc import Callable, Sequence, Set
+from typing import Any, NamedTuple, Protocol, cast
 
 from tinygrad.uop.ops import Ops, UOp
 
-if TYPE_CHECKING:
-    from branded.dispatch import Batched, Bundle, Pass
+from branded.scope import Row, union
+
+
+class Batched(NamedTuple):
+    """A value of all examples: `uop` has one leading axis for each brand of `row`, in that order."""
+
+    uop: UOp
+    row: Row
+
+
+class Bundle(NamedTuple):
+    """The values of a TUPLE or FUNCTION, which GETTUPLE takes apart."""
+
+    uop: UOp
+    rows: tuple[Row, ...]
+
+    @property
+    def row(self) -> Row:
+        return functools.reduce(union, self.rows, ())
+
+
+Env = dict[UOp, Batched | Bundle]
+"""What became of the operations of a graph."""
+
+
+class Run(Protocol):
+    """A run of the batching rules over a graph, which a primitive goes on with in its body."""
+
+    closing: Row | None
+    bodies: dict[Any, Bundle]
+
+    def run(self, roots: Sequence[UOp], env: Env, gate: Callable[[UOp], bool] | None) -> list[Batched]: ...
 
 
 class Primitive:
@@ -22,7 +53,7 @@ class Primitive:
     is_rule = False
     """Is its derivative a rule of the user, which runs in the scope of the call?"""
 
-    def batch(self, u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
+    def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
         """The call on the values of all examples."""
         raise NotImplementedError
 

@@ -46,9 +46,11 @@ from branded._draws import (
     words,
 )
 from branded._special import below_one, erf, erfinv, next_above
-from branded.brand import Brand, check_live, normalize_axis
+from branded.brand import Brand
+from branded.calls import operation
+from branded.crossing import check_live
 from branded.errors import DrawError, DrawTypeError
-from branded.recording import operation
+from branded.tree import normalize_axis
 from branded.values import vec_type
 from branded.vec import Vec
 

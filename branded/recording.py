@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import tinygrad
-from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
-from branded.scopes import Scope, Scopes
-
-F = TypeVar("F", bound=Callable[..., Any])
+from branded.blocks import Block, Blocks
 
 
 class Where(NamedTuple):
@@ -76,8 +72,8 @@ class Structure:
         self.frame.calls.append(Call(op, tuple(operands), params, tuple(results), self.where, bodies))
 
 
-_frames: Scopes[Frame] = Scopes("branded_frames")
-_operations: Scopes[Any] = Scopes("branded_operations")
+_frames: Blocks[Frame] = Blocks("branded_frames")
+_operations: Blocks[Any] = Blocks("branded_operations")
 """The recorded operations that run here, by their frame or structure: of a frame only the outermost is written down."""
 
 
@@ -93,7 +89,7 @@ def _frame() -> Frame | None:
     return frames[-1]
 
 
-def framed() -> Scope[Frame]:
+def framed() -> Block[Frame]:
     """Record into a new frame."""
     return _frames.during(Frame())
 
@@ -104,18 +100,18 @@ def put(op: str, operands: Sequence[Any], params: dict[str, Any], results: Seque
         f.calls.append(Call(op, tuple(operands), params, tuple(results), here(), {}))
 
 
-def within() -> Scope[Frame | None]:
+def within() -> Block[Frame | None]:
     """While a recorded operation runs: what it does in turn is not written down."""
     return _operations.during(_frame())
 
 
-def structured() -> Scope[Structure | None]:
+def structured() -> Block[Structure | None]:
     """While a loop or branch is made, whose bodies become programs of their own; None where nothing is recorded."""
     f = _frame()
     return _operations.during(None if f is None else Structure(f, here()))
 
 
-class body(Scope[Frame]):  # noqa: N801  a function for who uses it
+class body(Block[Frame]):  # noqa: N801  a function for who uses it
     """While a body is traced: it is recorded in a frame of its own, which is done when its parameters are told."""
 
     def __init__(self) -> None:
@@ -133,59 +129,6 @@ class body(Scope[Frame]):  # noqa: N801  a function for who uses it
                 structure.bodies.append(Body(frame, tuple(params), tuple(results)))
 
         return done
-
-
-def leafwise(f: F, named: str, value: Callable[[Any], Any]) -> F:
-    """Record a function of a tree, which does the same to each leaf, as one operation for each.
-
-    Its parameter `named` is written down as `value` of it.
-    """
-    from branded import tree
-
-    @functools.wraps(f)
-    def recorded(*args: Any, **kwargs: Any) -> Any:
-        if not is_recording():
-            return f(*args, **kwargs)
-        with within() as frame:
-            out = f(*args, **kwargs)
-        if frame is not None:
-            params = bound(f, args, kwargs)
-            taken: list[Any] = [()]
-            if "x" in params:
-                tensors = [tree.as_tensor(v) for v in tree.leaves(params.pop("x"))]
-                taken = [(t.uop,) for t in tensors if t is not None]
-            params[named] = value(params[named])
-            for operands, y in zip(taken, tree.leaves(out), strict=True):
-                if isinstance(y, Tensor):  # what becomes of a number is a number
-                    put(f.__name__, operands, params, (y.uop,))
-        return out
-
-    return cast(F, recorded)
-
-
-def operation(f: F) -> F:
-    """Record a function of tensors as one operation: `random.normal`."""
-    op = f"{f.__module__.rpartition('.')[2]}.{f.__name__}"
-
-    @functools.wraps(f)
-    def recorded(*args: Any, **kwargs: Any) -> Any:
-        if not is_recording():
-            return f(*args, **kwargs)
-        from branded.program.operators import record
-
-        return record(op, f, f, args, kwargs)
-
-    return cast(F, recorded)
-
-
-def bound(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a call by their names."""
-    return dict(signature(f).bind(*args, **kwargs).arguments)
-
-
-@functools.cache
-def signature(f: Callable[..., Any]) -> inspect.Signature:
-    return inspect.signature(f)
 
 
 # ---- where ----

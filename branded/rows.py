@@ -9,22 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp, srender
 
 from branded.primitive import uses
-
-if TYPE_CHECKING:
-    from branded.brand import Brand
-
-Row = tuple["Brand", ...]
-"""The open brands of a value, outermost (first opened) first."""
+from branded.scope import Row, brand_of, union
 
 
 @dataclass(frozen=True)
-class _Left:
+class Left:
     """The argument of the STAGE by which a value left a brand: tinygrad reads its device there."""
 
     value: UOp
@@ -53,16 +48,6 @@ class _Info(NamedTuple):
 
 _PLAIN = _Info((), False, False, False, False)
 _KEY = "_branded"
-SHAPE = "_RECURSIVE_PROPERTY__shape"
-"""Where tinygrad keeps the shape of a UOp once it is worked out, which takes ten times as long as to make the UOp."""
-
-
-def union(a: Row, b: Row) -> Row:
-    if a is b or not b:
-        return a
-    if not a:
-        return b
-    return a if (both := {*a, *b}) == set(a) else tuple(sorted(both, key=lambda brand: brand.number))
 
 
 def _info(u: UOp) -> _Info:
@@ -84,11 +69,11 @@ def _of_operation(u: UOp, operands: Sequence[_Info]) -> _Info:
         call = u.src[0]
         return _of_result(call, u.arg, [_info(s) for s in call.src[1:]])
     info = _joined(operands)
-    if u.op is Ops.RANGE and (b := u.__dict__.get("_brand")) is not None:
+    if u.op is Ops.RANGE and (b := brand_of(u)) is not None:
         return _PLAIN._replace(row=(b,))
-    if u.op is Ops.STAGE and type(u.arg) is _Left:
+    if u.op is Ops.STAGE and type(u.arg) is Left:
         # what the value itself had, without the brand that it left
-        row = tuple(b for b in operands[0].row if b is not u.src[1].__dict__["_brand"])
+        row = tuple(b for b in operands[0].row if b is not brand_of(u.src[1]))
         return operands[0]._replace(row=row, left=True)
     if u.op is Ops.UNSHARD or (u.op is Ops.PARAM and u.arg.axis is not None):
         return info._replace(sharded=True)
@@ -197,24 +182,18 @@ def left_brands(us: Sequence[UOp]) -> Row:
     if not any(map(has_left, us)):
         return ()
     nodes = UOp(Ops.SINK, src=tuple(us)).toposort(has_left)
-    return tuple(dict.fromkeys(u.src[1].__dict__["_brand"] for u in nodes if u.op is Ops.STAGE))
+    left = (brand_of(u.src[1]) for u in nodes if u.op is Ops.STAGE)
+    return tuple(dict.fromkeys(b for b in left if b is not None))
 
 
-def stage(y: UOp, brand: Brand) -> UOp:
-    """`y` with the examples of `brand` as its leading axis, not yet worked out: an outer brand is still open in it."""
-    return keep_shards(y, UOp(Ops.STAGE, y.dtype, (y, brand.range), _Left(y)), 1)
-
-
-def keep_shards(x: UOp, out: UOp, gained: int) -> UOp:
-    """Tell tinygrad the axis of `out` over which `x` is sharded, where `out` has gained or lost a leading axis."""
-    if _info(x).sharded and (axis := x.axis) is not None:
-        out.__dict__["axis"] = axis + gained if axis + gained >= 0 else None
-    return out
+def is_sharded(u: UOp) -> bool:
+    """May the devices have parts of it?"""
+    return _info(u).sharded
 
 
 def visible(row: Row) -> Row:
     """The brands of a row, without the scopes of loops: from step to step is not from example to example."""
-    return tuple(b for b in row if not b.is_loop)
+    return tuple(b for b in row if b.is_brand)
 
 
 # ---- as text ----

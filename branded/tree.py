@@ -19,7 +19,7 @@ from tinygrad import Tensor
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
-from branded.errors import AxesError, AxisTypeError, OptionError, ProgramTypeError, TreeError
+from branded.errors import AxesError, AxisRangeError, AxisTypeError, OptionError, ProgramTypeError, TreeError
 from branded.rows import type_text
 
 C = TypeVar("C")
@@ -311,6 +311,28 @@ def check_axis(axis: Any, option: str) -> Axis:
         else "an int, None, or a tree of them"
     )
     raise AxisTypeError(f"{option}: {describe(axis)} is not an axis", fix=hint)
+
+
+def normalize_axis(axis: int, x: Any, what: str) -> int:
+    """`axis` of `x` counted from the front."""
+    at = check_axis(axis, what)
+    if at is None:
+        raise AxisTypeError(f"{what}: None is not an axis here", fix="an int")
+    rank = len(x.shape)
+    if not -rank <= at < rank:
+        raise AxisRangeError(
+            f"{what}: axis {at} is out of range for {type_text(x.uop)}",
+            fix=f"an axis from {-rank} to {rank - 1}" if rank else "a tensor with an axis; a 0-d one has none",
+        )
+    return at % rank
+
+
+def out_axis(axis: int, rank: int, what: str) -> int:
+    if not -rank - 1 <= axis <= rank:
+        raise AxisRangeError(
+            f"{what}: axis {axis} is out of range for a result with {rank + 1} axes", fix=f"{-rank - 1} to {rank}"
+        )
+    return axis % (rank + 1)
 
 
 def check_axes(axes: Any, option: str) -> None:

@@ -10,9 +10,7 @@ from typing import Any, Generic
 from tinygrad import Tensor
 from typing_extensions import TypeVar
 
-from branded.brand import Brand
-
-S_co = TypeVar("S_co", bound=Brand, covariant=True)
+S_co = TypeVar("S_co", covariant=True)  # its bound, Brand, is told to type checkers: see vec.pyi
 _T = TypeVar("_T", default=Tensor)
 
 

@@ -14,28 +14,15 @@ from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.brand import (
-    Brand,
-    Randomness,
-    caller,
-    check_live,
-    check_randomness,
-    entered,
-    in_call_body,
-    left_all,
-    make_brand,
-    method_restored,
-    normalize_axis,
-    open_brands,
-    opened,
-    out_axis,
-    tensor,
-)
+from branded.brand import Brand, Randomness, check_randomness, make_brand, sizes_differ
 from branded.calls import called, check_function
-from branded.dispatch import lower, without
-from branded.errors import AxesError, AxisTypeError, OptionError, SizeError
+from branded.crossing import check_live, entered, left_all, lower, without
+from branded.errors import AxesError, AxisTypeError, OptionError, caller
+from branded.graph import tensor
 from branded.rows import row_of
+from branded.scope import in_call_body, method_restored, open_brands, opened
 from branded.transforms.random import Draws
+from branded.tree import normalize_axis, out_axis
 from branded.values import vec_type
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -265,11 +252,12 @@ class _Call:
             left = side(first)[:-1] + f" of {self.options.where})"
         mapped = [j for j, a in enumerate(self.axes) if a is not None]
         shared = ", ".join("None" if j == i else str(self.axes[j]) for j in mapped)
-        raise SizeError(
-            f"zip: brand `{text}` has {_count(size, 'example')}, but this argument has {n}",
-            ("left", left),
-            ("right", side(i)),
-            fix=f"in_axes=({shared}) if it is shared, or slice it to {size}"
+        raise sizes_differ(
+            text,
+            size,
+            f"argument has {n}",
+            (left, side(i)),
+            f"in_axes=({shared}) if it is shared, or slice it to {size}"
             if len(mapped) == len(self.leaves) == len(self.args) > 1
             else f"{self._share(i)} if it is shared, or slice it to {size}",
         )

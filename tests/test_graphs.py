@@ -18,6 +18,7 @@ from bench.trace import nested
 from bench.workloads import WORKLOADS, Workload, attention, deep, gradients, network, pairwise, triple
 from branded import vmap
 from branded.dispatch import Pass
+from branded.scope import brand_of
 
 workloads = pytest.mark.parametrize("w", WORKLOADS, ids=lambda w: w.name)
 
@@ -74,7 +75,7 @@ def test_the_same_shapes_and_dtypes_as_by_hand(w: Workload) -> None:
 def test_nothing_of_a_brand_is_left(w: Workload) -> None:
     """A brand is a RANGE, entered by INDEX and left by STAGE."""
     left = [
-        u for u in graph(w.mapped(*inputs(w))) if u.op in {Ops.RANGE, Ops.INDEX, Ops.STAGE} or "_brand" in u.__dict__
+        u for u in graph(w.mapped(*inputs(w))) if u.op in {Ops.RANGE, Ops.INDEX, Ops.STAGE} or brand_of(u) is not None
     ]
     assert left == []
 

@@ -15,9 +15,9 @@ from tinygrad import Tensor
 from tinygrad.engine import realize
 
 from branded import brand, vmap
-from branded.brand import open_brands
+from branded.blocks import Blocks, Restored, undone
 from branded.patches import unfinished
-from branded.scopes import Restored, Scopes, undone
+from branded.scope import open_brands
 from tests.interrupts import PROGRAMS, Points, interrupt, interrupts, values
 
 
@@ -67,7 +67,7 @@ def test_no_code_of_python_runs_at_the_end_of_a_scope() -> None:
         value = 1
 
     called: list[str] = []
-    scopes: Scopes[int] = Scopes("a test")
+    scopes: Blocks[int] = Blocks("a test")
     with brand("users", 3), scopes.during(1), Restored(Held, "value", 1):
         Held.value = 2
         sys.setprofile(lambda frame, event, arg: called.append(f"{event} {frame.f_code.co_qualname}"))

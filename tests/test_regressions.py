@@ -13,7 +13,7 @@ from tinygrad import Tensor, TinyJit, function
 
 from branded import brand, brands, custom_jvp, custom_vjp, errors, grad, jit, jvp, make_expr, psum, scan, vmap
 from branded import map as map_
-from branded.brand import open_brands
+from branded.scope import open_brands
 
 
 def tensor(*shape: int) -> Tensor:

@@ -19,8 +19,8 @@ from tinygrad.helpers import TRACEMETA
 from tinygrad.uop.ops import Ops, UOp, UOpMetaClass
 
 from branded import brand, fori_loop, grad, jit, make_expr, psum, scan, vec_type, vmap, while_loop
-from branded.brand import open_brands
 from branded.errors import BrandedError, NameTakenError
+from branded.scope import open_brands
 
 N = 8
 

@@ -15,7 +15,7 @@ from tinygrad import Context, Tensor, TinyJit, dtypes, function, nn
 from tinygrad.helpers import GlobalCounters
 
 from branded import register_pytree_node, vmap
-from branded.brand import open_brands
+from branded.scope import open_brands
 
 rng = np.random.default_rng(0)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded.program.operators import arguments, function_of
+from branded.calls import arguments
+from branded.program.operators import function_of
 from branded.program.primitives import PRIMITIVES, Operand, infix
 from branded.program.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Type
 

@@ -14,14 +14,14 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.brand import tensor
-from branded.dispatch import close, lead
+from branded.dispatch import close
 from branded.errors import ReadError
 from branded.explain import static
 from branded.explain.kernels import Kernel, kernels
 from branded.explain.loops import loop_of_function, loop_of_step
 from branded.explain.provenance import moved, sources
 from branded.explain.steps import Column, Growth, bytes_of, cells_of, columns, grew, kind, warning
+from branded.graph import lead, tensor
 from branded.program import Expr, make_expr
 from branded.program.evaluate import evaluation
 from branded.program.terms import Atom, BrandName, Eqn, Literal, Var

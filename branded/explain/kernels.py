@@ -16,7 +16,7 @@ from tinygrad.renderer.cstyle import CStyleLanguage
 from tinygrad.schedule import create_linear_with_vars
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.dispatch import replaced
+from branded.graph import replaced
 from branded.transforms.loop import Loop, Scan
 from branded.transforms.replay import Name, tg_tensor
 

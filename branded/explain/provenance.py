@@ -20,7 +20,7 @@ from typing import Any
 from tinygrad.dtype import truncate
 from tinygrad.uop.ops import GroupOp, Ops, UOp, exec_alu
 
-from branded.brand import tensor
+from branded.graph import tensor
 from branded.primitive import params, primitive_of
 from branded.program.terms import Eqn
 from branded.transforms.loop import Scan

@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from tinygrad.dtype import strong_dtype
 
-from branded.brand import examples
+from branded import dispatch
+from branded.errors import examples
 from branded.program.evaluate import COLLECTIVES, dtype_of
 from branded.program.terms import Atom, BrandName, Eqn, Type, Var
 
@@ -66,8 +67,7 @@ def _how(e: Eqn, b: BrandName, carried: Sequence[bool], after: set[BrandName]) -
         return "leave"
     if (e.op == "enter" and e.params["brand"] == b) or not any(carried):
         return "enter"
-    tensors = [c for c, a in zip(carried, e.operands, strict=True) if isinstance(a, Var)]
-    return "zip" if all(tensors) else "broadcast"
+    return dispatch.kind(b, [a.type.row for a in e.operands if isinstance(a, Var)])
 
 
 def _why(e: Eqn, b: BrandName, carried: Sequence[bool], how: Kind, names: Mapping[Var, str]) -> str:

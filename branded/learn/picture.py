@@ -18,11 +18,14 @@ import numpy as np
 from tinygrad import Tensor
 
 from branded import tree as trees
-from branded.brand import Brand, check_live, normalize_axis, outside, tensor
+from branded.crossing import check_live
 from branded.dispatch import close, full
 from branded.errors import AxisTypeError, PictureError
+from branded.graph import tensor
 from branded.learn import _drawing as d
-from branded.rows import Row, row_of, type_text, union, visible
+from branded.rows import row_of, type_text, visible
+from branded.scope import Row, Scope, outside, union
+from branded.tree import normalize_axis
 from branded.vmap import vmap
 
 MAX_CELLS = 256
@@ -98,7 +101,7 @@ def _value(x: object) -> _Value:
     """All examples of a value, also while its brands are open: a picture is looked at, not computed with."""
     t = _tensor(x)
     row = row_of(t.uop)
-    if any(b.is_loop for b in row):
+    if not all(b.is_brand for b in row):
         raise PictureError(
             "picture: the body of a loop is traced once, for all steps: there is no value to draw yet",
             ("value", type_text(t.uop)),
@@ -280,7 +283,7 @@ def _how(operands: Sequence[bool], results: Sequence[bool]) -> str:
     return "zip" if all(operands) and operands else "broadcast" if any(operands) else "enters"
 
 
-def _columns(above: Sequence[_Line], below: Sequence[_Line], how: Mapping[Brand, str]) -> d.Box:
+def _columns(above: Sequence[_Line], below: Sequence[_Line], how: Mapping[Scope, str]) -> d.Box:
     lines, step = [*above, *below], d.HIGH + 8
     first = max(d.width_of(x.name) for x in lines) + 12
     wide = max([76.0, *(d.width_of(repr(b)) + 16 for b in how)])

@@ -12,7 +12,7 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded.serial import serial
+from branded.patches.serial import serial
 
 
 def _kept(original: Callable[..., Any]) -> Callable[..., Any]:

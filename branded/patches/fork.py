@@ -14,7 +14,7 @@ import threading
 from typing import Any
 
 from branded.patches.late import when_imported
-from branded.serial import serial
+from branded.patches.serial import serial
 
 tg_helpers: Any = importlib.import_module("tinygrad.helpers")
 

@@ -19,7 +19,7 @@ from tinygrad.device import Buffer
 from tinygrad.helpers import ContextVar
 from tinygrad.uop.ops import Ops, UOp, buffers
 
-from branded.serial import LOCK, serial
+from branded.patches.serial import LOCK, serial
 
 tg_device: Any = importlib.import_module("tinygrad.device")
 tg_tensor: Any = importlib.import_module("tinygrad.tensor")

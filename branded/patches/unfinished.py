@@ -19,7 +19,7 @@ from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.patches import threads
-from branded.serial import serial
+from branded.patches.serial import serial
 
 tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
 tg_tensor: Any = importlib.import_module("tinygrad.tensor")

@@ -11,11 +11,11 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.brand import Brand
-from branded.dispatch import Batched, Pass, replaced
+from branded.dispatch import Pass
 from branded.errors import ProgramTypeError
+from branded.graph import replaced
+from branded.primitive import Batched, primitive_of
 from branded.primitive import params as own_params
-from branded.primitive import primitive_of
 from branded.program.primitives import PRIMITIVES
 from branded.program.terms import RESERVED, Atom, BrandName, Dtype, Eqn, Literal, Program, Rule, Type, Var
 from branded.recording import Body, Call, Frame
@@ -30,6 +30,7 @@ from branded.rows import (
     type_text,
     visible,
 )
+from branded.scope import Scope, brand_of
 from branded.transforms.loop import Loop, Scan, like
 
 _NO_VALUES = {Ops.FUNCTION, Ops.TUPLE, Ops.STORE}
@@ -42,7 +43,7 @@ class Levels(NamedTuple):
 
     written: dict[str, Written]
     links: dict[str, list[list[int]]]
-    outer: dict[BrandName, Brand]
+    outer: dict[BrandName, Scope]
 
 
 class Since(NamedTuple):
@@ -60,9 +61,9 @@ def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp], since: S
     made = (u for f in frames for c in f.calls for u in c.results if u not in c.operands)
     consts = Consts(places, made, since.brand)
     outs, became = _batched(results, since.brand)
-    upper = _recorded(Scope(consts, places, None), frame, results)
-    middle = Scope(consts, places, None).finish(results)
-    lower = Scope(consts, places, None).finish(outs)
+    upper = _recorded(Draft(consts, places, None), frame, results)
+    middle = Draft(consts, places, None).finish(results)
+    lower = Draft(consts, places, None).finish(outs)
     return Levels(
         dict(zip(LEVELS, (upper, middle, lower), strict=True)),
         {LEVELS[0]: _links(upper, middle, lambda u: u), LEVELS[1]: _links(middle, lower, became)},
@@ -98,12 +99,12 @@ class Consts:
     def __init__(self, places: Sequence[UOp], made: Iterable[UOp], since: int = 0) -> None:
         self.since = since
         """The number of the first brand that the program opened itself; earlier ones are around it."""
-        self.brands: dict[Brand, BrandName] = {}
+        self.brands: dict[Scope, BrandName] = {}
         self.values: dict[UOp, None] = {}
         self._own = {*places, *made}
         self._fixed: dict[UOp, bool] = {}
 
-    def brand(self, b: Brand) -> BrandName:
+    def brand(self, b: Scope) -> BrandName:
         if b not in self.brands:
             stem = re.sub(r"\W", "_", b.name)
             if not stem.isidentifier() or stem in RESERVED:
@@ -132,10 +133,10 @@ class Consts:
 
     def _is_scope(self, u: UOp) -> bool:
         """Is this a brand that the program opened?"""
-        b = u.__dict__.get("_brand") if u.op is Ops.RANGE else None
+        b = brand_of(u) if u.op is Ops.RANGE else None
         return u.op is Ops.RANGE and (b is None or b.number >= self.since)
 
-    def outer(self) -> dict[BrandName, Brand]:
+    def outer(self) -> dict[BrandName, Scope]:
         """The brands around the program."""
         return {name: b for b, name in self.brands.items() if b.number < self.since}
 
@@ -152,10 +153,10 @@ class Consts:
         return False
 
 
-class Scope:
+class Draft:
     """A program in the making: its equations so far, and the variable of each value that they define."""
 
-    def __init__(self, consts: Consts, params: Sequence[UOp], outer: Scope | None, own: Iterable[UOp] = ()) -> None:
+    def __init__(self, consts: Consts, params: Sequence[UOp], outer: Draft | None, own: Iterable[UOp] = ()) -> None:
         self.consts, self.outer = consts, outer
         self.params = [Var(consts.type(u)) for u in params]
         self.env: dict[UOp, Atom] = dict(zip(params, self.params, strict=True))
@@ -250,7 +251,7 @@ class Scope:
 # ---- the operations of the user ----
 
 
-def _recorded(scope: Scope, frame: Frame, results: Sequence[UOp]) -> Written:
+def _recorded(scope: Draft, frame: Frame, results: Sequence[UOp]) -> Written:
     # what no result is made of, derivatives have replaced
     used = set(UOp.sink(*results, *(u for b in _bodies(frame) for u in b.results)).toposort(enter_calls=False))
     calls = []
@@ -265,16 +266,16 @@ def _recorded(scope: Scope, frame: Frame, results: Sequence[UOp]) -> Written:
     return scope.finish(results)
 
 
-def _call(scope: Scope, call: Call) -> None:
+def _call(scope: Draft, call: Call) -> None:
     params = {k: _param(scope.consts, v) for k, v in call.params.items()}
     if not call.bodies:
         scope.define(call.op, call.operands, params, call.results, call.where)
         return
-    written: dict[str, list[tuple[Scope, Written]]] = {}
+    written: dict[str, list[tuple[Draft, Written]]] = {}
     for k, bodies in call.bodies.items():
         for b in _each(bodies):
             ranges = [c.results[0].src[-1] for c in b.frame.calls if c.op == "enter" and c.results[0].op is Ops.INDEX]
-            inner = Scope(scope.consts, b.params, scope, ranges)
+            inner = Draft(scope.consts, b.params, scope, ranges)
             written.setdefault(k, []).append((inner, _recorded(inner, b.frame, b.results)))
     # what any of the bodies has from outside is an operand, and a constant of each
     outside = list(dict.fromkeys(u for parts in written.values() for inner, _ in parts for u in inner.captured))
@@ -290,7 +291,7 @@ def _call(scope: Scope, call: Call) -> None:
 
 def _param(consts: Consts, v: Any) -> Any:
     """A parameter as it is printed."""
-    if isinstance(v, Brand):
+    if isinstance(v, Scope):
         return consts.brand(v)
     if isinstance(v, DType):
         return Dtype(dtype_text(v))
@@ -315,7 +316,7 @@ _ONE_VALUE = {Ops.RESHAPE, Ops.EXPAND, Ops.PAD, Ops.SHRINK, Ops.UNSHARD}
 
 def _values(u: UOp) -> tuple[UOp, ...]:
     """The operands that are values, not sizes, offsets or brands."""
-    is_scope = u.op in (Ops.INDEX, Ops.STAGE) and "_brand" in u.src[-1].__dict__
+    is_scope = u.op in (Ops.INDEX, Ops.STAGE) and brand_of(u.src[-1]) is not None
     return u.src[:1] if u.op in _ONE_VALUE or is_scope else u.src[1:] if u.op is Ops.FUNCTION else u.src
 
 
@@ -323,14 +324,14 @@ _INSIDE = {Ops.RANGE, Ops.SINK}
 """What is written into the equation that uses it."""
 
 
-def primitive(scope: Scope, u: UOp) -> None:
+def primitive(scope: Draft, u: UOp) -> None:
     """The equation of one primitive."""
     op, src = u.op, u.src
     params: dict[str, Any] = {}
     name, operands = op.name, src
-    if op is Ops.INDEX and (b := src[1].__dict__.get("_brand")) is not None:
+    if op is Ops.INDEX and (b := brand_of(src[1])) is not None:
         name, operands, params = "enter", src[:1], {"brand": scope.consts.brand(b), "axis": 0}
-    elif op is Ops.STAGE and (b := src[1].__dict__.get("_brand")) is not None:
+    elif op is Ops.STAGE and (b := brand_of(src[1])) is not None:
         name, operands, params = "leave", src[:1], {"brand": scope.consts.brand(b), "axis": 0}
     elif op is Ops.FUNCTION:
         _function(scope, u)
@@ -344,7 +345,7 @@ def primitive(scope: Scope, u: UOp) -> None:
         view, value = write
         name, operands = "STORE", (value,) if view is src[0] else (src[0], value)
         if view is not src[0]:
-            into = Scope(scope.consts, (src[0],), scope)
+            into = Draft(scope.consts, (src[0],), scope)
             params = {"into": into.finish([view]).program}
     elif op in (Ops.BUFFER, Ops.STORE):
         return
@@ -364,7 +365,7 @@ def _write(u: UOp) -> tuple[UOp, UOp] | None:
     return store.src[0], store.src[1]
 
 
-def _function(scope: Scope, u: UOp) -> None:
+def _function(scope: Draft, u: UOp) -> None:
     p = primitive_of(u)
     results = [u.gettuple(i) for i in range(len(u.src[0].src))]
     params: dict[str, Any] = {}
@@ -380,7 +381,7 @@ def _function(scope: Scope, u: UOp) -> None:
     found = {q.arg.slot: q for q in own_params(UOp.maketuple(*body))}
     steps = range(p.carries, p.carries + p.inputs) if isinstance(p, Scan) else ()
     places = [found[i] if i in found else like(x, i in steps) for i, x in enumerate(u.src[1:])]
-    inner = Scope(scope.consts, places, scope)
+    inner = Draft(scope.consts, places, scope)
     params["body"] = inner.finish(body).program
     outside = list(inner.captured)
     if outside:

@@ -10,15 +10,18 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.brand import Brand, all_opened, tensor
-from branded.dispatch import leave
+from branded.brand import Brand
+from branded.calls import BINARY, WRITES, arguments
+from branded.crossing import enter, leave
 from branded.errors import BrandedError, ProgramError
+from branded.graph import tensor
 from branded.primitive import results as results_of
 from branded.program.build import type_of
-from branded.program.operators import BINARY, WRITES, arguments, function_of
+from branded.program.operators import function_of
 from branded.program.primitives import PRIMITIVES
 from branded.program.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Program, Var
-from branded.rows import SHORT, Row
+from branded.rows import SHORT
+from branded.scope import Row, Scope, all_opened
 from branded.transforms import collectives
 from branded.transforms.branches import cond, switch
 from branded.transforms.loop import Carry, Input, like
@@ -44,7 +47,7 @@ def dtype_of(text: str) -> DType:
     return found
 
 
-def evaluation(program: Program, outer: Mapping[BrandName, Brand] | None = None) -> Evaluation:
+def evaluation(program: Program, outer: Mapping[BrandName, Scope] | None = None) -> Evaluation:
     """A run of a program, whose brands are those around it and its own, in the order in which its types name them."""
     brands = dict(outer or {})
     own = {name: Brand(name.size, name.name) for name in program.brands() if name not in brands}
@@ -54,7 +57,7 @@ def evaluation(program: Program, outer: Mapping[BrandName, Brand] | None = None)
 class Evaluation:
     """One run of a program over these brands, of which its own are open while it runs."""
 
-    def __init__(self, brands: Mapping[BrandName, Brand], own: Row = ()) -> None:
+    def __init__(self, brands: Mapping[BrandName, Scope], own: Row = ()) -> None:
         self.brands, self.own = brands, own
 
     def opened(self) -> AbstractContextManager[Row]:
@@ -104,7 +107,7 @@ class Evaluation:
             x = _tensor(given[0])
             if x.shape[p["axis"]] != p["brand"].size:
                 raise ValueError(f"axis {p['axis']} has {x.shape[p['axis']]} entries, and the brand is {p['brand']}")
-            return [tensor(p["brand"].enter(x.uop, p["axis"]))]
+            return [tensor(enter(x.uop, p["brand"], p["axis"]))]
         if e.op == "leave":
             b: Brand = p["brand"]
             return [tensor(leave([_tensor(given[0]).uop], b, [p["axis"]], b.size)[0])]

@@ -11,10 +11,11 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
-from branded.brand import Brand, check_live, opened, tensor
 from branded.calls import called, check_function
+from branded.crossing import check_live
 from branded.dispatch import close
 from branded.errors import OptionError, ProgramError, ProgramTypeError
+from branded.graph import tensor
 from branded.program import build
 from branded.program.evaluate import Evaluation, evaluation
 from branded.program.html import Shown, html
@@ -22,16 +23,17 @@ from branded.program.operators import watched
 from branded.program.reader import read
 from branded.program.terms import BrandName, Printer, Program, Var
 from branded.rows import is_differentiated, row_of
+from branded.scope import Scope, opened
 from branded.transforms.leaves import Level
 from branded.transforms.loops import LeafType
 
 Which = Literal["operations", "primitives", "batched"]
 
 
-class Writing(Brand):
+class Writing(Scope):
     """The scope in which a function is written down: its arguments have types, and no values yet."""
 
-    is_loop = is_program = True
+    is_program = True
     turn = "call"
 
     def __init__(self) -> None:
@@ -44,7 +46,7 @@ class _Levels(NamedTuple):
     programs: dict[str, Program]
     consts: dict[str, list[Tensor]]
     links: dict[str, list[list[int]]]
-    outer: dict[BrandName, Brand]
+    outer: dict[BrandName, Scope]
     """The brands that were open around it."""
     arguments: tuple[tuple[Any, ...], dict[str, Any]]
     fixed: dict[str, Any]

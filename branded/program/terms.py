@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from branded.calls import Hole
 from branded.recording import Where
 
 
@@ -57,16 +58,6 @@ WEAK = ("int", "float", "bool")
 RESERVED = frozenset({"let", "_", "inf", "nan", "Vec", *keyword.kwlist})
 """Words of the language, and of Python, in which a program is written as loops: they are no names."""
 Atom = Var | Literal
-
-
-class Hole:
-    """Where an operand stands inside of a parameter: the holes are filled in the order of the operands."""
-
-    def __repr__(self) -> str:
-        return "_"
-
-
-HOLE = Hole()
 
 
 class Dtype(NamedTuple):

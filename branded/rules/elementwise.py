@@ -2,8 +2,11 @@
 
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.dispatch import Batched, Resolution, again, ranks, refuse, rule
+from branded.dispatch import Resolution, full, rule
+from branded.graph import again, ranks
+from branded.primitive import Batched
 from branded.rows import is_cell
+from branded.rules.refusal import refuse
 
 SHAPELESS = {
     Ops.CAST,
@@ -44,4 +47,4 @@ def bitcast(u: UOp, how: Resolution, x: Batched) -> UOp:
 @rule(Ops.MSTACK)
 def mstack(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     """vmap(mstack)(xs, ys) = mstack(xs, ys): the copies on several devices are batched alike."""
-    return u.replace(src=tuple(how.fill(x) for x in xs))
+    return u.replace(src=tuple(full(x, how.row) for x in xs))

@@ -9,10 +9,13 @@ from typing import Any
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.brand import Brand, enter_all, open_brands, reopened
-from branded.dispatch import Batched, Bundle, Pass, Resolution, expand, lower, replaced, rule
-from branded.primitive import params, primitive_of, results
-from branded.rows import Row, row_of, stage
+from branded.brand import Brand
+from branded.crossing import enter, enter_all, lower, stage
+from branded.dispatch import Pass, Resolution, rule
+from branded.graph import expand, replaced
+from branded.primitive import Batched, Bundle, Run, params, primitive_of, results
+from branded.rows import row_of
+from branded.scope import Row, open_brands, reopened
 
 
 @rule(Ops.FUNCTION)
@@ -28,7 +31,7 @@ def function(u: UOp, how: Resolution, _: Batched, *args: Batched) -> Bundle:
     return out._replace(uop=out.uop.replace(arg=dataclasses.replace(u.arg, grad_fxn=gradient)))
 
 
-def batch_body(u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
+def batch_body(u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
     """The function with its body batched.  The same body on the same rows stays one body."""
     body, rows = u.src[0], tuple(x.row for x in args)
     if (done := run.bodies.get((body, rows))) is None:
@@ -110,7 +113,7 @@ class Examples:
             g = enter_all(g, row)
             for b in self.brands:
                 if b.size and b not in row:
-                    g = b.enter(UOp.arange(b.size), 0).eq(0).where(g, g.const_like(0))
+                    g = enter(UOp.arange(b.size), b).eq(0).where(g, g.const_like(0))
             return g
 
         return [given(g, row) for g, row in zip(gs, self.results, strict=True)]

@@ -2,9 +2,13 @@
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.dispatch import Batched, Resolution, again, expand, lead, refuse, rule
-from branded.rows import stage
+from branded.crossing import stage
+from branded.dispatch import Resolution, full, rule
+from branded.graph import again, expand, lead
+from branded.primitive import Batched
+from branded.rules.refusal import refuse
 from branded.rules.same import same
+from branded.scope import scope_at
 
 
 @rule(Ops.INDEX)
@@ -40,7 +44,7 @@ def leave(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
     """vmap(f)(xs) has the brand's axis in front of the per-example axes of f(x)."""
     n = len(y.row)
     if not brand.row:  # a brand that stays open: its axis goes behind those of the brands that are closed
-        return lead(stage(y.uop, u.src[1].__dict__["_brand"]), (*range(1, n + 1), 0))
+        return lead(stage(y.uop, scope_at(u)), (*range(1, n + 1), 0))
     (b,) = brand.row
     if b not in y.row:  # the same for all
         return lead(expand(y.uop, (b.size,)), (*range(1, n + 1), 0))
@@ -51,4 +55,4 @@ def leave(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
 @rule(Ops.STACK)
 def stack(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     """vmap(stack)(xs, ys) = stack(xs, ys), with the brand axes moved in front of the new one."""
-    return lead(again(u, *[how.fill(x) for x in xs]), (*range(1, len(how.row) + 1), 0))
+    return lead(again(u, *[full(x, how.row) for x in xs]), (*range(1, len(how.row) + 1), 0))

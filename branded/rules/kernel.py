@@ -2,7 +2,9 @@
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.dispatch import LEAVES, Batched, Resolution, refuse, rule
+from branded.dispatch import LEAVES, Resolution, rule
+from branded.primitive import Batched
+from branded.rules.refusal import refuse
 
 # without operands that could carry a brand; a RANGE that is a brand is where rows begin
 LEAVES |= {

@@ -1,16 +1,25 @@
 """Operations that move elements: the brand axes stay in front."""
 
+import functools
+
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.dispatch import Batched, Carries, Resolution, again, behind, permute, rule
+from branded.dispatch import Carries, Resolution, rule
 from branded.errors import ShapeError
+from branded.graph import again, behind, permute
+from branded.primitive import Batched
 from branded.rows import type_text
+
+
+@functools.lru_cache(maxsize=256)
+def _consts(sizes: tuple[int, ...]) -> tuple[UOp, ...]:
+    return tuple(map(UOp.const, sizes))
 
 
 @rule(Ops.RESHAPE)
 def reshape_(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
     """vmap(reshape)(xs) = reshape with the brand axes kept in front."""
-    return x.uop if u.shape == u.src[0].shape else again(u, x.uop, behind(how.size_uops, u.src[1]))
+    return x.uop if u.shape == u.src[0].shape else again(u, x.uop, behind(_consts(how.sizes), u.src[1]))
 
 
 @rule(Ops.EXPAND)
@@ -37,7 +46,7 @@ def flip(u: UOp, how: Resolution, x: Batched) -> UOp:
 @rule(Ops.PAD, Ops.SHRINK)
 def pad_shrink(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
     """vmap(pad)(xs) = pad, of no brand axis; shrink alike."""
-    return again(u, x.uop, behind((UOp.const(0),) * len(how.row), u.src[1]), behind(how.size_uops, u.src[2]))
+    return again(u, x.uop, behind((UOp.const(0),) * len(how.row), u.src[1]), behind(_consts(how.sizes), u.src[2]))
 
 
 @rule(Ops.UNSHARD)

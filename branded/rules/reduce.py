@@ -2,7 +2,9 @@
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.dispatch import Batched, Resolution, again, lead, rule
+from branded.dispatch import Resolution, rule
+from branded.graph import again, lead
+from branded.primitive import Batched
 
 
 @rule(Ops.REDUCE)

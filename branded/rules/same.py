@@ -9,8 +9,10 @@ from typing import TypeVar, cast
 from tinygrad import dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.dispatch import again, behind, expand, permute, reshape
-from branded.rows import is_marked, row_of, stage
+from branded.crossing import enter, stage
+from branded.graph import again, behind, expand, permute, reshape
+from branded.rows import is_marked, row_of
+from branded.scope import brand_of, scope_at
 
 T = TypeVar("T")
 _Part = tuple[UOp, int]
@@ -61,13 +63,15 @@ def _of(u: UOp, axis: int, marks: Collection[UOp]) -> _How | None:
     if u.op is Ops.REDUCE and len(u.src) == 1:
         return [(x, axis + u.arg[1])], lambda xs: again(u, xs[0])
     if u.op is Ops.STAGE:
-        b = u.src[1].__dict__["_brand"]
+        left = scope_at(u)
         if axis:
-            return [(x, axis - 1)], lambda xs: stage(xs[0], b) if b in row_of(xs[0]) else expand(xs[0], (b.size,))
-        own = x.op is Ops.INDEX and x.src[1] is u.src[1] and b not in row_of(x.src[0])
+            return [
+                (x, axis - 1)
+            ], lambda xs: stage(xs[0], left) if left in row_of(xs[0]) else expand(xs[0], (left.size,))
+        own = x.op is Ops.INDEX and x.src[1] is u.src[1] and left not in row_of(x.src[0])
         return ([(x.src[0], 0)], lambda xs: xs[0]) if own else None
-    if u.op is Ops.INDEX and len(u.src) == 2 and (b := u.src[1].__dict__.get("_brand")) is not None:
-        return [(x, axis + 1)], lambda xs: b.enter(xs[0], 0)
+    if u.op is Ops.INDEX and len(u.src) == 2 and (b := brand_of(u.src[1])) is not None:
+        return [(x, axis + 1)], lambda xs: enter(xs[0], b)
     if is_marked(u):
         return ([(x, axis)], lambda xs: xs[0]) if u in marks else None
     return _elementwise(u, axis) if u.op in _EACH else None

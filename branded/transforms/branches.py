@@ -18,12 +18,15 @@ from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
-from branded.brand import Brand, branch, check_live, tensor
+from branded.blocks import undone
+from branded.brand import Brand
 from branded.calls import check_takes
+from branded.crossing import check_live
 from branded.errors import CarryError
+from branded.graph import tensor
 from branded.rows import is_differentiated, row_of
-from branded.scopes import undone
-from branded.storage import cell
+from branded.rules.storage import cell
+from branded.scope import branch
 from branded.transforms.loop import safe
 from branded.values import vec_type
 from branded.vec import Vec

@@ -13,11 +13,14 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from tinygrad import Tensor, dtypes
 
-from branded import recording, tree
-from branded.brand import Brand, check_live, copied, open_brands, tensor
-from branded.dispatch import expand
+from branded import tree
+from branded.brand import Brand
+from branded.calls import leafwise
+from branded.crossing import check_live, copied, enter, stage
 from branded.errors import AxesError, AxisRangeError, AxisTypeError, NameUnboundError, OptionError, SizeError
-from branded.rows import row_of, stage
+from branded.graph import expand, tensor
+from branded.rows import row_of
+from branded.scope import Scope, open_brands
 from branded.transforms.leaves import is_differentiating
 from branded.values import vec_type
 from branded.vec import Vec
@@ -39,7 +42,7 @@ def find(name: Any, what: str) -> list[Brand]:
         if len(set(found)) < len(found):
             raise AxesError(f"{what}: a brand is named twice", ("names", tree.shown(name)), fix="each brand once")
         return found
-    here = [b for b in open_brands() if b.is_named]
+    here = [b for b in open_brands() if isinstance(b, Brand) and b.is_named]
     if name is Brand:
         raise OptionError(
             f"{what}: `Brand` is every brand",
@@ -74,9 +77,9 @@ def of_all(x: Tensor, b: Brand, what: str) -> Tensor:
     return tensor(stage(x.uop, b))
 
 
-def own(x: Tensor, b: Brand) -> Tensor:
+def own(x: Tensor, b: Scope) -> Tensor:
     """Each example's entry of a value of all."""
-    return tensor(b.enter(x.uop, 0))
+    return tensor(enter(x.uop, b))
 
 
 def _each(x: Any, what: str, f: Callable[[Tensor], Tensor]) -> Any:
@@ -96,7 +99,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _recorded(f: F) -> F:
     """Write a collective down as one operation for each leaf."""
-    return recording.leafwise(f, "axis_name", lambda name: _one_or_all(find(name, f.__name__)))
+    return leafwise(f, "axis_name", lambda name: _one_or_all(find(name, f.__name__)))
 
 
 def _one_or_all(brands: Sequence[Brand]) -> Brand | tuple[Brand, ...]:

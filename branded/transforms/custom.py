@@ -14,14 +14,15 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import CallInfo, Ops, UOp
 
 from branded import tree
-from branded.brand import call_body, check_live, open_brands, tensor
+from branded.blocks import Blocks
 from branded.calls import called, check_function, check_takes
-from branded.dispatch import Batched, Bundle, Pass, lower, replaced
+from branded.crossing import check_live, lower, stage
 from branded.errors import AxesError, DerivativeError, OptionError
-from branded.primitive import Primitive, primitive_of, results
-from branded.rows import Row, row_of, stage, union, visible
+from branded.graph import replaced, tensor
+from branded.primitive import Batched, Bundle, Primitive, Run, primitive_of, results
+from branded.rows import row_of, visible
 from branded.rules.function import Examples, batch_body
-from branded.scopes import Scopes
+from branded.scope import Row, call_body, open_brands, union
 from branded.transforms.collectives import own
 from branded.transforms.forward import zero
 from branded.transforms.leaves import Level, pull, transforming
@@ -37,7 +38,7 @@ P = ParamSpec("P")
 # ---- calls whose derivative the user gives ----
 
 _Backward = tuple[list["UOp | None"], "list[UOp] | None"]
-_transposed: Scopes[Level] = Scopes("branded_transposed")
+_transposed: Blocks[Level] = Blocks("branded_transposed")
 """The rules of custom_jvp that are at work for reverse mode, which are transposed as soon as they are done."""
 
 
@@ -74,7 +75,7 @@ class _Call(Primitive):
                 fix="pass it as an argument, or stop_gradient of it",
             )
 
-    def batch(self, u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
+    def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
         """The batched function; what its results vary over is what they do by themselves."""
         out, call = batch_body(u, run, args), copy(self)
         call.examples = self.examples.over([a.row for a in args], out.rows)
@@ -594,7 +595,7 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         call: tuple[Any, ...] = _positional(self.fun, args, kwargs, f"custom_vmap: {name}")
         leaves = [x for a in call for x in tree.leaves(a)]
         row: Row = functools.reduce(union, (row_of(x.uop) for x in leaves if isinstance(x, Tensor)), ())
-        here = [b for b in row if not b.is_loop]
+        here = [b for b in row if b.is_brand]
         if not here:
             fix = "an argument for each of its parameters"
             return cast(R, called(self.fun, args, kwargs, f"custom_vmap: {name}", fix))

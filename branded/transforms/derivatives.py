@@ -11,10 +11,12 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.brand import Brand, check_live, open_brands, tensor
+from branded.brand import Brand
 from branded.calls import called, check_function
-from branded.dispatch import lower
+from branded.crossing import check_live, lower
 from branded.errors import DerivativeError
+from branded.graph import tensor
+from branded.scope import open_brands
 from branded.transforms.forward import push
 from branded.transforms.leaves import in_reverse, kept, leaf, plain, pull, transforming
 from branded.values import vec_type

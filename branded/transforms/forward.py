@@ -14,12 +14,14 @@ from typing import Any
 from tinygrad import dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.brand import copied
-from branded.dispatch import on_device
+from branded import crossing
+from branded.crossing import copied, stage
 from branded.errors import UnsupportedError
+from branded.graph import on_device
 from branded.primitive import at_slot, params, primitive_of, results
-from branded.rows import is_differentiated, row_of, stage
-from branded.storage import part, viewed, written
+from branded.rows import is_differentiated, row_of
+from branded.rules.storage import part, viewed, written
+from branded.scope import scope_at
 
 Tangent = UOp | None
 Push = Callable[..., Tangent]
@@ -107,7 +109,7 @@ def linear(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
 @tangent(Ops.INDEX)
 def enter(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
     """d X[brand] = dX[brand]: entering a brand is linear."""
-    return None if d is None else u.src[1].__dict__["_brand"].enter(d, 0)
+    return None if d is None else crossing.enter(d, scope_at(u))
 
 
 @tangent(Ops.STAGE)
@@ -115,7 +117,7 @@ def leave(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
     """The tangents of all examples are those of each, side by side."""
     if d is None:
         return None
-    b = u.src[1].__dict__["_brand"]
+    b = scope_at(u)
     # a derivative of the tangent sees the copy of each example
     return stage(copied(d, (b,)) if b not in row_of(d) and is_differentiated(d) else d, b)
 

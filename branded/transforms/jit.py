@@ -15,12 +15,13 @@ from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
-from branded.brand import check_live, open_brands, tensor
 from branded.calls import called, check_function
-from branded.dispatch import replaced
+from branded.crossing import check_live
 from branded.errors import OptionError
+from branded.graph import replaced, tensor
+from branded.patches.serial import serial
 from branded.rows import row_of
-from branded.serial import serial
+from branded.scope import open_brands
 from branded.transforms.leaves import is_differentiating
 from branded.transforms.loops import LeafType, trace
 

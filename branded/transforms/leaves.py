@@ -10,18 +10,20 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from tinygrad import Tensor
 from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.brand import Brand, copied, open_brands, tensor
-from branded.dispatch import Batched, Pass, full, lower, replaced
-from branded.primitive import derives_from, primitive_of
-from branded.rows import SHAPE, Row, is_leaf, is_marked, is_place, left_brands, row_of, stage, union
+from branded.blocks import Block, Blocks, undone
+from branded.crossing import copied, enter, lower, stage
+from branded.dispatch import Pass, full
+from branded.graph import SHAPE, replaced, tensor
+from branded.primitive import Batched, derives_from, primitive_of
+from branded.rows import is_leaf, is_marked, is_place, left_brands, row_of
 from branded.rules.same import same
-from branded.scopes import Scope, Scopes, undone
+from branded.scope import Row, Scope, open_brands, scope_at, union
 from branded.transforms.reverse import gradients, once
 
 T = TypeVar("T")
@@ -37,16 +39,16 @@ class Level:
 _numbers = itertools.count()
 
 
-_transforms: Scopes[None] = Scopes("branded_transforms")
-_watched: Scopes[list[Tensor]] = Scopes("branded_watched")
+_transforms: Blocks[None] = Blocks("branded_transforms")
+_watched: Blocks[list[Tensor]] = Blocks("branded_watched")
 
 
-def transforming() -> Scope[None]:
+def transforming() -> Block[None]:
     """While a transform is at work."""
     return _transforms.during(None)
 
 
-def kept(leaves: list[Tensor]) -> Scope[list[Tensor]]:
+def kept(leaves: list[Tensor]) -> Block[list[Tensor]]:
     """While a function runs whose leaves we keep: see `unseen`."""
     return _watched.during(leaves)
 
@@ -92,14 +94,15 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
     again by the result.
     """
     left = left_brands([*ys, *cts])
-    above, exchanged = set(targets), dict[Brand, None]()
+    above, exchanged = set(targets), dict[Scope, None]()
     for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False) if left else ():
         if not above.isdisjoint(derives_from(u)):
             above.add(u)
             exchanged |= dict.fromkeys(_leaves(u))
     crossed = [b for b in open_brands() if b in exchanged]
     # what no examples exchange is what it is, whatever they have
-    nothing = {u: u.const_like(0) for u in above if u.op is Ops.STAGE and not _brand(u).size and _brand(u) in crossed}
+    without = [u for u in above if u.op is Ops.STAGE and (b := scope_at(u)) in crossed and not b.size]
+    nothing = {u: u.const_like(0) for u in without}
     if nothing:
         new = replaced([*ys, *cts], lambda _: None, at=nothing)
         return pull(new[: len(ys)], new[len(ys) :], targets)[0], ys
@@ -142,19 +145,19 @@ def in_reverse(ys: Sequence[UOp], targets: Sequence[UOp]) -> list[UOp]:
     return once(new[: len(ys)], found) if found else list(ys)
 
 
-def _own(g: UOp, b: Brand, targets: Sequence[UOp]) -> UOp:
+def _own(g: UOp, b: Scope, targets: Sequence[UOp]) -> UOp:
     """Each example's entry of the cotangents of all, of which some may be the same for all."""
     if (one := same(g, 0, targets)) is not None:
         return one
     if b.size:
-        return b.enter(g, 0)
-    return b.enter(g, 0) * 0  # of no examples: what others make up for it adds nothing
+        return enter(g, b)
+    return enter(g, b) * 0  # of no examples: what others make up for it adds nothing
 
 
 def _leaves(u: UOp) -> Row:
     """The brands that this operation leaves, itself or, a result of a function, in its body."""
     if u.op is Ops.STAGE:
-        return (_brand(u),)
+        return (scope_at(u),)
     if u.op is not Ops.GETTUPLE or u.src[0].op is not Ops.FUNCTION:
         return ()
     call = u.src[0]
@@ -163,12 +166,7 @@ def _leaves(u: UOp) -> Row:
     return tuple(b for b in found if b.size) if p is not None and p.is_rule else found
 
 
-def _brand(u: UOp) -> Brand:
-    """The brand that a STAGE leaves."""
-    return cast("Brand", u.src[1].__dict__["_brand"])
-
-
-def together(x: UOp, brands: Sequence[Brand]) -> UOp:
+def together(x: UOp, brands: Sequence[Scope]) -> UOp:
     """The values of all examples of these brands, each a copy of its own where it does not vary."""
     for b in reversed(brands):
         x = stage(x if b in row_of(x) else copied(x, (b,)), b)

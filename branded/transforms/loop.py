@@ -17,11 +17,13 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import CallInfo, GroupOp, Ops, UOp
 
-from branded.brand import enter_all, open_brands
-from branded.dispatch import Batched, Bundle, Pass, full, lead, on_device, replaced
+from branded.crossing import enter_all, stage
+from branded.dispatch import Pass, full
 from branded.errors import DerivativeError, UnsupportedError
-from branded.primitive import Primitive, at_slot, params, results, slots
-from branded.rows import Row, is_differentiated, is_marked, left_brands, row_of, stage, union
+from branded.graph import lead, on_device, replaced
+from branded.primitive import Batched, Bundle, Primitive, Run, at_slot, params, results, slots
+from branded.rows import is_differentiated, is_marked, left_brands, row_of
+from branded.scope import Row, open_brands, union
 from branded.transforms.forward import is_float, push, zero
 from branded.transforms.reverse import gradients, ran_again
 
@@ -239,7 +241,7 @@ class Scan(Loop):
         super().__init__(step, carries, inputs)
         self.length, self.reverse = length, reverse
 
-    def batch(self, u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
+    def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
         """vmap(scan(step))(xs) = scan(vmap(step))(xs): the steps stay in front, the brands come next."""
         n, m = self.carries, self.inputs
         carries, inputs, fixed, outs = self.opened(u)
@@ -463,7 +465,7 @@ class While(Loop):
     def always(self) -> list[int]:
         return [self.carries]
 
-    def batch(self, u: UOp, run: Pass, args: Sequence[Batched]) -> Bundle:
+    def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
         """Until the last example is done; one that is done keeps its state."""
         n = self.carries
         carries, _, fixed, outs = self.opened(u)

@@ -14,11 +14,15 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
-from branded.brand import Brand, check_live, copied, enter_all, method_restored, open_brands, opened, tensor
+from branded.brand import Brand
 from branded.calls import called
-from branded.dispatch import Batched, Pass, lower, replaced
+from branded.crossing import check_live, copied, enter, enter_all, lower
+from branded.dispatch import Pass
 from branded.errors import CarryError, SizeError
-from branded.rows import PLACE, Row, row_of, type_text, union, visible
+from branded.graph import replaced, tensor
+from branded.primitive import Batched
+from branded.rows import PLACE, row_of, type_text, visible
+from branded.scope import Row, Scope, method_restored, open_brands, opened, union
 from branded.transforms.loop import Carry, Input, param
 from branded.transforms.loop import scan as scan_steps
 from branded.transforms.loop import while_loop as while_steps
@@ -35,10 +39,8 @@ S1 = TypeVar("S1", bound=Brand)
 # ---- tracing a body ----
 
 
-class Steps(Brand):
+class Steps(Scope):
     """The scope of a loop's body: its values differ from step to step, and the body is traced once."""
-
-    is_loop = True
 
     def __init__(self, what: str) -> None:
         super().__init__(1, hint=lambda: what)
@@ -72,13 +74,13 @@ class LeafType(NamedTuple):
         ].renderer.supported_dtypes()
         return wide if wide in supported else strong_dtype(self.dtype)
 
-    def placeholder(self, steps: Brand) -> UOp:
+    def placeholder(self, steps: Scope) -> UOp:
         shape = (1, *(b.size for b in self.row), *self.shape)
         one = self.device if self.sharded is None else self.device[0]
         x = UOp.new_buffer(one, math.prod(shape), self.stored).reshape(shape)
         if self.sharded is not None:
             x = x.shard(self.device, self.sharded + len(shape) - len(self.shape))
-        x = steps.enter(x, 0)
+        x = enter(x, steps)
         x = enter_all(x, self.row)
         if self.dtype in dtypes.weaks:
             x = x.cast(self.dtype)

@@ -21,12 +21,14 @@ from tinygrad.nn.state import get_state_dict
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.brand import Brand, check_live, tensor
+from branded.blocks import undone
+from branded.brand import Brand
 from branded.calls import called
+from branded.crossing import check_live
 from branded.errors import StateError, StateTypeError, UnsupportedError, WriteError
+from branded.graph import tensor
 from branded.rows import is_cell
-from branded.scopes import undone
-from branded.storage import cell
+from branded.rules.storage import cell
 from branded.values import vec_type
 from branded.vec import Vec
 

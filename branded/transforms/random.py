@@ -9,8 +9,9 @@ from typing import Any, cast
 from tinygrad import Tensor
 
 from branded._draws import as_shape
-from branded.brand import open_brands, outside
+from branded.brand import Brand
 from branded.errors import RandomnessError
+from branded.scope import open_brands, outside
 
 
 class Draws:
@@ -37,7 +38,7 @@ def _dims(shape: tuple[Any, ...]) -> tuple[int, ...]:
 def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
     """A draw under the open brands: one for all examples of a `"same"` brand, one for each of a `"different"` one."""
     row = tuple(b for b in open_brands() if not b.is_program)
-    if loops := [b for b in row if b.is_loop]:
+    if loops := [b for b in row if not b.is_brand]:
         raise RandomnessError(
             f"randomness: a random draw in the body of {loops[-1].name}, which is traced once, is the same in each "
             f"{loops[-1].turn}",
@@ -45,21 +46,22 @@ def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
             if loops[-1].turn == "step"
             else "a key as an argument (branded.random), or draws made before",
         )
-    if refusing := [b for b in row if b.randomness == "error"]:
+    here = [b for b in row if isinstance(b, Brand)]
+    if refusing := [b for b in here if b.randomness == "error"]:
         names = " and ".join(f"`{b.name}`" for b in refusing)
         raise RandomnessError(
             f"randomness: a random draw under {names}, and nothing says whether all examples share it",
             *((b.name, f"opened by {b.where}") for b in refusing if b.where),
             fix='randomness="different" for a draw for each example, "same" for one that all share',
         )
-    over, dims = [b for b in row if b.randomness == "different"], _dims(shape)
+    over, dims = [b for b in here if b.randomness == "different"], _dims(shape)
 
     def draw() -> Tensor:
         sizes = [b.size if b.draws is None else b.draws.size for b in over]
         with outside():  # the counter of the draws is no example's
             return original(*sizes, *dims, **kwargs)
 
-    for b in row:
+    for b in here:
         if b.draws is not None:
             draw = functools.partial(b.draws.take, draw)
     t = draw()

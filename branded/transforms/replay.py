@@ -6,7 +6,7 @@ step; the number of the step is a variable of these kernels, by which they index
 
 The CUSTOM_FUNCTION keeps the loop, and the loop its compiled step, so both go when nothing can run them any more.  Of
 loops that differ only in numbers the step is compiled once; while no loop runs, a step has no memory.  All this is done
-by one thread at a time (`branded.serial`).
+by one thread at a time (`branded.patches.serial`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tinygrad.renderer import Estimates
 from tinygrad.schedule import create_linear_with_vars
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
-from branded.dispatch import replaced
+from branded.graph import replaced
 from branded.primitive import primitive_of, results
 from branded.transforms import native
 from branded.transforms.loop import Loop, Scan, While

@@ -8,10 +8,10 @@ from tinygrad import dtypes
 from tinygrad.mixin.gradient import compute_gradient
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.dispatch import replaced
-from branded.scopes import Scopes
+from branded.blocks import Blocks
+from branded.graph import replaced
 
-_ran_again: Scopes[dict[UOp, Sequence[UOp]]] = Scopes("branded_ran_again")
+_ran_again: Blocks[dict[UOp, Sequence[UOp]]] = Blocks("branded_ran_again")
 """The loops that ran again, and the functions that ran by a rule, in each pass that is at work here."""
 
 

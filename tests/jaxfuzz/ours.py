@@ -13,7 +13,7 @@ from tinygrad.helpers import disable_gc
 
 import branded
 from branded import random, tree
-from branded.dispatch import settled
+from branded.crossing import settled
 from tests import by_numpy
 from tests.golden import registry, with_branded
 from tests.jaxfuzz.form import DTYPES

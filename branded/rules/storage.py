@@ -17,9 +17,11 @@ from tinygrad.helpers import all_int
 from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.brand import Lost, tensor
+from branded.crossing import Lost
 from branded.errors import WriteError
-from branded.rows import SHAPE, Cell, is_cell, is_marked, is_place, type_text
+from branded.graph import SHAPE, tensor
+from branded.rows import Cell, is_cell, is_marked, is_place, type_text
+from branded.scope import brand_of
 
 _VIEWS = (GroupOp.Movement - {Ops.EXPAND, Ops.PAD}) | {Ops.BITCAST, Ops.DETACH}
 
@@ -75,7 +77,7 @@ def _is_no_copy(u: UOp) -> bool:
 def has_storage(u: UOp) -> bool:
     """Is this value one that no other is?"""
     if u.op is Ops.INDEX:
-        return "_brand" in u.src[-1].__dict__
+        return brand_of(u.src[-1]) is not None
     if u.op is Ops.COPY:  # of what Python gave
         return str(u.src[0].device).startswith(("PYTHON", "NPY"))
     return is_marked(u) or is_place(u) or bool(u.has_buffer_identity(after_ok=True))  # type: ignore[no-untyped-call]
@@ -247,7 +249,7 @@ def _lose(of: UOp, view: UOp, written: UOp) -> None:
 
 def found_again(target: Tensor, value: object) -> bool:
     """`y[1:3] += 1` writes into a part of `y`, and then gives `y` that part: so `y` is not lost."""
-    b = target.uop.src[-1].__dict__.get("_brand") if target.uop.op is Ops.INDEX else None
+    b = brand_of(target.uop.src[-1]) if target.uop.op is Ops.INDEX else None
     if not isinstance(b, Lost) or not isinstance(value, Tensor) or value.uop is not b.written:
         return False
     target.uop = b.found(target.uop)

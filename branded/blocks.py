@@ -1,8 +1,8 @@
-"""Scopes: what holds while a `with` block runs, and ends with it, whatever ends it.
+"""Blocks: what holds while a `with` block runs, and ends with it, whatever ends it.
 
 An interrupt may come at each call of a function of Python, so also at that of an `__exit__`, and in its `finally`.
-A scope is a file of the standard library, whose `__exit__` is written in C: nothing comes between the end of the
-block and the end of the scope.  Who asks what holds is given the scopes that are not closed.
+A `Block` is a file of the standard library, whose `__exit__` is written in C: nothing comes between the end of the
+block and its being closed.  Who asks what holds is given the blocks that are not closed.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ class Restored(io.BytesIO):
         self.close = functools.partial(deque, map(setattr, (holder,), (name,), (value,)), 0)
 
 
-class Scope(io.BytesIO, Generic[T]):
+class Block(io.BytesIO, Generic[T]):
     """A `with` block in which a value holds; it is closed as a file is."""
 
-    def __init__(self, scopes: Scopes[T], value: T, *, alone: bool = False) -> None:
+    def __init__(self, blocks: Blocks[T], value: T, *, alone: bool = False) -> None:
         super().__init__()
-        self.scopes, self.value, self.alone = scopes, value, alone
+        self.blocks, self.value, self.alone = blocks, value, alone
         self.generator: FrameType | None = None
 
     def __enter__(self) -> T:  # type: ignore[override]
         try:
-            self.scopes.add(self)
+            self.blocks.add(self)
             return self.value
         except BaseException:
             self.close()  # the block will not run
@@ -74,19 +74,19 @@ class Scope(io.BytesIO, Generic[T]):
         return self.generator is not None and self.generator.f_back is None
 
 
-class Scopes(Generic[T]):
-    """The values of the scopes that this thread, or this task of asyncio, is in.
+class Blocks(Generic[T]):
+    """The values of the blocks that this thread, or this task of asyncio, is in.
 
-    They are known by weak references: what a scope held is free as soon as its block is left.
+    They are known by weak references: what a block held is free as soon as it is left.
     """
 
     def __init__(self, name: str) -> None:
-        self._known: contextvars.ContextVar[tuple[weakref.ref[Scope[T]], ...]]
+        self._known: contextvars.ContextVar[tuple[weakref.ref[Block[T]], ...]]
         self._known = contextvars.ContextVar(name, default=())
 
-    def add(self, scope: Scope[T]) -> None:
+    def add(self, block: Block[T]) -> None:
         known = [ref for ref in self._known.get() if (s := ref()) is not None and not s.closed]
-        self._known.set((*known, weakref.ref(scope)))
+        self._known.set((*known, weakref.ref(block)))
 
     def get(self, *, waiting: bool = False) -> tuple[T, ...]:
         """The values that hold here, the outermost first; `waiting` adds those of generators that wait."""
@@ -95,18 +95,18 @@ class Scopes(Generic[T]):
             return ()
         found: list[T] = []
         for ref in known:
-            if (scope := ref()) is None or scope.closed or (scope.waits and not waiting):
+            if (block := ref()) is None or block.closed or (block.waits and not waiting):
                 continue
-            if scope.alone:
+            if block.alone:
                 found.clear()
             else:
-                found.append(scope.value)
+                found.append(block.value)
         return tuple(found)
 
-    def during(self, value: T) -> Scope[T]:
+    def during(self, value: T) -> Block[T]:
         """The value holds in the `with` block."""
-        return Scope(self, value)
+        return Block(self, value)
 
-    def without(self, value: T) -> Scope[T]:
+    def without(self, value: T) -> Block[T]:
         """In the `with` block nothing holds."""
-        return Scope(self, value, alone=True)
+        return Block(self, value, alone=True)

@@ -1,0 +1,177 @@
+"""Crossing: how a value enters a brand and how it leaves it, side by side as the opposites that they are.
+
+enter    INDEX(x, RANGE)    an axis of `x` becomes the brand: `x` per example
+stage    STAGE(y, RANGE)    the brand becomes the leading axis of `y`, later: another one is still open in it
+leave    the rules of dispatch run over the graph of `y`: what one batches by hand, with no RANGE in it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from tinygrad import Tensor
+from tinygrad.function import _function
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.dispatch import Pass, close
+from branded.errors import EscapeError, WriteError
+from branded.graph import SHAPE, expand, lead, replaced, tensor
+from branded.recording import is_recording, put
+from branded.rows import Left, has_left, is_beside, is_sharded, is_touched, left_brands, row_of, type_text
+from branded.scope import Row, Scope, brand_of
+
+
+def enter(x: UOp, b: Scope, axis: int = 0) -> UOp:
+    """`x` per example: its axis `axis` becomes the brand."""
+    if axis:
+        x = UOp(Ops.PERMUTE, x.dtype, (x,), (axis, *(i for i in range(len(x.shape)) if i != axis)))
+    out = UOp(Ops.INDEX, x.dtype, (x, b.range))
+    out.__dict__[SHAPE] = x.shape[1:]
+    return _keep_shards(x, out, -1)
+
+
+def stage(y: UOp, b: Scope) -> UOp:
+    """`y` with the examples of `b` as its leading axis, not yet worked out: an outer brand is still open in it."""
+    return _keep_shards(y, UOp(Ops.STAGE, y.dtype, (y, b.range), Left(y)), 1)
+
+
+def _keep_shards(x: UOp, out: UOp, gained: int) -> UOp:
+    """Tell tinygrad the axis of `out` over which `x` is sharded, where `out` has gained or lost a leading axis."""
+    if is_sharded(x) and (axis := x.axis) is not None:
+        out.__dict__["axis"] = axis + gained if axis + gained >= 0 else None
+    return out
+
+
+def entered(x: Tensor, b: Scope, axis: int) -> Tensor:
+    """`x` per example, as the user asked for it."""
+    out = enter(x.uop, b, axis)
+    if is_recording():
+        parts = {"devices": x.device} if isinstance(x.device, tuple) and x.uop.axis == axis else {}
+        put("enter", (x.uop,), {"brand": b, "axis": axis, **parts}, (out,))
+    return tensor(out)
+
+
+def left_all(us: Sequence[UOp], b: Scope, axes: Sequence[int], repeat: int) -> list[UOp]:
+    """The values of all examples, as the user asked for them; one that does not vary is repeated."""
+    out = leave(us, b, axes, repeat)
+    for u, axis, y in zip(us, axes, out, strict=True) if is_recording() else ():
+        if repeat == b.size or b in row_of(u):
+            put("leave", (u,), {"brand": b, "axis": axis}, (y,))
+    return out
+
+
+def enter_all(x: UOp, brands: Iterable[Scope]) -> UOp:
+    """`x` per example: its leading axes become these brands."""
+    for b in brands:
+        x = enter(x, b)
+    return x
+
+
+def copied(x: UOp, brands: Iterable[Scope]) -> UOp:
+    """A value that the examples of these brands share as one that varies over them: a copy for each."""
+    for b in brands:
+        x = enter(expand(x, (b.size,)), b)
+    return x
+
+
+def settled(u: UOp) -> UOp:
+    """A value that varies over nothing in plain operations, though examples may have exchanged values in it."""
+    return close([u])[0].uop if is_touched(u) and not row_of(u) else u
+
+
+def without(u: UOp, brand: Scope) -> UOp:
+    """A value that does not vary over `brand`, in a graph in which it does not occur, not even beside the value."""
+    if _is_last(u, brand):
+        return settled(u)
+    return Pass((brand,)).run([u], {}, is_touched)[0].uop if is_beside(u) else u
+
+
+def _is_last(u: UOp, brand: Scope) -> bool:
+    """Is this the last brand that is open in `u`?  One that was left while it is open is still to be differentiated."""
+    return is_touched(u) and row_of(u) in ((brand,), ()) and all(b is brand or not b.is_open for b in left_brands([u]))
+
+
+def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> list[UOp]:
+    """The values of all examples of `brand`, which goes to `axes`; a value that does not vary is repeated.
+
+    Where another brand is still open in a value, the work is left to the pass that closes that one: however deep
+    vmaps are nested, a graph is batched once.  Only the body of a @function must be whole by itself.
+    """
+    last = [u for u in us if _is_last(u, brand)] if not is_recording() else []
+    done = dict(zip(last, close(last), strict=True)) if last else {}
+
+    def out(u: UOp) -> UOp:
+        if (x := done.get(u)) is not None:
+            return x.uop if x.row else expand(x.uop, (repeat,))
+        return stage(u, brand) if brand in row_of(u) else expand(without(u, brand), (repeat,))
+
+    outs = [out(u) for u in us]
+    if _function.depth:
+        outs = lower(outs)
+    return [lead(u, (*range(1, axis + 1), 0)) for u, axis in zip(outs, axes, strict=True)]
+
+
+def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
+    """The same values with every brand that was left also closed, but for those to keep; open ones stay.
+
+    Reverse mode and the bodies of functions and loops need it.
+    """
+    if not any(map(has_left, roots)):
+        return _alone(roots)
+
+    def closed(u: UOp) -> UOp | None:
+        if u.op is not Ops.STAGE or (b := brand_of(u.src[1])) is None or b in keep:
+            return None
+        return Pass((b,)).run([u.src[0]], {}, is_touched)[0].uop
+
+    return _alone(replaced(roots, closed, has_left))
+
+
+def _alone(us: Sequence[UOp]) -> list[UOp]:
+    """The same values without the closed brands that occur beside what they use."""
+    if not any(map(is_beside, us)):
+        return list(us)
+    graph = UOp(Ops.SINK, src=tuple(us)).toposort(is_touched, enter_calls=False)
+    brands = [brand_of(u) for u in graph if u.op is Ops.RANGE]
+    done = Pass(tuple(b for b in brands if b is not None and not b.is_open)).run(us, {}, is_touched)
+    return [u if x.row else x.uop for u, x in zip(us, done, strict=True)]
+
+
+class Lost(Scope):
+    """The brand of what cannot be used any more: a `view` of it was `written`, and it did not see that."""
+
+    is_brand = True
+
+    def __init__(self, view: UOp, written: UOp) -> None:
+        super().__init__(1, "lost")
+        self.view, self.written = view, written
+
+    @property
+    def is_open(self) -> bool:
+        return False
+
+    def lose(self, u: UOp) -> UOp:
+        return enter(expand(u, (1,)), self)
+
+    def found(self, u: UOp) -> UOp:
+        return u.src[0].src[0]
+
+
+def check_live(u: UOp, what: str | Callable[[], str]) -> None:
+    """Refuse a value of a closed brand."""
+    if dead := [b for b in row_of(u) if not b.is_open]:
+        names = ", ".join(f"`{b.name}`" for b in dead)
+        where = what if isinstance(what, str) else what()
+        if lost := next((b for b in dead if isinstance(b, Lost)), None):
+            raise WriteError(
+                f"{where}: a view of this value was written, and it has no memory in which it would see that",
+                ("value", f"{type_text(u, tuple(b for b in row_of(u) if b.is_open))}, not worked out yet"),
+                ("written", type_text(lost.view)),
+                fix="x = x.clone() before the view is taken; or x[1:3] = ... in place of v = x[1:3]; v.assign(...)",
+            )
+        raise EscapeError(
+            f"{where}: this value belongs to {names}, which {'is' if len(dead) == 1 else 'are'} closed",
+            ("value", type_text(u)),
+            *((f"{b.name}", f"opened by {b.where}") for b in dead if b.where),
+            fix="return the value from the mapped function, or brand.unvec it, and use what comes back",
+        )

@@ -1,0 +1,132 @@
+"""Graphs of tinygrad: operations built without what tinygrad would work out again, and graphs rewritten."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tinygrad import Tensor, dtypes
+from tinygrad.device import canonicalize_device
+from tinygrad.dtype import strong_dtype
+from tinygrad.helpers import Metadata
+from tinygrad.tensor import _METADATA, all_tensors
+from tinygrad.uop.ops import GroupOp, Ops, UOp, shape_to_shape_arg
+
+SHAPE = "_RECURSIVE_PROPERTY__shape"
+"""Where tinygrad keeps the shape of a UOp once it is worked out, which takes ten times as long as to make the UOp."""
+_KNOWN = (SHAPE, "axis")
+"""What is kept about a UOp, and would be worked out again of one with other operands."""
+
+_VMAP = Metadata("vmap")
+
+
+def tensor(u: UOp) -> Tensor:
+    """`Tensor(u)`, without looking for the device of `u`: that walks the whole graph."""
+    t = Tensor.__new__(Tensor)
+    t.uop, t.grad, t.is_param = u, None, True
+    method = _METADATA.set(_VMAP)  # inside of a method: tinygrad takes the time of each other one, hash(t) too
+    all_tensors[weakref.ref(t)] = None
+    _METADATA.set(method)
+    return t
+
+
+# ---- building ----
+
+
+def again(u: UOp, *src: UOp) -> UOp:
+    """The same operation on other operands."""
+    return UOp(u.op, u.dtype, src, u.arg)
+
+
+_RANK = "_branded_rank"
+
+
+def ranks(u: UOp) -> list[int]:
+    """The number of axes of each operand of an elementwise `u`, without working out shapes where it can be avoided."""
+    found = [_rank(s) for s in u.src]
+    u.__dict__[_RANK] = max(found)
+    return found
+
+
+def _rank(u: UOp) -> int:
+    v = u
+    while v.op in GroupOp.Elementwise and _RANK not in v.__dict__ and SHAPE not in v.__dict__:
+        of = [s for s in v.src if s.op is not Ops.CONST]  # a number has no axes
+        if len(of) > 1:
+            break
+        v = of[0] if of else v.src[0]
+    n: int | None = v.__dict__.get(_RANK)
+    u.__dict__[_RANK] = n = len(v.shape) if n is None else n
+    return n
+
+
+def reshape(x: UOp, shape: tuple[Any, ...]) -> UOp:
+    return x if x.shape == shape else UOp(Ops.RESHAPE, x.dtype, (x, shape_to_shape_arg(shape)))
+
+
+def expand(x: UOp, sizes: tuple[int, ...]) -> UOp:
+    """`x` repeated along new leading axes."""
+    return UOp(Ops.EXPAND, x.dtype, (x, shape_to_shape_arg(sizes))) if sizes else x
+
+
+def behind(front: tuple[UOp, ...], argument: UOp) -> UOp:
+    """The sizes or offsets that a movement op takes, behind others for the brands; a value may have left them all."""
+    if not front:
+        return argument
+    src = (*front, *(argument.src if argument.op is Ops.STACK else (argument,)))
+    dtype = front[0].dtype if argument.dtype is dtypes.void else argument.dtype  # void: of no sizes
+    return src[0] if len(src) == 1 else UOp(Ops.STACK, dtype, src)
+
+
+def on_device(x: UOp, device: str | None = None) -> UOp:
+    """`x`, which may be made of numbers that no device has, as a value in memory."""
+    if x.device is not None:
+        return x
+    out: UOp = x.cast(strong_dtype(x.dtype)).clone(device=device or canonicalize_device(None))
+    return out
+
+
+def permute(x: UOp, order: tuple[int, ...]) -> UOp:
+    if x.op is Ops.PERMUTE:
+        x, order = x.src[0], tuple(x.arg[i] for i in order)
+    return x if order == tuple(range(len(order))) else UOp(Ops.PERMUTE, x.dtype, (x,), order)
+
+
+def lead(x: UOp, order: tuple[int, ...]) -> UOp:
+    """`x` with its leading axes in this order, and the others behind them as they are."""
+    if order == tuple(range(len(order))):
+        return x
+    rank = len(x.arg if x.op is Ops.PERMUTE else x.shape)
+    return permute(x, (*order, *range(len(order), rank)))
+
+
+# ---- rewriting ----
+
+
+def replaced(
+    roots: Sequence[UOp],
+    new: Callable[[UOp], UOp | None],
+    gate: Callable[[UOp], bool] | None = None,
+    at: Mapping[UOp, UOp] | None = None,
+) -> list[UOp]:
+    """The same graphs with some operations replaced: `new` sees each with its operands replaced; None leaves it.
+
+    `at` gives what to put in the place of an operation whatever becomes of its operands.
+    """
+    env: dict[UOp, UOp] = {}
+    for u in UOp(Ops.SINK, src=tuple(roots)).toposort(gate, enter_calls=False):
+        if at is not None and u in at:
+            env[u] = at[u]
+            continue
+        src = u.src if env.keys().isdisjoint(u.src) else tuple(env.get(s, s) for s in u.src)
+        v = u if src is u.src else u.replace(src=src)
+        if v is not u:
+            for key in _KNOWN:
+                if key in u.__dict__:
+                    v.__dict__[key] = u.__dict__[key]
+        if (w := new(v)) is not None:
+            env[u] = w
+        elif v is not u:
+            env[u] = v
+    return [env.get(r, r) for r in roots]

@@ -1,0 +1,266 @@
+"""Scopes: what has a RANGE of its own, and the block outside of which that means nothing.
+
+A scope is one fresh tinygrad `RANGE`.  The brand of a vmap is one, and so is the body of a loop, which is traced once
+for all steps.  The row of a value is the scopes that are open in its graph.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Generic, TypeVar
+
+from tinygrad import Tensor, dtypes
+from tinygrad.tensor import _METADATA, all_tensors
+from tinygrad.uop.ops import AxisType, Ops, UOp
+
+from branded.blocks import Block, Blocks
+from branded.errors import OptionError
+from branded.graph import tensor
+
+B = TypeVar("B", bound="Scope")
+
+_open: Blocks[Row] = Blocks("branded_open")
+_branches: Blocks[Region] = Blocks("branded_branches")
+_calls: Blocks[None] = Blocks("branded_calls")
+_numbers = itertools.count(1)
+_SCOPE = "_brand"
+_NOTHING = UOp.const(0)
+
+
+class Region:
+    """What was made since something began, as a scope or a branch: it can tell that from what was there before."""
+
+    first_slot: int
+    """The buffers from this one on are of the region."""
+
+    @property
+    def _mark(self) -> Tensor | None:
+        """The tensors after this one are of the region."""
+        raise NotImplementedError
+
+    def has_outside(self, storage: Callable[[UOp], UOp], of: UOp) -> bool:
+        """Does a tensor from outside have this storage?"""
+        for ref in list(all_tensors):
+            if (t := ref()) is self._mark:
+                return False
+            if t is not None and storage(t.uop) is of:
+                return True
+        return False
+
+    def made(self, x: Tensor) -> bool:
+        """Was `x` made here?"""
+        for ref in reversed(all_tensors):
+            if (t := ref()) is x:
+                return True
+            if t is self._mark:
+                return False
+        return False
+
+
+class Scope(Region):
+    """Something with a RANGE that opens and closes: a brand, or the body of a loop, which is traced once for all steps.
+
+    Attributes:
+        size: The number of entries of the axis that becomes the RANGE.
+        name: What messages call it: the name that was given, else one that no scope around it has.
+    """
+
+    is_brand = False
+    """Is a value that varies over it another one for each example?"""
+    turn = "step"
+    """What the body of a loop is traced for all of at once."""
+    is_program = False
+    """Is this the scope of a function that is written down, whose arguments have no values?"""
+
+    def __init__(
+        self, size: int, name: str | None = None, *, hint: Callable[[], str] | None = None, where: str = ""
+    ) -> None:
+        self.size, self.where = size, where
+        self.number = next(_numbers)
+        self.outer: Row = open_brands()
+        self._explicit, self._name, self._hint = name is not None, name, hint
+        self._range: weakref.ref[UOp] | None = None
+        self._block: weakref.ref[_Opened] | None = None
+        self.first_slot = 0
+        self.was_left = False
+
+    @property
+    def traced_for(self) -> str:
+        return f"for all {self.turn}s"
+
+    @property
+    def name(self) -> str:
+        if self._name is None:
+            taken = {b.name for b in self.outer}
+            stem = self._hint() if self._hint else "brand"
+            self._name = next(n for n in _numbered(stem) if n not in taken)
+        return self._name
+
+    @property
+    def is_named(self) -> bool:
+        """Did the user name it?  A collective finds only such brands."""
+        return self._explicit
+
+    def avoid(self, name: str) -> None:
+        """Give way to a brand that the user named: two open brands never print the same name."""
+        if not self._explicit and self.name == name:
+            self._name = next(n for n in _numbered(name) if n not in {name, *(b.name for b in self.outer)})
+
+    def __repr__(self) -> str:
+        return f"{self.name}:{self.size}"
+
+    @property
+    def range(self) -> UOp:
+        """The tinygrad RANGE that it is; tinygrad keeps one UOp for equal ones."""
+        r = self._range() if self._range is not None else None
+        if r is None:
+            r = UOp(Ops.RANGE, dtypes.weakint, (UOp.const(self.size),), (self.number, AxisType.PLACEHOLDER))
+            r.__dict__[_SCOPE] = self
+            self._range = weakref.ref(r)
+        return r
+
+    @property
+    def is_open(self) -> bool:
+        """Is its block not over?"""
+        return self._block is None or ((block := self._block()) is not None and not block.closed)
+
+    @property
+    def _mark(self) -> Tensor | None:
+        block = self._block() if self._block is not None else None
+        return block.mark if block is not None else None
+
+
+Row = tuple[Scope, ...]
+"""The open scopes of a value, outermost (first opened) first."""
+
+
+def union(a: Row, b: Row) -> Row:
+    if a is b or not b:
+        return a
+    if not a:
+        return b
+    return a if (both := {*a, *b}) == set(a) else tuple(sorted(both, key=lambda brand: brand.number))
+
+
+def brand_of(u: UOp) -> Scope | None:
+    """The scope whose RANGE `u` is."""
+    found: Scope | None = u.__dict__.get(_SCOPE)
+    return found
+
+
+def scope_at(u: UOp) -> Scope:
+    """The scope that this INDEX enters, or that this STAGE leaves."""
+    found: Scope = u.src[1].__dict__[_SCOPE]
+    return found
+
+
+def _numbered(stem: str) -> Iterator[str]:
+    yield stem
+    for i in itertools.count(2):
+        yield f"{stem}{i}"
+
+
+# ---- which are open ----
+
+
+def open_brands(*, waiting: bool = False) -> Row:
+    """The brands that are open here, outermost first; `waiting` adds those of generators that wait."""
+    return tuple(b for row in _open.get(waiting=waiting) for b in row)
+
+
+def outside() -> Block[Row]:
+    """As if no brand were open."""
+    return _open.without(())
+
+
+class _Opened(Block[Row]):
+    """The block of some scopes."""
+
+    def __init__(self, brands: Iterable[Scope]) -> None:
+        super().__init__(_open, tuple(brands))
+
+    def __enter__(self) -> Row:  # type: ignore[override]
+        # tensors and buffers made from here on belong to the scopes
+        self.mark, first_slot = tensor(_NOTHING), next(UOp.unique_num)
+        for b in self.value:
+            b._block, b.first_slot = weakref.ref(self), first_slot
+        return super().__enter__()
+
+
+class OpenedOne(_Opened, Generic[B]):
+    """The block of one scope, which is made when the block is entered."""
+
+    def __init__(self, make: Callable[[], B]) -> None:
+        super().__init__(())
+        self.make = make
+
+    def __enter__(self) -> B:  # type: ignore[override]
+        if self.closed:
+            raise OptionError("brand: this scope is over", fix="brand(...) anew for each `with` block")
+        scope = self.make()
+        self.value = (scope,)
+        self.within(sys._getframe(1))
+        super().__enter__()
+        return scope
+
+
+def opened(scope: B) -> AbstractContextManager[B]:
+    """The block of a scope that was just made."""
+    return OpenedOne(lambda: scope)
+
+
+@contextmanager
+def method_restored() -> Iterator[None]:
+    """tinygrad notes which method runs, for the names of kernels, and does not take it back when that raises."""
+    method = _METADATA.get()
+    try:
+        yield
+    except BaseException:
+        _METADATA.set(method)
+        raise
+
+
+def all_opened(brands: Iterable[Scope]) -> AbstractContextManager[Row]:
+    """One block of many scopes that were just made."""
+    return _Opened(brands)
+
+
+def reopened(brands: Iterable[Scope]) -> AbstractContextManager[Row]:
+    """While a rule runs for a call that was made in the scope of these brands: gives those that were closed."""
+    return _Opened(b for b in brands if not b.is_open or b._block is None)
+
+
+class Branch(Region):
+    """What is made while a branch runs, though another one may be taken."""
+
+    def __init__(self) -> None:
+        self.first_slot = next(UOp.unique_num)
+        self._began = tensor(_NOTHING)
+
+    @property
+    def _mark(self) -> Tensor | None:
+        return self._began
+
+
+def branch() -> Block[Region]:
+    """While a branch runs."""
+    return _branches.during(Branch())
+
+
+def branches() -> tuple[Region, ...]:
+    """The branches that we are in, outermost first."""
+    return _branches.get()
+
+
+def call_body() -> Block[None]:
+    """While what runs becomes the body of a call in a graph, in which nothing is scheduled by itself."""
+    return _calls.during(None)
+
+
+def in_call_body() -> bool:
+    """Does what runs here become the body of a call?"""
+    return bool(_calls.get())
