@@ -10,7 +10,7 @@ from tinygrad import Tensor
 from tinygrad.uop import Ops
 from tinygrad.uop.ops import GroupOp, UOp
 
-from branded import Brand, Vec, brand, brands, dispatch, errors, lift, unvec, vec_type, vmap
+from branded import Brand, Vec, brand, brands, dispatch, errors, lift, tree, unvec, vec_type, vmap
 from branded.dispatch import covered, resolve, rule
 from branded.rows import is_touched
 
@@ -236,3 +236,13 @@ def test_annotations_are_there_at_run_time(program: str) -> None:
     exec(program, names)
     assert vmap(names["add"])(Tensor([1, 2]), Tensor([3, 4])).tolist() == [4, 6]
     assert set(names["add"].__annotations__) == {"a", "b", "return"}
+
+
+def test_a_kernel_by_hand_that_is_put_into_the_graph_is_refused() -> None:
+    """Past the method of Tensor, which refuses it where it is called."""
+    with pytest.raises(errors.UnsupportedError, match="custom_kernel: a kernel written by hand has no batching rule"):
+        vmap(lambda x: Tensor(UOp.custom_kernel(Tensor.empty(2).uop, x.uop, fxn=lambda out, x: out)[0]))(tensor(3, 2))
+
+
+def test_a_large_int_is_described_by_its_digits() -> None:
+    assert tree.shown(10**3000) == "an int of about 2999 digits"

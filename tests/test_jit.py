@@ -10,8 +10,8 @@ import pytest
 from tinygrad import Tensor, TinyJit, dtypes, nn
 from tinygrad.dtype import DType
 
-from branded import grad, jit, register_pytree_node, scan, vmap
-from branded.errors import BrandedError
+from branded import grad, jit, register_pytree_node, scan, tree, vmap
+from branded.errors import BrandedError, OptionError
 
 
 def test_it_is_traced_once_for_each_type() -> None:
@@ -182,3 +182,9 @@ def test_mistakes(name: str) -> None:
     with pytest.raises(BrandedError) as caught:
         f()
     assert str(caught.value) == message
+
+
+def test_positions_of_a_function_that_does_not_say_its_parameters_are_not_checked() -> None:
+    assert tree.static(max, (0, 3), 1, "jit") == ({0}, set())
+    with pytest.raises(OptionError, match="static_argnums=3 for a function of 1 argument"):
+        tree.static(lambda x: x, (3,), 1, "jit")

@@ -286,7 +286,10 @@ def joined(a: Type, b: Type) -> Type | None:
         case TupleType(), TupleType():
             items = [joined(i, j) for i, j in zip(a.items, b.items, strict=False)]
             found = [i for i in items if i is not None]
-            return a.copy_modified(items=found) if len(found) == len(a.items) == len(b.items) else None
+            if not len(found) == len(a.items) == len(b.items):
+                return None
+            # the attributes of a named tuple have the rows of its class
+            return widened(a, rows_of(b)) if a.partial_fallback.type.is_named_tuple else a.copy_modified(items=found)
         case TypedDictType(), TypedDictType():
             if a.items.keys() != b.items.keys():
                 return None

@@ -26,6 +26,11 @@ class Params(TypedDict):
     b: Tensor
 
 
+class RowParams(TypedDict, Generic[S]):
+    w: Vec[S]
+    b: Vec[S]
+
+
 class Point(NamedTuple, Generic[S]):
     u: Vec[S]
     v: Vec[S]
@@ -262,6 +267,28 @@ vmap(lambda r: reveal_type(cond(zero > 1, lambda: x, lambda: x * 2)), out_axes=N
 assert_type(cond(zero > 1, lambda a: {"k": a}, lambda a: {"k": a * 2}, x), dict[str, Tensor])
 assert_type(cond(zero > 1, lambda a: (a, 1.0), lambda a: (a * 2, 2), x), tuple[Tensor, Tensor])
 vmap(lambda r: reveal_type(cond(r > 4, lambda: 1.0, lambda: 2.0)))(y)  # N: Vec[r,
+
+# --- cond: trees whose parts vary over what another branch has
+vmap(lambda r: reveal_type(cond(zero > 1, lambda: (zero, r), lambda: (r, x))[0]))(y)  # N: Vec[r,
+vmap(lambda r: reveal_type(cond(zero > 1, lambda: (zero, r), lambda: (r, x))[1]))(y)  # N: Vec[r,
+vmap(lambda r: reveal_type(cond(zero > 1, lambda: (zero, r), lambda: (zero, x))[0]), out_axes=None)(y)  # N: "tinygrad
+vmap(lambda r: reveal_type(cond(zero > 1, lambda: (zero, None), lambda: (r, None))))(y)  # N: Tensor], None]
+vmap(lambda r: reveal_type(cond(zero > 1, lambda: [zero], lambda: [r])))(y)  # N: list[branded.vec.Vec[r,
+vmap(lambda r: reveal_type(cond(zero > 1, lambda: {"k": zero}, lambda: {"k": r})["k"]))(y)  # N: Vec[r,
+vmap(lambda r: reveal_type(cond(zero > 1, lambda: {"k": r}, lambda: {"k": zero})["k"]))(y)  # N: Vec[r,
+vmap(lambda r: vmap(lambda q: reveal_type(cond(True, lambda: (r,), lambda: (q,))))(y))(y)  # N: Vec[r | q,
+vmap(lambda r: reveal_type(cond(True, lambda: State(zero, zero), lambda: State(r, r))))(y)  # N: control.State[r]
+vmap(lambda r: reveal_type(cond(True, lambda: Point(zero, zero), lambda: Point(r, zero)).u))(y)  # N: Vec[r,
+vmap(lambda r: reveal_type(cond(True, lambda: Point(r, zero), lambda: Point(zero, zero)).v))(y)  # N: Vec[r,
+
+
+# --- cond: a TypedDict
+def start_of(w: Vec[S], b: Vec[S]) -> RowParams[S]:
+    return {"w": w, "b": b}
+
+
+vmap(lambda r: reveal_type(cond(zero > 1, lambda: start_of(zero, zero), lambda: start_of(r, r))["w"]))(y)  # N: Vec[r,
+vmap(lambda r: reveal_type(cond(zero > 1, lambda: start_of(r, r), lambda: start_of(zero, zero))["b"]))(y)  # N: Vec[r,
 
 
 # --- cond: named functions

@@ -1,6 +1,7 @@
 """Loops and branches: trees that disagree, reads in bodies, rows that are left out."""
 
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import NamedTuple, TypedDict, TypeVar
 
 from tinygrad import Tensor
 
@@ -132,6 +133,79 @@ cond(zero > 1, lambda a: a, lambda a: (a, a), x)  # E: cond: the branches give d
 
 # --- cond: branches of other keys
 cond(zero > 1, lambda a: (a, {"k": a}), lambda a: (a, a), x)  # E: cond: the branches give different trees
+
+# --- cond: a tuple and a tensor
+cond(zero > 1, lambda a: (a, a), lambda a: a, x)  # E: cond: the branches give different trees
+
+# --- cond: a tuple and a longer one
+cond(zero > 1, lambda a: (a, a), lambda a: (a, a, a), x)  # E: cond: the branches give different trees
+
+# --- cond: a tuple and a shorter one
+cond(zero > 1, lambda a: (a, a, a), lambda a: (a, a), x)  # E: cond: the branches give different trees
+
+# --- cond: lists of other trees
+cond(zero > 1, lambda a: [a], lambda a: [(a, a)], x)  # E: cond: the branches give different trees
+
+# --- cond: dicts of other trees
+cond(zero > 1, lambda a: {"k": a}, lambda a: {"k": [a]}, x)  # E: cond: the branches give different trees
+
+
+# --- cond: named tuples of two classes
+class Here(NamedTuple):
+    at: Tensor
+
+
+class There(NamedTuple):
+    at: Tensor
+
+
+cond(zero > 1, lambda a: Here(a), lambda a: There(a), x)  # E: cond: the branches give different trees
+
+
+# --- cond: dicts of other keys
+class One(TypedDict):
+    w: Tensor
+
+
+class Other(TypedDict):
+    b: Tensor
+
+
+def one(a: Tensor) -> One:
+    return {"w": a}
+
+
+def other(a: Tensor) -> Other:
+    return {"b": a}
+
+
+cond(zero > 1, one, other, x)  # E: cond: the branches give different trees
+
+
+# --- cond: dicts of other trees at a key
+class Pairs(TypedDict):
+    w: tuple[Tensor, Tensor]
+
+
+def pairs(a: Tensor) -> Pairs:
+    return {"w": (a, a)}
+
+
+cond(zero > 1, one, pairs, x)  # E: cond: the branches give different trees
+
+
+# --- cond: dataclasses of two classes
+@dataclass
+class Fast:
+    at: Tensor
+
+
+@dataclass
+class Slow:
+    at: Tensor
+
+
+cond(zero > 1, lambda a: Fast(a), lambda a: Slow(a), x)  # E: cond: the branches give different trees
 
 # --- cond: one branch gives None
 cond(zero > 1, lambda a: a, lambda a: None, x)  # E: cond: the branches give different trees
