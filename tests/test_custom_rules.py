@@ -338,6 +338,14 @@ def test_a_rule_for_both_modes_of_a_function_for_one(inner: str) -> None:
         grad(odd)(xs[0])
 
 
+def test_the_forward_rule_may_give_a_number_for_an_int() -> None:
+    f = custom_vjp(lambda x: (x * 2, Tensor(3)))
+    f.defvjp(lambda x: ((x * 2, 3), None), lambda residuals, ct: (ct[0],))
+    y, pullback = vjp(f, Tensor(1.0))
+    assert (y[0].item(), y[1].item(), y[1].dtype) == (2, 3, dtypes.int)
+    assert pullback((Tensor(1.0), Tensor(0.0)))[0].item() == 1
+
+
 def test_what_the_forward_rule_gives_must_fit() -> None:
     f = custom_vjp(lambda x: x * 2)
     f.defvjp(lambda x: (x.sum(), None), lambda residuals, ct: (ct,))

@@ -218,7 +218,8 @@ class _Vjp(_Call):
                 f"custom_vjp: the forward rule of {self.f.name} returned {tree.describe(pair)}",
                 fix="return a pair: the value, and what the backward rule needs",
             )
-        return _fitting(self, pair[0], "value"), pair[1]
+        values = zip(_fitting(self, pair[0], "value"), tree.leaves(self.out), strict=True)
+        return [x.cast(y.dtype) for x, y in values], pair[1]
 
     def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> _Backward:
         """The rule that the user gave: the residuals of the forward rule, then the backward rule."""
