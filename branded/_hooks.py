@@ -478,6 +478,8 @@ def install() -> None:
         ("__index__", "int", "'Tensor' object cannot be interpreted as an integer"),
     ):
         setattr(Tensor, name, _as_number(what, otherwise))
+    # who is in the table of all tensors: tinygrad takes the time of a method that is asked for it
+    setattr(Tensor, "__hash__", object.__hash__)  # noqa: B010  mypy: a method
     setattr(Tensor, "__iter__", _iterate)  # noqa: B010  mypy: Tensor has no __iter__ to assign
     for name in ("assign", "replace", "__setitem__"):
         _wrap(name, _writer(name))

@@ -18,17 +18,24 @@ SHAPE = "_RECURSIVE_PROPERTY__shape"
 _KNOWN = (SHAPE, "axis")
 """What is kept about a UOp, and would be worked out again of one with other operands."""
 
-_VMAP = Metadata("vmap")
-
 
 def tensor(u: UOp) -> Tensor:
     """`Tensor(u)`, without looking for the device of `u`: that walks the whole graph."""
     t = Tensor.__new__(Tensor)
     t.uop, t.grad, t.is_param = u, None, True
-    method = _METADATA.set(_VMAP)  # inside of a method: tinygrad takes the time of each other one, hash(t) too
     all_tensors[weakref.ref(t)] = None
-    _METADATA.set(method)
     return t
+
+
+def tensors(us: Iterable[UOp]) -> list[Tensor]:
+    """`tensor` of each, one call for all."""
+    made = []
+    for u in us:
+        t = Tensor.__new__(Tensor)
+        t.uop, t.grad, t.is_param = u, None, True
+        all_tensors[weakref.ref(t)] = None
+        made.append(t)
+    return made
 
 
 # ---- building ----

@@ -3,98 +3,187 @@
 from __future__ import annotations
 
 import functools
-import weakref
+import itertools
+import types
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar, cast
 
-from tinygrad import Tensor, TinyJit
-from tinygrad.dtype import strong_dtype
+from tinygrad import Tensor
+from tinygrad.device import canonicalize_device
 from tinygrad.engine.realize import capturing
 from tinygrad.function import _function
-from tinygrad.tensor import all_tensors
-from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
 from branded.calls import called, check_function
 from branded.crossing import check_live
 from branded.errors import OptionError
-from branded.graph import replaced, tensor
-from branded.patches.serial import serial
-from branded.rows import row_of
 from branded.scope import open_brands
+from branded.transforms.arguments import Static, builder, read
+from branded.transforms.executable import Executable
 from branded.transforms.leaves import is_differentiating
 from branded.transforms.loops import LeafType, trace
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+PROGRAMS = 128
+"""So many programs does a compiled function keep: those that were used last."""
+_uses = itertools.count()
+
 
 def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
     """`jit(f)(*args)` is `f(*args)`, traced once for each type of the arguments, and compiled.
 
-    Under vmap, a derivative or a loop it is `f` itself: they compile what it becomes.  In a typed program it is one
-    equation.  What it gives is the caller's own: the next call does not write into it.
+        Under vmap, a derivative or a loop it is `f` itself: they compile what it becomes.  In a typed program it is one
+        equation.  What it gives is the caller's own: the next call does not write into it.
 
-    Args:
-        f: A function of trees of tensors and numbers, without reads, draws and writes.
-        static_argnums: The positions of arguments that are part of the program: for each value of them it is traced
-            anew.  They must be hashable.
+        Args:
+            f: A function of trees of tensors and numbers, without reads, draws and writes.
+            static_argnums: The positions of arguments that are part of the program: for each value of them it is traced
+                anew.  They must be hashable.
 
-    Returns:
-        A function like `f`.
+        Returns:
+            A function like `f`.
 
-    Raises:
-        ReadError: `f` reads a value: it is traced before there are any.
-        RandomnessError: `f` draws random numbers, which would be the same at each call; `branded.random` takes keys.
-        WriteError: `f` writes into a tensor from outside.
-        CallError: `f` is not a function, or does not take the arguments.
-        OptionError: `static_argnums` are no positions of arguments, or an argument that is neither tensor nor number is
-            not hashable.
-        ProgramTypeError: A result is not a tensor or number.
+        Raises:
+            ReadError: `f` reads a value: it is traced before there are any.
+            RandomnessError: `f` draws random numbers, which would be the same at each call; `branded.random` takes keys.
+            WriteError: `f` writes into a tensor from outside.
+            CallError: `f` is not a function, or does not take the arguments.
+            OptionError: `static_argnums` are no positions of arguments, or an argument that is neither tensor nor number is
+                not hashable.
+            ProgramTypeError: A result is not a tensor or number.
 
-    Example:
-        >>> from branded import jit
-        >>> from tinygrad import Tensor
-        >>> @jit
-        ... def scaled(x, by): return x / x.sum() * by
-        >>> scaled(Tensor([1.0, 3.0]), 8).tolist(), scaled(Tensor([1.0, 1.0]), 2).tolist()
-        ([2.0, 6.0], [1.0, 1.0])
+        Example:
+            >>> from branded import jit
+            >>> from tinygrad import Tensor
+    from tinygrad.device import canonicalize_device
+            >>> @jit
+            ... def scaled(x, by): return x / x.sum() * by
+            >>> scaled(Tensor([1.0, 3.0]), 8).tolist(), scaled(Tensor([1.0, 1.0]), 2).tolist()
+            ([2.0, 6.0], [1.0, 1.0])
 
-    Source: `jax.jit`; `tinygrad.TinyJit`, which replays the kernels.
+        Source: `jax.jit`; `tinygrad.TinyJit`, which replays the kernels.
     """
     check_function(f, "jit", "jit(f)(x)")
-    nums = tree.positions(static_argnums, "jit")
-    made: dict[Hashable, _Compiled] = {}
+    return cast(F, Jitted(f, tree.positions(static_argnums, "jit")))
 
-    @functools.wraps(f)
-    def jitted(*args: Any, **kwargs: Any) -> Any:
+
+class Jitted:
+    """A function that is compiled: one program for each type of its arguments."""
+
+    def __init__(self, f: Callable[..., Any], static: tuple[int, ...]) -> None:
+        functools.update_wrapper(self, f)
+        self._f, self._static = f, static
+        self._fixed: dict[Hashable, tuple[frozenset[int], frozenset[str]]] = {}
+        self._programs: dict[Hashable, _Program] = {}
+        self._last: _Program | None = None
+        self.traces = 0
+        """How often the function was traced."""
+
+    def __get__(self, obj: Any, cls: type | None = None) -> Any:
+        return self if obj is None else types.MethodType(self, obj)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if recording.is_recording():
-            return _written(f, args, kwargs)
+            return _written(self._f, args, kwargs)
         if open_brands() or is_differentiating() or _function.depth or capturing:
-            return _called(f, args, kwargs)
-        at, by_name = tree.static(f, nums, len(args), "jit")
-        given = [(a, i in at) for i, a in enumerate(args)] + [(a, k in by_name) for k, a in kwargs.items()]
-        leaves = [x for a, fixed in given for x in ([a] if fixed else map(_input, tree.leaves(a)))]
-        trees = tuple((None, ()) if fixed else (tree.structure(a), tuple(tree.paths(a, ""))) for a, fixed in given)
-        key = (len(args), tuple(kwargs), trees, *map(_key, leaves))
-        try:
-            compiled = made.get(key)
-        except TypeError:
-            odd = next((x for x in leaves if not isinstance(x, Hashable)), None)
-            said = "what flatten gave beside the children" if odd is None else tree.describe(odd)
-            raise OptionError(
-                f"jit: {said} is part of the program, and is not hashable",
-                fix="a tuple in place of a list, a frozen dataclass; tensors and numbers in trees are variables",
-            ) from None
-        if compiled is None:
-            # two threads may both have traced it
-            compiled = made.setdefault(key, _Compiled(f, args, kwargs, [fixed for _, fixed in given], leaves))
-        return compiled(leaves)
+            return _called(self._f, args, kwargs)
+        form: list[Any] = [len(args)]
+        leaves: list[Any] = []
+        if self._static:
+            self._read_some(args, kwargs, form, leaves)
+        else:
+            for x in args:
+                read(x, form, leaves)
+            if kwargs:
+                form.append(tuple(kwargs))
+                for x in kwargs.values():
+                    read(x, form, leaves)
+        key = tuple(form)
+        last = self._last
+        program = last if last is not None and last.key == key else self._program(key, args, kwargs)
+        return program.build(iter(program.run(leaves)))
 
-    return cast(F, jitted)
+    def _read_some(self, args: tuple[Any, ...], kwargs: dict[str, Any], form: list[Any], leaves: list[Any]) -> None:
+        """The arguments where some of them are part of the program."""
+        form.append(tuple(kwargs))
+        at, named = self._where(len(args), kwargs)
+        given = [*((x, i in at) for i, x in enumerate(args)), *((x, k in named) for k, x in kwargs.items())]
+        for x, is_fixed in given:
+            if is_fixed:
+                form.append(Static((type(x), x)))
+            else:
+                read(x, form, leaves)
+
+    def _where(self, n: int, kwargs: dict[str, Any]) -> tuple[frozenset[int], frozenset[str]]:
+        """The positions and the names of the arguments that are part of the program."""
+        key = n, *kwargs
+        if (found := self._fixed.get(key)) is None:
+            found = self._fixed[key] = tree.static(self._f, self._static, n, "jit")
+        return found
+
+    def _program(self, key: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Program:
+        """The program for these arguments."""
+        try:
+            program = self._programs.get(key)
+            hash(key)  # an empty table asks for none
+        except TypeError:
+            raise self._not_hashable(args, kwargs) from None
+        if program is None:
+            at, named = self._where(len(args), kwargs) if self._static else (frozenset(), frozenset())
+            fixed = [*(i in at for i in range(len(args))), *(k in named for k in kwargs)]
+            # two threads may both trace it
+            program = self._programs.setdefault(key, _Program(self._f, args, kwargs, fixed, key))
+            self.traces += 1
+        program.used = next(_uses)
+        while len(self._programs) > PROGRAMS:
+            self._programs.pop(min(list(self._programs.values()), key=lambda p: p.used).key, None)
+        self._last = program
+        return program
+
+    def _not_hashable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OptionError:
+        at, named = self._where(len(args), kwargs) if self._static else (frozenset(), frozenset())
+        given = [*((x, i in at) for i, x in enumerate(args)), *((x, k in named) for k, x in kwargs.items())]
+        parts = [y for x, is_fixed in given for y in ([x] if is_fixed else tree.leaves(x))]
+        odd = next((x for x in parts if not isinstance(x, Hashable) and tree.as_tensor(x) is None), None)
+        said = "what flatten gave beside the children" if odd is None else tree.describe(odd)
+        return OptionError(
+            f"jit: {said} is part of the program, and is not hashable",
+            fix="a tuple in place of a list, a frozen dataclass; tensors and numbers in trees are variables",
+        )
 
 
 def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return called(f, args, kwargs, "jit", "a function with a parameter for each argument")
+
+
+class _Program:
+    """A function for arguments of one type."""
+
+    def __init__(
+        self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], fixed: list[bool], key: Hashable
+    ) -> None:
+        self.key, self.used = key, 0
+        trees = list(zip((*args, *kwargs.values()), fixed, strict=True))
+        leaves = [x for a, is_fixed in trees for x in ([a] if is_fixed else map(_input, tree.leaves(a)))]
+
+        def body(given: list[Tensor]) -> Any:
+            values = iter(given)
+            new = iter([next(values) if isinstance(x, Tensor) else x for x in leaves])
+            whole = [next(new) if is_fixed else tree.rebuild(a, new) for a, is_fixed in trees]
+            return _called(f, whole[: len(args)], dict(zip(kwargs, whole[len(args) :], strict=True)))
+
+        variables = [x for x in leaves if isinstance(x, Tensor)]
+        # a number goes where the first tensor is
+        at = next((x.device for x in variables if x.device is not None), canonicalize_device(None))
+        types = [LeafType.of(x.uop) for x in variables]
+        if isinstance(at, str):
+            types = [
+                t if x.device is not None else t._replace(device=at) for x, t in zip(variables, types, strict=True)
+            ]
+        traced = trace("jit", body, types, lambda out: (out, tree.results(out, "jit")))
+        self.build = builder(traced.out)
+        self.run = Executable(traced)
 
 
 def _input(x: Any) -> Any:
@@ -103,86 +192,6 @@ def _input(x: Any) -> Any:
         return x
     check_live(t.uop, "jit")
     return t
-
-
-def _key(x: Any) -> Hashable:
-    return (x.shape, x.dtype, x.device, x.uop.axis) if isinstance(x, Tensor) else (type(x), x)
-
-
-class _Compiled:
-    """A function for arguments of one type: its graph over parameters, and the kernels that it became."""
-
-    def __init__(
-        self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], fixed: list[bool], leaves: list[Any]
-    ) -> None:
-        def body(given: list[Tensor]) -> Any:
-            variables = iter(given)
-            new = iter([next(variables) if isinstance(x, Tensor) else x for x in leaves])
-            trees = zip((*args, *kwargs.values()), fixed, strict=True)
-            whole = [next(new) if is_fixed else tree.rebuild(a, new) for a, is_fixed in trees]
-            return _called(f, whole[: len(args)], dict(zip(kwargs, whole[len(args) :], strict=True)))
-
-        types = [LeafType.of(x.uop) for x in leaves if isinstance(x, Tensor)]
-        traced = trace("jit", body, types, lambda out: (out, tree.results(out, "jit")))
-        self.out = traced.out
-        # what has no entries is no buffer, and nothing is read of it
-        empty = {p: p.const_like(0) for p in traced.params if 0 in p.shape}
-        self.params = [p for p in traced.params if p not in empty]
-        # as tensors, because tinygrad renames in the graphs of tensors what it realizes
-        self.leaves = [tensor(u) for u in replaced(traced.leaves, empty.get)]
-        self.outside = self._outside()
-        # of no method of this: with that it would be a ring, and go later than its last user
-        self.run = functools.partial(_run, self.params, self.leaves)
-        self.replayed = TinyJit(self.run)
-
-    def _outside(self) -> list[weakref.ref[Tensor]]:
-        """The tensors that the function uses without being given them, as weights are."""
-        graph = UOp.sink(*(y.uop for y in self.leaves)).toposort(enter_calls=False)
-        given, varies = set(self.params), dict[UOp, bool]()
-        for u in graph:
-            varies[u] = u in given or any(varies.get(s, False) for s in u.src)
-        own = {id(y) for y in self.leaves}
-        alive = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in own and t.uop in graph]
-        return [weakref.ref(t) for t in alive if not varies[t.uop] and t.uop.op is not Ops.CONST and not row_of(t.uop)]
-
-    def __call__(self, leaves: Sequence[Any]) -> Any:
-        return tree.rebuild(self.out, iter(self._called(leaves)))
-
-    @serial
-    def _called(self, leaves: Sequence[Any]) -> list[Tensor]:
-        if outside := [t for ref in self.outside if (t := ref()) is not None]:
-            Tensor.realize(*outside)  # a write may be waiting
-        inputs = self._buffers([x for x in leaves if isinstance(x, Tensor) and 0 not in x.shape])
-        has_elements = any(0 not in y.shape for y in self.leaves)
-        # TinyJit gives the same buffers at each replay
-        outs = [y.clone() for y in self.replayed(*inputs)] if has_elements else self.run(*inputs)
-        if outs:
-            Tensor.realize(*outs)
-        return outs
-
-    def _buffers(self, xs: Sequence[Tensor]) -> list[Tensor]:
-        """The inputs as TinyJit wants them: buffers, none of them twice, nor one that the function has from outside."""
-        taken = {t.uop.base for ref in self.outside if (t := ref()) is not None}
-        out = []
-        for x, p in zip(xs, self.params, strict=True):
-            x = x.cast(p.dtype)
-            own = x.uop.is_realized and x.uop.has_buffer_identity()  # type: ignore[no-untyped-call]
-            if not own or x.uop.base in taken:
-                x = x.clone()
-            taken.add(x.uop.base)
-            out.append(x)
-        if fresh := [x for x in out if not x.uop.is_realized]:
-            Tensor.realize(*fresh)
-        return out
-
-
-def _run(params: Sequence[UOp], leaves: Sequence[Tensor], *xs: Tensor) -> list[Tensor]:
-    of = dict(zip(params, [x.uop for x in xs], strict=True))
-    outs = replaced([y.uop for y in leaves], of.get)
-    own = [tensor(u.cast(strong_dtype(u.dtype))).clone() for u in outs]
-    if own:
-        Tensor.realize(*own)
-    return own
 
 
 def _written(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -1,4 +1,8 @@
-"""Replaying the kernels of a loop on the CPU from C: the time between two kernels is that of a call."""
+"""Running compiled kernels on the CPU from C: one call for a whole program, the loops in it included.
+
+A program is a table of operations that C goes through: kernels with what they are called with, and loops, which are
+tables of their own.  Where a buffer is, a run may say (`Ref`), so a program that was laid out once serves for others.
+"""
 
 from __future__ import annotations
 
@@ -12,62 +16,144 @@ from tinygrad import Device
 from tinygrad.device import TinyELF
 from tinygrad.runtime.support.compiler_cpu import ClangCompiler
 
-MAX_ARGS = 32
-_HEADER, _OP = 8, 8 + 3 * MAX_ARGS
+_SIZES = (6, 12, 32, 63)
+"""So many arguments a call may have; those that a kernel does not take do no harm."""
+MAX_ARGS = _SIZES[-1]
+_HEADER, _HEAD, _COPY = 12, 7, 4
 SLICE = 1 << 14
 """So many steps at a time, so that a loop without an end can be interrupted."""
 WITHOUT_END = 2**63
 """The length of a loop that a flag ends."""
+_NONE = 2**64 - 1
+
+
+class Ref(NamedTuple):
+    """An address that each run gives: so many bytes behind the one in a slot."""
+
+    slot: int
+    offset: int = 0
+
+
+Address = int | Ref
+
+
+def behind(a: Address, offset: int) -> Address:
+    return Ref(a.slot, a.offset + offset) if isinstance(a, Ref) else a + offset
 
 
 class Kernel(NamedTuple):
-    """A kernel of a step: what it is called with in the first step, and in every second one after it."""
+    """A kernel: what it is called with, in a loop in the first step and in every second one after it."""
 
     address: int
-    args: tuple[Sequence[int], Sequence[int], Sequence[int]]
-    threads: int
-    core: int
+    args: Sequence[Sequence[Address]]
+    threads: int = 1
+    core: int = -1
     """The argument that is the number of the thread, or -1."""
-    step: int
+    step: int = -1
     """The argument that is the number of the step, or -1."""
 
 
+class Copy(NamedTuple):
+    """At the end of a loop that went on for an even number of steps: its carry, to where the result is to be."""
+
+    to: Address
+    spare: Address
+    first: Address
+    bytes: int
+
+
+class Table(NamedTuple):
+    """Operations that run one after the other, as often as there are steps.
+
+    Each step asks `tests` first, and goes on while they leave something at `flag`.
+    """
+
+    ops: Sequence[Op]
+    length: int = 1
+    down: bool = False
+    tests: Sequence[Op] = ()
+    flag: Address = 0
+    copies: Sequence[Copy] = ()
+
+
+class Inner(NamedTuple):
+    """A loop in a table, as it is in each turn of that."""
+
+    turns: Sequence[Table]
+
+
+Op = Kernel | Inner
+
+
 def _call(n: int) -> str:
-    return f"((void (*)({', '.join(['u64'] * n)}))op[0])({', '.join(f'a[{i}]' for i in range(n))})"
+    return f"((void (*)({', '.join(['u64'] * n)}))op[1])({', '.join(f'a[{i}]' for i in range(n))})"
 
 
-# t: a loop of known length, or one that runs while *flag; ops: the kernels of the test, then those of the step.
-# The arguments are those of the first step, then in turn those that write the result and those that write the spare.
+# A table t: 0 length, 1 from the last step down, 2 the end of the tests, 3 the end of all, 4 the flag, 5 is there one,
+# 6 the step and 7 the operation to go on with, 8 the steps that were made, 9 and 10 the copies, 11 memmove.
+# An operation: 0 its size, 1 the kernel, 2 how many arguments, 3 threads, 4 and 5 which argument is the number of the
+# thread and of the step, 6 is it a loop; then the arguments of each turn, or where the table of each turn is.
+# The turns of a loop: the first step, then in turn those that write the result and those that write the spare.
 _SOURCE = f"""
 typedef unsigned long long u64;
-void branded_replay(u64 *t, u64 from, u64 to) {{
-  u64 length = t[0], down = t[1], tests = t[2], all = t[3], *ops = t + {_HEADER}, k;
+static u64 run(u64 *base, u64 *t, u64 *budget) {{
+  u64 length = t[0], tests = t[2], all = t[3], k = t[6], o = t[7], *ops = t + {_HEADER};
   volatile unsigned char *flag = (volatile unsigned char *)t[4];
-  for (k = from; k < to; k++) {{
-    u64 i = down ? length - 1 - k : k, which = k == 0 ? 0 : t[5] ? 2 - (k + 1) % 2 : 2 - (length - k) % 2;
-    for (u64 o = 0; o < all; o++) {{
-      if (flag && o == tests && !*flag) {{ t[6] = k; t[7] = 1; return; }}
-      u64 *op = ops + o * {_OP}, *a = op + 8 + which * {MAX_ARGS};
-      if (op[4] < {MAX_ARGS}) a[op[4]] = i;
-      for (u64 c = 0; c < op[2]; c++) {{
-        if (op[3] < {MAX_ARGS}) a[op[3]] = c;
-        if (op[1] <= 6) {_call(6)}; else if (op[1] <= 12) {_call(12)}; else {_call(MAX_ARGS)};
+  for (; k < length; k++) {{
+    if (!o) {{
+      if (!*budget) {{ t[6] = k; t[7] = 0; return 0; }}
+      --*budget;
+    }}
+    u64 i = t[1] ? length - 1 - k : k, which = k == 0 ? 0 : t[5] ? 2 - (k + 1) % 2 : 2 - (length - k) % 2;
+    for (; o < all; o += ops[o]) {{
+      if (t[5] && o == tests && !*flag) goto done;
+      u64 *op = ops + o, n = op[2], *a = op + {_HEAD} + which * n;
+      if (op[6]) {{
+        if (!run(base, base + *a, budget)) {{ t[6] = k; t[7] = o; return 0; }}
+        continue;
+      }}
+      if (op[5] < n) a[op[5]] = i;
+      for (u64 c = 0; c < op[3]; c++) {{
+        if (op[4] < n) a[op[4]] = c;
+        if (n == {_SIZES[0]}) {_call(_SIZES[0])};
+        else if (n == {_SIZES[1]}) {_call(_SIZES[1])};
+        else if (n == {_SIZES[2]}) {_call(_SIZES[2])};
+        else {_call(_SIZES[3])};
       }}
     }}
+    o = 0;
   }}
-  t[6] = k;
+done:
+  if (t[5] && k % 2 == 0)
+    for (u64 *c = t + t[9]; c < t + t[10]; c += {_COPY})
+      ((void *(*)(u64, u64, u64))t[11])(c[0], k ? c[1] : c[2], c[3]);
+  t[6] = t[7] = 0;
+  t[8] = k;
+  return 1;
+}}
+u64 branded_replay(u64 *call) {{
+  u64 *base = (u64 *)call[0], budget = call[1], *ref = (u64 *)call[2], *end = ref + 3 * call[3], *slots = call + 4;
+  for (; ref < end; ref += 3) base[ref[0]] = slots[ref[1]] + ref[2];
+  return run(base, base, &budget);
 }}
 """
 
 
 @functools.cache
-def _replay() -> Any:
+def _replay() -> tuple[Any, Any]:
     device: Any = Device["CPU"]
     lib = device.renderer.compiler.compile_cached(_SOURCE)
     # with it come the renderers of all CPUs, for which the import of this package does not wait
     from tinygrad.runtime.ops_cpu import CPUProgram
 
-    return CPUProgram(device, TinyELF(lib, "branded_replay", device.renderer.target, ()))
+    program = CPUProgram(device, TinyELF(lib, "branded_replay", device.renderer.target, ()))
+    return ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)(program.addr), program
+
+
+@functools.cache
+def memmove() -> int:
+    """The address of the function of C."""
+    return int(ctypes.cast(ctypes.memmove, ctypes.c_void_p).value or 0)
 
 
 def can_run(device: str) -> bool:
@@ -77,26 +163,78 @@ def can_run(device: str) -> bool:
     return isinstance(getattr(Device[device].renderer, "compiler", None), ClangCompiler)
 
 
+class _Writer:
+    """A table in the making: its words, and which of them are addresses that a run gives."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = []
+        self.refs: list[int] = []
+        self.states: list[int] = []
+        self.later: list[tuple[int, Table]] = []
+
+    def address(self, a: Address) -> int:
+        if not isinstance(a, Ref):
+            return a
+        self.refs += [len(self.words), a.slot, a.offset % 2**64]
+        return 0
+
+    def put(self, *addresses: Address) -> None:
+        for a in addresses:
+            self.words.append(self.address(a))
+
+    def table(self, t: Table) -> None:
+        start = len(self.words)
+        self.states += [start + 6, start + 7]
+        self.put(t.length, int(t.down), 0, 0, t.flag, int(bool(t.tests)), 0, 0, 0, 0, 0, memmove())
+        for k, ops in ((2, t.tests), (3, t.ops)):
+            for op in ops:
+                self.op(op)
+            self.words[start + k] = len(self.words) - start - _HEADER
+        self.words[start + 9] = len(self.words) - start
+        for c in t.copies:
+            self.put(*c)
+        self.words[start + 10] = len(self.words) - start
+
+    def op(self, op: Op) -> None:
+        if isinstance(op, Inner):
+            turns: Sequence[Sequence[Address]] = [[0]] * len(op.turns)
+            head = [0, 1, 1, _NONE, _NONE, 1]
+            self.later += [(len(self.words) + _HEAD + i, t) for i, t in enumerate(op.turns)]
+        else:
+            n = next(n for n in _SIZES if len(op.args[0]) <= n)
+            turns = [[*args, *[0] * (n - len(args))] for args in op.args]
+            head = [op.address, n, op.threads, op.core % 2**64, op.step % 2**64, 0]
+        self.put(_HEAD + sum(map(len, turns)), *head)
+        for args in turns:
+            self.put(*args)
+
+
 class Plan:
-    """The replay of a loop on given buffers."""
+    """A program that can be run: on the buffers that a run gives, by one thread at a time."""
 
-    def __init__(self, tests: Sequence[Kernel], kernels: Sequence[Kernel], flag: int, length: int, down: bool) -> None:
-        table = [length, int(down), len(tests), len(tests) + len(kernels), flag, int(flag != 0), 0, 0]
-        none = 2**64 - 1
-        for k in (*tests, *kernels):
-            table += [k.address, len(k.args[0]), k.threads]
-            table += [none if k.core < 0 else k.core, none if k.step < 0 else k.step, 0, 0, 0]
-            for args in k.args:
-                table += [*args, *[0] * (MAX_ARGS - len(args))]
-        self.table, self.length = array("Q", table), length
+    def __init__(self, table: Table) -> None:
+        made = _Writer()
+        made.table(table)
+        while made.later:
+            at, inner = made.later.pop()
+            made.words[at] = len(made.words)
+            made.table(inner)
+        self.words, self.refs, self.states = array("Q", made.words), array("Q", made.refs), made.states
+        self.function = _replay()[0]
+        self.is_midway = False
+        slots = 1 + max(made.refs[1::3], default=-1)
+        tables = self.words.buffer_info()[0], SLICE, self.refs.buffer_info()[0], len(made.refs) // 3
+        self.call = array("Q", [*tables, *[0] * slots])
+        self.at, self.slots = self.call.buffer_info()[0], slots
 
-    def run(self) -> int:
-        """Run to the end; the number of steps that were made."""
-        table, function = self.table, _replay().fxn
-        address = table.buffer_info()[0]
-        table[7] = done = 0
-        while not table[7] and done < self.length:
-            to = min(done + SLICE, self.length)
-            function(ctypes.c_uint64(address), ctypes.c_uint64(done), ctypes.c_uint64(to))
-            done = table[6]
-        return done
+    def run(self, addresses: Sequence[int]) -> int:
+        """Run to the end, with an address for each slot; the number of steps that were made."""
+        if self.is_midway:  # the last run was interrupted
+            for i in self.states:
+                self.words[i] = 0
+        self.is_midway = True
+        self.call[4:] = array("Q", addresses[: self.slots])
+        while not self.function(self.at):
+            pass
+        self.is_midway = False
+        return self.words[8]

@@ -17,22 +17,24 @@ import math
 import struct
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from tinygrad import dtypes
 from tinygrad.device import Buffer
 from tinygrad.dtype import DType
-from tinygrad.helpers import Context, disable_gc
+from tinygrad.helpers import disable_gc
 from tinygrad.renderer import Estimates
-from tinygrad.schedule import create_linear_with_vars
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.graph import replaced
 from branded.primitive import primitive_of, results
 from branded.transforms import native
+from branded.transforms.linear import Linear, Memory, address_of, buffer_of
 from branded.transforms.loop import Loop, Scan, While
 from branded.transforms.loops import LeafType
+from branded.transforms.native import Address, Ref
+
+T = TypeVar("T")
 
 tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
 tg_jit: Any = importlib.import_module("tinygrad.engine.jit")
@@ -130,107 +132,19 @@ def _fits(x: float, dtype: DType) -> bool:
 # ---- compiling a step ----
 
 
-class _Graph:
-    """A linear of tinygrad whose buffers are parameters: those of the loop, in the order in which they are given."""
-
-    def __init__(self, results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp], var: UOp | None) -> None:
-        """`results` are pairs of what to write to and what to write; `params` the buffers that each run gives."""
-        sink = UOp.sink(*(_written(dest, value) for dest, value in results))
-        with Context(CAPTURING=0):  # type: ignore[no-untyped-call]
-            big, _ = tg_tensor.transform_to_call(sink)
-            linear, self.vals = create_linear_with_vars(big)
-            linear = linear.substitute(
-                {p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}, walk=True
-            )
-            self.linear = tg_realize.link_linear(tg_realize.compile_linear(linear))
-        self.var = var.expr if var is not None else None
-        programs = [call.src[0] for call in self.linear.src if call.src[0].op is Ops.PROGRAM]
-        self.names = sorted({v.expr for program in programs for v in program.arg.vars})
-        used = [u for call in self.linear.src for u in call.src[1:] if not u.is_bound_var]
-        self.own = [u for u in dict.fromkeys(used) if u.buf_uop.op is Ops.BUFFER and not u.buf_uop.is_realized]
-        """What the kernels of a step give to one another."""
-
-    def bound(self, buffers: Sequence[UOp], ctx: Any) -> Callable[[int], None]:
-        """The replay on these buffers, as a function of the number of the step."""
-        runs = [self._one(call, tuple(buffers), ctx) for call in self.linear.src]
-        if len(runs) == 1:
-            return runs[0]
-
-        def run_all(i: int) -> None:
-            for run in runs:
-                run(i)
-
-        return run_all
-
-    def _one(self, call: UOp, buffers: tuple[UOp, ...], ctx: Any) -> Callable[[int], None]:
-        program = call.src[0]
-        if program.op is not Ops.PROGRAM:
-
-            def run_other(i: int) -> None:
-                inner = replace(ctx, input_uops=buffers, var_vals=self._vals(ctx, i))
-                inner.within = True
-                tg_realize.pm_exec.rewrite(call, inner)
-
-            return run_other
-        uops, device = tg_realize.resolve_params(call, buffers), call.src[1].device
-        runtime = tg_realize.get_runtime(device, program)
-        bufs = [_buffer(uops[k]).get_buf(device) for k in program.arg.globals]
-        dims = program.arg.launch_dims(self._vals(ctx, 0))
-
-        def run(i: int) -> None:
-            runtime(*bufs, global_size=dims[0], local_size=dims[1], vals=program.arg.vals(self._vals(ctx, i)))
-
-        return run
-
-    def kernels(self, turns: Sequence[Sequence[UOp]], ctx: Any) -> list[native.Kernel] | None:
-        """The kernels with their arguments in each turn; None where they are not all functions of this process."""
-        found = []
-        for call in self.linear.src:
-            program = call.src[0]
-            if program.op is not Ops.PROGRAM or not native.can_run(device := call.src[1].device):
-                return None
-            runtime = tg_realize.get_runtime(device, program)
-            vals = list(program.arg.vals(self._vals(ctx, 0)))
-            args = []
-            for buffers in turns:
-                uops = tg_realize.resolve_params(call, tuple(buffers))
-                args.append([*(_buffer(uops[k]).get_buf(device).va_addr for k in program.arg.globals), *vals])
-            names, first = [v.expr for v in program.arg.vars], len(program.arg.globals)
-            core = runtime.runtimevars.get("core_id", -1)
-            if len(args[0]) > native.MAX_ARGS:
-                return None
-            args = [[0 if x is None else x for x in a] for a in args]
-            step = first + names.index(self.var) if self.var in names else -1
-            threads = program.arg.launch_dims(self._vals(ctx, 0))[0][0]
-            found.append(native.Kernel(runtime.addr, (args[0], args[1], args[2]), threads, core, step))
-        return found
-
-    def used(self, ctx: Any) -> tuple[Any, ...]:
-        """The values of variables from outside of the loop that the kernels use."""
-        return tuple((name, ctx.var_vals[name]) for name in self.names if name != self.var and name in ctx.var_vals)
-
-    def _vals(self, ctx: Any, i: int) -> dict[str, int]:
-        return {**ctx.var_vals, **self.vals, **({self.var: i} if self.var else {})}
-
-
-def _written(dest: UOp, value: UOp) -> UOp:
-    """A buffer after a value was written to it, or to the view `dest` of it."""
-    write = dest.store(value)
-    out: UOp = dest.base.after(write if dest is dest.base else dest.after(write))
-    return out
-
-
-def _buffer(u: UOp) -> Buffer:
-    b = u.buffer
-    assert isinstance(b, Buffer)
-    return b.ensure_allocated()
-
-
 def _storage(p: UOp, *leading: int) -> UOp:
     """A buffer for a parameter, or for many of them side by side."""
     shape: tuple[Any, ...] = (*leading, *p.shape)
     out: UOp = UOp.new_buffer(p.device, math.prod(shape), p.dtype).reshape(shape)
     return out
+
+
+class _Planned(NamedTuple):
+    """A loop that C can run: with so much memory, and so many of its arguments."""
+
+    plan: native.Plan
+    memory: int
+    takes: int
 
 
 class _Step:
@@ -257,18 +171,19 @@ class _Step:
         given = [*of_before, *(inputs[i] for i in sorted(inputs)), *(fixed[i] for i in sorted(fixed)), *tables]
         stacks = [_storage(x, length) for x in outs[n : self.results]]
         writes = [*zip(to, new, strict=False), *((_slice(y, at), x) for y, x in zip(stacks, new[n:], strict=False))]
-        self.graph = _Graph(writes, _bases(*to, *given[:n], *stacks, *given[n:]), var)
+        self.graph = Linear(writes, _bases(*to, *given[:n], *stacks, *given[n:]), var)
         self.spare = [UOp.new_buffer(x.device, x.max_numel(), x.dtype) for x in to]
         self.between = self.graph.own
-        self.test: _Graph | None = None
+        self.test: Linear | None = None
         if isinstance(loop, While):
             flag = _storage(outs[n])
-            self.test = _Graph([(flag, new[n])], _bases(flag, *given), None)
+            self.test = Linear([(flag, new[n])], _bases(flag, *given), None)
             self.flag = flag.base
             self.between = [*self.between, self.flag, *self.test.own]
         self.own = [*self.spare, *self.between]
         """Its memory, which it has while it runs."""
-        self._plans: dict[Any, native.Plan | None] = {}
+        self.numbers = len(tables)
+        self._planned: tuple[_Planned | None] | None = None
 
     def release(self) -> None:
         """Give its memory back to tinygrad."""
@@ -277,40 +192,52 @@ class _Step:
             if b.is_initialized():
                 b.deallocate()  # type: ignore[no-untyped-call]
 
-    def plan(
-        self, loop: Loop, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any
-    ) -> native.Plan | None:
-        """The replay from C, where it can be; the last few are kept, for a loop in a loop meets the same buffers."""
-        (_, first), (finals, spare), _ = turns
-        uops = (*first, *finals, *spare, *rest, *self.between)
-        used = self.graph.used(ctx) + (self.test.used(ctx) if self.test is not None else ())
-        key = (*(_address(u) for u in uops), *used)
-        if key not in self._plans:
-            if len(self._plans) >= 8:
-                del self._plans[next(iter(self._plans))]
-            self._plans[key] = self._plan(loop, turns, rest, ctx)
-        return self._plans[key]
+    def plan(self, loop: Loop) -> _Planned | None:
+        """The replay from C, where it can be: laid out once, for whatever buffers a run gives."""
+        if self._planned is None:
+            # behind slot 0 is its memory; then come its results, its arguments and its numbers
+            counts, memory, slots = (self.results, max(self.slots) + 1, self.numbers), Memory(), itertools.count(1)
+            outs, args, held = [[Ref(next(slots)) for _ in range(k)] for k in counts]
+            table = self.table(loop, outs, args, held, memory)
+            self._planned = (None if table is None else _Planned(native.Plan(table), memory.most, counts[1]),)
+        return self._planned[0]
 
-    def _plan(
-        self, loop: Loop, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any
-    ) -> native.Plan | None:
-        kernels = self.graph.kernels([[*to, *of, *rest] for to, of in turns], ctx)
-        if not kernels:
+    def table(
+        self, loop: Loop, outs: Sequence[Address], args: Sequence[Address], numbers: Sequence[Address], memory: Memory
+    ) -> native.Table | None:
+        """The loop on these buffers."""
+        n = loop.carries
+        spare: list[Address] = [memory.take(_bytes(u)) for u in self.spare]
+        finals, rest = list(outs[:n]), [*outs[n:], *(args[i] for i in self.slots[n:]), *numbers]
+        turns = self.turns(loop, finals, list(args[:n]), spare)
+        ops = self.graph.ops([[*to, *of, *rest] for to, of in turns], memory, tables)
+        if not ops:
             return None
         if isinstance(loop, Scan):
-            return native.Plan((), kernels, 0, loop.length, loop.reverse)
+            return native.Table(ops, loop.length, loop.reverse)
         assert self.test is not None
-        tests = self.test.kernels([[self.flag, *of, *rest] for _, of in turns], ctx)
-        return None if tests is None else native.Plan(tests, kernels, _address(self.flag), native.WITHOUT_END, False)
+        flag = memory.take(_bytes(self.flag))
+        tests = self.test.ops([[flag, *of, *rest] for _, of in turns], memory, tables)
+        if not tests:
+            return None
+        sizes = map(_bytes, self.spare)
+        copies = [native.Copy(*c) for c in zip(finals, spare, args, sizes, strict=False)]
+        return native.Table(ops, native.WITHOUT_END, False, tests, flag, copies)
+
+    def turns(self, loop: Loop, finals: list[T], first: list[T], spare: list[T]) -> list[tuple[list[T], list[T]]]:
+        """What a step writes to and reads from: the first, and in turn those that write the result and the spare."""
+        turns = [(finals, first), (finals, spare), (spare, finals)]
+        if isinstance(loop, Scan) and loop.length % 2 == 0:
+            turns[0] = (spare, first)
+        return turns
 
 
 def _bases(*xs: UOp) -> list[UOp]:
     return [x.base for x in xs]
 
 
-def _address(u: UOp) -> int:
-    b = _buffer(u)
-    return int(getattr(b.get_buf(b.device), "va_addr", 0) or id(b))
+def _bytes(u: UOp) -> int:
+    return int(u.max_numel()) * u.dtype.itemsize
 
 
 def _slice(x: UOp, at: Any) -> UOp:
@@ -377,17 +304,35 @@ def _replayed(loop: Loop, compiled: _Compiled, ctx: Any, call: UOp) -> None:
     step, n = compiled.step, loop.carries
     given = tg_realize.resolve_params(call, ctx.input_uops)
     outs, args = given[: step.results], given[step.results :]
+    if (planned := step.plan(loop)) is not None:
+        memory = Buffer(loop.device, max(planned.memory, 1), dtypes.uint8, preallocate=True)
+        uops = (*outs, *args[: planned.takes], *compiled.tables)
+        planned.plan.run([memory.get_buf(loop.device).va_addr, *map(address_of, uops)])
+        return
     finals, rest = outs[:n], [*outs[n:], *(args[i] for i in step.slots[n:]), *compiled.tables]
     # the first step reads what the loop was given; then the result and the spare change places
-    spare = step.spare
-    turns = [(finals, args[:n]), (finals, spare), (spare, finals)]
-    if isinstance(loop, Scan) and loop.length % 2 == 0:
-        turns[0] = (spare, args[:n])
-    plan = step.plan(loop, turns, rest, ctx)
-    done = _by_hand(loop, step, turns, rest, ctx) if plan is None else plan.run()
+    done = _by_hand(loop, step, step.turns(loop, finals, args[:n], step.spare), rest, ctx)
     if isinstance(loop, While) and done % 2 == 0:
-        for to, x in zip(finals, spare if done else args, strict=False):
-            _buffer(to).copy_from(_buffer(x))
+        for to, x in zip(finals, step.spare if done else args, strict=False):
+            buffer_of(to).copy_from(buffer_of(x))
+
+
+def tables(call: UOp, args: Sequence[Sequence[Address]], memory: Memory) -> list[native.Table] | None:
+    """A loop that stands among the kernels of a program, on the buffers of each turn of that."""
+    if not isinstance(call.src[0].arg, Name):
+        return None
+    loop = call.src[0].arg.loop
+    compiled = _compiled(loop)
+    step, found = compiled.step, []
+    numbers = [address_of(u) for u in compiled.tables]
+    before = memory.used
+    for given in args:
+        memory.used = before  # one turn runs at a time
+        table = step.table(loop, given[: step.results], given[step.results :], numbers, memory)
+        if table is None:
+            return None
+        found.append(table)
+    return found
 
 
 def _by_hand(loop: Loop, step: _Step, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any) -> int:
@@ -404,7 +349,7 @@ def _by_hand(loop: Loop, step: _Step, turns: Sequence[tuple[list[UOp], list[UOp]
     while True:
         which = 0 if k == 0 else 2 - (k + 1) % 2
         tests[which](0)
-        if not _buffer(step.flag).as_memoryview()[0]:
+        if not buffer_of(step.flag).as_memoryview()[0]:
             return k
         runs[which](0)
         k += 1

@@ -1,0 +1,112 @@
+"""The arguments of a compiled function: their form, by which the program is found, and their leaves.
+
+Trees of the common containers are walked through in one go; any other container is asked as `branded.tree` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from tinygrad import Tensor
+from tinygrad.device import canonicalize_device
+
+from branded import tree
+from branded.crossing import check_live
+from branded.transforms.handed import KNOWN
+
+NUMBERS = frozenset({bool, int, float})
+_DEEP = 32
+_DTYPES = frozenset(np.dtype(c) for c in "?bBhHiIlLqQefd")
+"""Those of arrays that are read where they are."""
+
+
+class Static(tuple[Any, ...]):
+    """A value that is part of the program: values of different types are different."""
+
+    __slots__ = ()
+
+
+def read(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) -> None:
+    """Add what `x` is but for the values of its variables to `form`, and its variables to `leaves`.
+
+    A variable that is known to be in memory is what is known of it.
+    """
+    cls = type(x)
+    if cls is Tensor:
+        found = x.uop.__dict__.get(KNOWN)
+        if found is not None and found[2].get(found[4]) is found[3]:  # it is there
+            form.append(found[0])
+            leaves.append(found)
+        else:
+            form.append(_type_of(x))
+            leaves.append(x)
+    elif cls in NUMBERS:
+        form.append(cls)
+        leaves.append(x)
+    elif (cls is tuple or cls is list) and depth < _DEEP:
+        form.append((cls, len(x)))
+        for y in x:
+            # as below, without a call for each of many tensors
+            if type(y) is Tensor and (k := y.uop.__dict__.get(KNOWN)) is not None and k[2].get(k[4]) is k[3]:
+                form.append(k[0])
+                leaves.append(k)
+            else:
+                read(y, form, leaves, depth + 1)
+    elif cls is np.ndarray and x.dtype in _DTYPES:
+        form.append((cls, x.shape, x.dtype))
+        leaves.append(x)
+    elif cls is dict and depth < _DEEP and all(type(k) is str for k in x):
+        form.append((cls, *x))
+        for y in x.values():
+            read(y, form, leaves, depth + 1)
+    elif x is None:
+        form.append(None)
+    elif tree.node(x) is None:
+        _leaf(x, form, leaves)
+    else:
+        form.append((tree.structure(x), tuple(tree.paths(x, ""))))
+        for y in tree.leaves(x):
+            _leaf(y, form, leaves)
+
+
+def _leaf(x: Any, form: list[Any], leaves: list[Any]) -> None:
+    if isinstance(x, Tensor):
+        form.append(_type_of(x))
+    elif type(x) in NUMBERS:
+        form.append(type(x))
+    elif (t := tree.as_tensor(x)) is not None:
+        form.append(_type_of(t))
+    else:
+        form.append(Static((type(x), x)))
+        return
+    leaves.append(x)
+
+
+def _type_of(t: Tensor) -> tuple[Any, ...]:
+    check_live(t.uop, "jit")
+    device = t.uop.device
+    axis = t.uop.axis if isinstance(device, tuple) else None
+    return t.uop.shape, t.uop.dtype, device if device is not None else canonicalize_device(None), axis
+
+
+Builder = Callable[[Any], Any]
+"""The results of a program, from an iterator of their leaves."""
+
+
+def builder(out: Any) -> Builder:
+    """How to build the like of `out`."""
+    cls = type(out)
+    if cls is Tensor or tree.node(out) is None:
+        return next
+    if cls is tuple or cls is list:
+        parts = [builder(y) for y in out]
+        if all(p is next for p in parts):  # the leaves of this container are the next ones
+            n = range(len(parts))
+            return lambda new: cls([next(new) for _ in n])
+        return lambda new: cls([p(new) for p in parts])
+    if cls is dict:
+        named = [(k, builder(y)) for k, y in out.items()]
+        return lambda new: {k: p(new) for k, p in named}
+    return lambda new: tree.rebuild(out, new)

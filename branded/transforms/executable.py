@@ -1,0 +1,288 @@
+"""A traced function, compiled: kernels that read what a call gives and write what it gets, with nothing in between.
+
+On the CPU a call of it is one call of C.  On another device tinygrad runs the kernels, on the same buffers.  Where a
+value is on several devices a TinyJit does, whose results are copied.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import struct
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from tinygrad import Tensor, TinyJit, dtypes
+from tinygrad.device import Buffer, canonicalize_device
+from tinygrad.dtype import _to_np_dtype, strong_dtype
+from tinygrad.helpers import DEBUG, JIT, JIT_BATCH_SIZE, GlobalCounters, all_int, disable_gc
+from tinygrad.tensor import all_tensors
+from tinygrad.uop.ops import Ops, UOp
+
+from branded import tree
+from branded.graph import replaced, tensor, tensors
+from branded.patches.serial import LOCK
+from branded.rows import row_of
+from branded.scope import branches
+from branded.transforms import native, replay
+from branded.transforms.arguments import NUMBERS
+from branded.transforms.handed import Known, Result, base_of, known
+from branded.transforms.linear import Linear, Memory
+from branded.transforms.loops import Traced
+from branded.transforms.native import Ref
+
+tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
+tg_jit: Any = importlib.import_module("tinygrad.engine.jit")
+
+
+class Executable:
+    """What a function became for arguments of one type."""
+
+    def __init__(self, traced: Traced) -> None:
+        self.params = traced.params
+        # as tensors, because tinygrad renames in the graphs of tensors what it realizes
+        self.leaves = [tensor(u) for u in traced.leaves]
+        self.outside = _outside(self.leaves, self.params)
+        self.run: Callable[[Sequence[Any]], list[Tensor]] | None = None
+
+    def __call__(self, leaves: Sequence[Any]) -> list[Tensor]:
+        with LOCK:
+            for ref, u in self.outside:
+                if (t := ref()) is not None and t.uop is not u:
+                    self._written()
+                    break
+            return (self.run or self._compile())(leaves)
+
+    def _written(self) -> None:
+        """Do the writes that wait: into what the function uses without being given it."""
+        there = [t for ref, _ in self.outside if (t := ref()) is not None]
+        Tensor.realize(*there)
+        self.outside = [(weakref.ref(t), t.uop) for t in there]
+
+    @disable_gc()
+    def _compile(self) -> Callable[[Sequence[Any]], list[Tensor]]:
+        leaves = [y.uop for y in self.leaves]
+        self.run = (_Compiled if _is_plain(self.params, leaves) else _Replayed)(self.params, self.leaves)
+        self.leaves = []
+        return self.run
+
+
+def _is_plain(params: Sequence[UOp], leaves: Sequence[UOp]) -> bool:
+    """Is every value on one device, and every size of what goes in and out known?"""
+    if not all(all_int(u.shape) for u in (*params, *leaves)):
+        return False
+    graph = UOp.sink(*params, *leaves).toposort(enter_calls=False)
+    return not any(isinstance(u.device, tuple) for u in graph)
+
+
+def _outside(leaves: Sequence[Tensor], params: Sequence[UOp]) -> list[tuple[weakref.ref[Tensor], UOp | None]]:
+    """The tensors that the function uses without being given them, as weights are."""
+    graph = UOp.sink(*(y.uop for y in leaves)).toposort(enter_calls=False)
+    given, varies = set(params), dict[UOp, bool]()
+    for u in graph:
+        varies[u] = u in given or any(varies.get(s, False) for s in u.src)
+    own = {id(y) for y in leaves}
+    alive = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in own and t.uop in graph]
+    found = [t for t in alive if not varies[t.uop] and t.uop.op is not Ops.CONST and not row_of(t.uop)]
+    return [(weakref.ref(t), None) for t in found]
+
+
+class _Compiled:
+    """A program of one device: what it gives goes to new buffers, which it hands over."""
+
+    def __init__(self, params: Sequence[UOp], values: Sequence[Tensor]) -> None:
+        leaves = [y.uop.cast(strong_dtype(y.dtype)) for y in values]
+        default = canonicalize_device(None)
+        self.empty = {i: _realized(u) for i, u in enumerate(leaves) if 0 in u.shape}
+        full = [u for u in leaves if 0 not in u.shape]
+        self.results = [Result(u.shape, u.dtype, u.device or default) for u in full]
+        given = [UOp.new_buffer(p.device, int(p.max_numel()), p.dtype).reshape(p.shape) for p in params]
+        dests = [UOp.new_buffer(r.device, r.size, r.dtype).reshape(r.shape) for r in self.results]
+        full = replaced(full, dict(zip(params, given, strict=True)).get, at=_constants(full))
+        bases = [base_of(x) for x in (*dests, *given)]
+        self.linear = Linear(list(zip(dests, full, strict=True)), bases)
+        self.inputs = [_Input(p, self.linear.alignment) for p in params]
+        self.plan: native.Plan | None = None
+        self.fixed: list[Known] = []
+        self.graphed: UOp | None = None
+        if full:
+            self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Lay the program out for C, if C can run it."""
+        memory = Memory()
+        slots = [Ref(1 + i) for i in range(len(self.results) + len(self.inputs))]
+        ops = self.linear.ops([slots], memory, replay.tables)
+        if not ops:
+            return
+        self.plan = native.Plan(native.Table(ops))
+        self.scratch = Buffer("CPU", max(memory.most, 1), dtypes.uint8, preallocate=True)
+        self.memory = self.scratch._buf.va_addr
+        self.fixed = [k for u in self.linear.outside if (k := known(u)) is not None]
+        self.kernels = len(ops)
+
+    def __call__(self, leaves: Sequence[Any]) -> list[Tensor]:
+        held: list[UOp] = []
+        is_new = bool(branches())  # what is made in a branch has a place that is made there
+        if (plan := self.plan) is None or DEBUG.value >= 2:
+            ins = [x.buffer(leaf, held) for x, leaf in zip(self.inputs, leaves, strict=True)]
+            made = [r.make() if is_new else r.take() for r in self.results]
+            if made:
+                self._by_tinygrad([h.base for h in made], ins)
+        else:
+            made = [r.make() if is_new else r.take() for r in self.results]
+            at = [self.memory, *[h.address for h in made]]
+            for x, leaf in zip(self.inputs, leaves, strict=True):
+                at.append(leaf[5] if type(leaf) is Known else x.address(leaf, held))
+            for k in self.fixed:
+                if not k.is_there:  # somebody freed it
+                    self._lay_out()
+                    return self(leaves)
+            plan.run(at)
+            GlobalCounters.kernel_count += self.kernels
+        outs = tensors([h.uop for h in made])
+        for i, u in self.empty.items():
+            outs.insert(i, tensor(u))
+        return outs
+
+    def _by_tinygrad(self, outs: list[UOp], ins: list[UOp]) -> None:
+        if self.graphed is None:
+            linear = self.linear.linear
+            if JIT.value == 1:
+                linear = tg_realize.link_linear(tg_jit.graph_split_rewrite(linear, max_batch_size=JIT_BATCH_SIZE.value))
+            self.graphed = linear
+        tg_realize.run_linear(self.graphed, self.linear.vals, input_uops=[*outs, *ins], jit=True)
+
+
+def _constants(us: Sequence[UOp]) -> dict[UOp, UOp]:
+    """What a function made of numbers and arrays of Python, in memory: it is the same at each call."""
+    graph = UOp.sink(*us).toposort(enter_calls=False)
+    made = [u for u in graph if u.op is Ops.COPY and str(u.src[0].device).startswith(("PYTHON", "NPY"))]
+    return {u: _realized(u) for u in made if isinstance(u.device, str) and u.dtype not in dtypes.weaks}
+
+
+def _realized(u: UOp) -> UOp:
+    t = tensor(u).clone()
+    Tensor.realize(t)
+    return t.uop
+
+
+class _Input:
+    """An argument of a program: how it gets to be in memory."""
+
+    def __init__(self, p: UOp, alignment: int) -> None:
+        self.device, self.dtype, self.shape, self.alignment = p.device, p.dtype, p.shape, alignment
+        self.is_empty = 0 in p.shape
+        self.numpy = _to_np_dtype(p.dtype)
+        self.pack = struct.Struct(p.dtype.fmt).pack_into if p.dtype.fmt and p.shape == () else None
+        self.staged: Known | None = None
+
+    def address(self, x: Any, held: list[UOp]) -> int:
+        """Where the kernels find it; what has to live until they are done goes to `held`."""
+        if self.is_empty:
+            return 0
+        return self._of_python(x) or self._known(x, held).address
+
+    def buffer(self, x: Any, held: list[UOp]) -> UOp:
+        if self.is_empty:
+            out: UOp = UOp.new_buffer(self.device, 0, self.dtype)
+            return out
+        if type(x) is Known:
+            held.append(UOp.from_buffer(x.buffer))
+        else:
+            self._known(x, held)
+        return base_of(held[-1])
+
+    def _of_python(self, x: Any) -> int:
+        """A number, or an array of numpy: where it is, or in memory that is kept for it; 0 for anything else."""
+        cls = type(x)
+        if cls in NUMBERS and self.pack is not None:
+            to = self._stage()
+            try:
+                self.pack(self.view, 0, x)
+            except (struct.error, OverflowError):  # tinygrad says what becomes of such a number
+                return 0
+            return to
+        if cls is not np.ndarray or self.numpy is None:
+            return 0
+        if x.dtype == self.numpy and x.flags.c_contiguous:
+            at = int(x.__array_interface__["data"][0])
+            if at % self.alignment == 0:
+                return at
+        to = self._stage()
+        np.copyto(np.frombuffer(self.view, dtype=self.numpy).reshape(self.shape), x)
+        return to
+
+    def _stage(self) -> int:
+        """The address of `view`, which is memory of this program."""
+        if self.staged is None:
+            self.stage = Result(self.shape, self.dtype, self.device).make()
+            self.staged = known(self.stage.uop)
+            assert self.staged is not None
+            self.view = self.staged.buffer.as_memoryview(force_zero_copy=True)
+        return self.staged.address
+
+    def _known(self, x: Any, held: list[UOp]) -> Known:
+        """Its value in a buffer: its own, or a copy."""
+        t = _tensor(x).cast(self.dtype)
+        if (found := known(t.uop)) is None:
+            t = t.clone(device=self.device)
+            Tensor.realize(t)
+            found = known(t.uop)
+        assert found is not None
+        held.append(t.uop)
+        return found
+
+
+def _tensor(x: Any) -> Tensor:
+    if type(x) is Known:
+        return tensor(UOp.from_buffer(x.buffer).reshape(x.type[0]))
+    t = tree.as_tensor(x)
+    assert t is not None
+    return t
+
+
+class _Replayed:
+    """A program of several devices, or of sizes that a call tells: a TinyJit, whose results are copied."""
+
+    def __init__(self, params: Sequence[UOp], leaves: Sequence[Tensor]) -> None:
+        self.params, self.leaves = params, leaves
+        # of no method of this: with that it would be a ring, and go later than its last user
+        self.run = functools.partial(_run, params, leaves)
+        self.replayed = TinyJit(self.run)
+        used = UOp.sink(*(y.uop for y in leaves)).toposort(enter_calls=False)
+        self.outside = {u for u in used if u.op is Ops.BUFFER}
+
+    def __call__(self, leaves: Sequence[Any]) -> list[Tensor]:
+        inputs = self._buffers(leaves)
+        has_elements = any(0 not in y.shape for y in self.leaves)
+        # TinyJit gives the same buffers at each replay
+        outs = [y.clone() for y in self.replayed(*inputs)] if has_elements else self.run(*inputs)
+        if outs:
+            Tensor.realize(*outs)
+        return outs
+
+    def _buffers(self, leaves: Sequence[Any]) -> list[Tensor]:
+        """The inputs as TinyJit wants them: buffers, none of them twice, nor one that the function has from outside."""
+        taken, out = set(self.outside), []
+        for given, p in zip(leaves, self.params, strict=True):
+            x = _tensor(given).cast(p.dtype)
+            own = x.uop.is_realized and x.uop.has_buffer_identity()  # type: ignore[no-untyped-call]
+            if 0 not in x.shape and (not own or x.uop.base in taken):
+                x = x.clone()
+            taken.add(x.uop.base)
+            out.append(x)
+        if fresh := [x for x in out if not x.uop.is_realized and 0 not in x.shape]:
+            Tensor.realize(*fresh)
+        return out
+
+
+def _run(params: Sequence[UOp], leaves: Sequence[Tensor], *xs: Tensor) -> list[Tensor]:
+    of = dict(zip(params, [x.uop for x in xs], strict=True))
+    outs = replaced([y.uop for y in leaves], of.get)
+    own = [tensor(u.cast(strong_dtype(u.dtype))).clone() for u in outs]
+    if own:
+        Tensor.realize(*own)
+    return own

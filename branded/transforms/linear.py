@@ -1,0 +1,195 @@
+"""What tinygrad schedules for a graph over parameters, compiled: as calls to make by hand, or as a table for C.
+
+The buffers that a run gives are the parameters, those of its results first.  What the kernels give to one another is
+its own: tinygrad has planned it, and a table has it behind one address.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tinygrad.device import Buffer
+from tinygrad.helpers import Context
+from tinygrad.schedule import create_linear_with_vars
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.transforms import native
+from branded.transforms.native import Address, Ref
+
+tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
+tg_tensor: Any = importlib.import_module("tinygrad.tensor")
+
+
+class Memory:
+    """The addresses behind the first slot: what is not in use at the same time lies in the same place."""
+
+    def __init__(self) -> None:
+        self.used = self.most = 0
+
+    def take(self, size: int) -> Ref:
+        at = self.used
+        self.used += -(-size // 256) * 256
+        self.most = max(self.most, self.used)
+        return Ref(0, at)
+
+
+Tables = Callable[[UOp, Sequence[Sequence[Address]], Memory], Sequence[native.Table] | None]
+"""What a call that is no kernel does, on the buffers of each turn: as tables for C, or None where it cannot be."""
+
+
+class Linear:
+    """A linear of tinygrad whose buffers are parameters, in the order in which they are given."""
+
+    def __init__(self, results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp], var: UOp | None = None) -> None:
+        """`results` are pairs of what to write to and what to write; `params` the buffers that each run gives."""
+        sink = UOp.sink(*(_written(dest, value) for dest, value in results))
+        with Context(CAPTURING=0):  # type: ignore[no-untyped-call]
+            big, _ = tg_tensor.transform_to_call(sink)
+            linear, self.vals = create_linear_with_vars(big)
+            linear = linear.substitute(
+                {p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}, walk=True
+            )
+            self.linear = tg_realize.link_linear(tg_realize.compile_linear(linear))
+        self.var = var.expr if var is not None else None
+        programs = [call.src[0] for call in self.linear.src if call.src[0].op is Ops.PROGRAM]
+        self.names = sorted({v.expr for program in programs for v in program.arg.vars})
+        self.used = [u for call in self.linear.src for u in call.src[1:] if not u.is_bound_var]
+        found = dict.fromkeys(u for u in self.used if u.buf_uop.op is Ops.BUFFER)
+        self.own = [u for u in found if not u.buf_uop.is_realized]
+        """What the kernels give to one another."""
+        self.outside = list(dict.fromkeys(u.buf_uop for u in found if u.buf_uop.is_realized))
+        """The buffers that were there before."""
+
+    # ---- by hand ----
+
+    def bound(self, buffers: Sequence[UOp], ctx: Any) -> Callable[[int], None]:
+        """The replay on these buffers, as a function of the number of the step."""
+        runs = [self._one(call, tuple(buffers), ctx) for call in self.linear.src]
+        if len(runs) == 1:
+            return runs[0]
+
+        def run_all(i: int) -> None:
+            for run in runs:
+                run(i)
+
+        return run_all
+
+    def _one(self, call: UOp, buffers: tuple[UOp, ...], ctx: Any) -> Callable[[int], None]:
+        program = call.src[0]
+        if program.op is not Ops.PROGRAM:
+
+            def run_other(i: int) -> None:
+                inner = replace(ctx, input_uops=buffers, var_vals=self._vals(ctx.var_vals, i))
+                inner.within = True
+                tg_realize.pm_exec.rewrite(call, inner)
+
+            return run_other
+        uops, device = tg_realize.resolve_params(call, buffers), call.src[1].device
+        runtime = tg_realize.get_runtime(device, program)
+        bufs = [buffer_of(uops[k]).get_buf(device) for k in program.arg.globals]
+        dims = program.arg.launch_dims(self._vals(ctx.var_vals, 0))
+
+        def run(i: int) -> None:
+            vals = program.arg.vals(self._vals(ctx.var_vals, i))
+            runtime(*bufs, global_size=dims[0], local_size=dims[1], vals=vals)
+
+        return run
+
+    def _vals(self, outside: dict[str, int], i: int) -> dict[str, int]:
+        return {**outside, **self.vals, **({self.var: i} if self.var else {})}
+
+    # ---- from C ----
+
+    def ops(self, turns: Sequence[Sequence[Address]], memory: Memory, tables: Tables) -> list[native.Op] | None:
+        """Its calls with their arguments in each turn; None where they are not all functions of this process."""
+        if any(name not in self.vals and name not in (self.var, "core_id") for name in self.names):
+            return None  # a variable from outside
+        own = {b: memory.take(b.max_numel() * b.dtype.itemsize) for b in {u.buf_uop: None for u in self.own}}
+        found: list[native.Op] = []
+        for call in self.linear.src:
+            at = [_place(u) for u in tg_realize.get_call_arg_uops(call)]
+            if any(p is None or str(p[0].device).split(":")[0] != "CPU" for p in at):
+                return None
+            args = [[_address(*p, turn, own) for p in at if p is not None] for turn in turns]
+            op = self._kernel(call, args) if call.src[0].op is Ops.PROGRAM else _inner(call, args, memory, tables)
+            if op is None:
+                return None
+            found.append(op)
+        return found
+
+    def _kernel(self, call: UOp, args: Sequence[Sequence[Address]]) -> native.Kernel | None:
+        program, device = call.src[0].arg, call.src[1].device
+        if not native.can_run(device) or len(program.globals) + len(program.vars) > native.MAX_ARGS:
+            return None
+        runtime = tg_realize.get_runtime(device, call.src[0])
+        known = self._vals({}, 0)
+        # a None is the number of the thread, which C writes before each call
+        vals = [0 if x is None else x for x in program.vals(known)]
+        names, first = [v.expr for v in program.vars], len(program.globals)
+        return native.Kernel(
+            runtime.addr,
+            [[*(a[k] for k in program.globals), *vals] for a in args],
+            program.launch_dims(known)[0][0],
+            runtime.runtimevars.get("core_id", -1),
+            first + names.index(self.var) if self.var in names else -1,
+        )
+
+    @property
+    def alignment(self) -> int:
+        """Where a buffer must begin: at a multiple of this, for the vectors that the kernels load."""
+        sources = [s.arg for c in self.linear.src for s in c.src[0].src if s.op is Ops.SOURCE]
+        return max((int(n) for source in sources for n in re.findall(r"aligned\((\d+)\)", source)), default=16)
+
+
+def _inner(
+    call: UOp, args: Sequence[Sequence[Address]], memory: Memory, tables: Tables
+) -> native.Inner | native.Kernel | None:
+    if call.src[0].op is Ops.COPY:  # from one buffer of this process to another
+        to = call.src[1]
+        size = to.max_numel() * to.dtype.itemsize
+        return native.Kernel(native.memmove(), [[a[0], a[1], size] for a in args])
+    before = memory.used
+    found = tables(call, args, memory)
+    memory.used = before  # the next one may have it
+    return None if found is None else native.Inner(found)
+
+
+def _place(u: UOp) -> tuple[UOp, int] | None:
+    """The parameter or buffer that an argument is a part of, and how many bytes behind its beginning it begins."""
+    if u.op in (Ops.MSELECT, Ops.MSTACK) or isinstance(u.device, tuple):
+        return None
+    if u.op in (Ops.PARAM, Ops.BUFFER):
+        return u, 0
+    view = u.contiguous_view()
+    if view is None or view[0].base.op not in (Ops.PARAM, Ops.BUFFER):
+        return None
+    return view[0].base, view[1] * view[0].dtype.itemsize
+
+
+def _address(base: UOp, offset: int, turn: Sequence[Address], own: dict[UOp, Ref]) -> Address:
+    if base.op is Ops.PARAM:
+        return native.behind(turn[base.arg.slot], offset)
+    return native.behind(own[base] if base in own else address_of(base), offset)
+
+
+def _written(dest: UOp, value: UOp) -> UOp:
+    """A buffer after a value was written to it, or to the view `dest` of it."""
+    write = dest.store(value)
+    out: UOp = dest.base.after(write if dest is dest.base else dest.after(write))
+    return out
+
+
+def buffer_of(u: UOp) -> Buffer:
+    b = u.buffer
+    assert isinstance(b, Buffer)
+    return b.ensure_allocated()
+
+
+def address_of(u: UOp) -> int:
+    """Where a buffer of the CPU is; on another device something that tells it from others."""
+    b = buffer_of(u)
+    return int(getattr(b.get_buf(b.device), "va_addr", 0) or id(b))

@@ -1,0 +1,272 @@
+"""What a call of a compiled function does, counted: kernels, calls of C, schedules, copies, traces."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor, dtypes
+from tinygrad.helpers import GlobalCounters
+
+from branded import cond, fori_loop, grad, jit, scan, tree, vmap, while_loop
+from branded.transforms import handed, native, replay
+from branded.transforms import linear as linear_module
+from branded.transforms.linear import address_of
+
+tg_tensor = linear_module.tg_tensor
+
+
+def floats(*values: float) -> Tensor:
+    return Tensor(np.array(values, dtype=np.float32)).realize()
+
+
+def kernels_of(run: Callable[[], Any]) -> int:
+    """How many kernels are launched."""
+    before = GlobalCounters.kernel_count
+    run()
+    return GlobalCounters.kernel_count - before
+
+
+@pytest.fixture
+def unscheduled(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
+    """A block in which nothing is scheduled, and no other tensor is looked at."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("scheduled")
+
+    @contextmanager
+    def block() -> Iterator[None]:
+        with monkeypatch.context() as patched:
+            patched.setattr(tg_tensor, "transform_to_call", refuse)
+            patched.setattr(tg_tensor, "_apply_map_to_tensors", refuse)
+            yield
+
+    return block
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The calls of C: the number of addresses in each."""
+    made: list[int] = []
+    original = native.Plan.run
+
+    def run(self: native.Plan, addresses: Any) -> int:
+        made.append(len(addresses))
+        return original(self, addresses)
+
+    monkeypatch.setattr(native.Plan, "run", run)
+    return made
+
+
+def test_a_replay_is_one_call_of_c(unscheduled: Any, calls: list[int]) -> None:
+    w = floats(3, 4)
+    f = jit(lambda x, d, n: {"y": [x * w + n, d["a"].sum()], "x": x})
+    x, d = floats(1, 2), {"a": floats(5, 6)}
+    f(x, d, 1)
+    calls.clear()
+    with unscheduled():
+        outs = [f(x, d, n) for n in range(4)]
+        assert kernels_of(lambda: f(x, d, 4)) == 3
+    assert calls == [1 + 3 + 3] * 5  # its own memory, the results, the arguments
+    assert [out["y"][0].tolist() for out in outs] == [[3.0 + n, 8.0 + n] for n in range(4)]
+    assert outs[0]["y"][1].item() == 11 and outs[3]["x"].tolist() == [1, 2]
+
+
+LOOPS: dict[str, Callable[[Tensor], Any]] = {
+    "a scan": lambda x: scan(lambda c, v: (c * 0.5 + v, c), x[0] * 0, x),
+    "one in reverse": lambda x: scan(lambda c, v: (c * 0.5 + v, c), x[0] * 0, x, reverse=True),
+    "a loop that ends by itself": lambda x: while_loop(lambda c: c.sum() < 50, lambda c: c * 1.5 + 0.1, x.abs()[0]),
+    "one without a step": lambda x: while_loop(lambda c: c.sum() < -50, lambda c: c * 1.5, x.abs()[0]),
+    "a scan in a scan": lambda x: scan(lambda c, v: (scan(lambda d, w: (d * 0.5 + w * v, d), c, x)[0], c), x[0] * 0, x),
+    "a while in a scan": lambda x: scan(
+        lambda c, v: (while_loop(lambda d: d.sum() < v.sum() + 9, lambda d: d + 1.25, c), c.sum()), x[0] * 0, x
+    ),
+    "a scan in a while": lambda x: while_loop(
+        lambda c: c[0] < 5, lambda c: (c[0] + 1, scan(lambda d, w: (d * 0.5 + w + c[0], None), c[1], x)[0]), (0, x[0])
+    ),
+    "three deep": lambda x: fori_loop(
+        0,
+        3,
+        lambda i, c: scan(lambda d, w: (fori_loop(0, 2, lambda j, e: e * 0.5 + w + i + j, d), None), c, x)[0],
+        x[0],
+    ),
+    "two beside one another": lambda x: (
+        scan(lambda c, v: (c + v, c * v), x[0], x),
+        scan(lambda c, v: (c - v.sum(), None), x.sum(), x),
+    ),
+}
+TABLE = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_are_part_of_the_call(name: str, calls: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    f, x = LOOPS[name], Tensor(TABLE).realize()
+    leaves = lambda out: [t.numpy() for t in leaves_of(out)]  # noqa: E731
+    with monkeypatch.context() as patched:
+        patched.setattr(replay._Step, "plan", lambda *_: None)  # by hand
+        patched.setattr(linear_module.Linear, "ops", lambda *_: None)
+        wanted = leaves(f(x))
+    compiled = jit(f)
+    for _ in range(3):
+        calls.clear()
+        out = compiled(x)
+        assert len(calls) == 1
+        for y, z in zip(leaves(out), wanted, strict=True):
+            np.testing.assert_allclose(y, z, rtol=1e-6)
+    calls.clear()
+    Tensor.realize(*leaves_of(f(x)))
+    assert len(calls) <= 2  # outside of jit a loop and all loops in it are one call
+    by_grad = jit(grad(lambda x: sum((t.sum() for t in leaves_of(f(x))), Tensor(0.0))))
+    if "while" not in name and "by itself" not in name and "a step" not in name:
+        plain = grad(lambda x: sum((t.sum() for t in leaves_of(f(x))), Tensor(0.0)))(x).numpy()
+        for _ in range(2):
+            np.testing.assert_allclose(by_grad(x).numpy(), plain, rtol=1e-5)
+
+
+def leaves_of(out: Any) -> list[Tensor]:
+    return [t for t in tree.leaves(out) if isinstance(t, Tensor)]
+
+
+# ---- whose memory it is ----
+
+HOLD: dict[str, Callable[[Tensor], Any]] = {
+    "a tensor": lambda t: t,
+    "what is not computed yet": lambda t: t + 1,
+    "a view": lambda t: t[1:],
+    "another shape": lambda t: t.reshape(2, 2).reshape(4, 1),
+    "a node of the graph": lambda t: t.uop,
+    "the buffer": lambda t: t.uop.buffer,
+    "a part of the buffer": lambda t: t.uop.buffer.view(2, dtypes.float32, 0),
+}
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 2)])
+@pytest.mark.parametrize("what", HOLD)
+def test_what_somebody_has_is_not_written_to(what: str, shape: tuple[int, ...]) -> None:
+    f = jit(lambda x: x + 1)
+    args = [Tensor(np.full(shape, i, dtype=np.float32)).realize() for i in range(8)]
+    held = [(HOLD[what](y), address_of(y.uop)) for x in args for y in [f(x)]]
+    assert len({at for _, at in held}) == len(held)
+
+
+def test_what_nobody_has_is_used_again() -> None:
+    f, state = jit(lambda x: x + 1), floats(0, 1)
+    places = set()
+    for _ in range(20):
+        state = f(state)
+        places.add(address_of(state.uop))
+    assert state.tolist() == [20, 21] and len(places) <= handed.REMEMBERED
+    large = jit(lambda x: x.expand(handed.LARGEST).contiguous())
+    seen = [large(floats(1)).uop for _ in range(3)]
+    assert len({id(u) for u in seen}) == 3
+
+
+def test_a_result_is_the_callers_own() -> None:
+    f = jit(lambda x: (x, x, x[1:], x * 2))
+    x = floats(1, 2)
+    outs = [f(x) for _ in range(3)]
+    for y in outs[0]:
+        y.assign(y * 0 - 1).realize()
+    assert x.tolist() == [1, 2]
+    for out in outs[1:]:
+        assert [y.tolist() for y in out] == [[1, 2], [1, 2], [2], [2, 4]]
+    x.assign(x + 10).realize()
+    assert outs[1][0].tolist() == [1, 2] and f(x)[3].tolist() == [22, 24]
+
+
+def test_a_result_may_be_written_in_a_branch() -> None:
+    f = jit(lambda x: x + 1)
+    x = floats(1, 2)
+    f(x)
+
+    def written(x: Tensor) -> Tensor:
+        y = f(x)
+        y.assign(y * 2)
+        return y
+
+    assert cond(Tensor(True), written, lambda x: x, x).tolist() == [4, 6]
+
+
+def test_weights_that_are_freed_and_filled_again() -> None:
+    w = floats(1, 2)
+    f = jit(lambda x: x * w)
+    x = floats(3, 4)
+    assert f(x).tolist() == [3, 8]
+    w.uop.buffer.deallocate()
+    others = [floats(7, 7) for _ in range(3)]
+    w.uop.buffer.allocate()
+    w.assign(floats(5, 6)).realize()
+    assert f(x).tolist() == [15, 24] and len(others) == 3
+
+
+# ---- arguments ----
+
+ARRAYS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "as it is": lambda a: a,
+    "anywhere in memory": lambda a: np.frombuffer(b"\0" * 4 + a.tobytes(), dtype=a.dtype, offset=4).reshape(a.shape),
+    "transposed": lambda a: np.ascontiguousarray(a.T).T,
+    "with steps": lambda a: np.repeat(a, 2, axis=0)[::2],
+    "in another order of bytes": lambda a: a.astype(a.dtype.newbyteorder()),
+    "read only": lambda a: np.broadcast_to(a[:1], a.shape),
+}
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_arrays_of_numpy(kind: str, unscheduled: Any) -> None:
+    f = jit(lambda a: a * 2 + a.sum(axis=0))
+    arrays = [ARRAYS[kind](np.arange(8, dtype=np.float32).reshape(4, 2) + i) for i in range(4)]
+    f(arrays[3])
+    with unscheduled():
+        outs = [(f(a), a) for a in arrays[:3]]
+    for out, x in outs:
+        np.testing.assert_allclose(out.numpy(), x * 2 + x.sum(axis=0))
+
+
+def test_numbers_of_all_kinds(unscheduled: Any) -> None:
+    f = jit(lambda n, x: (x * n, n + 1))
+    x = floats(1, 2)
+    for values in ((3, -1, 2**40), (0.5, float("inf"), 1e300), (True, False)):
+        f(values[0], x)
+        with unscheduled():
+            outs = [f(n, x) for n in values]
+        for n, out in zip(values, outs, strict=True):
+            wanted = (x * n).numpy(), (Tensor(n) + 1)
+            np.testing.assert_array_equal(out[0].numpy(), wanted[0])
+            np.testing.assert_array_equal(out[1].numpy(), wanted[1].numpy())
+    assert f.traces == 3  # type: ignore[attr-defined]
+    twice = jit(lambda n: n * 2)
+    for a in (np.float32(1.5), np.array(2.5), np.int8(3)):
+        assert twice(a).item() == 2 * a.item()
+
+
+def test_nothing_is_left_of_a_function_that_is_gone() -> None:
+    gc.collect()
+    before = GlobalCounters.mem_used
+    f = jit(lambda x: (x.reshape(2, 2) @ x.reshape(2, 2)).sum())
+    f(floats(1, 2, 3, 4))
+    assert GlobalCounters.mem_used > before
+    del f
+    assert GlobalCounters.mem_used == before
+
+
+def test_on_a_device_that_is_no_function_of_this_process(calls: list[int]) -> None:
+    f = jit(lambda x, n: (x * 2 + n, x.sum()))
+    x = Tensor([1.0, 2.0], device="PYTHON").realize()
+    f(x, 1)
+    kept = [f(x, n) for n in range(3)]
+    assert [y.tolist() for y, _ in kept] == [[2.0 + n, 4.0 + n] for n in range(3)]
+    assert not calls
+    assert jit(vmap(lambda v: v * 2))(x).tolist() == [2, 4]
+
+
+def test_the_programs_that_were_used_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("branded.transforms.jit.PROGRAMS", 3)
+    f: Any = jit(lambda x: x + 1)
+    sizes = (1, 2, 3, 1, 4, 1, 2)
+    for n in sizes:
+        assert f(Tensor.zeros(n)).tolist() == [1] * n
+    assert f.traces == 5  # 1, 2, 3, 4, and 2 again
