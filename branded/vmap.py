@@ -20,6 +20,7 @@ from branded.crossing import check_live, entered, left_all, lower, without
 from branded.errors import AxesError, AxisTypeError, OptionError, caller
 from branded.graph import tensor
 from branded.rows import row_of
+from branded.rules.storage import in_memory
 from branded.scope import in_call_body, method_restored, open_brands, opened
 from branded.transforms.random import Draws
 from branded.tree import normalize_axis, out_axis
@@ -352,19 +353,22 @@ def _shared(y: Any, b: Brand) -> Any:
 
 
 def _slice(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
-    return x.shrink(tuple((start, stop) if i == axis else None for i in range(x.ndim)))
+    part = x.shrink(tuple((start, stop) if i == axis else None for i in range(x.ndim)))
+    # where its chunk is no call of its own, it is an argument of the same kernels as the others
+    return tensor(in_memory(part.uop)) if open_brands() or in_call_body() else part
 
 
 def _as_one_step(inputs: list[Tensor], outputs: list[Tensor]) -> list[Tensor]:
     """The results of a chunk, computed by one call that tinygrad schedules by itself.
 
     Its intermediate buffers are then free for the next chunk, and chunks of one size share its kernels.  Under an
-    outer brand there is nothing to schedule yet; such calls do not nest in tinygrad, nor take writes.
+    outer brand there is nothing to schedule yet, but it is said that each chunk is to be worked out by itself; such
+    calls do not nest in tinygrad, nor take writes.
     """
     graph = UOp.sink(*lower([y.uop for y in outputs])).toposort()
     inside = open_brands() or in_call_body() or _function.depth
     if not outputs or inside or not all(map(_may_be_in_a_call, graph)):
-        return outputs
+        return [tensor(in_memory(y.uop)) for y in outputs]
     if any(y.uop.is_virtual or 0 in y.shape for y in outputs):
         return outputs
     # every tensor that there is may be asked for its gradient, so it must be an argument

@@ -270,3 +270,19 @@ def test_the_programs_that_were_used_last_are_kept(monkeypatch: pytest.MonkeyPat
     for n in sizes:
         assert f(Tensor.zeros(n)).tolist() == [1] * n
     assert f.traces == 5  # 1, 2, 3, 4, and 2 again
+
+
+def test_chunks_share_their_kernels_and_their_memory() -> None:
+    w, x = Tensor.ones(8, 256).contiguous().realize(), Tensor(np.ones((32, 8), dtype=np.float32)).realize()
+
+    def compiled(size: int | None) -> Any:
+        f: Any = jit(vmap(lambda v: ((v @ w).exp().contiguous() + 1).softmax().max(), chunk_size=size))
+        np.testing.assert_allclose(f(x).numpy(), f(x + 0).numpy())
+        (program,) = f._programs.values()
+        return program.run.run
+
+    whole, fours, eights = compiled(None), compiled(4), compiled(8)
+    distinct = lambda c: len({call.src[0] for call in c.linear.linear.src})  # noqa: E731
+    assert fours.kernels > 8 * whole.kernels and distinct(fours) <= distinct(eights) + 1 <= whole.kernels + 4
+    memory = [c.scratch.nbytes for c in (fours, eights, whole)]
+    assert memory == sorted(memory) and memory[0] * 3 < memory[2]

@@ -23,9 +23,14 @@ _DTYPES = frozenset(np.dtype(c) for c in "?bBhHiIlLqQefd")
 
 
 class Static(tuple[Any, ...]):
-    """A value that is part of the program: values of different types are different."""
+    """Values that are part of the program, which are only compared where their hashes are equal."""
 
     __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return hash(self) == hash(other) and super().__eq__(other)
+
+    __hash__ = tuple.__hash__
 
 
 def read(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) -> None:
@@ -66,7 +71,7 @@ def read(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) -> None:
     elif tree.node(x) is None:
         _leaf(x, form, leaves)
     else:
-        form.append((tree.structure(x), tuple(tree.paths(x, ""))))
+        form.append(Static((tree.structure(x), tuple(tree.paths(x, "")))))
         for y in tree.leaves(x):
             _leaf(y, form, leaves)
 

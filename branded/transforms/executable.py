@@ -98,11 +98,13 @@ class _Compiled:
         self.empty = {i: _realized(u) for i, u in enumerate(leaves) if 0 in u.shape}
         full = [u for u in leaves if 0 not in u.shape]
         self.results = [Result(u.shape, u.dtype, u.device or default) for u in full]
-        given = [UOp.new_buffer(p.device, int(p.max_numel()), p.dtype).reshape(p.shape) for p in params]
+        # what has no entries is no buffer, and nothing is read of it
+        sizes = [max(int(p.max_numel()), 1) for p in params]
+        bases = [UOp.new_buffer(p.device, n, p.dtype) for p, n in zip(params, sizes, strict=True)]
+        given = [p.const_like(0) if 0 in p.shape else b.reshape(p.shape) for p, b in zip(params, bases, strict=True)]
         dests = [UOp.new_buffer(r.device, r.size, r.dtype).reshape(r.shape) for r in self.results]
         full = replaced(full, dict(zip(params, given, strict=True)).get, at=_constants(full))
-        bases = [base_of(x) for x in (*dests, *given)]
-        self.linear = Linear(list(zip(dests, full, strict=True)), bases)
+        self.linear = Linear(list(zip(dests, full, strict=True)), [*map(base_of, dests), *bases])
         self.inputs = [_Input(p, self.linear.alignment) for p in params]
         self.plan: native.Plan | None = None
         self.fixed: list[Known] = []
@@ -119,6 +121,7 @@ class _Compiled:
             return
         self.plan = native.Plan(native.Table(ops))
         self.scratch = Buffer("CPU", max(memory.most, 1), dtypes.uint8, preallocate=True)
+        """What the kernels give to one another."""
         self.memory = self.scratch._buf.va_addr
         self.fixed = [k for u in self.linear.outside if (k := known(u)) is not None]
         self.kernels = len(ops)
@@ -248,9 +251,11 @@ class _Replayed:
     """A program of several devices, or of sizes that a call tells: a TinyJit, whose results are copied."""
 
     def __init__(self, params: Sequence[UOp], leaves: Sequence[Tensor]) -> None:
-        self.params, self.leaves = params, leaves
+        empty = {p: p.const_like(0) for p in params if 0 in p.shape}
+        self.params = params
+        self.leaves = [tensor(u) for u in replaced([y.uop for y in leaves], empty.get)]
         # of no method of this: with that it would be a ring, and go later than its last user
-        self.run = functools.partial(_run, params, leaves)
+        self.run = functools.partial(_run, [p for p in params if p not in empty], self.leaves)
         self.replayed = TinyJit(self.run)
         used = UOp.sink(*(y.uop for y in leaves)).toposort(enter_calls=False)
         self.outside = {u for u in used if u.op is Ops.BUFFER}
@@ -268,13 +273,15 @@ class _Replayed:
         """The inputs as TinyJit wants them: buffers, none of them twice, nor one that the function has from outside."""
         taken, out = set(self.outside), []
         for given, p in zip(leaves, self.params, strict=True):
+            if 0 in p.shape:
+                continue
             x = _tensor(given).cast(p.dtype)
             own = x.uop.is_realized and x.uop.has_buffer_identity()  # type: ignore[no-untyped-call]
-            if 0 not in x.shape and (not own or x.uop.base in taken):
+            if not own or x.uop.base in taken:
                 x = x.clone()
             taken.add(x.uop.base)
             out.append(x)
-        if fresh := [x for x in out if not x.uop.is_realized and 0 not in x.shape]:
+        if fresh := [x for x in out if not x.uop.is_realized]:
             Tensor.realize(*fresh)
         return out
 

@@ -33,36 +33,38 @@ _uses = itertools.count()
 def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
     """`jit(f)(*args)` is `f(*args)`, traced once for each type of the arguments, and compiled.
 
-        Under vmap, a derivative or a loop it is `f` itself: they compile what it becomes.  In a typed program it is one
-        equation.  What it gives is the caller's own: the next call does not write into it.
+    Under vmap, a derivative or a loop it is `f` itself: they compile what it becomes.  In a typed program it is one
+    equation.  What it gives is the caller's own: the next call does not write into it.
 
-        Args:
-            f: A function of trees of tensors and numbers, without reads, draws and writes.
-            static_argnums: The positions of arguments that are part of the program: for each value of them it is traced
-                anew.  They must be hashable.
+    On the CPU a call that was made before is one call of C on the buffers of its arguments; on other devices tinygrad
+    runs the kernels.  Nothing is scheduled or copied.  The last 128 programs are kept.
 
-        Returns:
-            A function like `f`.
+    Args:
+        f: A function of trees of tensors and numbers, without reads, draws and writes.
+        static_argnums: The positions of arguments that are part of the program: for each value of them it is traced
+            anew.  They must be hashable.
 
-        Raises:
-            ReadError: `f` reads a value: it is traced before there are any.
-            RandomnessError: `f` draws random numbers, which would be the same at each call; `branded.random` takes keys.
-            WriteError: `f` writes into a tensor from outside.
-            CallError: `f` is not a function, or does not take the arguments.
-            OptionError: `static_argnums` are no positions of arguments, or an argument that is neither tensor nor number is
-                not hashable.
-            ProgramTypeError: A result is not a tensor or number.
+    Returns:
+        A function like `f`.
 
-        Example:
-            >>> from branded import jit
-            >>> from tinygrad import Tensor
-    from tinygrad.device import canonicalize_device
-            >>> @jit
-            ... def scaled(x, by): return x / x.sum() * by
-            >>> scaled(Tensor([1.0, 3.0]), 8).tolist(), scaled(Tensor([1.0, 1.0]), 2).tolist()
-            ([2.0, 6.0], [1.0, 1.0])
+    Raises:
+        ReadError: `f` reads a value: it is traced before there are any.
+        RandomnessError: `f` draws random numbers, which would be the same at each call; `branded.random` takes keys.
+        WriteError: `f` writes into a tensor from outside.
+        CallError: `f` is not a function, or does not take the arguments.
+        OptionError: `static_argnums` are no positions of arguments, or an argument that is neither tensor nor number is
+            not hashable.
+        ProgramTypeError: A result is not a tensor or number.
 
-        Source: `jax.jit`; `tinygrad.TinyJit`, which replays the kernels.
+    Example:
+        >>> from branded import jit
+        >>> from tinygrad import Tensor
+        >>> @jit
+        ... def scaled(x, by): return x / x.sum() * by
+        >>> scaled(Tensor([1.0, 3.0]), 8).tolist(), scaled(Tensor([1.0, 1.0]), 2).tolist()
+        ([2.0, 6.0], [1.0, 1.0])
+
+    Source: `jax.jit`; `tinygrad.TinyJit`, which replays the kernels.
     """
     check_function(f, "jit", "jit(f)(x)")
     return cast(F, Jitted(f, tree.positions(static_argnums, "jit")))
@@ -99,9 +101,13 @@ class Jitted:
                 form.append(tuple(kwargs))
                 for x in kwargs.values():
                     read(x, form, leaves)
-        key = tuple(form)
-        last = self._last
-        program = last if last is not None and last.key == key else self._program(key, args, kwargs)
+        key, last = tuple(form), self._last
+        try:
+            program = last if last is not None and last.key == key else self._programs.get(key)
+        except TypeError:
+            raise self._not_hashable(args, kwargs) from None
+        if program is not last or program is None:
+            program = self._used(program or self._traced(key, args, kwargs))
         return program.build(iter(program.run(leaves)))
 
     def _read_some(self, args: tuple[Any, ...], kwargs: dict[str, Any], form: list[Any], leaves: list[Any]) -> None:
@@ -122,23 +128,24 @@ class Jitted:
             found = self._fixed[key] = tree.static(self._f, self._static, n, "jit")
         return found
 
-    def _program(self, key: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Program:
-        """The program for these arguments."""
+    def _traced(self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Program:
+        """A new program for these arguments."""
         try:
-            program = self._programs.get(key)
             hash(key)  # an empty table asks for none
         except TypeError:
             raise self._not_hashable(args, kwargs) from None
-        if program is None:
-            at, named = self._where(len(args), kwargs) if self._static else (frozenset(), frozenset())
-            fixed = [*(i in at for i in range(len(args))), *(k in named for k in kwargs)]
-            # two threads may both trace it
-            program = self._programs.setdefault(key, _Program(self._f, args, kwargs, fixed, key))
-            self.traces += 1
-        program.used = next(_uses)
+        at, named = self._where(len(args), kwargs) if self._static else (frozenset(), frozenset())
+        fixed = [*(i in at for i in range(len(args))), *(k in named for k in kwargs)]
+        # two threads may both trace it
+        program = self._programs.setdefault(key, _Program(self._f, args, kwargs, fixed, key))
+        self.traces += 1
+        return program
+
+    def _used(self, program: _Program) -> _Program:
+        """A program that is used now; those that were not used for longest go."""
+        self._last, program.used = program, next(_uses)
         while len(self._programs) > PROGRAMS:
             self._programs.pop(min(list(self._programs.values()), key=lambda p: p.used).key, None)
-        self._last = program
         return program
 
     def _not_hashable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OptionError:
@@ -161,7 +168,12 @@ class _Program:
     """A function for arguments of one type."""
 
     def __init__(
-        self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], fixed: list[bool], key: Hashable
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        fixed: list[bool],
+        key: tuple[Any, ...],
     ) -> None:
         self.key, self.used = key, 0
         trees = list(zip((*args, *kwargs.values()), fixed, strict=True))

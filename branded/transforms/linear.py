@@ -15,10 +15,12 @@ from typing import Any
 from tinygrad.device import Buffer
 from tinygrad.helpers import Context
 from tinygrad.schedule import create_linear_with_vars
+from tinygrad.schedule.memory import memory_plan_rewrite
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.transforms import native
 from branded.transforms.native import Address, Ref
+from branded.transforms.order import ordered
 
 tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
 tg_tensor: Any = importlib.import_module("tinygrad.tensor")
@@ -47,13 +49,16 @@ class Linear:
     def __init__(self, results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp], var: UOp | None = None) -> None:
         """`results` are pairs of what to write to and what to write; `params` the buffers that each run gives."""
         sink = UOp.sink(*(_written(dest, value) for dest, value in results))
-        with Context(CAPTURING=0):  # type: ignore[no-untyped-call]
+        with Context(CAPTURING=0, NO_MEMORY_PLANNER=1):  # type: ignore[no-untyped-call]
             big, _ = tg_tensor.transform_to_call(sink)
             linear, self.vals = create_linear_with_vars(big)
-            linear = linear.substitute(
-                {p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}, walk=True
-            )
-            self.linear = tg_realize.link_linear(tg_realize.compile_linear(linear))
+        linear = linear.substitute(
+            {p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}, walk=True
+        )
+        linear = tg_realize.compile_linear(linear)
+        linear = linear.replace(src=ordered(linear.src, lambda call: tg_realize.get_call_outs_ins(call)[0]))
+        there = {u for call in linear.src for s in call.src[1:] for u in s.toposort() if u.is_realized}
+        self.linear = tg_realize.link_linear(memory_plan_rewrite(linear, there))
         self.var = var.expr if var is not None else None
         programs = [call.src[0] for call in self.linear.src if call.src[0].op is Ops.PROGRAM]
         self.names = sorted({v.expr for program in programs for v in program.arg.vars})
