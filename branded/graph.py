@@ -9,8 +9,7 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 from tinygrad.device import canonicalize_device
 from tinygrad.dtype import strong_dtype
-from tinygrad.helpers import Metadata
-from tinygrad.tensor import _METADATA, all_tensors
+from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import GroupOp, Ops, UOp, shape_to_shape_arg
 
 SHAPE = "_RECURSIVE_PROPERTY__shape"

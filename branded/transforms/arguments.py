@@ -100,18 +100,18 @@ Builder = Callable[[Any], Any]
 """The results of a program, from an iterator of their leaves."""
 
 
-def builder(out: Any) -> Builder:
+def builder(out: Any, depth: int = 0) -> Builder:
     """How to build the like of `out`."""
-    cls = type(out)
+    cls = type(out) if depth < _DEEP else None
     if cls is Tensor or tree.node(out) is None:
         return next
     if cls is tuple or cls is list:
-        parts = [builder(y) for y in out]
+        parts = [builder(y, depth + 1) for y in out]
         if all(p is next for p in parts):  # the leaves of this container are the next ones
             n = range(len(parts))
             return lambda new: cls([next(new) for _ in n])
         return lambda new: cls([p(new) for p in parts])
     if cls is dict:
-        named = [(k, builder(y)) for k, y in out.items()]
+        named = [(k, builder(y, depth + 1)) for k, y in out.items()]
         return lambda new: {k: p(new) for k, p in named}
     return lambda new: tree.rebuild(out, new)

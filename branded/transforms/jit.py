@@ -116,7 +116,7 @@ class Jitted:
         at, named = self._where(len(args), kwargs)
         given = [*((x, i in at) for i, x in enumerate(args)), *((x, k in named) for k, x in kwargs.items())]
         for x, is_fixed in given:
-            if is_fixed:
+            if is_fixed and not isinstance(x, Tensor):
                 form.append(Static((type(x), x)))
             else:
                 read(x, form, leaves)
