@@ -180,7 +180,8 @@ def with_vmap(f: Callable[..., Any], by: float) -> Any:
 
 
 def write(x: Tensor, at: Any, value: Any, how: str) -> Tensor:
-    """A write into what was given."""
+    """A write into what was given; tinygrad writes nothing of another dtype, and JAX casts it."""
+    value = value.cast(x.dtype)
     with disable_gc():
         if how == "add":
             x[at] += value
