@@ -336,3 +336,12 @@ def test_jit_of_what_has_no_entries() -> None:
     for value in (1.0, 2.0, 3.0):
         y, still = f(Tensor([value]), none)
         assert (y.tolist(), still.shape) == ([value], (0, 2))
+
+
+@pytest.mark.parametrize("rule", [0, 1], ids=["custom_vjp", "custom_jvp"])
+def test_jit_in_the_function_of_a_rule(rule: int) -> None:
+    """It was compiled for itself, where its argument is that of a call in a graph."""
+    f = rules_around(jit(lambda x: x.expand(2, 2) * 2))[rule]
+    x = Tensor([1.0, 3.0])
+    close(f(x), [[2, 6], [2, 6]])
+    close(grad(lambda x: f(x).sum())(x), [10, 10])

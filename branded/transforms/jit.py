@@ -17,7 +17,7 @@ from branded import recording, tree
 from branded.calls import called, check_function
 from branded.crossing import check_live
 from branded.errors import OptionError
-from branded.scope import open_brands
+from branded.scope import in_call_body, open_brands
 from branded.transforms.arguments import Static, builder, read
 from branded.transforms.executable import Executable
 from branded.transforms.leaves import is_differentiating
@@ -88,7 +88,7 @@ class Jitted:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if recording.is_recording():
             return _written(self._f, args, kwargs)
-        if open_brands() or is_differentiating() or _function.depth or capturing:
+        if open_brands() or in_call_body() or is_differentiating() or _function.depth or capturing:
             return _called(self._f, args, kwargs)
         form: list[Any] = [len(args)]
         leaves: list[Any] = []
