@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -286,3 +287,36 @@ def test_chunks_share_their_kernels_and_their_memory() -> None:
     assert fours.kernels > 8 * whole.kernels and distinct(fours) <= distinct(eights) + 1 <= whole.kernels + 4
     memory = [c.scratch.nbytes for c in (fours, eights, whole)]
     assert memory == sorted(memory) and memory[0] * 3 < memory[2]
+
+
+def test_why_it_is_traced_again(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("BRANDED_LOG", "traces")
+
+    @partial(jit, static_argnums=1)
+    def step(x: Any, n: int, *rest: Any) -> Any:
+        return x["a"] * n
+
+    calls: list[tuple[Any, ...]] = [
+        ({"a": Tensor.zeros(3)}, 2),
+        ({"a": Tensor.zeros(4)}, 2),
+        ({"a": Tensor.zeros(4)}, 3),
+        ({"a": Tensor.zeros(4, dtype=dtypes.int32)}, 3),
+        ({"a": Tensor.zeros(4, dtype=dtypes.int32)}, 3, 1.5),
+        ({"a": 1}, 3, 1.5),
+        ({"a": 2}, 3, 2.5),
+        ({"a": np.zeros(2, np.float32)}, 3, 2.5),
+    ]
+    for args in calls:
+        step(*args)
+    said = [line.removeprefix("branded: jit traces step again: ") for line in capsys.readouterr().err.splitlines()]
+    assert said == [
+        "shape of x['a']: f32[3] -> f32[4]",
+        "value of n: 2 -> 3",
+        "dtype of x['a']: f32[4] -> i32[4]",
+        "with rest",
+        "x['a']: i32[4] -> int",
+        "x['a']: int -> numpy float32[2]",
+    ]
+    monkeypatch.delenv("BRANDED_LOG")
+    step({"a": Tensor.zeros(5)}, 2)
+    assert not capsys.readouterr().err and step.traces == 8

@@ -18,6 +18,7 @@ from branded.calls import called, check_function
 from branded.crossing import check_live
 from branded.errors import OptionError
 from branded.scope import in_call_body, open_brands
+from branded.transforms import traces
 from branded.transforms.arguments import Static, builder, read
 from branded.transforms.executable import Executable
 from branded.transforms.leaves import is_differentiating
@@ -37,7 +38,8 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
     equation.  What it gives is the caller's own: the next call does not write into it.
 
     On the CPU a call that was made before is one call of C on the buffers of its arguments; on other devices tinygrad
-    runs the kernels.  Nothing is scheduled or copied.  The last 128 programs are kept.
+    runs the kernels.  Nothing is scheduled or copied.  The last 128 programs are kept.  `jit(f).traces` is how often
+    `f` was traced; with `BRANDED_LOG=traces` in the environment each time but the first says why.
 
     Args:
         f: A function of trees of tensors and numbers, without reads, draws and writes.
@@ -79,6 +81,7 @@ class Jitted:
         self._fixed: dict[Hashable, tuple[frozenset[int], frozenset[str]]] = {}
         self._programs: dict[Hashable, _Program] = {}
         self._last: _Program | None = None
+        self._seen: traces.Call | None = None
         self.traces = 0
         """How often the function was traced."""
 
@@ -136,6 +139,11 @@ class Jitted:
             raise self._not_hashable(args, kwargs) from None
         at, named = self._where(len(args), kwargs) if self._static else (frozenset(), frozenset())
         fixed = [*(i in at for i in range(len(args))), *(k in named for k in kwargs)]
+        if traces.is_wanted():
+            now = traces.seen(self._f, args, kwargs, fixed)
+            if self._seen is not None:
+                traces.note(self._f, self._seen, now)
+            self._seen = now
         # two threads may both trace it
         program = self._programs.setdefault(key, _Program(self._f, args, kwargs, fixed, key))
         self.traces += 1
