@@ -110,7 +110,11 @@ def of_size(report: Report, seconds: float) -> None:
 @contextmanager
 def without_hooks() -> Iterator[None]:
     """tinygrad's methods as they are before branded is imported."""
-    hooks = {k: f for k, f in vars(Tensor).items() if getattr(f, "__globals__", {}).get("__name__") == "branded._hooks"}
+    hooks = {
+        k: f
+        for k, f in vars(Tensor).items()
+        if getattr(f, "__globals__", {}).get("__name__") == "branded.patches.hooks"
+    }
     hooks = {k: f for k, f in hooks.items() if hasattr(f, "__wrapped__")}
     for name, f in hooks.items():
         setattr(Tensor, name, f.__wrapped__)

@@ -22,17 +22,31 @@ __version__ = "0.1.0"
 _for_mypy_alone = _is_for_mypy_alone()
 
 if not _for_mypy_alone:
-    from branded import _cc, patches
+    from branded import patches
+    from branded.patches import compiler
 
     patches.install()  # before anything else takes what they replace
 
-    from branded import _hooks, random
+    from branded import random
     from branded.brand import Brand, brand
+    from branded.derivatives.api import (
+        grad,
+        hessian,
+        jacfwd,
+        jacrev,
+        jvp,
+        stop_gradient,
+        value_and_grad,
+        vjp,
+    )
+    from branded.derivatives.custom import custom_jvp, custom_vjp, custom_vmap, sequential_vmap
     from branded.errors import BrandedError
+    from branded.loops import compiled as _replay
+    from branded.loops.api import fori_loop, map, scan, while_loop
+    from branded.loops.branches import cond, switch
+    from branded.patches import hooks
+    from branded.patches import rand as _random
     from branded.program import make_expr
-    from branded.transforms import random as _random
-    from branded.transforms import replay as _replay
-    from branded.transforms.branches import cond, switch
     from branded.transforms.collectives import (
         all_gather,
         all_to_all,
@@ -45,27 +59,15 @@ if not _for_mypy_alone:
         psum,
         psum_scatter,
     )
-    from branded.transforms.custom import custom_jvp, custom_vjp, custom_vmap, sequential_vmap
-    from branded.transforms.derivatives import (
-        grad,
-        hessian,
-        jacfwd,
-        jacrev,
-        jvp,
-        stop_gradient,
-        value_and_grad,
-        vjp,
-    )
     from branded.transforms.jit import jit
-    from branded.transforms.loops import fori_loop, map, scan, while_loop
     from branded.transforms.modules import functional_call, stack_module_state
     from branded.tree import register_pytree_node
     from branded.values import brands, lift, unvec, vec_type
     from branded.vec import Vec
     from branded.vmap import vmap
 
-    _cc.choose()  # before the first compile
-    _hooks.install()
+    compiler.choose()  # before the first compile
+    hooks.install()
     _random.install()
     _replay.install()
 

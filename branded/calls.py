@@ -131,7 +131,7 @@ def leafwise(f: F, named: str, value: Callable[[Any], Any]) -> F:
 
 def operation(f: F) -> F:
     """Record a function of tensors as one operation: `random.normal`."""
-    op = f"{f.__module__.rpartition('.')[2]}.{f.__name__}"
+    op = f"{f.__module__.split('.')[1]}.{f.__name__}"
 
     @functools.wraps(f)
     def recorded(*args: Any, **kwargs: Any) -> Any:

@@ -19,10 +19,10 @@ from branded.calls import called, check_function
 from branded.crossing import check_live, entered, left_all, lower, without
 from branded.errors import AxesError, AxisTypeError, OptionError, caller
 from branded.graph import tensor
+from branded.patches.rand import Draws
 from branded.rows import row_of
 from branded.rules.storage import in_memory
 from branded.scope import in_call_body, method_restored, open_brands, opened
-from branded.transforms.random import Draws
 from branded.tree import normalize_axis, out_axis
 from branded.values import vec_type
 

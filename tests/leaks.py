@@ -17,8 +17,8 @@ from tinygrad.uop.ops import UOpMetaClass
 
 from branded import brand, grad, jit, scan, vmap
 from branded.brand import Brand
-from branded.transforms import replay
-from branded.transforms.loop import Loop
+from branded.loops import compiled as replay
+from branded.loops.primitive import Loop
 
 
 class Left(NamedTuple):

@@ -36,7 +36,20 @@ EQUAL = ROOT / "tests" / "mutants_equal.toml"
 BUILD = ROOT / "build" / "mutants"
 PLUGIN = "branded/mypy/"
 PLUGIN_WORDS = ("tests/test_types.py", "-k", "test_program or word_for_word")
-SOURCES = ("dispatch.py", "rows.py", "brand.py", "tree.py", "vmap.py", "primitive.py", "rules", "transforms", "mypy")
+SOURCES = (
+    *(
+        "graph.py",
+        "scope.py",
+        "rows.py",
+        "primitive.py",
+        "dispatch.py",
+        "crossing.py",
+        "brand.py",
+        "tree.py",
+        "vmap.py",
+    ),
+    *("rules", "derivatives", "loops", "runner", "transforms", "mypy"),
+)
 SLOW = (
     "brandbugs cc checkers cli command conformance course demo docs edit examples explain gallery golden interrupts"
     " jaxfuzz killed laws leaks methods models mutants page pictures puzzles random_keys reference site static threads"

@@ -12,9 +12,9 @@ import numpy as np
 from tinygrad.uop.ops import Ops
 
 from branded import dispatch
+from branded.derivatives import forward
 from branded.dispatch import LEAVES, Resolution, Rule, covered, resolve
 from branded.rules import elementwise, function, index, kernel, movement, reduce, store
-from branded.transforms import forward
 
 from .conformance.cases import CASES
 from .conformance.law import Plan, plans

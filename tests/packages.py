@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import branded
-from branded import _cc
+from branded.patches import compiler as cc
 
 ROOT = Path(__file__).parents[1]
 TOOLS = ("build>=1.2", "hatchling>=1.27", "twine>=6")
@@ -32,7 +32,7 @@ EPOCH = "1577836800"
 WANTED = (
     "branded/py.typed",
     "branded/vec.pyi",
-    "branded/zig-clang",
+    "branded/patches/zig-clang",
     "tinygrad-stubs/tensor.pyi",
     "LICENSE",
     "branded/data/LICENSE-digits.txt",
@@ -75,8 +75,8 @@ def files(folder: Path) -> set[str]:
 
 def compiler() -> dict[str, str]:
     """The C compiler of this environment, for one that has none."""
-    zig = _cc._zig()
-    return {"CC": str(_cc.SCRIPT), "BRANDED_ZIG": str(zig)} if zig is not None else {}
+    zig = cc._zig()
+    return {"CC": str(cc.SCRIPT), "BRANDED_ZIG": str(zig)} if zig is not None else {}
 
 
 def import_time(python: Path, what: str, cwd: Path) -> float:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tinygrad import Context, device, helpers
 
-from branded import _cc
+from branded.patches import compiler as cc
 from branded.patches import fork
 
 PROGRAM = """
@@ -42,7 +42,7 @@ def run(tmp_path: Path, program: str, limit: int | None = None, **env: str) -> l
     for tool in ("sh", "uname"):
         if (found := shutil.which(tool)) and not (tools / tool).exists():
             (tools / tool).symlink_to(found)
-    ours = str(_cc.SCRIPT.parents[1])
+    ours = str(cc.SCRIPT.parents[2])
     base = {"PATH": str(tools), "PYTHONPATH": ours, "HOME": str(tmp_path), "CACHELEVEL": "0"}
     base["XDG_CACHE_HOME"] = str(tmp_path / "cache")
     given = {k: v for k, v in {**base, **env}.items() if v}
@@ -55,8 +55,8 @@ def run(tmp_path: Path, program: str, limit: int | None = None, **env: str) -> l
 
 
 def test_ziglang_stands_in_for_clang(tmp_path: Path) -> None:
-    cc, result = run(tmp_path, PROGRAM)
-    assert cc == str(_cc.SCRIPT) and os.access(cc, os.X_OK)
+    chosen, result = run(tmp_path, PROGRAM)
+    assert chosen == str(cc.SCRIPT) and os.access(chosen, os.X_OK)
     assert result == "[5, 8, 11]"
     assert not (tmp_path / "cache").exists()
 
@@ -78,14 +78,14 @@ def test_other_devices_need_no_compiler(tmp_path: Path) -> None:
 
 def test_what_the_user_chose_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CC", "/usr/bin/my-clang")
-    _cc.choose()
+    cc.choose()
     assert os.environ["CC"] == "/usr/bin/my-clang"
     monkeypatch.delenv("CC")
     clang = tmp_path / "clang"
     clang.write_text("#!/bin/sh\n")
     clang.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    _cc.choose()
+    cc.choose()
     assert "CC" not in os.environ
 
 
@@ -105,9 +105,9 @@ def test_a_compiler_that_cannot_be_run_is_one_clear_error(tmp_path: Path) -> Non
         "  says: it ended with status 3",
         "  try:  CC=clang or another clang; gcc does not know the options",
     ]
-    assert run(tmp_path, PROGRAM, CC=str(_cc.SCRIPT), BRANDED_ZIG="/no/zig", DEV="CPU")[1:] == [
+    assert run(tmp_path, PROGRAM, CC=str(cc.SCRIPT), BRANDED_ZIG="/no/zig", DEV="CPU")[1:] == [
         "CompilerError compiler: the C compiler that was chosen does not compile what tinygrad wrote",
-        f"  CC:   {_cc.SCRIPT}",
+        f"  CC:   {cc.SCRIPT}",
         "  zig:  /no/zig",
         "  says: it ended with status 127",
         "  try:  pip install --force-reinstall 'branded[cc]', or install clang",

@@ -11,8 +11,8 @@ from tinygrad import Tensor, TinyJit
 from tinygrad.tensor import all_tensors
 
 from branded import grad, scan, vmap, while_loop
-from branded.transforms import replay
-from branded.transforms.loop import Loop
+from branded.loops import compiled as replay
+from branded.loops.primitive import Loop
 from tests import leaks
 from tests.leaks import ROWS, Left, a_brand, a_jit, a_vmap, grown, now
 

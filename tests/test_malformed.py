@@ -19,9 +19,9 @@ from tinygrad.tensor import _METADATA
 
 import branded
 from branded import cli, random, recording, vmap
+from branded.derivatives.leaves import is_differentiating
 from branded.errors import BrandedError, SizeError
 from branded.scope import open_brands
-from branded.transforms.leaves import is_differentiating
 from tests.malformed import (
     Command,
     Row,

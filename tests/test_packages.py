@@ -13,8 +13,9 @@ import pytest
 from tinygrad import Tensor
 
 from bench.beside import compare
-from branded import BrandedError, _cc, errors, make_expr, patches, vmap
+from branded import BrandedError, errors, make_expr, patches, vmap
 from branded.learn import picture
+from branded.patches import compiler as cc
 from branded.program.operators import function_of
 
 ROOT = Path(__file__).parents[1]
@@ -56,7 +57,7 @@ def test_the_import_loads_nothing_heavy_that_it_does_not_use() -> None:
 
 def test_a_checkout_has_what_its_packages_need() -> None:
     assert (ROOT / "branded" / "py.typed").exists() and (ROOT / "branded" / "vec.pyi").exists()
-    assert _cc.SCRIPT.stat().st_mode & 0o111 == 0o111
+    assert cc.SCRIPT.stat().st_mode & 0o111 == 0o111
     for name in PROJECT["project"]["license-files"]:
         assert (ROOT / name).exists()
 

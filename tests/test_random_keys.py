@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tinygrad import Context, GlobalCounters, Tensor, TinyJit, dtypes, function
 
-import branded.random
+import branded.random.keys
 from branded import BrandedError, errors, grad, jvp, random, vmap
-from branded._special import erf, erfinv, next_above
-from branded.transforms.loops import scan
+from branded.loops.api import scan
+from branded.random.special import erf, erfinv, next_above
 
 KEY = random.key(42).realize()
 KEYS = random.split(random.key(3), 3).realize()
@@ -256,8 +256,8 @@ def test_randomness_is_not_asked_for() -> None:
 def test_sorting_and_counting_give_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
     bits, x = Tensor([3, 2**32 - 1, 3, 1, 2], dtype=dtypes.uint32), Tensor([10, 11, 12, 13, 14])
     for counted in (65536, 0):
-        monkeypatch.setattr(branded.random, "_COUNTED", counted)
-        assert branded.random._by(bits, x).tolist() == [13, 14, 10, 12, 11]
+        monkeypatch.setattr(branded.random.keys, "_COUNTED", counted)
+        assert branded.random.keys._by(bits, x).tolist() == [13, 14, 10, 12, 11]
         assert random.permutation(KEY, 7).tolist() == JAX_EXACT["permutation"][1]
 
 
@@ -450,7 +450,7 @@ def test_bounds_hold() -> None:
 def test_gumbel_is_finite_at_both_ends() -> None:
     """A number that is 0 or the largest below 1."""
     u = Tensor([0.0, 1 - 2.0**-24])
-    x = -(-branded.random._between(u, branded.random._tiny(dtypes.float32), 1.0, dtypes.float32).log()).log()
+    x = -(-branded.random.keys._between(u, branded.random.keys._tiny(dtypes.float32), 1.0, dtypes.float32).log()).log()
     np.testing.assert_allclose(x.numpy(), [-math.log(-math.log(2.0**-126)), -math.log(2.0**-24)], rtol=1e-6)
 
 

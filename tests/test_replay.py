@@ -14,9 +14,10 @@ from tinygrad import Tensor, dtypes
 from tinygrad.helpers import GlobalCounters
 
 from branded import cond, fori_loop, grad, jit, scan, tree, vmap, while_loop
-from branded.transforms import handed, native, replay
-from branded.transforms import linear as linear_module
-from branded.transforms.linear import address_of
+from branded.loops import compiled as replay
+from branded.runner import handed, native
+from branded.runner import linear as linear_module
+from branded.runner.linear import address_of
 
 tg_tensor = linear_module.tg_tensor
 

@@ -41,9 +41,10 @@ from branded import (
     while_loop,
 )
 from branded import map as map_
+from branded.derivatives import forward
+from branded.loops import compiled as replay
+from branded.loops.primitive import Loop
 from branded.rows import is_leaf
-from branded.transforms import forward, replay
-from branded.transforms.loop import Loop
 
 X = Tensor([1.0, 2.0, 3.0]).realize()
 ROWS = Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).realize()

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from branded import _cc
+from branded.patches import compiler as cc
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = """
@@ -85,10 +85,10 @@ def test_one_that_is_killed_while_it_compiles(tmp_path: Path) -> None:
     """By its compiler, once."""
     compiler = tmp_path / "cc"
     killed = f'[ $PPID != $PARENT ] && mkdir "{tmp_path}/once" 2>/dev/null && kill -9 $PPID'
-    real = os.environ.get("CC") or shutil.which("clang") or _cc.SCRIPT
+    real = os.environ.get("CC") or shutil.which("clang") or cc.SCRIPT
     compiler.write_text(f'#!/bin/sh\n{killed}\nexec "{real}" "$@"\n')
     compiler.chmod(0o755)
-    out = run(CC=str(compiler), BRANDED_ZIG=str(_cc._zig()))
+    out = run(CC=str(compiler), BRANDED_ZIG=str(cc._zig()))
     assert (tmp_path / "once").exists()
     assert out.stdout.splitlines() == [RIGHT[0], f"{RIGHT[1]} 2", KILLED], out.stderr
 

@@ -17,8 +17,8 @@ from tinygrad.schedule import create_linear_with_vars
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.graph import replaced
-from branded.transforms.loop import Loop, Scan
-from branded.transforms.replay import Name, tg_tensor
+from branded.loops.compiled import Name, tg_tensor
+from branded.loops.primitive import Loop, Scan
 
 
 class Kernel(NamedTuple):

@@ -21,9 +21,9 @@ from tinygrad.dtype import truncate
 from tinygrad.uop.ops import GroupOp, Ops, UOp, exec_alu
 
 from branded.graph import tensor
+from branded.loops.primitive import Scan
 from branded.primitive import params, primitive_of
 from branded.program.terms import Eqn
-from branded.transforms.loop import Scan
 
 MOST = 1 << 18
 """The cells of all values of a graph together, beyond which it is not interpreted."""

@@ -31,7 +31,7 @@ from branded.mypy.mapping import Arg, either, items_of
 from branded.mypy.opening import ERROR, Scope, fail, show, trying
 from branded.mypy.rows import ARRAY, CONTAINERS, TENSOR, UNKNOWN, Brand, change, hides, row_of, same
 
-MODULE = "branded.transforms.derivatives"
+MODULE = "branded.derivatives.api"
 LATER = {f"{MODULE}.{n}": n for n in ("grad", "value_and_grad", "jacfwd", "jacrev", "hessian")}
 """The transforms that give a function."""
 

@@ -174,11 +174,11 @@ def _chosen(call: Call, by: str, what: tuple[str, str], names: Sequence[str], br
 
 
 LOOPS: dict[str, Rule] = {
-    "branded.transforms.loops.scan": scan,
-    "branded.transforms.loops.fori_loop": fori_loop,
-    "branded.transforms.loops.while_loop": while_loop,
-    "branded.transforms.loops.map": map_,
-    "branded.transforms.branches.cond": cond,
-    "branded.transforms.branches.switch": switch,
+    "branded.loops.api.scan": scan,
+    "branded.loops.api.fori_loop": fori_loop,
+    "branded.loops.api.while_loop": while_loop,
+    "branded.loops.api.map": map_,
+    "branded.loops.branches.cond": cond,
+    "branded.loops.branches.switch": switch,
 }
 """The transforms that call what they are given at once."""

@@ -20,10 +20,10 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import tree
+from branded.derivatives.leaves import is_differentiating
 from branded.errors import BrandedError, OperandError
 from branded.patches import methods
 from branded.scope import open_brands
-from branded.transforms.leaves import is_differentiating
 
 _OPERATORS: dict[str, Callable[..., Any]] = {
     "add": operator.add,

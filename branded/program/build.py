@@ -14,6 +14,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.dispatch import Pass
 from branded.errors import ProgramTypeError
 from branded.graph import replaced
+from branded.loops.primitive import Loop, Scan, like
 from branded.primitive import Batched, primitive_of
 from branded.primitive import params as own_params
 from branded.program.primitives import PRIMITIVES
@@ -31,7 +32,6 @@ from branded.rows import (
     visible,
 )
 from branded.scope import Scope, brand_of
-from branded.transforms.loop import Loop, Scan, like
 
 _NO_VALUES = {Ops.FUNCTION, Ops.TUPLE, Ops.STORE}
 

@@ -15,6 +15,12 @@ from branded.calls import BINARY, WRITES, arguments
 from branded.crossing import enter, leave
 from branded.errors import BrandedError, ProgramError
 from branded.graph import tensor
+from branded.loops.api import fori_loop, scan, while_loop
+from branded.loops.api import map as map_
+from branded.loops.branches import cond, switch
+from branded.loops.primitive import Carry, Input, like
+from branded.loops.primitive import scan as scan_steps
+from branded.loops.primitive import while_loop as while_steps
 from branded.primitive import results as results_of
 from branded.program.build import type_of
 from branded.program.operators import function_of
@@ -23,12 +29,6 @@ from branded.program.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Pr
 from branded.rows import SHORT
 from branded.scope import Row, Scope, all_opened
 from branded.transforms import collectives
-from branded.transforms.branches import cond, switch
-from branded.transforms.loop import Carry, Input, like
-from branded.transforms.loop import scan as scan_steps
-from branded.transforms.loop import while_loop as while_steps
-from branded.transforms.loops import fori_loop, scan, while_loop
-from branded.transforms.loops import map as map_
 
 COLLECTIVES = frozenset(
     {"psum", "pmean", "pmax", "pmin", "all_gather", "ppermute", "all_to_all", "psum_scatter", "axis_index"}

@@ -13,9 +13,11 @@ from tinygrad.uop.ops import UOp
 from branded import recording, tree
 from branded.calls import called, check_function
 from branded.crossing import check_live
+from branded.derivatives.leaves import Level
 from branded.dispatch import close
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.graph import tensor
+from branded.loops.api import LeafType
 from branded.program import build
 from branded.program.evaluate import Evaluation, evaluation
 from branded.program.html import Shown, html
@@ -24,8 +26,6 @@ from branded.program.reader import read
 from branded.program.terms import BrandName, Printer, Program, Var
 from branded.rows import is_differentiated, row_of
 from branded.scope import Scope, opened
-from branded.transforms.leaves import Level
-from branded.transforms.loops import LeafType
 
 Which = Literal["operations", "primitives", "batched"]
 

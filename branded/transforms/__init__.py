@@ -1,1 +1,1 @@
-"""What composes with vmap."""
+"""What composes with vmap: collectives, modules, jit."""

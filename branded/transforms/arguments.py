@@ -14,7 +14,7 @@ from tinygrad.device import canonicalize_device
 
 from branded import tree
 from branded.crossing import check_live
-from branded.transforms.handed import KNOWN
+from branded.runner.handed import KNOWN
 
 NUMBERS = frozenset({bool, int, float})
 _DEEP = 32

@@ -23,15 +23,16 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.graph import replaced, tensor, tensors
+from branded.loops import compiled as replay
+from branded.loops.api import Traced
 from branded.patches.serial import LOCK
 from branded.rows import row_of
+from branded.runner import native
+from branded.runner.handed import Known, Result, base_of, known
+from branded.runner.linear import Linear, Memory
+from branded.runner.native import Ref
 from branded.scope import branches
-from branded.transforms import native, replay
 from branded.transforms.arguments import NUMBERS
-from branded.transforms.handed import Known, Result, base_of, known
-from branded.transforms.linear import Linear, Memory
-from branded.transforms.loops import Traced
-from branded.transforms.native import Ref
 
 tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
 tg_jit: Any = importlib.import_module("tinygrad.engine.jit")

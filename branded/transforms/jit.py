@@ -16,13 +16,13 @@ from tinygrad.function import _function
 from branded import recording, tree
 from branded.calls import called, check_function
 from branded.crossing import check_live
+from branded.derivatives.leaves import is_differentiating
 from branded.errors import OptionError
+from branded.loops.api import LeafType, trace
 from branded.scope import in_call_body, open_brands
 from branded.transforms import traces
 from branded.transforms.arguments import Static, builder, read
 from branded.transforms.executable import Executable
-from branded.transforms.leaves import is_differentiating
-from branded.transforms.loops import LeafType, trace
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -10,8 +10,8 @@ from tinygrad.helpers import disable_gc
 from tinygrad.uop.ops import UOp
 
 import branded
+from branded.loops.primitive import Loop
 from branded.primitive import primitive_of
-from branded.transforms.loop import Loop
 from tests.by_numpy import read
 from tests.golden import registry
 

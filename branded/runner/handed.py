@@ -15,7 +15,7 @@ from tinygrad.device import Buffer
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.transforms.linear import buffer_of
+from branded.runner.linear import buffer_of
 
 REMEMBERED = 3
 """So many buffers for each result: what a loop `x = f(x)` has in use, and what it began with."""

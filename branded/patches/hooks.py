@@ -18,6 +18,9 @@ from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 import branded.rules  # noqa: F401  fills the table of rules
 from branded.crossing import check_live, lower, settled
+from branded.derivatives.forward import products_of_others
+from branded.derivatives.leaves import plain, pull, transforming, unseen
+from branded.derivatives.reverse import is_pulling
 from branded.errors import EscapeError, ReadError, ShapeError, UnsupportedError, WriteError
 from branded.graph import on_device, tensor
 from branded.patches import methods
@@ -25,9 +28,6 @@ from branded.primitive import at_slot, derives_from, params, primitive_of
 from branded.rows import is_differentiated, is_leaf, is_marked, left_brands, row_of
 from branded.rules import storage
 from branded.scope import Region, Row, branches, brand_of, open_brands
-from branded.transforms.forward import products_of_others
-from branded.transforms.leaves import plain, pull, transforming, unseen
-from branded.transforms.reverse import is_pulling
 from branded.values import vec_type
 
 Method = Callable[..., Any]

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from tinygrad import Tensor
 
-from branded._draws import as_shape
 from branded.brand import Brand
 from branded.errors import RandomnessError
+from branded.random.draws import as_shape
 from branded.scope import open_brands, outside
 
 

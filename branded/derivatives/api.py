@@ -14,11 +14,11 @@ from branded import tree
 from branded.brand import Brand
 from branded.calls import called, check_function
 from branded.crossing import check_live, lower
+from branded.derivatives.forward import push
+from branded.derivatives.leaves import in_reverse, kept, leaf, plain, pull, transforming
 from branded.errors import DerivativeError
 from branded.graph import tensor
 from branded.scope import open_brands
-from branded.transforms.forward import push
-from branded.transforms.leaves import in_reverse, kept, leaf, plain, pull, transforming
 from branded.values import vec_type
 from branded.vec import Vec
 from branded.vmap import vmap

@@ -18,9 +18,9 @@ from tinygrad.schedule import create_linear_with_vars
 from tinygrad.schedule.memory import memory_plan_rewrite
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.transforms import native
-from branded.transforms.native import Address, Ref
-from branded.transforms.order import ordered
+from branded.runner import native
+from branded.runner.native import Address, Ref
+from branded.runner.order import ordered
 
 tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
 tg_tensor: Any = importlib.import_module("tinygrad.tensor")

@@ -27,12 +27,12 @@ from tinygrad.renderer import Estimates
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.graph import replaced
+from branded.loops.api import LeafType
+from branded.loops.primitive import Loop, Scan, While
 from branded.primitive import primitive_of, results
-from branded.transforms import native
-from branded.transforms.linear import Linear, Memory, address_of, buffer_of
-from branded.transforms.loop import Loop, Scan, While
-from branded.transforms.loops import LeafType
-from branded.transforms.native import Address, Ref
+from branded.runner import native
+from branded.runner.linear import Linear, Memory, address_of, buffer_of
+from branded.runner.native import Address, Ref
 
 T = TypeVar("T")
 

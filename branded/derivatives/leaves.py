@@ -18,13 +18,13 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.blocks import Block, Blocks, undone
 from branded.crossing import copied, enter, lower, stage
+from branded.derivatives.reverse import gradients, once
 from branded.dispatch import Pass, full
 from branded.graph import SHAPE, replaced, tensor
 from branded.primitive import Batched, derives_from, primitive_of
 from branded.rows import is_leaf, is_marked, is_place, left_brands, row_of
 from branded.rules.same import same
 from branded.scope import Row, Scope, open_brands, scope_at, union
-from branded.transforms.reverse import gradients, once
 
 T = TypeVar("T")
 

@@ -18,14 +18,14 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import CallInfo, GroupOp, Ops, UOp
 
 from branded.crossing import enter_all, stage
+from branded.derivatives.forward import is_float, push, zero
+from branded.derivatives.reverse import gradients, ran_again
 from branded.dispatch import Pass, full
 from branded.errors import DerivativeError, UnsupportedError
 from branded.graph import lead, on_device, replaced
 from branded.primitive import Batched, Bundle, Primitive, Run, at_slot, params, results, slots
 from branded.rows import is_differentiated, is_marked, left_brands, row_of
 from branded.scope import Row, open_brands, union
-from branded.transforms.forward import is_float, push, zero
-from branded.transforms.reverse import gradients, ran_again
 
 
 class Carry(NamedTuple):

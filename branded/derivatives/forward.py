@@ -70,7 +70,7 @@ def _one(u: UOp, ts: list[Tangent]) -> Tangent:
     if (f := _table.get(u.op)) is None:
         raise UnsupportedError(
             f"jvp: {u.op.name} has no rule in forward mode",
-            fix="reverse mode, or register one with branded.transforms.forward.tangent",
+            fix="reverse mode, or register one with branded.derivatives.forward.tangent",
         )
     return f(u, *ts)
 

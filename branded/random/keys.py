@@ -30,7 +30,11 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike, can_lossless_cast, truncate
 
 from branded import tree
-from branded._draws import (
+from branded.brand import Brand
+from branded.calls import operation
+from branded.crossing import check_live
+from branded.errors import DrawError, DrawTypeError
+from branded.random.draws import (
     FLOATS,
     UNSIGNED,
     as_dtype,
@@ -45,11 +49,7 @@ from branded._draws import (
     unit,
     words,
 )
-from branded._special import below_one, erf, erfinv, next_above
-from branded.brand import Brand
-from branded.calls import operation
-from branded.crossing import check_live
-from branded.errors import DrawError, DrawTypeError
+from branded.random.special import below_one, erf, erfinv, next_above
 from branded.tree import normalize_axis
 from branded.values import vec_type
 from branded.vec import Vec
@@ -57,23 +57,6 @@ from branded.vec import Vec
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
 S2 = TypeVar("S2", bound=Brand)
-
-__all__ = [
-    "bernoulli",
-    "bits",
-    "categorical",
-    "choice",
-    "exponential",
-    "fold_in",
-    "gumbel",
-    "key",
-    "normal",
-    "permutation",
-    "randint",
-    "split",
-    "truncated_normal",
-    "uniform",
-]
 
 # ---- keys ----
 

@@ -24,10 +24,10 @@ from branded.calls import check_takes
 from branded.crossing import check_live
 from branded.errors import CarryError
 from branded.graph import tensor
+from branded.loops.primitive import safe
 from branded.rows import is_differentiated, row_of
 from branded.rules.storage import cell
 from branded.scope import branch
-from branded.transforms.loop import safe
 from branded.values import vec_type
 from branded.vec import Vec
 

@@ -20,12 +20,12 @@ from branded.crossing import check_live, copied, enter, enter_all, lower
 from branded.dispatch import Pass
 from branded.errors import CarryError, SizeError
 from branded.graph import replaced, tensor
+from branded.loops.primitive import Carry, Input, param
+from branded.loops.primitive import scan as scan_steps
+from branded.loops.primitive import while_loop as while_steps
 from branded.primitive import Batched
 from branded.rows import PLACE, row_of, type_text, visible
 from branded.scope import Row, Scope, method_restored, open_brands, opened, union
-from branded.transforms.loop import Carry, Input, param
-from branded.transforms.loop import scan as scan_steps
-from branded.transforms.loop import while_loop as while_steps
 from branded.values import vec_type
 from branded.vec import Vec
 from branded.vmap import vmap

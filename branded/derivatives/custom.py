@@ -17,18 +17,18 @@ from branded import tree
 from branded.blocks import Blocks
 from branded.calls import called, check_function, check_takes
 from branded.crossing import check_live, lower, stage
+from branded.derivatives.forward import zero
+from branded.derivatives.leaves import Level, pull, transforming
+from branded.derivatives.reverse import ran_again
 from branded.errors import AxesError, DerivativeError, OptionError
 from branded.graph import replaced, tensor
+from branded.loops.api import map as map_
+from branded.loops.primitive import closed, param
 from branded.primitive import Batched, Bundle, Primitive, Run, primitive_of, results
 from branded.rows import row_of, visible
 from branded.rules.function import Examples, batch_body
 from branded.scope import Row, call_body, open_brands, union
 from branded.transforms.collectives import own
-from branded.transforms.forward import zero
-from branded.transforms.leaves import Level, pull, transforming
-from branded.transforms.loop import closed, param
-from branded.transforms.loops import map as map_
-from branded.transforms.reverse import ran_again
 from branded.values import vec_type
 
 F = TypeVar("F", bound=Callable[..., Any])

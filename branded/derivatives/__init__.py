@@ -1,0 +1,1 @@
+"""Derivatives: forward and reverse mode, and rules of the user's own."""
