@@ -35,6 +35,11 @@ def stage(y: UOp, b: Scope) -> UOp:
     return _keep_shards(y, UOp(Ops.STAGE, y.dtype, (y, b.range), Left(y)), 1)
 
 
+def every(y: UOp, b: Scope) -> UOp:
+    """The values of all examples of `b`, not yet worked out; one that does not vary is repeated."""
+    return stage(y, b) if b in row_of(y) else expand(y, (b.size,))
+
+
 def _keep_shards(x: UOp, out: UOp, gained: int) -> UOp:
     """Tell tinygrad the axis of `out` over which `x` is sharded, where `out` has gained or lost a leading axis."""
     if is_sharded(x) and (axis := x.axis) is not None:

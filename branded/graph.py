@@ -45,6 +45,14 @@ def again(u: UOp, *src: UOp) -> UOp:
     return UOp(u.op, u.dtype, src, u.arg)
 
 
+def like(u: UOp, v: UOp) -> UOp:
+    """`v`, of which is known what is of `u`: the same operation on other operands."""
+    for key in _KNOWN:
+        if key in u.__dict__:
+            v.__dict__[key] = u.__dict__[key]
+    return v
+
+
 _RANK = "_branded_rank"
 
 
@@ -126,11 +134,7 @@ def replaced(
             env[u] = at[u]
             continue
         src = u.src if env.keys().isdisjoint(u.src) else tuple(env.get(s, s) for s in u.src)
-        v = u if src is u.src else u.replace(src=src)
-        if v is not u:
-            for key in _KNOWN:
-                if key in u.__dict__:
-                    v.__dict__[key] = u.__dict__[key]
+        v = u if src is u.src else like(u, u.replace(src=src))
         if (w := new(v)) is not None:
             env[u] = w
         elif v is not u:

@@ -10,9 +10,9 @@ from typing import Any
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.brand import Brand
-from branded.crossing import enter, enter_all, lower, stage
+from branded.crossing import enter, enter_all, every, lower, stage
 from branded.dispatch import Pass, Resolution, rule
-from branded.graph import expand, replaced
+from branded.graph import replaced
 from branded.primitive import Batched, Bundle, Run, params, primitive_of, results
 from branded.rows import row_of
 from branded.scope import Row, open_brands, reopened
@@ -165,5 +165,5 @@ class Examples:
 
 def _leave(x: UOp, row: Row) -> UOp:
     for b in reversed(row):
-        x = stage(x, b) if b in row_of(x) else expand(x, (b.size,))
+        x = every(x, b)
     return x

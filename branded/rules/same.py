@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 from tinygrad import dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.crossing import enter, stage
+from branded.crossing import enter, every
 from branded.graph import again, behind, expand, permute, reshape
 from branded.rows import is_marked, row_of
 from branded.scope import brand_of, scope_at
@@ -65,9 +65,7 @@ def _of(u: UOp, axis: int, marks: Collection[UOp]) -> _How | None:
     if u.op is Ops.STAGE:
         left = scope_at(u)
         if axis:
-            return [
-                (x, axis - 1)
-            ], lambda xs: stage(xs[0], left) if left in row_of(xs[0]) else expand(xs[0], (left.size,))
+            return [(x, axis - 1)], lambda xs: every(xs[0], left)
         own = x.op is Ops.INDEX and x.src[1] is u.src[1] and left not in row_of(x.src[0])
         return ([(x.src[0], 0)], lambda xs: xs[0]) if own else None
     if u.op is Ops.INDEX and len(u.src) == 2 and (b := brand_of(u.src[1])) is not None:

@@ -19,7 +19,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.crossing import Lost
 from branded.errors import WriteError
-from branded.graph import SHAPE, tensor
+from branded.graph import SHAPE, like, tensor
 from branded.rows import Cell, is_cell, is_marked, is_place, type_text
 from branded.scope import brand_of
 
@@ -97,11 +97,7 @@ def _over(u: UOp, old: UOp, new: UOp) -> UOp:
     """The view `u` of `old`, of `new`."""
     if u is old:
         return new
-    out = u.replace(src=(_over(u.src[0], old, new), *u.src[1:]))
-    for known in (SHAPE, "axis"):
-        if known in u.__dict__:
-            out.__dict__[known] = u.__dict__[known]
-    return out
+    return like(u, u.replace(src=(_over(u.src[0], old, new), *u.src[1:])))
 
 
 def cell(u: UOp, arg: Cell | None = None) -> UOp:
