@@ -73,6 +73,13 @@ class Primitive:
         """The arguments on which the result `i` depends."""
         return slots(u.src[0].src[i])
 
+    def same_with(self, u: UOp, i: int, axis: int) -> list[tuple[int, int]] | None:
+        """The arguments, and an axis of each, that are the same along it where the result `i` is along `axis`.
+
+        None where they do not say it.
+        """
+        return None
+
     def speaks_of(self, u: UOp, i: int) -> set[int]:
         """The arguments by which the result `i` may have derivatives."""
         return self.uses(u, i)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from tinygrad.dtype import DType
-from tinygrad.uop.ops import Ops, UOp, srender
+from tinygrad.uop.ops import GroupOp, Ops, UOp, srender
 
 from branded.primitive import uses
 from branded.scope import Row, brand_of, union
@@ -136,7 +136,18 @@ def has_left(u: UOp) -> bool:
     return _info(u).left
 
 
-class Cell:
+class Mark:
+    """What makes an identity, which no other value is."""
+
+    __slots__ = ()
+
+    @property
+    def is_over(self) -> bool:
+        """Is the value all that is left of it, as nobody asks for the identity any more?"""
+        return False
+
+
+class Cell(Mark):
     """What makes an identity a storage: a write into it is seen by all tensors that are views of it.
 
     Attributes:
@@ -149,6 +160,27 @@ class Cell:
         self.before = before
 
 
+class NoChange(Mark):
+    """What makes a zero the derivative of what does not change: a transform gives it, and nobody worked it out."""
+
+    __slots__ = ()
+
+
+def no_change(x: UOp) -> UOp:
+    """The derivative of `x` where it does not change."""
+    return UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x.const_like(0),), NoChange())
+
+
+def is_zero(u: UOp) -> bool:
+    """Is this the derivative of what does not change, so that there is none of what is made from it?
+
+    A zero that somebody made is a number as others are: times infinity it is no number.
+    """
+    while u.op in GroupOp.Movement or u.op in {Ops.CAST, Ops.INDEX, Ops.STAGE}:
+        u = u.src[0]
+    return is_marked(u) and type(u.arg) is NoChange
+
+
 def is_marked(u: UOp) -> bool:
     """Is this an identity, which its argument tells from every other?"""
     return u.op is Ops.CONTIGUOUS_BACKWARD and u.arg is not None
@@ -156,7 +188,7 @@ def is_marked(u: UOp) -> bool:
 
 def is_leaf(u: UOp) -> bool:
     """Is this what a derivative is taken with respect to?"""
-    return is_marked(u) and type(u.arg) is not Cell
+    return is_marked(u) and type(u.arg) not in {Cell, NoChange}
 
 
 def is_cell(u: UOp) -> bool:
@@ -177,11 +209,14 @@ def is_differentiated(u: UOp) -> bool:
     return _info(u).differentiated
 
 
-def left_brands(us: Sequence[UOp]) -> Row:
-    """The brands that were left somewhere in these graphs, and are not yet closed there."""
-    if not any(map(has_left, us)):
+def left_brands(us: Sequence[UOp], *, beside: bool = False) -> Row:
+    """The brands that were left somewhere in these graphs, and are not yet closed there.
+
+    With `beside`, also in an argument that a function does not use for its result: a rule may speak of it.
+    """
+    if not any(has_left(u) or (beside and is_beside(u)) for u in us):
         return ()
-    nodes = UOp(Ops.SINK, src=tuple(us)).toposort(has_left)
+    nodes = UOp(Ops.SINK, src=tuple(us)).toposort(is_touched if beside else has_left)
     left = (brand_of(u.src[1]) for u in nodes if u.op is Ops.STAGE)
     return tuple(dict.fromkeys(b for b in left if b is not None))
 

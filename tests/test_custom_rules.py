@@ -266,6 +266,88 @@ def test_a_derivative_of_a_shared_gradient() -> None:
         np.testing.assert_allclose(got, np.broadcast_to(by_hand(n), (n, 2)), rtol=1e-5)
 
 
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_leaf_that_varies_is_kept_while_its_derivative_is_taken(size: int) -> None:
+    """Below the leaf `v` of the outer derivative is a value that is the same for all; the leaf is one of each."""
+    mapped = {"axis_name": "i", "axis_size": size, "in_axes": None}
+
+    def of_each(v: Tensor) -> Tensor:
+        return grad(lambda w: psum((w * v).sin(), "i").sum())(Y)
+
+    slope = grad(lambda v: (of_each(v) * of_each(v)).sum())
+    copied = vmap(lambda x: x, axis_size=size, in_axes=None)(Y * 0 + 0.5)
+    got = vmap(slope, axis_name="i")(copied).numpy()
+    w, v = np.array([1.0, 2.0]), 0.5
+    # g_k = n v cos(w v) is that of all examples, and so is its derivative by the value v_k of one
+    g, dg = size * v * np.cos(w * v), size * (np.cos(w * v) - w * v * np.sin(w * v))
+    np.testing.assert_allclose(got, np.broadcast_to(2 * g * dg, (size, 2)), rtol=1e-5)
+    shared = vmap(lambda _: of_each(Tensor([0.5, 0.5])), out_axes=None, **mapped)(Y)
+    np.testing.assert_allclose(shared.numpy(), g, rtol=1e-5)
+
+
+def test_a_rule_speaks_of_an_exchange_that_its_function_does_not_use() -> None:
+    f = custom_vjp(lambda total, x: x * 1)
+    f.defvjp(lambda total, x: (x * 1, None), lambda _, ct: (ct, 2 * ct))
+    slope = grad(lambda x: f(all_gather(x, "i").sum(0), x).sum())
+    assert vmap(slope, axis_name="i")(X).tolist() == [5, 5, 5]
+    again = grad(lambda x: (slope(x) * x).sum())
+    assert vmap(again, axis_name="i")(X).tolist() == [5, 5, 5]
+
+
+@RULES
+def test_a_derivative_that_is_zero_does_not_vary(own: Callable[[F], F]) -> None:
+    """Neither in the rule, nor behind it: zero times what varies is zero."""
+    f = own(lambda x: (Y * 3, x.sin()))
+    slope = lambda x: grad(lambda w: (f(w * x)[0] * w).sum())(Y)  # noqa: E731
+    assert vmap(slope, out_axes=None)(X).tolist() == [3, 6]
+
+
+@RULES
+def test_a_zero_that_somebody_gives_is_a_number(own: Callable[[F], F]) -> None:
+    """What does not change times infinity is none; a zero times infinity is no number, whoever gave it."""
+    none, zero = (lambda w: w.detach() * 2), Y.const_like(0)
+    flat, steep = own(none), own(lambda w: w * math.inf)
+    assert grad(lambda w: flat(steep(w)).sum())(Y).tolist() == [0, 0]
+    assert np.isnan(vjp(steep, Y)[1](zero)[0].numpy()).all()
+    if own is by_jvp:
+        assert jvp(lambda w: steep(flat(w)), (Y,), (Y,))[1].tolist() == [0, 0]
+        assert np.isnan(jvp(steep, (Y,), (zero,))[1].numpy()).all()
+
+
+def test_a_zero_that_a_rule_gives_is_a_number() -> None:
+    none, zero, steep = (lambda w: w.detach() * 2), Y.const_like(0), lambda w: w * math.inf
+    given = custom_jvp(none)
+    given.defjvp(lambda primals, tangents: (none(*primals), zero))
+    assert np.isnan(jvp(lambda w: steep(given(w)), (Y,), (Y,))[1].numpy()).all()
+    # the tangent that the rule gives is made from none, so that there is nothing to transpose
+    assert grad(lambda w: given(steep(w)).sum())(Y).tolist() == [0, 0]
+    pulled = custom_vjp(none)
+    pulled.defvjp(lambda w: (none(w), None), lambda _, ct: (zero,))
+    assert np.isnan(grad(lambda w: pulled(steep(w)).sum())(Y).numpy()).all()
+
+
+def test_a_derivative_that_is_zero_is_written_into() -> None:
+    """Two of them are two values, though they are the same zero."""
+
+    def loss(w: Tensor) -> Tensor:
+        slope = grad(lambda v: (v.detach() * 2).sum())(w)
+        other = grad(lambda v: (v.detach() * 2).sum())(w)
+        slope[0] = w[1]
+        return (slope * w + other).sum()
+
+    assert grad(loss)(Y).tolist() == [2, 1]
+    assert vmap(lambda x: grad(loss)(Y * x))(X[:2]).tolist() == [[2, 1], [4, 2]]
+
+
+@RULES
+def test_a_gradient_that_all_share_through_a_rule_leaves_without_their_axis(own: Callable[[F], F]) -> None:
+    f = own(lambda w: own(lambda v: v.sin())(w) * w)
+    slope = grad(lambda w: psum(f(w), "i").sum())
+    wanted = np.sin([1, 2]) + np.array([1, 2]) * np.cos([1, 2])
+    got = vmap(lambda _: slope(Y), axis_name="i", out_axes=None)(X)
+    np.testing.assert_allclose(got.numpy(), 3 * wanted, rtol=1e-5)
+
+
 @RULES
 def test_a_derivative_outside_of_what_no_examples_exchange(own: Callable[[F], F]) -> None:
     def loss(f: F, w: Tensor) -> Tensor:
@@ -292,7 +374,9 @@ def test_a_number_of_no_dtype_of_its_own_is_an_argument_of_a_loop() -> None:
     assert vmap(total)(X).tolist() == [2, 4, 6]
 
 
-@pytest.mark.parametrize("number", range(100, 112))
+@pytest.mark.parametrize(
+    "number", [*range(100, 112), 5028, 5082, 5119, 5129, 5148, 5168, 5171, 5283, 5299, 5321, 5382, 6470]
+)
 def test_programs_with_rules_are_those_without(number: int) -> None:
     assert difference(Generator(number).case()) is None
 

@@ -15,9 +15,10 @@ from branded.brand import Brand
 from branded.calls import called, check_function
 from branded.crossing import check_live, lower
 from branded.derivatives.forward import push
-from branded.derivatives.leaves import in_reverse, kept, leaf, plain, pull, transforming
+from branded.derivatives.leaves import Level, in_reverse, kept, leaf, plain, pull, transforming
 from branded.errors import DerivativeError
 from branded.graph import tensor
+from branded.rows import no_change
 from branded.scope import open_brands
 from branded.values import vec_type
 from branded.vec import Vec
@@ -87,7 +88,8 @@ class _Call:
         full = list(args)
         for i in nums:
             full[i] = tree.rebuild(args[i], new)
-        with transforming(), kept(self._leaves):
+        self.levels: list[Level] = [t.uop.arg for t in given]
+        with transforming(self.levels), kept(self._leaves):
             self.out = called(f, full, kwargs, what, "a function with a parameter for each argument")
 
     @property
@@ -207,7 +209,7 @@ def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, what
                 fix="reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor",
             )
         y = ys[0]
-        with transforming():
+        with transforming(call.levels):
             grads, (value,) = pull([y.uop], [y.uop.const_like(1)], call.leaves)
         y, out = tensor(value), call.like_arguments(_tensors(grads))
         return _results(((y, aux) if has_aux else y, out))
@@ -322,7 +324,7 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
             )
         (ct,) = cotangents
         cts = _like(ct, y, ys, "vjp", "cotangent", "result")
-        with transforming():
+        with transforming(call.levels):
             grads, _ = pull([t.uop for t in ys], cts, call.leaves)
         return _results(call.like_arguments(_tensors(grads)))
 
@@ -408,7 +410,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
     dxs = _like(tuple(tangents), tuple(primals), call.values, "jvp", "tangent", "primal")
     y, aux = call.split(has_aux)
     ys = _outputs(y, "jvp")
-    with transforming():
+    with transforming(call.levels):
         dys = _push(ys, call.leaves, dxs)
     out = _results((y, tree.rebuild(y, iter(dys)), aux))
     return out if has_aux else out[:2]
@@ -419,7 +421,7 @@ def _push(ys: Sequence[Tensor], leaves: Sequence[UOp], dxs: Sequence[UOp]) -> li
     lowered = lower([*(t.uop for t in ys), *leaves], open_brands())
     values, leaves = lowered[: len(ys)], lowered[len(ys) :]
     ds = push(values, dict(zip(leaves, dxs, strict=True)))
-    return [tensor(t.uop.const_like(0) if d is None else d) for t, d in zip(ys, ds, strict=True)]
+    return [tensor(no_change(t.uop) if d is None else d) for t, d in zip(ys, ds, strict=True)]
 
 
 # ---- Jacobians ----
@@ -492,7 +494,7 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         ys = _outputs(y, "jacfwd")
         if not call.values or not ys:
             return call.without_entries(y, aux, has_aux)
-        with transforming():
+        with transforming(call.levels):
             columns = vmap(lambda basis: _push(ys, call.leaves, [d.uop for d in basis]), out_axes=-1)(
                 _basis(call.values)
             )
@@ -544,7 +546,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         ys = _outputs(y, "jacrev")
         if not call.values or not ys:
             return call.without_entries(y, aux, has_aux)
-        with transforming():
+        with transforming(call.levels):
             us = [t.uop for t in ys]
             by_argument = vmap(lambda basis: _tensors(pull(us, [d.uop for d in basis], call.leaves)[0]))(_basis(ys))
         rows = zip(*(_split(j, ys, 0) for j in by_argument), strict=True)

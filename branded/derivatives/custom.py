@@ -17,7 +17,6 @@ from branded import tree
 from branded.blocks import Blocks
 from branded.calls import called, check_function, check_takes
 from branded.crossing import check_live, lower, stage
-from branded.derivatives.forward import zero
 from branded.derivatives.leaves import Level, pull, transforming
 from branded.derivatives.reverse import ran_again
 from branded.errors import AxesError, DerivativeError, OptionError
@@ -25,7 +24,7 @@ from branded.graph import replaced, tensor
 from branded.loops.api import map as map_
 from branded.loops.primitive import closed, param
 from branded.primitive import Batched, Bundle, Primitive, Run, primitive_of, results
-from branded.rows import row_of, visible
+from branded.rows import is_touched, is_zero, no_change, row_of, visible
 from branded.rules.function import Examples, batch_body
 from branded.scope import Row, call_body, open_brands, union
 from branded.transforms.collectives import own
@@ -49,6 +48,8 @@ class _Call(Primitive):
     """
 
     is_rule = True
+    exchanges = False
+    """Is an example told from others in the body, as by `axis_index`, so that the same may give each something else?"""
 
     def __init__(self, f: Any, args: tuple[Any, ...], tensors: int, out: Any, examples: Examples) -> None:
         self.f, self.args, self.tensors, self.out, self.examples = f, args, tensors, out, examples
@@ -79,7 +80,15 @@ class _Call(Primitive):
         """The batched function; what its results vary over is what they do by themselves."""
         out, call = batch_body(u, run, args), copy(self)
         call.examples = self.examples.over([a.row for a in args], out.rows)
+        call.exchanges = self.exchanges or is_touched(u.src[0])
         return out._replace(uop=out.uop.replace(arg=CallInfo(name=u.arg.name, aux=call)))
+
+    def same_with(self, u: UOp, i: int, axis: int) -> list[tuple[int, int]] | None:
+        """What is the same for all examples of a brand gives what is, but for what they exchange in the body."""
+        if self.exchanges or axis >= len(row := self.examples.results[i]):
+            return None
+        rows = self.examples.rows
+        return [(slot, rows[slot].index(row[axis])) for slot in self.uses(u, i) if row[axis] in rows[slot]]
 
     def speaks_of(self, u: UOp, i: int) -> set[int]:
         """A rule may speak of all arguments, also of those that the function does not use for this result."""
@@ -101,7 +110,7 @@ class _Call(Primitive):
             meant = self.means(u, i)
             self._check_meant(i, d, {slot: t for slot, t in enumerate(ts) if t is not None and slot not in meant})
             moved = any(tangents[slot] is not None for slot in meant)
-            given.append(d if moved and dtypes.is_float(d.dtype) else None)
+            given.append(d if moved and dtypes.is_float(d.dtype) and not is_zero(d) else None)
         done = self.examples.together(given, closed)
         where = itertools.count()
         return UOp.maketuple(*(d for d in done if d is not None)), [None if d is None else next(where) for d in done]
@@ -121,7 +130,8 @@ class _Call(Primitive):
                         self._check_meant(i, g, {slot: ct})
         if values is not None:
             ran_again(u, self._of_all(values, closed))
-        return self.examples.totals([grads[i] if i in used else None for i in range(len(xs))], closed)
+        given = [g if i in used and g is not None and not is_zero(g) else None for i, g in enumerate(grads)]
+        return self.examples.totals([*given, *[None] * (len(xs) - len(given))], closed)
 
     def _of_all(self, values: Sequence[UOp], closed: Row) -> list[UOp]:
         """The results for all examples, of those of one."""
@@ -175,12 +185,16 @@ class _Jvp(_Call):
     def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> _Backward:
         """The transpose of the rule, which is linear in the tangents."""
         wanted = [i for i in range(self.tensors) if i in needed and dtypes.is_float(xs[i].dtype)]
-        ts = [_zero(x) for x in xs[: self.tensors]]
-        seeds = {i: UOp(Ops.CONTIGUOUS_BACKWARD, ts[i].dtype, (ts[i],), Level()) for i in wanted}
-        with _transposed.during(level := Level()):
-            dys = self.forward(xs, [seeds.get(i, d) for i, d in enumerate(ts)])
-        given = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None]
-        grads, _ = pull([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
+        ts, levels = [_zero(x) for x in xs[: self.tensors]], [Level() for _ in wanted]
+        seeds = {
+            i: UOp(Ops.CONTIGUOUS_BACKWARD, ts[i].dtype, (ts[i],), level)
+            for i, level in zip(wanted, levels, strict=True)
+        }
+        with transforming(levels):
+            with _transposed.during(level := Level()):
+                dys = self.forward(xs, [seeds.get(i, d) for i, d in enumerate(ts)])
+            given = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None]
+            grads, _ = pull([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
         for u in UOp(Ops.SINK, src=tuple(grads)).toposort():
             if isinstance(p := primitive_of(u), _Linear) and p.level is level:
                 raise p.refused()
@@ -227,7 +241,7 @@ class _Vjp(_Call):
         static, primals = self.split(self.arguments(ts))
         values, residuals = self._forward(ts)
         ys = tree.leaves(self.out)
-        cts = [tensor(y.const_like(0) if ct is None else ct) for y, ct in zip(ys, cotangents, strict=True)]
+        cts = [tensor(no_change(y) if ct is None else ct) for y, ct in zip(ys, cotangents, strict=True)]
         grads = called(
             self.f.rule,
             (*static, residuals, tree.rebuild(self.out, iter(cts))),
@@ -332,7 +346,8 @@ def _with_none(x: Any, g: Any) -> list[Any] | None:
 
 
 def _zero(x: UOp) -> UOp:
-    return zero(x) if dtypes.is_float(x.dtype) else zero(x).cast(dtypes.default_float)
+    out = no_change(x)
+    return out if dtypes.is_float(x.dtype) else out.cast(dtypes.default_float)
 
 
 def _fitting(call: _Call, out: Any, kind: str) -> list[UOp]:
@@ -501,7 +516,7 @@ class custom_jvp(_Custom[P, R]):  # noqa: N801  as in JAX
                 )
             y = f(*primals)
             parts = [f(t, y, *primals) for f, t in zip(jvps, tangents, strict=True) if f is not None]
-            zeros = [x.const_like(0) for x in tree.leaves(y)]
+            zeros = [tensor(no_change(x.uop)) for x in tree.leaves(y)]
             sums = [
                 functools.reduce(lambda a, b: a + b, xs) for xs in zip(zeros, *map(tree.leaves, parts), strict=True)
             ]

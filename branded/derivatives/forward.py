@@ -19,7 +19,7 @@ from branded.crossing import copied, stage
 from branded.errors import UnsupportedError
 from branded.graph import on_device
 from branded.primitive import at_slot, params, primitive_of, results
-from branded.rows import is_differentiated, row_of
+from branded.rows import is_differentiated, is_zero, row_of
 from branded.rules.storage import part, viewed, written
 from branded.scope import scope_at
 
@@ -49,9 +49,9 @@ def push(roots: Sequence[UOp], tangents: Mapping[UOp, UOp]) -> list[Tangent]:
 
     One pass: each operation of the graph is looked at once, whatever the number of roots.
     """
-    t: dict[UOp, Any] = dict(tangents)
+    t: dict[UOp, Any] = {u: None if is_zero(d) else d for u, d in tangents.items()}
     for u in UOp(Ops.SINK, src=tuple(roots)).toposort(enter_calls=False):
-        if u in t or u.op is Ops.SINK or t.keys().isdisjoint(u.src):
+        if u in t or u.op is Ops.SINK or all(t.get(s) is None for s in u.src):
             continue
         if u.op is Ops.FUNCTION:
             t[u] = _function(u, [t.get(s) for s in u.src[1:]])

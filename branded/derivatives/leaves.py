@@ -22,30 +22,35 @@ from branded.derivatives.reverse import gradients, once
 from branded.dispatch import Pass, full
 from branded.graph import SHAPE, replaced, tensor
 from branded.primitive import Batched, derives_from, primitive_of
-from branded.rows import is_leaf, is_marked, is_place, left_brands, row_of
+from branded.rows import Mark, is_leaf, is_marked, is_place, is_zero, left_brands, no_change, row_of
 from branded.rules.same import same
 from branded.scope import Row, Scope, open_brands, scope_at, union
 
 T = TypeVar("T")
 
 
-class Level:
+class Level(Mark):
     """What makes a leaf: two of them are different, though they have the same value."""
 
     def __init__(self) -> None:
         self.number = next(_numbers)
 
+    @property
+    def is_over(self) -> bool:
+        """Does no transform at work here ask for the leaf?  Only what was made while it ran needs it."""
+        return not any(self in levels for levels in _transforms.get())
+
 
 _numbers = itertools.count()
 
 
-_transforms: Blocks[None] = Blocks("branded_transforms")
+_transforms: Blocks[Sequence[Level]] = Blocks("branded_transforms")
 _watched: Blocks[list[Tensor]] = Blocks("branded_watched")
 
 
-def transforming() -> Block[None]:
-    """While a transform is at work."""
-    return _transforms.during(None)
+def transforming(levels: Sequence[Level] = ()) -> Block[Sequence[Level]]:
+    """While a transform is at work, with respect to the leaves of these levels."""
+    return _transforms.during(levels)
 
 
 def kept(leaves: list[Tensor]) -> Block[list[Tensor]]:
@@ -93,7 +98,12 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
     examples together, and each has a copy of what it shares with the others: the brand is closed first, and entered
     again by the result.
     """
-    left = left_brands([*ys, *cts])
+    if not any(meant := [not is_zero(ct) for ct in cts]):
+        return list(map(no_change, targets)), ys
+    if not all(meant):
+        grads, _ = pull(list(itertools.compress(ys, meant)), list(itertools.compress(cts, meant)), targets)
+        return grads, ys
+    left = left_brands([*ys, *cts], beside=True)
     above, exchanged = set(targets), dict[Scope, None]()
     for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False) if left else ():
         if not above.isdisjoint(derives_from(u)):
@@ -101,8 +111,8 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
             exchanged |= dict.fromkeys(_leaves(u))
     crossed = [b for b in open_brands() if b in exchanged]
     # what no examples exchange is what it is, whatever they have
-    without = [u for u in above if u.op is Ops.STAGE and (b := scope_at(u)) in crossed and not b.size]
-    nothing = {u: u.const_like(0) for u in without}
+    empty = {b.range for b in crossed if not b.size}
+    nothing = {u: u.const_like(0) for u in above if u.op is Ops.STAGE and u.src[1] in empty}
     if nothing:
         new = replaced([*ys, *cts], lambda _: None, at=nothing)
         return pull(new[: len(ys)], new[len(ys) :], targets)[0], ys

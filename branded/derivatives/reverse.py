@@ -10,6 +10,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.blocks import Blocks
 from branded.graph import replaced
+from branded.rows import is_zero, no_change
 
 _ran_again: Blocks[dict[UOp, Sequence[UOp]]] = Blocks("branded_ran_again")
 """The loops that ran again, and the functions that ran by a rule, in each pass that is at work here."""
@@ -30,13 +31,14 @@ def gradients(
     ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], values: Sequence[UOp] = ()
 ) -> tuple[list[UOp], list[UOp]]:
     """The cotangents of `targets` from those of `ys`, and `values` in the form that shares work with them."""
-    pairs = [(y, ct) for y, ct in zip(ys, cts, strict=True) if dtypes.is_float(y.dtype)]
+    pairs = [(y, ct) for y, ct in zip(ys, cts, strict=True) if dtypes.is_float(y.dtype) and not is_zero(ct)]
     if not pairs:
-        return [t.const_like(0) for t in targets], list(values)
+        return list(map(no_change, targets)), list(values)
     with _ran_again.during({}) as found:
         root, seed = UOp.maketuple(*(y for y, _ in pairs)), UOp.maketuple(*(ct for _, ct in pairs))
         grads = compute_gradient(root, seed, set(targets))
-    out = [grads[t].cast(t.dtype) if t in grads and grads[t].op is not Ops.NOOP else t.const_like(0) for t in targets]
+    given = {t: g for t in targets if (g := grads.get(t)) is not None and g.op is not Ops.NOOP}
+    out = [given[t].cast(t.dtype) if t in given else no_change(t) for t in targets]
     both = once([*out, *values], found)
     return both[: len(out)], both[len(out) :]
 

@@ -22,7 +22,6 @@ from branded.program.terms import RESERVED, Atom, BrandName, Dtype, Eqn, Literal
 from branded.recording import Body, Call, Frame
 from branded.rows import (
     dtype_text,
-    is_cell,
     is_leaf,
     is_marked,
     is_touched,
@@ -396,10 +395,8 @@ def _without_leaves(us: Sequence[UOp], since: int) -> list[UOp]:
     """The values without the leaves of derivatives from this one on; earlier ones are of a derivative around it."""
 
     def own(u: UOp) -> UOp | None:
-        if is_cell(u):
-            return u.src[0]
         if not is_leaf(u):
-            return None
+            return u.src[0] if is_marked(u) else None
         level = u.arg[0] if isinstance(u.arg, tuple) else u.arg  # a place of a custom function has a number too
         return u.src[0] if level.number >= since else None
 

@@ -1,4 +1,4 @@
-"""Values that are the same along an axis, by the way they are made."""
+"""Values that are the same along an axis, or for all examples of a brand, by the way they are made."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from tinygrad import dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.crossing import enter, every
-from branded.graph import again, behind, expand, permute, reshape
-from branded.rows import is_marked, row_of
-from branded.scope import brand_of, scope_at
+from branded.graph import again, behind, expand, like, permute, reshape
+from branded.primitive import primitive_of, uses
+from branded.rows import Mark, is_marked, is_touched, is_zero, row_of
+from branded.scope import Scope, brand_of, scope_at
 
 T = TypeVar("T")
-_Part = tuple[UOp, int]
+_Part = tuple[UOp, "int | Scope"]
 _How = tuple[list[_Part], Callable[[Sequence[UOp]], UOp]]
 
 
@@ -25,7 +26,7 @@ def same(x: UOp, axis: int, marks: Collection[UOp] = ()) -> UOp | None:
     An identity that others may know is another value at each place, but for `marks`.
     """
     done: dict[_Part, UOp] = {}
-    todo = [(x, axis)]
+    todo: list[_Part] = [(x, axis)]
     while todo:
         if (part := todo[-1]) in done:
             todo.pop()
@@ -40,9 +41,46 @@ def same(x: UOp, axis: int, marks: Collection[UOp] = ()) -> UOp | None:
     return done[x, axis]
 
 
-def _of(u: UOp, axis: int, marks: Collection[UOp]) -> _How | None:
-    """Of what `u` without this axis is made, and how."""
+def _of(u: UOp, axis: int | Scope, marks: Collection[UOp]) -> _How | None:
+    """Of what `u` without this axis, or without this brand, is made, and how."""
+    if not isinstance(axis, int) and axis not in row_of(u):
+        return [], lambda _: u
     x = u.src[0] if u.src else u
+    if is_marked(u):
+        if is_zero(u):  # it stays what it is
+            return [(x, axis)], lambda xs: again(u, xs[0])
+        return ([(x, axis)], lambda xs: xs[0]) if u in marks or (isinstance(u.arg, Mark) and u.arg.is_over) else None
+    return _of_axis(u, x, axis) if isinstance(axis, int) else _of_brand(u, x, axis)
+
+
+def _of_brand(u: UOp, x: UOp, b: Scope) -> _How | None:
+    if u.op is Ops.INDEX and len(u.src) == 2:
+        if u.src[1] is b.range:
+            return ([(x, 0)], lambda xs: xs[0]) if b not in row_of(x) else None
+        return [(x, b)], lambda xs: enter(xs[0], scope_at(u))
+    if u.op is Ops.STAGE:
+        return [(x, b)], lambda xs: every(xs[0], scope_at(u))
+    if u.op in _EACH or u.op in GroupOp.Movement or u.op in {Ops.REDUCE, Ops.STACK}:
+        return [(s, b) for s in u.src], lambda xs: like(u, again(u, *xs))
+    if u.op is Ops.GETTUPLE and (p := primitive_of(x)) is not None and p.is_rule and not is_touched(x.src[0]):
+        return _of_call(u, x, b)
+    return None
+
+
+def _of_call(u: UOp, call: UOp, b: Scope) -> _How:
+    """A function with a rule gives the same for what is the same: a call of it on that."""
+    slots = [slot for slot in sorted(uses(call, u.arg)) if b in row_of(call.src[1 + slot])]
+
+    def make(xs: Sequence[UOp]) -> UOp:
+        src = list(call.src)
+        for slot, x in zip(slots, xs, strict=True):
+            src[1 + slot] = x
+        return again(call, *src).gettuple(u.arg)
+
+    return [(call.src[1 + slot], b) for slot in slots], make
+
+
+def _of_axis(u: UOp, x: UOp, axis: int) -> _How | None:
     if u.op is Ops.EXPAND:
         sizes = cast("tuple[int, ...]", u.shape[: len(u.shape) - len(x.shape)])
         if axis < len(sizes):
@@ -64,15 +102,18 @@ def _of(u: UOp, axis: int, marks: Collection[UOp]) -> _How | None:
         return [(x, axis + u.arg[1])], lambda xs: again(u, xs[0])
     if u.op is Ops.STAGE:
         left = scope_at(u)
-        if axis:
-            return [(x, axis - 1)], lambda xs: every(xs[0], left)
-        own = x.op is Ops.INDEX and x.src[1] is u.src[1] and left not in row_of(x.src[0])
-        return ([(x.src[0], 0)], lambda xs: xs[0]) if own else None
+        return [(x, axis - 1 if axis else left)], lambda xs: every(xs[0], left) if axis else xs[0]
     if u.op is Ops.INDEX and len(u.src) == 2 and (b := brand_of(u.src[1])) is not None:
         return [(x, axis + 1)], lambda xs: enter(xs[0], b)
-    if is_marked(u):
-        return ([(x, axis)], lambda xs: xs[0]) if u in marks else None
+    if u.op is Ops.GETTUPLE and (p := primitive_of(x)) is not None and u.shape[axis]:
+        needed = p.same_with(x, u.arg, axis)
+        return None if needed is None else ([(x.src[1 + slot], at) for slot, at in needed], lambda _: _first(u, axis))
     return _elementwise(u, axis) if u.op in _EACH else None
+
+
+def _first(u: UOp, axis: int) -> UOp:
+    out: UOp = u.shrink(tuple((0, 1 if i == axis else n) for i, n in enumerate(u.shape)))
+    return reshape(out, _without(u.shape, axis))
 
 
 _EACH = {*GroupOp.Unary, *GroupOp.Broadcastable, Ops.CAST, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH}
