@@ -328,7 +328,9 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
             grads, _ = pull([t.uop for t in ys], cts, call.leaves)
         return _results(call.like_arguments(_tensors(grads)))
 
-    out = _results(tree.rebuild(y, iter(_tensors(in_reverse([t.uop for t in ys], call.leaves)))))
+    with transforming(call.levels):
+        values = _tensors(in_reverse([t.uop for t in ys], call.leaves))
+    out = _results(tree.rebuild(y, iter(values)))
     return (out, pullback, _results(aux)) if has_aux else (out, pullback)
 
 
