@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import functools
 import inspect
 import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -119,6 +120,7 @@ def _with_fields(obj: Any, values: Sequence[Any]) -> Any:
 
 def _with_items(obj: Any, keys: Sequence[Any], values: Sequence[Any]) -> Any:
     new = copy.copy(obj)
+    new.clear()  # the keys come in this order
     for key, value in zip(keys, values, strict=True):
         new[key] = value
     return new
@@ -224,6 +226,32 @@ def rebuild(x: Any, new: Iterator[Any]) -> Any:
     made: list[Any] = []
     for _, n in reversed(flat):  # the children before their container, the last one first
         made.append(values.pop() if n is None else n.rebuild([made.pop() for _ in n.children]))
+    return made[0]
+
+
+def in_order_of(x: Any, wanted: Any) -> Any:
+    """`x` with the keys of its dicts in the order in which `wanted` has them, where it has the same ones.
+
+    A dict is known by its keys: trees that differ in their order alone are of one form.
+    """
+    if paths(x, "") == paths(wanted, ""):
+        return x
+    flat: list[tuple[Any, Node | None]] = []
+    waiting = [(x, wanted)]
+    while waiting:
+        x, like = waiting.pop()
+        n, m = node(x), node(like)
+        are_dicts = isinstance(x, dict) and isinstance(like, dict)
+        if n is not None and m is not None and are_dicts and set(n.keys) == set(m.keys):
+            n = Node(m.keys, tuple(x[key] for key in m.keys), functools.partial(_with_items, x, m.keys))
+        flat.append((x, n))
+        if n is not None:
+            fits = m is not None and len(m.children) == len(n.children)
+            others = m.children if m is not None and fits else n.children
+            waiting.extend([*zip(n.children, others, strict=True)][::-1])
+    made: list[Any] = []
+    for y, n in reversed(flat):
+        made.append(y if n is None else n.rebuild([made.pop() for _ in n.children]))
     return made[0]
 
 

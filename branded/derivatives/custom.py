@@ -332,17 +332,29 @@ class _Linear(_Vjp):
 
 def _with_none(x: Any, g: Any) -> list[Any] | None:
     """The leaves of `g` for those of `x`, where None may stand for a part."""
+    found: list[Any] = []
+    waiting = [(x, g)]
+    while waiting:
+        x, g = waiting.pop()
+        n = tree.node(x)
+        if g is None and x is not None:
+            found += [None] * len(tree.leaves(x))
+        elif n is None:
+            found.append(g)
+        elif (below := _by_key(g, n)) is None:
+            return None
+        else:
+            waiting.extend([*zip(n.children, below, strict=True)][::-1])
+    return found
+
+
+def _by_key(x: Any, like: tree.Node) -> list[Any] | None:
+    """The children of `x` in the order of the keys of another container; None if it has other ones."""
     n = tree.node(x)
-    if g is None and x is not None:
-        return [None] * len(tree.leaves(x))
-    if n is None:
-        return [g]
-    m = tree.node(g)
-    if m is None or set(m.keys) != set(n.keys):
+    if n is None or set(n.keys) != set(like.keys):
         return None
-    by_key = dict(zip(m.keys, m.children, strict=True))
-    parts = [_with_none(child, by_key[key]) for key, child in zip(n.keys, n.children, strict=True)]
-    return None if any(p is None for p in parts) else [v for p in parts if p is not None for v in p]
+    by_key = dict(zip(n.keys, n.children, strict=True))
+    return [by_key[key] for key in like.keys]
 
 
 def _zero(x: UOp) -> UOp:
@@ -352,6 +364,7 @@ def _zero(x: UOp) -> UOp:
 
 def _fitting(call: _Call, out: Any, kind: str) -> list[UOp]:
     """The leaves of what a rule gave, which must be like the result of the function."""
+    out = tree.in_order_of(out, call.out)
     if tree.paths(out, "") != tree.paths(call.out, ""):
         raise DerivativeError(
             f"{call.f.what}: the {kind} that the rule of {call.f.name} gave has another tree than the result"
@@ -518,7 +531,8 @@ class custom_jvp(_Custom[P, R]):  # noqa: N801  as in JAX
             parts = [f(t, y, *primals) for f, t in zip(jvps, tangents, strict=True) if f is not None]
             zeros = [tensor(no_change(x.uop)) for x in tree.leaves(y)]
             sums = [
-                functools.reduce(lambda a, b: a + b, xs) for xs in zip(zeros, *map(tree.leaves, parts), strict=True)
+                functools.reduce(lambda a, b: a + b, xs)
+                for xs in zip(zeros, *(tree.leaves(tree.in_order_of(part, y)) for part in parts), strict=True)
             ]
             return y, tree.rebuild(y, iter(sums))
 
@@ -637,9 +651,9 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
                 fix="return a pair: the results, and a bool for each that says whether it is batched",
             )
         out, out_batched = pair
-        flags = _flags(out_batched, out, name)
+        leaves, flags = tree.leaves(out), _flags(out_batched, out, name)
         back = []
-        for y, varies, at in zip(tree.leaves(out), flags, tree.paths(out, "the result"), strict=True):
+        for y, varies, at in zip(leaves, flags, tree.paths(out, "the result"), strict=True):
             y = _tensor(y, f"custom_vmap: {at} of the rule of {name}")
             if varies and (not y.shape or y.shape[0] != b.size):
                 raise AxesError(
@@ -657,14 +671,20 @@ def _name(f: Callable[..., Any]) -> str:
 
 def _flags(batched: Any, out: Any, name: str) -> list[bool]:
     """A bool for each leaf of the result, from a prefix tree of them."""
-    if isinstance(batched, bool):
-        return [batched] * len(tree.leaves(out))
-    n, m = tree.node(out), tree.node(batched)
-    if n is None or m is None or n.keys != m.keys:
-        raise AxesError(
-            f"custom_vmap: out_batched of the rule of {name} does not fit its results", fix="a bool for each"
-        )
-    return [f for a, c in zip(m.children, n.children, strict=True) for f in _flags(a, c, name)]
+    found: list[bool] = []
+    waiting = [(batched, out)]
+    while waiting:
+        batched, out = waiting.pop()
+        if isinstance(batched, bool):
+            found += [batched] * len(tree.leaves(out))
+            continue
+        n = tree.node(out)
+        if n is None or (below := _by_key(batched, n)) is None:
+            raise AxesError(
+                f"custom_vmap: out_batched of the rule of {name} does not fit its results", fix="a bool for each"
+            )
+        waiting.extend([*zip(below, n.children, strict=True)][::-1])
+    return found
 
 
 def sequential_vmap(f: Callable[P, R]) -> custom_vmap[P, R]:
