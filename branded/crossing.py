@@ -7,9 +7,12 @@ leave    the rules of dispatch run over the graph of `y`: what one batches by ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from tinygrad import Tensor
+from tinygrad.dtype import DType
 from tinygrad.function import _function
 from tinygrad.uop.ops import Ops, UOp
 
@@ -162,6 +165,24 @@ class Lost(Scope):
         return u.src[0].src[0]
 
 
+class Donated(Scope):
+    """The brand of what was donated to a call of a compiled function."""
+
+    is_brand = True
+
+    def __init__(self) -> None:
+        super().__init__(1, "donated")
+
+    @property
+    def is_open(self) -> bool:
+        return False
+
+    def of(self, shape: tuple[Any, ...], dtype: DType, device: Any) -> UOp:
+        """A value of this type that cannot be used."""
+        x: UOp = UOp.new_buffer(device, math.prod(shape), dtype).reshape((1, *shape))
+        return enter(x, self)
+
+
 def check_live(u: UOp, what: str | Callable[[], str]) -> None:
     """Refuse a value of a closed brand."""
     if dead := [b for b in row_of(u) if not b.is_open]:
@@ -173,6 +194,12 @@ def check_live(u: UOp, what: str | Callable[[], str]) -> None:
                 ("value", f"{type_text(u, tuple(b for b in row_of(u) if b.is_open))}, not worked out yet"),
                 ("written", type_text(lost.view)),
                 fix="x = x.clone() before the view is taken; or x[1:3] = ... in place of v = x[1:3]; v.assign(...)",
+            )
+        if any(isinstance(b, Donated) for b in dead):
+            raise EscapeError(
+                f"{where}: this tensor was donated to a call of jit, which may have a result in its memory",
+                ("value", type_text(u, tuple(b for b in row_of(u) if b.is_open))),
+                fix="the result of that call in its place; or no donate_argnums",
             )
         raise EscapeError(
             f"{where}: this value belongs to {names}, which {'is' if len(dead) == 1 else 'are'} closed",

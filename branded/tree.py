@@ -272,19 +272,21 @@ def containers(x: Any) -> list[type]:
     return [type(y) for y, n in _flat(x) if n is not None]
 
 
-def positions(given: Any, what: str) -> tuple[int, ...]:
+def positions(given: Any, what: str, option: str = "static_argnums") -> tuple[int, ...]:
     """`given` as positions of arguments: an int, or several."""
     found = [as_int(i) for i in (given if isinstance(given, tuple | list) else (given,))]
     if None in found:
         raise OptionError(
-            f"{what}: static_argnums={shown(given)} are no positions of arguments",
-            fix="ints, counted from 0: static_argnums=(1,)",
+            f"{what}: {option}={shown(given)} are no positions of arguments",
+            fix=f"ints, counted from 0: {option}=(1,)",
         )
     return tuple(i for i in found if i is not None)
 
 
-def static(f: Callable[..., Any], nums: Sequence[int], n: int, what: str) -> tuple[frozenset[int], frozenset[str]]:
-    """The positions, of `n`, and the names of the arguments of `f` that are part of a program."""
+def static(
+    f: Callable[..., Any], nums: Sequence[int], n: int, what: str, option: str = "static_argnums"
+) -> tuple[frozenset[int], frozenset[str]]:
+    """The positions, of `n`, and the names of the arguments of `f` that an option names."""
     try:
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
@@ -295,7 +297,7 @@ def static(f: Callable[..., Any], nums: Sequence[int], n: int, what: str) -> tup
         for i in nums:
             if not -total <= i < total:
                 raise OptionError(
-                    f"{what}: static_argnums={i} for a function of {total} argument{'' if total == 1 else 's'}",
+                    f"{what}: {option}={i} for a function of {total} argument{'' if total == 1 else 's'}",
                     fix="the positions of arguments, counted from 0",
                 )
     at = [i + total if i < 0 else i for i in nums]

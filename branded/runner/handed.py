@@ -8,6 +8,7 @@ was made of one, no view, nobody who asked for the buffer.
 from __future__ import annotations
 
 import math
+import weakref
 from sys import getrefcount
 from typing import Any, NamedTuple
 
@@ -66,12 +67,15 @@ def base_of(u: UOp) -> UOp:
 class Handed:
     """A buffer that was handed over."""
 
-    __slots__ = ("address", "base", "bases", "buffer", "buffers", "opaque", "table", "uop", "uops")
+    __slots__ = ("__weakref__", "address", "base", "bases", "buffer", "buffers", "opaque", "table", "uop", "uops")
+    KEY = "_branded_handed"
+    """Where a UOp keeps which of these it is in."""
 
     def __init__(self, uop: UOp) -> None:
         self.uop, self.base, found = uop, base_of(uop), known(uop)
         assert found is not None
         self.buffer, self.table, self.opaque, self.address = found.buffer, found.buffers, found.opaque, found.address
+        uop.__dict__[self.KEY] = weakref.ref(self)
         self.uops = self.bases = self.buffers = 0
         """How many refer to the value, its base and its buffer while nobody has it."""
 

@@ -55,8 +55,11 @@ class Linear:
         linear = linear.substitute(
             {p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}, walk=True
         )
-        linear = tg_realize.compile_linear(linear)
-        linear = linear.replace(src=ordered(linear.src, lambda call: tg_realize.get_call_outs_ins(call)[0]))
+        kernels, linear = [call.src[0] for call in linear.src], tg_realize.compile_linear(linear)
+        order = ordered(linear.src, lambda call: tg_realize.get_call_outs_ins(call)[0])
+        self.kernels = [kernels[i] for i in order]
+        """What the calls do, as it was before it was compiled."""
+        linear = linear.replace(src=tuple(linear.src[i] for i in order))
         there = {u for call in linear.src for s in call.src[1:] for u in s.toposort() if u.is_realized}
         self.linear = tg_realize.link_linear(memory_plan_rewrite(linear, there))
         self.var = var.expr if var is not None else None

@@ -15,15 +15,14 @@ Writes = Callable[[UOp], Sequence[int]]
 """Which arguments of a call it writes to."""
 
 
-def ordered(calls: Sequence[UOp], writes: Writes) -> tuple[UOp, ...]:
-    """The calls in the order that takes less memory: the one in which they come, or each result as a whole."""
-    if any(isinstance(u.device, tuple) or u.op in (Ops.MSELECT, Ops.MSTACK) for call in calls for u in call.src[1:]):
-        return tuple(calls)
-    used = [_used(call, writes) for call in calls]
+def ordered(calls: Sequence[UOp], writes: Writes) -> list[int]:
+    """The order of the calls that takes less memory: the one in which they come, or each result as a whole."""
     plain = list(range(len(calls)))
+    if any(isinstance(u.device, tuple) or u.op in (Ops.MSELECT, Ops.MSTACK) for call in calls for u in call.src[1:]):
+        return plain
+    used = [_used(call, writes) for call in calls]
     deep = _depth_first(_depends(used))
-    best = min((plain, deep), key=lambda order: _most(order, used))
-    return tuple(calls[i] for i in best)
+    return min((plain, deep), key=lambda order: _most(order, used))
 
 
 _Used = tuple[list[UOp], set[UOp]]

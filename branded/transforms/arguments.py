@@ -14,7 +14,7 @@ from tinygrad.device import canonicalize_device
 
 from branded import tree
 from branded.crossing import check_live
-from branded.runner.handed import KNOWN
+from branded.runner.handed import KNOWN, known
 
 NUMBERS = frozenset({bool, int, float})
 _DEEP = 32
@@ -40,8 +40,7 @@ def read(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) -> None:
     """
     cls = type(x)
     if cls is Tensor:
-        found = x.uop.__dict__.get(KNOWN)
-        if found is not None and found[2].get(found[4]) is found[3]:  # it is there
+        if (found := known(x.uop)) is not None:
             form.append(found[0])
             leaves.append(found)
         else:

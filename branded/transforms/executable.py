@@ -10,7 +10,7 @@ import functools
 import importlib
 import struct
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,12 @@ from branded.loops.api import Traced
 from branded.patches.serial import LOCK
 from branded.rows import row_of
 from branded.runner import native
-from branded.runner.handed import Known, Result, base_of, known
+from branded.runner.handed import Handed, Known, Result, base_of, known
 from branded.runner.linear import Linear, Memory
 from branded.runner.native import Ref
 from branded.scope import branches
 from branded.transforms.arguments import NUMBERS
+from branded.transforms.donation import gone, may_be_one, taken
 
 tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
 tg_jit: Any = importlib.import_module("tinygrad.engine.jit")
@@ -41,20 +42,25 @@ tg_jit: Any = importlib.import_module("tinygrad.engine.jit")
 class Executable:
     """What a function became for arguments of one type."""
 
-    def __init__(self, traced: Traced) -> None:
-        self.params = traced.params
+    def __init__(self, traced: Traced, donated: Sequence[int] = ()) -> None:
+        self.params, self.donated = traced.params, donated
         # as tensors, because tinygrad renames in the graphs of tensors what it realizes
         self.leaves = [tensor(u) for u in traced.leaves]
         self.outside = _outside(self.leaves, self.params)
-        self.run: Callable[[Sequence[Any]], list[Tensor]] | None = None
+        self.run: _Compiled | _Replayed | None = None
 
-    def __call__(self, leaves: Sequence[Any]) -> list[Tensor]:
+    def __call__(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
+        """The results for these arguments; `donors` are the tensors among them that are given away."""
         with LOCK:
             for ref, u in self.outside:
                 if (t := ref()) is not None and t.uop is not u:
                     self._written()
                     break
-            return (self.run or self._compile())(leaves)
+            run = self.run or self._compile()
+            out = run(leaves, donors)
+            for t in donors.values() if donors else ():
+                gone(t)
+            return out
 
     def _written(self) -> None:
         """Do the writes that wait: into what the function uses without being given it."""
@@ -63,9 +69,11 @@ class Executable:
         self.outside = [(weakref.ref(t), t.uop) for t in there]
 
     @disable_gc()
-    def _compile(self) -> Callable[[Sequence[Any]], list[Tensor]]:
-        leaves = [y.uop for y in self.leaves]
-        self.run = (_Compiled if _is_plain(self.params, leaves) else _Replayed)(self.params, self.leaves)
+    def _compile(self) -> _Compiled | _Replayed:
+        if _is_plain(self.params, [y.uop for y in self.leaves]):
+            self.run = _Compiled(self.params, self.leaves, self.donated)
+        else:
+            self.run = _Replayed(self.params, self.leaves)
         self.leaves = []
         return self.run
 
@@ -93,7 +101,7 @@ def _outside(leaves: Sequence[Tensor], params: Sequence[UOp]) -> list[tuple[weak
 class _Compiled:
     """A program of one device: what it gives goes to new buffers, which it hands over."""
 
-    def __init__(self, params: Sequence[UOp], values: Sequence[Tensor]) -> None:
+    def __init__(self, params: Sequence[UOp], values: Sequence[Tensor], donated: Sequence[int]) -> None:
         leaves = [y.uop.cast(strong_dtype(y.dtype)) for y in values]
         default = canonicalize_device(None)
         self.empty = {i: _realized(u) for i, u in enumerate(leaves) if 0 in u.shape}
@@ -109,9 +117,37 @@ class _Compiled:
         self.inputs = [_Input(p, self.linear.alignment) for p in params]
         self.plan: native.Plan | None = None
         self.fixed: list[Known] = []
+        self.reused = self._reused(params, donated)
+        """The argument in the memory of which a result may lie, by the number of the result."""
         self.graphed: UOp | None = None
         if full:
             self._lay_out()
+
+    def _reused(self, params: Sequence[UOp], donated: Sequence[int]) -> dict[int, int]:
+        found = dict[int, int]()
+        for j, r in enumerate(self.results):
+            for i in donated:
+                p = params[i]
+                alike = (p.dtype, p.max_numel(), p.device) == (r.dtype, r.size, r.device)
+                if alike and i not in found.values() and may_be_one(self.linear, j, len(self.results) + i):
+                    found[j] = i
+                    break
+        return found
+
+    def _places(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None) -> list[Handed]:
+        """Where the results go."""
+        if branches():  # what is made in a branch has a place that is made there
+            return [r.make() for r in self.results]
+        if not donors or not self.reused:
+            return [r.take() for r in self.results]
+        given = [id(x.buffer) for x in leaves if type(x) is Known]
+        found = dict[int, Handed]()
+        for j, i in self.reused.items():
+            x = leaves[i]
+            sole = i in donors and type(x) is Known and given.count(id(x.buffer)) == 1
+            if sole and (h := taken(donors[i], self.results[j])) is not None:
+                found[j] = h
+        return [found.get(j) or r.take() for j, r in enumerate(self.results)]
 
     def _lay_out(self) -> None:
         """Lay the program out for C, if C can run it."""
@@ -127,23 +163,22 @@ class _Compiled:
         self.fixed = [k for u in self.linear.outside if (k := known(u)) is not None]
         self.kernels = len(ops)
 
-    def __call__(self, leaves: Sequence[Any]) -> list[Tensor]:
+    def __call__(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
         held: list[UOp] = []
-        is_new = bool(branches())  # what is made in a branch has a place that is made there
+        for k in self.fixed:
+            if not k.is_there:  # somebody freed it
+                self._lay_out()
+                break
         if (plan := self.plan) is None or DEBUG.value >= 2:
             ins = [x.buffer(leaf, held) for x, leaf in zip(self.inputs, leaves, strict=True)]
-            made = [r.make() if is_new else r.take() for r in self.results]
+            made = self._places(leaves, donors)
             if made:
                 self._by_tinygrad([h.base for h in made], ins)
         else:
-            made = [r.make() if is_new else r.take() for r in self.results]
+            made = self._places(leaves, donors)
             at = [self.memory, *[h.address for h in made]]
             for x, leaf in zip(self.inputs, leaves, strict=True):
                 at.append(leaf[5] if type(leaf) is Known else x.address(leaf, held))
-            for k in self.fixed:
-                if not k.is_there:  # somebody freed it
-                    self._lay_out()
-                    return self(leaves)
             plan.run(at)
             GlobalCounters.kernel_count += self.kernels
         outs = tensors([h.uop for h in made])
@@ -261,7 +296,7 @@ class _Replayed:
         used = UOp.sink(*(y.uop for y in leaves)).toposort(enter_calls=False)
         self.outside = {u for u in used if u.op is Ops.BUFFER}
 
-    def __call__(self, leaves: Sequence[Any]) -> list[Tensor]:
+    def __call__(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
         inputs = self._buffers(leaves)
         has_elements = any(0 not in y.shape for y in self.leaves)
         # TinyJit gives the same buffers at each replay

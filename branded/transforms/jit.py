@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import types
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar, cast
 
 from tinygrad import Tensor
@@ -31,7 +31,7 @@ PROGRAMS = 128
 _uses = itertools.count()
 
 
-def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
+def jit(f: F, *, static_argnums: int | Sequence[int] = (), donate_argnums: int | Sequence[int] = ()) -> F:
     """`jit(f)(*args)` is `f(*args)`, traced once for each type of the arguments, and compiled.
 
     Under vmap, a derivative or a loop it is `f` itself: they compile what it becomes.  In a typed program it is one
@@ -45,6 +45,8 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
         f: A function of trees of tensors and numbers, without reads, draws and writes.
         static_argnums: The positions of arguments that are part of the program: for each value of them it is traced
             anew.  They must be hashable.
+        donate_argnums: The positions of arguments that are not used after the call, as the old state of a training
+            step: a result of the same size and dtype may be written into their memory.
 
     Returns:
         A function like `f`.
@@ -54,8 +56,9 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
         RandomnessError: `f` draws random numbers, which would be the same at each call; `branded.random` takes keys.
         WriteError: `f` writes into a tensor from outside.
         CallError: `f` is not a function, or does not take the arguments.
-        OptionError: `static_argnums` are no positions of arguments, or an argument that is neither tensor nor number is
-            not hashable.
+        EscapeError: A donated tensor is used after the call.
+        OptionError: `static_argnums` or `donate_argnums` are no positions of arguments, or an argument that is neither
+            tensor nor number is not hashable.
         ProgramTypeError: A result is not a tensor or number.
 
     Example:
@@ -69,16 +72,18 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = ()) -> F:
     Source: `jax.jit`; `tinygrad.TinyJit`, which replays the kernels.
     """
     check_function(f, "jit", "jit(f)(x)")
-    return cast(F, Jitted(f, tree.positions(static_argnums, "jit")))
+    static = tree.positions(static_argnums, "jit")
+    donated = tree.positions(donate_argnums, "jit", "donate_argnums")
+    return cast(F, Jitted(f, static, donated))
 
 
 class Jitted:
     """A function that is compiled: one program for each type of its arguments."""
 
-    def __init__(self, f: Callable[..., Any], static: tuple[int, ...]) -> None:
+    def __init__(self, f: Callable[..., Any], static: tuple[int, ...], donated: tuple[int, ...]) -> None:
         functools.update_wrapper(self, f)
-        self._f, self._static = f, static
-        self._fixed: dict[Hashable, tuple[frozenset[int], frozenset[str]]] = {}
+        self._f, self._static, self._donated = f, static, donated
+        self._chosen: dict[Hashable, tuple[list[bool], list[bool]]] = {}
         self._programs: dict[Hashable, _Program] = {}
         self._last: _Program | None = None
         self._seen: traces.Call | None = None
@@ -95,8 +100,9 @@ class Jitted:
             return _called(self._f, args, kwargs)
         form: list[Any] = [len(args)]
         leaves: list[Any] = []
-        if self._static:
-            self._read_some(args, kwargs, form, leaves)
+        donors: dict[int, Tensor] | None = None
+        if self._static or self._donated:
+            donors = self._read_some(args, kwargs, form, leaves)
         else:
             for x in args:
                 read(x, form, leaves)
@@ -110,42 +116,60 @@ class Jitted:
         except TypeError:
             raise self._not_hashable(args, kwargs) from None
         if program is not last or program is None:
-            program = self._used(program or self._traced(key, args, kwargs))
-        return program.build(iter(program.run(leaves)))
+            program = self._used(program or self._traced(key, args, kwargs, donors or ()))
+        return program.build(iter(program.run(leaves, donors)))
 
-    def _read_some(self, args: tuple[Any, ...], kwargs: dict[str, Any], form: list[Any], leaves: list[Any]) -> None:
-        """The arguments where some of them are part of the program."""
+    def _read_some(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], form: list[Any], leaves: list[Any]
+    ) -> dict[int, Tensor]:
+        """The arguments where some of them are part of the program or donated; gives the tensors that are donated."""
         form.append(tuple(kwargs))
-        at, named = self._where(len(args), kwargs)
-        given = [*((x, i in at) for i, x in enumerate(args)), *((x, k in named) for k, x in kwargs.items())]
-        for x, is_fixed in given:
+        donors: dict[int, Tensor] = {}
+        for x, is_fixed, is_donated in zip((*args, *kwargs.values()), *self._options(args, kwargs), strict=True):
             if is_fixed and not isinstance(x, Tensor):
                 form.append(Static((type(x), x)))
-            else:
-                read(x, form, leaves)
+                continue
+            first = len(leaves)
+            read(x, form, leaves)
+            if is_donated:
+                variables = [y for y in tree.leaves(x) if tree.as_tensor(y) is not None]
+                donors |= {first + i: y for i, y in enumerate(variables) if isinstance(y, Tensor)}
+        return donors
 
-    def _where(self, n: int, kwargs: dict[str, Any]) -> tuple[frozenset[int], frozenset[str]]:
-        """The positions and the names of the arguments that are part of the program."""
-        key = n, *kwargs
-        if (found := self._fixed.get(key)) is None:
-            found = self._fixed[key] = tree.static(self._f, self._static, n, "jit")
+    def _options(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[bool], list[bool]]:
+        """Which arguments are part of the program, and which are donated."""
+        key = len(args), *kwargs
+        if (found := self._chosen.get(key)) is None:
+            (at, named), (away, named_away) = (
+                tree.static(self._f, nums, len(args), "jit", option)
+                for nums, option in ((self._static, "static_argnums"), (self._donated, "donate_argnums"))
+            )
+            if both := sorted(at & away):
+                raise OptionError(
+                    f"jit: argument {both[0]} is part of the program, and cannot be donated",
+                    fix="its position in static_argnums or in donate_argnums alone",
+                )
+            positions, names = range(len(args)), list(kwargs)
+            fixed = [*(i in at for i in positions), *(k in named for k in names)]
+            found = self._chosen[key] = fixed, [*(i in away for i in positions), *(k in named_away for k in names)]
         return found
 
-    def _traced(self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Program:
+    def _traced(
+        self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], donated: Iterable[int]
+    ) -> _Program:
         """A new program for these arguments."""
         try:
             hash(key)  # an empty table asks for none
         except TypeError:
             raise self._not_hashable(args, kwargs) from None
-        at, named = self._where(len(args), kwargs) if self._static else (frozenset(), frozenset())
-        fixed = [*(i in at for i in range(len(args))), *(k in named for k in kwargs)]
+        fixed = self._options(args, kwargs)[0]
         if traces.is_wanted():
             now = traces.seen(self._f, args, kwargs, fixed)
             if self._seen is not None:
                 traces.note(self._f, self._seen, now)
             self._seen = now
         # two threads may both trace it
-        program = self._programs.setdefault(key, _Program(self._f, args, kwargs, fixed, key))
+        program = self._programs.setdefault(key, _Program(self._f, args, kwargs, fixed, key, tuple(donated)))
         self.traces += 1
         return program
 
@@ -157,8 +181,7 @@ class Jitted:
         return program
 
     def _not_hashable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OptionError:
-        at, named = self._where(len(args), kwargs) if self._static else (frozenset(), frozenset())
-        given = [*((x, i in at) for i, x in enumerate(args)), *((x, k in named) for k, x in kwargs.items())]
+        given = zip((*args, *kwargs.values()), self._options(args, kwargs)[0], strict=True)
         parts = [y for x, is_fixed in given for y in ([x] if is_fixed else tree.leaves(x))]
         odd = next((x for x in parts if not isinstance(x, Hashable) and tree.as_tensor(x) is None), None)
         said = "what flatten gave beside the children" if odd is None else tree.describe(odd)
@@ -182,6 +205,7 @@ class _Program:
         kwargs: dict[str, Any],
         fixed: list[bool],
         key: tuple[Any, ...],
+        donated: tuple[int, ...],
     ) -> None:
         self.key, self.used = key, 0
         trees = list(zip((*args, *kwargs.values()), fixed, strict=True))
@@ -203,7 +227,7 @@ class _Program:
             ]
         traced = trace("jit", body, types, lambda out: (out, tree.results(out, "jit")))
         self.build = builder(traced.out)
-        self.run = Executable(traced)
+        self.run = Executable(traced, donated)
 
 
 def _input(x: Any) -> Any:

@@ -1,0 +1,131 @@
+"""Donated arguments: their memory becomes that of results, where that is right, and they cannot be used any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor
+
+from branded import grad, jit, vmap
+from branded.errors import EscapeError, OptionError
+from branded.runner.linear import address_of
+
+
+def floats(*values: float) -> Tensor:
+    return Tensor(np.array(values, dtype=np.float32)).realize()
+
+
+def at(t: Tensor) -> int:
+    return address_of(t.uop)
+
+
+SAFE: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "entry by entry": lambda x, y: x * 2 - y,
+    "used twice": lambda x, y: x * x.exp() + y,
+    "used before": lambda x, y: y * x.sum().contiguous(),
+    "another shape": lambda x, y: (x + 1).reshape(2, 2),
+    "not used": lambda x, y: y + 1,
+}
+UNSAFE: dict[str, Callable[[Tensor, Tensor], Any]] = {
+    "in reverse": lambda x, y: x.flip(0) + y,
+    "summed": lambda x, y: x.sum() + y,
+    "neighbours": lambda x, y: x[1:].cat(x[:1]) + y,
+    "used by a later kernel": lambda x, y: (y + 1, (x.flip(0) * y).sum()),
+    "of another size": lambda x, y: x[:2] + y[:2],
+}
+
+
+@pytest.mark.parametrize("name", [*SAFE, *UNSAFE])
+def test_its_memory_is_that_of_the_result_where_nothing_else_is_read_there(name: str) -> None:
+    f = (SAFE | UNSAFE)[name]
+    step = jit(f, donate_argnums=0)
+    y = floats(1, 2, 3, 4)
+    for i in range(3):
+        x = floats(i, 5, -1, 2)
+        before, wanted = at(x), f(x, y)
+        wanted = [t.numpy() for t in (wanted if isinstance(wanted, tuple) else (wanted,))]
+        x = floats(i, 5, -1, 2)
+        before = at(x)
+        out = step(x, y)
+        outs = out if isinstance(out, tuple) else (out,)
+        for a, b in zip(outs, wanted, strict=True):
+            np.testing.assert_allclose(a.numpy(), b, rtol=1e-6)
+        if name in SAFE:
+            assert at(outs[0]) == before
+        if name in UNSAFE and name != "used by a later kernel":
+            assert before not in map(at, outs)
+        assert y.tolist() == [1, 2, 3, 4]
+
+
+HOLD: dict[str, Callable[[Tensor], Any]] = {
+    "another tensor": lambda x: x.reshape(2, 2).reshape(4),
+    "a view": lambda x: x[1:],
+    "what is not computed yet": lambda x: x + 0,
+}
+
+
+@pytest.mark.parametrize("name", HOLD)
+@pytest.mark.parametrize("made_by", ["hand", "a program"])
+def test_what_somebody_else_has_is_left_alone(name: str, made_by: str) -> None:
+    make, step = jit(lambda x: x * 1), jit(lambda x: x + 10, donate_argnums=0)
+    for _ in range(3):
+        x = floats(1, 2, 3, 4)
+        x = make(x) if made_by == "a program" else x
+        held = HOLD[name](x)
+        out = step(x)
+        assert out.tolist() == [11, 12, 13, 14]
+        assert held.numpy().ravel().tolist()[-3:] == [2, 3, 4]
+        y = floats(1, 2)
+        both = jit(lambda a, b: a + b * 2, donate_argnums=0)(y, y)
+        assert both.tolist() == [3, 6]
+
+
+def test_a_state_stays_where_it_is() -> None:
+    def loss(w: dict[str, Tensor], x: Tensor) -> Tensor:
+        return ((x @ w["a"]).tanh() * w["b"]).square().sum()
+
+    def step(w: dict[str, Tensor], xs: Tensor) -> dict[str, Tensor]:
+        slopes = vmap(grad(loss), in_axes=(None, 0))(w, xs)
+        return {k: w[k] - 0.1 * slopes[k].mean(axis=0) for k in w}
+
+    xs = Tensor(np.linspace(-1, 1, 24, dtype=np.float32).reshape(8, 3)).realize()
+    make = lambda: {"a": Tensor(np.full((3, 2), 0.5, np.float32)).realize(), "b": floats(1, 2)}  # noqa: E731
+    w, v, compiled, plain = make(), make(), jit(step, donate_argnums=(0,)), jit(step)
+    places = {k: at(t) for k, t in w.items()}
+    for _ in range(5):
+        w, v = compiled(w, xs), plain(v, xs)
+        assert {k: at(t) for k, t in w.items()} == places
+    for k in w:
+        np.testing.assert_allclose(w[k].numpy(), v[k].numpy(), rtol=1e-5)
+
+
+def test_it_cannot_be_used_any_more() -> None:
+    x = floats(1, 2)
+    jit(lambda x: x + 1, donate_argnums=0)(x)
+    assert x.shape == (2,)
+    for use in (lambda: x.tolist(), lambda: vmap(lambda v: v)(x), lambda: jit(lambda x: x)(x), lambda: (x + 1).numpy()):
+        with pytest.raises(EscapeError) as raised:
+            use()
+    assert str(raised.value) == (
+        "numpy: this tensor was donated to a call of jit, which may have a result in its memory\n"
+        "  value: f32[2]\n"
+        "  try:   the result of that call in its place; or no donate_argnums"
+    )
+    y = floats(1, 2)
+    assert vmap(jit(lambda y: y * 2, donate_argnums=0))(y).tolist() == [2, 4] and y.tolist() == [1, 2]
+
+
+def test_positions() -> None:
+    with pytest.raises(OptionError, match="donate_argnums='x' are no positions"):
+        jit(lambda x: x, donate_argnums="x")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="donate_argnums=3 for a function of 1 argument"):
+        jit(lambda x: x, donate_argnums=3)(floats(1))
+    with pytest.raises(OptionError) as raised:
+        jit(lambda x: x, donate_argnums=0, static_argnums=0)(floats(1))
+    assert str(raised.value) == (
+        "jit: argument 0 is part of the program, and cannot be donated\n"
+        "  try: its position in static_argnums or in donate_argnums alone"
+    )
