@@ -16,8 +16,9 @@ from tinygrad.dtype import DType
 from tinygrad.function import _function
 from tinygrad.uop.ops import Ops, UOp
 
+from branded import tree
 from branded.dispatch import Pass, close
-from branded.errors import EscapeError, WriteError
+from branded.errors import BrandedError, EscapeError, ProgramTypeError, WriteError
 from branded.graph import SHAPE, expand, lead, replaced, tensor
 from branded.recording import is_recording, put
 from branded.rows import Left, has_left, is_beside, is_sharded, is_touched, left_brands, row_of, type_text
@@ -207,3 +208,25 @@ def check_live(u: UOp, what: str | Callable[[], str]) -> None:
             *((f"{b.name}", f"opened by {b.where}") for b in dead if b.where),
             fix="return the value from the mapped function, or brand.unvec it, and use what comes back",
         )
+
+
+def live_tensor(
+    x: Any, where: str, error: type[BrandedError], fix: str | None = None, but: str = ", not a tensor"
+) -> Tensor:
+    """A leaf of what the user gave, as a tensor of brands that are open, or an error that says `where` it stands."""
+    if (t := tree.as_tensor(x)) is None:
+        raise error(f"{where} is {tree.describe(x)}{but}", fix=tree.advice(x) or fix)
+    check_live(t.uop, where)
+    return t
+
+
+def live_tensors(
+    x: Any, where: str, error: type[BrandedError], fix: str | None = None, but: str = ", not a tensor"
+) -> list[Tensor]:
+    """The leaves of a tree, each by `live_tensor`: `scan: the carry['w'] is the str 'a', not a tensor`."""
+    return [live_tensor(v, at, error, fix, but) for v, at in zip(tree.leaves(x), tree.paths(x, where), strict=True)]
+
+
+def live_results(out: Any, what: str) -> list[Tensor]:
+    """The leaves of what a function gave that becomes a program."""
+    return live_tensors(out, f"{what}: the result", ProgramTypeError, "return tensors, numbers, or trees of them", "")

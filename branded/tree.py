@@ -20,7 +20,7 @@ from tinygrad import Tensor
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
-from branded.errors import AxesError, AxisRangeError, AxisTypeError, OptionError, ProgramTypeError, TreeError
+from branded.errors import AxesError, AxisRangeError, AxisTypeError, OptionError, TreeError
 from branded.rows import type_text
 
 C = TypeVar("C")
@@ -474,16 +474,6 @@ def advice(x: Any) -> str | None:
     if isinstance(x, list | tuple) and x and all(isinstance(v, Tensor) for v in x):
         return "Tensor.stack(...) of them"
     return None
-
-
-def results(out: Any, what: str) -> list[Tensor]:
-    """The leaves of what a function gave, as tensors."""
-    found = []
-    for x, at in zip(leaves(out), paths(out, "the result"), strict=True):
-        if (t := as_tensor(x)) is None:
-            raise ProgramTypeError(f"{what}: {at} is {describe(x)}", fix="return tensors, numbers, or trees of them")
-        found.append(t)
-    return found
 
 
 def outline(x: Any, levels: int = 6) -> str:

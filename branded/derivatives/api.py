@@ -13,7 +13,7 @@ from tinygrad.uop.ops import UOp
 from branded import tree
 from branded.brand import Brand
 from branded.calls import called, check_function
-from branded.crossing import check_live, lower
+from branded.crossing import live_tensor, live_tensors, lower
 from branded.derivatives.forward import push
 from branded.derivatives.leaves import Level, in_reverse, kept, leaf, plain, pull, transforming
 from branded.errors import DerivativeError
@@ -39,17 +39,12 @@ Argnums = int | Sequence[int]
 
 def _real(x: Any, what: str, where: str) -> Tensor:
     """A leaf of an argument as a tensor of floats."""
-    t = tree.as_tensor(x)
-    if t is None:
-        raise DerivativeError(
-            f"{what}: {where} is {tree.describe(x)}; derivatives are with respect to float tensors", fix=tree.advice(x)
-        )
+    t = live_tensor(x, f"{what}: {where}", DerivativeError, but="; derivatives are with respect to float tensors")
     if not dtypes.is_float(t.dtype):
         raise DerivativeError(
             f"{what}: {where} is {tree.describe(x)}; derivatives are with respect to floats",
             fix="cast it to float32, or leave it out of argnums",
         )
-    check_live(t.uop, what)
     return t.cast(strong_dtype(t.dtype))
 
 
@@ -119,16 +114,7 @@ class _Call:
 
 
 def _outputs(y: Any, what: str) -> list[Tensor]:
-    out = []
-    for x, at in zip(tree.leaves(y), tree.paths(y, "the result"), strict=True):
-        if (t := tree.as_tensor(x)) is None:
-            raise DerivativeError(
-                f"{what}: {at} is {tree.describe(x)}, not a tensor",
-                fix=tree.advice(x) or "return tensors; others with has_aux=True",
-            )
-        check_live(t.uop, what)
-        out.append(t)
-    return out
+    return live_tensors(y, f"{what}: the result", DerivativeError, "return tensors; others with has_aux=True")
 
 
 def _tensors(us: Iterable[UOp]) -> list[Tensor]:
@@ -347,10 +333,7 @@ def _like(given: Any, wanted: Any, ts: Sequence[Tensor], what: str, kind: str, o
         )
     out = []
     for x, t, name in zip(xs, ts, at, strict=True):
-        if (v := tree.as_tensor(x)) is None:
-            raise DerivativeError(
-                f"{what}: the {kind} of {name} is {tree.describe(x)}, not a tensor", fix=tree.advice(x)
-            )
+        v = live_tensor(x, f"{what}: the {kind} of {name}", DerivativeError)
         dtype = strong_dtype(t.dtype) if dtypes.is_float(t.dtype) else dtypes.default_float
         if v.dtype in dtypes.weaks or not dtypes.is_float(t.dtype):
             v = v.cast(dtype)
@@ -361,7 +344,6 @@ def _like(given: Any, wanted: Any, ts: Sequence[Tensor], what: str, kind: str, o
                 (of, vec_type(t)),
                 fix="the same shape and dtype",
             )
-        check_live(v.uop, what)
         out.append(v.uop)
     return out
 

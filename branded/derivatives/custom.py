@@ -16,7 +16,7 @@ from tinygrad.uop.ops import CallInfo, Ops, UOp
 from branded import tree
 from branded.blocks import Blocks
 from branded.calls import called, check_function, check_takes
-from branded.crossing import check_live, lower, stage
+from branded.crossing import check_live, live_tensor, lower, stage
 from branded.derivatives.leaves import Level, pull, transforming
 from branded.derivatives.reverse import ran_again
 from branded.errors import AxesError, DerivativeError, OptionError
@@ -473,11 +473,7 @@ def _none(*_: Any) -> None:
 
 
 def _tensor(x: Any, where: str) -> Tensor:
-    if (t := tree.as_tensor(x)) is None:
-        raise DerivativeError(
-            f"{where} is {tree.describe(x)}, not a tensor", fix=tree.advice(x) or "nondiff_argnums for other values"
-        )
-    check_live(t.uop, where)
+    t = live_tensor(x, where, DerivativeError, "nondiff_argnums for other values")
     return t.cast(strong_dtype(t.dtype))
 
 

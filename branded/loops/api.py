@@ -16,7 +16,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import recording, tree
 from branded.brand import Brand
 from branded.calls import called
-from branded.crossing import check_live, copied, enter, enter_all, lower
+from branded.crossing import check_live, copied, enter, enter_all, live_tensor, live_tensors, lower
 from branded.dispatch import Pass
 from branded.errors import CarryError, SizeError
 from branded.graph import replaced, tensor
@@ -124,18 +124,12 @@ def _in_terms_of(leaves: Sequence[UOp], of: dict[UOp, UOp]) -> list[UOp]:
 # ---- what goes around ----
 
 
-def _leaf(x: Any, what: str, where: str) -> Tensor:
-    if (t := tree.as_tensor(x)) is None:
-        raise CarryError(
-            f"{what}: {where} is {tree.describe(x)}, not a tensor",
-            fix=tree.advice(x) or "tensors, numbers, or trees of them",
-        )
-    check_live(t.uop, what)
-    return t
+def _leaf(x: Any, where: str) -> Tensor:
+    return live_tensor(x, where, CarryError, "tensors, numbers, or trees of them")
 
 
-def _leaves(x: Any, what: str, where: str) -> list[Tensor]:
-    return [_leaf(v, what, at) for v, at in zip(tree.leaves(x), tree.paths(x, where), strict=True)]
+def _leaves(x: Any, where: str) -> list[Tensor]:
+    return live_tensors(x, where, CarryError, "tensors, numbers, or trees of them")
 
 
 def _same_tree(a: Any, b: Any) -> bool:
@@ -149,7 +143,7 @@ class _State:
         self.what, self.tree = what, init
         self.where = tree.paths(init, "carry")
         given = tree.leaves(init)
-        self.values = [x.cast(strong_dtype(x.dtype)) for x in _leaves(init, what, "the carry")]
+        self.values = [x.cast(strong_dtype(x.dtype)) for x in _leaves(init, f"{what}: the carry")]
         # a number of Python takes the dtype that the body gives it
         self.loose = [isinstance(x, int | float) for x in given]
         self.rows = [visible(row_of(x.uop)) for x in self.values]
@@ -177,7 +171,7 @@ class _State:
                 ("after", tree.outline(new)),
                 fix="return the carry in the form in which it came",
             )
-        return _leaves(new, self.what, "the carry")
+        return _leaves(new, f"{self.what}: the carry")
 
     def settled(self, out: Sequence[UOp], rows: Sequence[Row]) -> bool:
         """Do the types agree?  If not, but they can, they are made to, and the body is to be traced again."""
@@ -257,7 +251,7 @@ def _check_function(what: str, **given: Any) -> None:
 def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: int | None, reverse: bool) -> Any:
     _check_function(what, f=f)
     state = _State(what, init)
-    whole = [x.cast(strong_dtype(x.dtype)) for x in _leaves(xs, what, "xs")]
+    whole = [x.cast(strong_dtype(x.dtype)) for x in _leaves(xs, f"{what}: xs")]
     n = _length(what, whole, tree.paths(xs, "xs"), length)
 
     def body(given: list[Tensor]) -> Any:
@@ -271,7 +265,7 @@ def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: i
                 f"{what}: the body returned {tree.outline(pair)}",
                 fix="return a pair: the carry, and the output or None",
             )
-        return pair[1], [*state.checked(pair[0]), *_leaves(pair[1], what, "the output")]
+        return pair[1], [*state.checked(pair[0]), *_leaves(pair[1], f"{what}: the output")]
 
     k = len(state.values)
     while True:
@@ -415,7 +409,7 @@ def _number(x: Any, at: str) -> Any:
 
 
 def _bound(x: Any, at: str) -> Tensor:
-    b = _leaf(x, "fori_loop", at)
+    b = _leaf(x, f"fori_loop: {at}")
     if b.shape or not dtypes.is_int(b.dtype):
         raise CarryError(f"fori_loop: {at} is {vec_type(b)}, not one int", fix="an int, or an int tensor: i32[]")
     return b.cast(dtypes.int32)
@@ -457,7 +451,7 @@ def _one(f: Callable[..., Any], x: Any) -> Any:
 
 
 def _by_batches(f: Callable[[Any], Any], xs: Any, batch_size: Any) -> Any:
-    whole = _leaves(xs, "map", "xs")
+    whole = _leaves(xs, "map: xs")
     n = _length("map", whole, tree.paths(xs, "xs"), None)
     if (size := tree.as_int(batch_size)) is None or size < 1:
         raise SizeError(f"map: batch_size={tree.shown(batch_size)} is not a size", fix="an int of 1 or more")

@@ -21,7 +21,7 @@ from branded import recording, tree
 from branded.blocks import undone
 from branded.brand import Brand
 from branded.calls import check_takes
-from branded.crossing import check_live
+from branded.crossing import check_live, live_tensor
 from branded.errors import CarryError
 from branded.graph import tensor
 from branded.loops.primitive import safe
@@ -99,13 +99,9 @@ def _uops(x: Any) -> list[UOp]:
 
 
 def _leaves(out: Any, what: str, name: str) -> list[Any]:
-    found: list[Any] = []
-    for x, at in zip(tree.leaves(out), tree.paths(out, "the result"), strict=True):
-        if (t := tree.as_tensor(x)) is None:
-            raise CarryError(f"{what}: {at} of {name} is {tree.describe(x)}, not a tensor", fix=tree.advice(x))
-        check_live(t.uop, what)
-        found.append(x if isinstance(x, bool | int | float) else t)
-    return found
+    found = zip(tree.leaves(out), tree.paths(out, f"{what}: the result"), strict=True)
+    ts = [(x, live_tensor(x, f"{at} of {name}", CarryError)) for x, at in found]
+    return [x if isinstance(x, bool | int | float) else t for x, t in ts]
 
 
 def _agreed(what: str, names: Sequence[str], outs: Sequence[Any]) -> list[list[Tensor]]:

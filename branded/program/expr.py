@@ -12,7 +12,7 @@ from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
 from branded.calls import called, check_function
-from branded.crossing import check_live
+from branded.crossing import check_live, live_results
 from branded.derivatives.leaves import Level
 from branded.dispatch import close
 from branded.errors import OptionError, ProgramError, ProgramTypeError
@@ -314,10 +314,7 @@ def _make(
             positional = [tree.rebuild(a, given) for a in args]
             named = {k: tree.rebuild(a, given) for k, a in kwargs.items()}
             out = called(f, positional, named, "make_expr", "a function with a parameter for each argument")
-            results = tree.results(out, "make_expr")
-            for x in results:
-                check_live(x.uop, "make_expr")
-            return frame, since, places, out, results
+            return frame, since, places, out, live_results(out, "make_expr")
 
     frame, since, places, out, results = watched(written)
     levels = build.levels(frame, places, [x.uop for x in results], since)

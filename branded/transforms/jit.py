@@ -15,7 +15,7 @@ from tinygrad.function import _function
 
 from branded import recording, tree
 from branded.calls import called, check_function
-from branded.crossing import check_live
+from branded.crossing import check_live, live_results
 from branded.derivatives.leaves import is_differentiating
 from branded.errors import OptionError
 from branded.loops.api import LeafType, trace
@@ -225,7 +225,7 @@ class _Program:
             types = [
                 t if x.device is not None else t._replace(device=at) for x, t in zip(variables, types, strict=True)
             ]
-        traced = trace("jit", body, types, lambda out: (out, tree.results(out, "jit")))
+        traced = trace("jit", body, types, lambda out: (out, live_results(out, "jit")))
         self.build = builder(traced.out)
         self.run = Executable(traced, donated)
 
@@ -246,7 +246,7 @@ def _written(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
         given = [x for a in (*args, *kwargs.values()) for x in tree.leaves(a) if isinstance(x, Tensor)]
         with recording.body() as done:
             out = _called(f, args, kwargs)
-            results = tree.results(out, "jit")
+            results = live_results(out, "jit")
             done([t.uop for t in given], [y.uop for y in results])
         ins = [t.uop for t in given]
         name = getattr(f, "__name__", type(f).__name__)
