@@ -41,7 +41,7 @@ def test_the_tinygrad_that_is_mended_is_the_one_that_is_required() -> None:
 def test_the_version_of_tinygrad_is_that_of_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     assert patches.version() == importlib.metadata.version("tinygrad")
     monkeypatch.setattr(Path, "glob", lambda self, pattern: iter(()))  # as where it is installed from a checkout
-    assert patches.version() == importlib.metadata.version("tinygrad")
+    assert patches.version.__wrapped__() == importlib.metadata.version("tinygrad")
 
 
 HEAVY = ("tinygrad.renderer.nir", "tinygrad.runtime.ops_cpu", "importlib.metadata", "email", "csv", "ziglang", "rich")

@@ -82,6 +82,7 @@ def test_the_processes_that_compile_have_what_they_need() -> None:
 def test_a_tinygrad_that_was_not_tried_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patches, "TINYGRAD", "0.13.")
     assert patches.chosen("1") == []
+    assert patches.version.cache_info().misses == 1  # it is looked for once, for all who ask
 
 
 # ---- how they reach those who write mapped functions ----

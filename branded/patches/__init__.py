@@ -6,6 +6,7 @@ A patch is a module with a function `install`, named in `PATCHES`.  `BRANDED_PAT
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import warnings
@@ -23,6 +24,7 @@ TINYGRAD = "0.14."
 """How the version of the tinygrad begins in which the faults were found."""
 
 
+@functools.cache
 def version() -> str:
     """That of the tinygrad here; one that was not installed, as in a browser, we put there ourselves.
 
