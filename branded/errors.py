@@ -108,7 +108,7 @@ class EscapeError(BrandedError, TypeError):
 
 
 class WriteError(BrandedError, TypeError):
-    """A per-example value was written into a tensor that all examples share."""
+    """A write of a per-example value into a tensor that all examples share, or of what does not fit."""
 
 
 class RandomnessError(BrandedError, ValueError):

@@ -489,6 +489,68 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
           try:    return the new value from the mapped function, or map over the tensor too
         """,
     ),
+    "a shape that does not fit": (
+        lambda x, v: x.assign(v),
+        """
+        assign: a value of shape (2,) does not go into one of (4,)
+          tensor: Vec[x:3, f32[4]]
+          value:  Vec[x:3, f32[2]]
+          try:    a value of shape (4,), or of one that repeats to it
+        """,
+    ),
+    "a shape that does not fit a part": (
+        lambda x, v: x.__setitem__(slice(0, 3), v),
+        """
+        __setitem__: a value of shape (2,) does not go into one of (3,)
+          tensor: Vec[x:3, f32[3]]
+          value:  Vec[x:3, f32[2]]
+          try:    a value of shape (3,), or of one that repeats to it
+        """,
+    ),
+    "numbers that do not fit a part that a tensor chooses": (
+        lambda x, v: x.__setitem__(Tensor([0, 1]), [1.0, 2.0, 3.0]),
+        """
+        __setitem__: a value of shape (3,) does not go into one of (2,)
+          tensor: Vec[x:3, f32[2]]
+          value:  f32[3]
+          try:    a value of shape (2,), or of one that repeats to it
+        """,
+    ),
+    "a dtype that does not fit": (
+        lambda x, v: x.assign(x.int()),
+        """
+        assign: a value of i32 does not go into one of f32
+          tensor: Vec[x:3, f32[4]]
+          value:  Vec[x:3, i32[4]]
+          try:    value.cast(dtypes.float)
+        """,
+    ),
+    "a dtype that does not fit a part": (
+        lambda x, v: x.__setitem__(0, v[0].half()),
+        """
+        __setitem__: a value of f16 does not go into one of f32
+          tensor: Vec[x:3, f32[]]
+          value:  Vec[x:3, f16[]]
+          try:    value.cast(dtypes.float)
+        """,
+    ),
+    "a value on another device": (
+        lambda x, v: x.assign(Tensor([1.0, 2.0, 3.0, 4.0], device="NULL")),
+        """
+        assign: a value on NULL does not go into one on {device}
+          tensor: Vec[x:3, f32[4]]
+          value:  f32[4]
+          try:    value.to({device!r})
+        """,
+    ),
+    "what no tensor has": (
+        lambda x, v: x.__setitem__(0, "a"),
+        """
+        __setitem__: the str 'a' is no value of a tensor
+          tensor: Vec[x:3, f32[]]
+          try:    a number or a tensor
+        """,
+    ),
     "a tensor from outside of a branch": (
         lambda x, v: cond(x.sum() > 0, lambda: x.assign(x * 2), lambda: x),
         """
@@ -506,8 +568,16 @@ def test_writes_that_are_refused(name: str) -> None:
     rows = Tensor(ROWS).realize()
     with pytest.raises(errors.WriteError) as info:
         vmap(mistake)(rows, Tensor(PAIRS))
+    places = {"{device!r}": repr(rows.device), "{device}": str(rows.device)}
+    for name, device in places.items():
+        text = text.replace(name, device)
     assert said(info.value) == textwrap.dedent(text).strip()
     close([rows], [ROWS])
+
+
+def test_an_index_that_is_wrong_is_the_fault_of_the_index() -> None:
+    with pytest.raises(IndexError, match="index=5 is out of bounds with size=4"):
+        vmap(lambda x: x.__setitem__(5, 1.0))(Tensor(ROWS))
 
 
 @pytest.mark.parametrize("fix", ["clone", "realize", "contiguous().realize"])

@@ -274,7 +274,8 @@ def _assign(original: Method, self: Tensor, x: Any) -> Tensor:
         return self
     storage.check_part(self, "assign")
     apart = tensor(storage.cell(self.uop))  # tinygrad checks and casts, and says what it would store
-    original(apart, x)
+    with storage.explained("assign", self, lambda: self, x):
+        original(apart, x)
     storage.write(self, apart.uop.src[1].src[1])
     return self
 
@@ -284,7 +285,8 @@ def _set(original: Method, self: Tensor, indices: Any, v: Any) -> None:
         return  # self[indices] += v
     storage.check_part(self, "__setitem__")
     apart = tensor(storage.cell(storage.attached(self.uop)))  # tinygrad gives all of it anew, with the part replaced
-    original(apart, indices, v)
+    with storage.explained("__setitem__", self, lambda: self[indices], v):
+        original(apart, indices, v)
     storage.write(self, apart.uop)
 
 

@@ -8,7 +8,8 @@ a write into a view of it stays in the view.  There the tensors that should have
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 from branded.crossing import Lost
 from branded.errors import WriteError
 from branded.graph import SHAPE, like, tensor
-from branded.rows import Cell, is_cell, is_marked, is_place, type_text
+from branded.rows import Cell, dtype_text, is_cell, is_marked, is_place, type_text
 from branded.scope import brand_of
+from branded.tree import describe
 
 _VIEWS = (GroupOp.Movement - {Ops.EXPAND, Ops.PAD}) | {Ops.BITCAST, Ops.DETACH}
 
@@ -250,3 +252,46 @@ def found_again(target: Tensor, value: object) -> bool:
         return False
     target.uop = b.found(target.uop)
     return True
+
+
+# ---- what does not fit ----
+
+
+@contextmanager
+def explained(what: str, target: Tensor, part: Callable[[], Tensor], value: object) -> Iterator[None]:
+    """Say in our words what tinygrad refuses to write into a part of a per-example value."""
+    try:
+        yield
+    except (IndexError, RuntimeError, TypeError, ValueError):
+        if (e := _misfit(what, target, part, value)) is None:
+            raise
+        raise e from None
+
+
+def _misfit(what: str, target: Tensor, part: Callable[[], Tensor], value: object) -> WriteError | None:
+    """Why a value does not go there; None if it is not the value's fault."""
+    try:
+        into = part()
+    except (IndexError, RuntimeError, TypeError, ValueError):
+        return None
+    try:
+        x = value if isinstance(value, Tensor) else Tensor(value, dtype=target.dtype)  # type: ignore[arg-type]
+    except (RuntimeError, TypeError, ValueError):
+        return WriteError(
+            f"{what}: {describe(value)} is no value of a tensor",
+            ("tensor", type_text(into.uop)),
+            fix="a number or a tensor",
+        )
+    both = ("tensor", type_text(into.uop)), ("value", type_text(x.uop))
+    try:
+        x.uop._broadcast_to(into.shape)
+    except ValueError:
+        fix = f"a value of shape {into.shape}, or of one that repeats to it"
+        return WriteError(f"{what}: a value of shape {x.shape} does not go into one of {into.shape}", *both, fix=fix)
+    if x.dtype != target.dtype:
+        kinds = f"{dtype_text(x.dtype)} does not go into one of {dtype_text(target.dtype)}"
+        return WriteError(f"{what}: a value of {kinds}", *both, fix=f"value.cast({target.dtype})")
+    if x.device != target.device and None not in (x.device, target.device):
+        places = f"{x.device} does not go into one on {target.device}"
+        return WriteError(f"{what}: a value on {places}", *both, fix=f"value.to({target.device!r})")
+    return None
