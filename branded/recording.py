@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import tinygrad
 from tinygrad.uop.ops import UOp
 
-from branded.blocks import Block, Blocks
+from branded.scope import Block, Blocks
 
 
 class Where(NamedTuple):

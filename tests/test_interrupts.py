@@ -15,9 +15,8 @@ from tinygrad import Tensor
 from tinygrad.engine import realize
 
 from branded import brand, vmap
-from branded.blocks import Blocks, Restored, undone
 from branded.patches import unfinished
-from branded.scope import open_brands
+from branded.scope import Blocks, Restored, open_brands, undone
 from tests.interrupts import PROGRAMS, Points, interrupt, interrupts, values
 
 

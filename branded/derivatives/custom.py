@@ -14,7 +14,6 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import CallInfo, Ops, UOp
 
 from branded import tree
-from branded.blocks import Blocks
 from branded.calls import called, check_function, check_takes
 from branded.crossing import check_live, live_tensor, lower, stage
 from branded.derivatives.leaves import Level, pull, transforming
@@ -26,7 +25,7 @@ from branded.loops.primitive import closed, param
 from branded.primitive import Batched, Bundle, Primitive, Run, primitive_of, results
 from branded.rows import is_touched, is_zero, no_change, row_of, visible
 from branded.rules.function import Examples, batch_body
-from branded.scope import Row, call_body, open_brands, union
+from branded.scope import Blocks, Row, call_body, open_brands, union
 from branded.transforms.collectives import own
 from branded.values import vec_type
 

@@ -16,7 +16,6 @@ from tinygrad import Tensor
 from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.blocks import Block, Blocks, undone
 from branded.crossing import copied, enter, lower, stage
 from branded.derivatives.reverse import gradients, once
 from branded.dispatch import Pass, full
@@ -24,7 +23,7 @@ from branded.graph import SHAPE, replaced, tensor
 from branded.primitive import Batched, derives_from, primitive_of
 from branded.rows import Mark, is_leaf, is_marked, is_place, is_zero, left_brands, no_change, row_of
 from branded.rules.same import same
-from branded.scope import Row, Scope, open_brands, scope_at, union
+from branded.scope import Block, Blocks, Row, Scope, open_brands, scope_at, undone, union
 
 T = TypeVar("T")
 

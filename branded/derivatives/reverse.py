@@ -8,9 +8,9 @@ from tinygrad import dtypes
 from tinygrad.mixin.gradient import compute_gradient
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.blocks import Blocks
 from branded.graph import replaced
 from branded.rows import is_zero, no_change
+from branded.scope import Blocks
 
 _ran_again: Blocks[dict[UOp, Sequence[UOp]]] = Blocks("branded_ran_again")
 """The loops that ran again, and the functions that ran by a rule, in each pass that is at work here."""

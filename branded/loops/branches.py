@@ -18,7 +18,6 @@ from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
-from branded.blocks import undone
 from branded.brand import Brand
 from branded.calls import check_takes
 from branded.crossing import check_live, live_tensor
@@ -27,7 +26,7 @@ from branded.graph import tensor
 from branded.loops.primitive import safe
 from branded.rows import is_differentiated, row_of
 from branded.rules.storage import cell
-from branded.scope import branch
+from branded.scope import branch, undone
 from branded.values import vec_type
 from branded.vec import Vec
 

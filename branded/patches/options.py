@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from branded.blocks import Restored
+from branded.scope import Restored
 
 tg_codegen: Any = importlib.import_module("tinygrad.codegen")
 tg_device: Any = importlib.import_module("tinygrad.device")

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from tinygrad import Tensor
 
 from branded import recording
-from branded.blocks import undone
 from branded.calls import DUNDERS, FUNCTIONS, REFLECTED, Operator, record
+from branded.scope import undone
 
 T = TypeVar("T")
 _METHODS = {op: name for name, op in DUNDERS.items()}

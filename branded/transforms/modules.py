@@ -21,7 +21,6 @@ from tinygrad.nn.state import get_state_dict
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.blocks import undone
 from branded.brand import Brand
 from branded.calls import called
 from branded.crossing import check_live
@@ -29,6 +28,7 @@ from branded.errors import StateError, StateTypeError, UnsupportedError, WriteEr
 from branded.graph import tensor
 from branded.rows import is_cell
 from branded.rules.storage import cell
+from branded.scope import undone
 from branded.values import vec_type
 from branded.vec import Vec
 

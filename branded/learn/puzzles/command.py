@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from branded.cli.files import FAILED, OK, UsageError, load
 from branded.errors import PuzzleError
-from branded.files import FAILED, OK, UsageError, load
 from branded.learn.puzzles import CHAPTERS, PUZZLES, Puzzle, Status, Verdict, find
 from branded.learn.puzzles.sheet import DOC, blank, judged, wrapped
 from branded.learn.puzzles.truth import Unknown

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 from tinygrad import Tensor
 
 from branded import __version__
-from branded.errors import BrandedError, one_line
-from branded.files import (
+from branded.cli.files import (
     FAILED,
     INTERRUPTED,
     MISUSED,
@@ -34,6 +33,7 @@ from branded.files import (
     split_target,
     surroundings,
 )
+from branded.errors import BrandedError, one_line
 
 # ---- the commands ----
 

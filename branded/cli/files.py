@@ -17,6 +17,7 @@ from typing import Any
 import tinygrad
 from tinygrad import Tensor
 
+import branded
 from branded import tree
 from branded.errors import BrandedError
 
@@ -37,7 +38,7 @@ def split_target(target: str) -> tuple[Path, str | None]:
         UsageError: There is no such file, or no name after the `:`.
 
     Example:
-        >>> from branded import files
+        >>> from branded.cli import files
         >>> files.split_target(files.__file__ + ":load")[1]
         'load'
     """
@@ -146,7 +147,10 @@ def _print_result(result: Any) -> None:
 
 # ---- what goes wrong in the user's code ----
 
-_PACKAGES = tuple(str(Path(file).parent) + os.sep for file in (__file__, tinygrad.__file__, os.__file__) if file)
+_ROOTS = (branded.__file__, tinygrad.__file__, os.__file__)
+_PACKAGES = tuple(str(Path(file).parent) + os.sep for file in _ROOTS if file)
+    str(Path(file).parent) + os.sep for file in (branded.__file__, tinygrad.__file__, os.__file__) if file
+)
 """Where the code is that is not the user's: branded, tinygrad, and Python's library."""
 
 
