@@ -149,8 +149,6 @@ def _print_result(result: Any) -> None:
 
 _ROOTS = (branded.__file__, tinygrad.__file__, os.__file__)
 _PACKAGES = tuple(str(Path(file).parent) + os.sep for file in _ROOTS if file)
-    str(Path(file).parent) + os.sep for file in (branded.__file__, tinygrad.__file__, os.__file__) if file
-)
 """Where the code is that is not the user's: branded, tinygrad, and Python's library."""
 
 
