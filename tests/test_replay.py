@@ -141,6 +141,7 @@ HOLD: dict[str, Callable[[Tensor], Any]] = {
     "a view": lambda t: t[1:],
     "another shape": lambda t: t.reshape(2, 2).reshape(4, 1),
     "a node of the graph": lambda t: t.uop,
+    "the node of the buffer": lambda t: t.uop.base,
     "the buffer": lambda t: t.uop.buffer,
     "a part of the buffer": lambda t: t.uop.buffer.view(2, dtypes.float32, 0),
 }

@@ -175,11 +175,12 @@ class _Compiled:
             if made:
                 self._by_tinygrad([h.base for h in made], ins)
         else:
-            made = self._places(leaves, donors)
-            at = [self.memory, *[h.address for h in made]]
-            for x, leaf in zip(self.inputs, leaves, strict=True):
-                at.append(leaf[5] if type(leaf) is Known else x.address(leaf, held))
-            plan.run(at)
+            ats = [
+                leaf[5] if type(leaf) is Known else x.address(leaf, held)
+                for x, leaf in zip(self.inputs, leaves, strict=True)
+            ]
+            made = self._places(leaves, donors)  # now, for to work out an argument may have been a call of this
+            plan.run([self.memory, *[h.address for h in made], *ats])
             GlobalCounters.kernel_count += self.kernels
         outs = tensors([h.uop for h in made])
         for i, u in self.empty.items():
