@@ -13,13 +13,13 @@ from typing import Any
 
 from tinygrad import Tensor
 from tinygrad.dtype import DType
-from tinygrad.function import _function
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.dispatch import Pass, close
 from branded.errors import BrandedError, EscapeError, ProgramTypeError, WriteError
-from branded.graph import SHAPE, expand, lead, replaced, tensor
+from branded.graph import expand, lead, replaced, tensor
+from branded.patches.tg import _function, keep_axis, keep_shape
 from branded.recording import is_recording, put
 from branded.rows import Left, has_left, is_beside, is_sharded, is_touched, left_brands, row_of, type_text
 from branded.scope import Row, Scope, brand_of
@@ -30,7 +30,7 @@ def enter(x: UOp, b: Scope, axis: int = 0) -> UOp:
     if axis:
         x = UOp(Ops.PERMUTE, x.dtype, (x,), (axis, *(i for i in range(len(x.shape)) if i != axis)))
     out = UOp(Ops.INDEX, x.dtype, (x, b.range))
-    out.__dict__[SHAPE] = x.shape[1:]
+    keep_shape(out, x.shape[1:])
     return _keep_shards(x, out, -1)
 
 
@@ -47,7 +47,7 @@ def every(y: UOp, b: Scope) -> UOp:
 def _keep_shards(x: UOp, out: UOp, gained: int) -> UOp:
     """Tell tinygrad the axis of `out` over which `x` is sharded, where `out` has gained or lost a leading axis."""
     if is_sharded(x) and (axis := x.axis) is not None:
-        out.__dict__["axis"] = axis + gained if axis + gained >= 0 else None
+        keep_axis(out, axis + gained if axis + gained >= 0 else None)
     return out
 
 

@@ -24,7 +24,8 @@ from typing import Any, Literal
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.errors import UnsupportedError
-from branded.graph import SHAPE, expand, lead, reshape
+from branded.graph import expand, lead, reshape
+from branded.patches.tg import keep_shape, known_shape
 from branded.primitive import Batched, Bundle, Env
 from branded.rows import is_touched
 from branded.scope import Row, Scope, brand_of, union
@@ -148,8 +149,8 @@ class Pass:
                 how = resolutions[op, rows] = resolve(op, rows, self)
             out = how.rule(u, how, *operands)
             if isinstance(out, UOp):
-                if (shape := u.__dict__.get(SHAPE)) is not None:  # known: tinygrad need not find it out again
-                    out.__dict__[SHAPE] = how.sizes + shape
+                if (shape := known_shape(u)) is not None:  # known: tinygrad need not find it out again
+                    keep_shape(out, how.sizes + shape)
                 out = Batched(out, how.row)
             env[u] = out
         return [x if isinstance(x := env.get(r), Batched) else Batched(r, ()) for r in roots]

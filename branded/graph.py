@@ -7,15 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tinygrad import Tensor, dtypes
-from tinygrad.device import canonicalize_device
 from tinygrad.dtype import strong_dtype
-from tinygrad.tensor import all_tensors
-from tinygrad.uop.ops import GroupOp, Ops, UOp, shape_to_shape_arg
+from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-SHAPE = "_RECURSIVE_PROPERTY__shape"
-"""Where tinygrad keeps the shape of a UOp once it is worked out, which takes ten times as long as to make the UOp."""
-_KNOWN = (SHAPE, "axis")
-"""What is kept about a UOp, and would be worked out again of one with other operands."""
+from branded.patches.tg import all_tensors, canonicalize_device, keep_known, known_shape, shape_to_shape_arg
 
 
 def tensor(u: UOp) -> Tensor:
@@ -47,9 +42,7 @@ def again(u: UOp, *src: UOp) -> UOp:
 
 def like(u: UOp, v: UOp) -> UOp:
     """`v`, of which is known what is of `u`: the same operation on other operands."""
-    for key in _KNOWN:
-        if key in u.__dict__:
-            v.__dict__[key] = u.__dict__[key]
+    keep_known(u, v)
     return v
 
 
@@ -65,7 +58,7 @@ def ranks(u: UOp) -> list[int]:
 
 def _rank(u: UOp) -> int:
     v = u
-    while v.op in GroupOp.Elementwise and _RANK not in v.__dict__ and SHAPE not in v.__dict__:
+    while v.op in GroupOp.Elementwise and _RANK not in v.__dict__ and known_shape(v) is None:
         of = [s for s in v.src if s.op is not Ops.CONST]  # a number has no axes
         if len(of) > 1:
             break

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from tinygrad.dtype import DType
-from tinygrad.uop.ops import GroupOp, Ops, UOp, srender
+from tinygrad.uop.ops import GroupOp, Ops, UOp
 
+from branded.patches.tg import srender
 from branded.primitive import uses
 from branded.scope import Row, brand_of, union
 

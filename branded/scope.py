@@ -25,11 +25,11 @@ from types import FrameType
 from typing import Any, Generic, TypeVar
 
 from tinygrad import Tensor, dtypes
-from tinygrad.tensor import _METADATA, all_tensors
 from tinygrad.uop.ops import AxisType, Ops, UOp
 
 from branded.errors import OptionError
 from branded.graph import tensor
+from branded.patches.tg import _METADATA, all_tensors
 
 T = TypeVar("T")
 B = TypeVar("B", bound="Scope")

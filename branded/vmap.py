@@ -9,8 +9,6 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 from tinygrad import Tensor, function
-from tinygrad.function import _function
-from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
@@ -20,6 +18,7 @@ from branded.crossing import check_live, entered, left_all, lower, without
 from branded.errors import AxesError, AxisTypeError, OptionError, caller
 from branded.graph import tensor
 from branded.patches.rand import Draws
+from branded.patches.tg import _function, all_tensors
 from branded.rows import row_of
 from branded.rules.storage import in_memory
 from branded.scope import in_call_body, method_restored, open_brands, opened

@@ -11,7 +11,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import strong_dtype
-from tinygrad.uop.ops import CallInfo, Ops, UOp
+from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.calls import called, check_function, check_takes
@@ -22,6 +22,7 @@ from branded.errors import AxesError, DerivativeError, OptionError
 from branded.graph import replaced, tensor
 from branded.loops.api import map as map_
 from branded.loops.primitive import closed, param
+from branded.patches.tg import CallInfo
 from branded.primitive import Batched, Bundle, Primitive, Run, primitive_of, results
 from branded.rows import is_touched, is_zero, no_change, row_of, visible
 from branded.rules.function import Examples, batch_body

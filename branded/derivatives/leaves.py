@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from tinygrad import Tensor
-from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.crossing import copied, enter, lower, stage
 from branded.derivatives.reverse import gradients, once
 from branded.dispatch import Pass, full
-from branded.graph import SHAPE, replaced, tensor
+from branded.graph import replaced, tensor
+from branded.patches.tg import all_tensors, keep_shape
 from branded.primitive import Batched, derives_from, primitive_of
 from branded.rows import Mark, is_leaf, is_marked, is_place, is_zero, left_brands, no_change, row_of
 from branded.rules.same import same
@@ -76,7 +76,7 @@ def is_differentiating() -> bool:
 
 def leaf(x: Tensor) -> Tensor:
     out = UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x.uop,), Level())
-    out.__dict__[SHAPE] = x.shape
+    keep_shape(out, x.shape)
     return tensor(out)
 
 

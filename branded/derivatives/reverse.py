@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinygrad import dtypes
-from tinygrad.mixin.gradient import compute_gradient
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.graph import replaced
+from branded.patches.tg import compute_gradient
 from branded.rows import is_zero, no_change
 from branded.scope import Blocks
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tinygrad.codegen import to_program
-from tinygrad.helpers import Context, Target, ansistrip
-from tinygrad.renderer.cstyle import CStyleLanguage
-from tinygrad.schedule import create_linear_with_vars
+from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.graph import replaced
-from branded.loops.compiled import Name, tg_tensor
+from branded.loops.compiled import Name
 from branded.loops.primitive import Loop, Scan
+from branded.patches import tg
+from branded.patches.tg import CStyleLanguage, Target, ansistrip, to_program
 
 
 class Kernel(NamedTuple):
@@ -35,7 +34,7 @@ class Kernel(NamedTuple):
         return {"name": self.name, "reads": self.reads, "writes": self.writes, "code": self.code}
 
 
-class _PlainC(CStyleLanguage):
+class _PlainC(CStyleLanguage):  # type: ignore[misc]  # what comes through the door is Any
     """C for a reader: one loop for each axis."""
 
     has_local = has_shared = supports_float4 = False
@@ -69,8 +68,8 @@ def kernels(roots: Sequence[UOp]) -> list[Kernel]:
     if not wanted:
         return []
     with Context(CAPTURING=0, NOOPT=1):  # type: ignore[no-untyped-call]
-        big, _ = tg_tensor.transform_to_call(UOp.sink(*wanted))
-        linear, _ = create_linear_with_vars(big)
+        big, _ = tg.transform_to_call(UOp.sink(*wanted))
+        linear, _ = tg.create_linear_with_vars(big)
         return [k for call in linear.src if (k := _kernel(call)) is not None]
 
 

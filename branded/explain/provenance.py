@@ -17,11 +17,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tinygrad.dtype import truncate
-from tinygrad.uop.ops import GroupOp, Ops, UOp, exec_alu
+from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.graph import tensor
 from branded.loops.primitive import Scan
+from branded.patches.tg import exec_alu, truncate
 from branded.primitive import params, primitive_of
 from branded.program.terms import Eqn
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeVar, cast, overload
 
 import numpy as np
 from tinygrad import Device, Tensor, dtypes
-from tinygrad.device import canonicalize_device
 from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
@@ -23,6 +22,7 @@ from branded.graph import replaced, tensor
 from branded.loops.primitive import Carry, Input, param
 from branded.loops.primitive import scan as scan_steps
 from branded.loops.primitive import while_loop as while_steps
+from branded.patches.tg import canonicalize_device
 from branded.primitive import Batched
 from branded.rows import PLACE, row_of, type_text, visible
 from branded.scope import Row, Scope, method_restored, open_brands, opened, union

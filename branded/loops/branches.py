@@ -12,9 +12,6 @@ from typing import Any, TypeVar, TypeVarTuple, Unpack, overload
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import strong_dtype
-from tinygrad.engine.realize import capturing
-from tinygrad.function import _function
-from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
@@ -24,6 +21,7 @@ from branded.crossing import check_live, live_tensor
 from branded.errors import CarryError
 from branded.graph import tensor
 from branded.loops.primitive import safe
+from branded.patches.tg import _function, all_tensors, capturing
 from branded.rows import is_differentiated, row_of
 from branded.rules.storage import cell
 from branded.scope import branch, undone

@@ -11,7 +11,6 @@ by one thread at a time (`branded.patches.serial`).
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import math
 import struct
@@ -23,24 +22,19 @@ from tinygrad import dtypes
 from tinygrad.device import Buffer
 from tinygrad.dtype import DType
 from tinygrad.helpers import disable_gc
-from tinygrad.renderer import Estimates
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.graph import replaced
 from branded.loops.api import LeafType
 from branded.loops.primitive import Loop, Scan, While
+from branded.patches import tg
+from branded.patches.tg import Estimates
 from branded.primitive import primitive_of, results
 from branded.runner import native
 from branded.runner.linear import Linear, Memory, address_of, buffer_of
 from branded.runner.native import Address, Ref
 
 T = TypeVar("T")
-
-tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
-tg_jit: Any = importlib.import_module("tinygrad.engine.jit")
-tg_tensor: Any = importlib.import_module("tinygrad.tensor")
-tg_schedule: Any = importlib.import_module("tinygrad.schedule")
-tg_rangeify: Any = importlib.import_module("tinygrad.schedule.rangeify")
 
 
 class Name(str):
@@ -302,7 +296,7 @@ def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None]:
 
 def _replayed(loop: Loop, compiled: _Compiled, ctx: Any, call: UOp) -> None:
     step, n = compiled.step, loop.carries
-    given = tg_realize.resolve_params(call, ctx.input_uops)
+    given = tg.resolve_params(call, ctx.input_uops)
     outs, args = given[: step.results], given[step.results :]
     if (planned := step.plan(loop)) is not None:
         memory = Buffer(loop.device, max(planned.memory, 1), dtypes.uint8, preallocate=True)
@@ -387,20 +381,20 @@ class _Schedules(dict[bytes, UOp]):
 
 
 def install() -> None:
-    tg_schedule.schedule_cache = _Schedules(tg_schedule.schedule_cache)
+    tg.schedule.schedule_cache = _Schedules(tg.schedule.schedule_cache)
     loops = UPat(Ops.FUNCTION, name="u")
     realized = UPat(Ops.GETTUPLE, src=(UPat(Ops.TUPLE, name="t"),), name="g")
     first = PatternMatcher([(loops, lowered)])
-    tg_tensor.pm_early_transform_tensor_graph = (
-        first + PatternMatcher([(realized, _realized)]) + tg_tensor.pm_early_transform_tensor_graph
+    tg.tensor.pm_early_transform_tensor_graph = (
+        first + PatternMatcher([(realized, _realized)]) + tg.tensor.pm_early_transform_tensor_graph
     )
-    tg_rangeify.earliest_rewrites = first + tg_rangeify.earliest_rewrites
+    tg.rangeify.earliest_rewrites = first + tg.rangeify.earliest_rewrites
     mine = UPat(Ops.CALL, src=(UPat(Ops.CUSTOM_FUNCTION, name="ast"),), allow_any_len=True, name="call")
-    tg_realize.pm_exec = PatternMatcher([(mine, run)]) + tg_realize.pm_exec
-    for module in (tg_realize, tg_jit):
+    tg.realize.pm_exec = PatternMatcher([(mine, run)]) + tg.realize.pm_exec
+    for module in (tg.realize, tg.jit):
         module.estimate_uop = _for_loops(module.estimate_uop, lambda call: Estimates())
         module.get_call_outs_ins = _for_loops(module.get_call_outs_ins, _outs_ins)
-    tg_realize.get_call_name = _for_loops(tg_realize.get_call_name, lambda call, *_: call.src[0].arg.split(".")[1])
+    tg.realize.get_call_name = _for_loops(tg.realize.get_call_name, lambda call, *_: call.src[0].arg.split(".")[1])
 
 
 def _for_loops(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType, strong_dtype
-from tinygrad.uop.ops import CallInfo, GroupOp, Ops, UOp
+from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.crossing import enter_all, stage
 from branded.derivatives.forward import is_float, push, zero
@@ -23,6 +23,7 @@ from branded.derivatives.reverse import gradients, ran_again
 from branded.dispatch import Pass, full
 from branded.errors import DerivativeError, UnsupportedError
 from branded.graph import lead, on_device, replaced
+from branded.patches.tg import CallInfo, broadcast_to, has_shape, reduced
 from branded.primitive import Batched, Bundle, Primitive, Run, at_slot, params, results, slots
 from branded.rows import is_differentiated, is_marked, left_brands, row_of
 from branded.scope import Row, open_brands, union
@@ -133,7 +134,7 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
                 continue
             while s.op in GroupOp.Movement:
                 s = s.src[0]  # a view costs nothing in the step, and its copy would
-            if s._shape is not None and (s.device is not None or row_of(s) or is_differentiated(s)):
+            if has_shape(s) and (s.device is not None or row_of(s) or is_differentiated(s)):
                 found[s] = None
     return list(found)
 
@@ -424,7 +425,7 @@ def _zeros(shape: tuple[Any, ...], like: UOp) -> UOp:
 
 
 def _or_zero(d: UOp | None, x: UOp) -> UOp:
-    return zero(x) if d is None else d if d.shape == x.shape else d._broadcast_to(x.shape)
+    return zero(x) if d is None else d if d.shape == x.shape else broadcast_to(d, x.shape)
 
 
 def _wider(p: UOp, row: Row) -> UOp:
@@ -486,7 +487,7 @@ class While(Loop):
         nexts, flag = [full(x, row) for x, row in zip(new[:n], rows, strict=False)], go.uop
         if go.row:
             nexts = [_aligned(go, row, w.shape).where(x, w) for x, w, row in zip(nexts, wide, rows, strict=False)]
-            flag = flag._rop(Ops.MAX, tuple(range(len(go.row))))
+            flag = reduced(flag, Ops.MAX, tuple(range(len(go.row))))
         finals = while_loop(
             [Carry(w, full(a, row), x) for w, a, row, x in zip(wide, args, rows, nexts, strict=False)], flag, known
         )

@@ -6,16 +6,16 @@ entries at once from there: a segmentation fault, since such a load must begin a
 
 from __future__ import annotations
 
-import tinygrad.tensor as tg_tensor
-from tinygrad.helpers import all_int
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
+
+from branded.patches import tg
 
 VECTOR = 16
 """The longest vector that a kernel loads, in bytes."""
 
 
 def _copy(c: UOp, src: UOp) -> UOp | None:
-    if not isinstance(c.device, str) or tg_tensor.disk_like(c) or not all_int(c.shape) or 0 in c.shape:
+    if not isinstance(c.device, str) or tg.disk_like(c) or not tg.all_int(c.shape) or 0 in c.shape:
         return None
     buffer = src.base
     while buffer.op is Ops.BITCAST:
@@ -25,12 +25,12 @@ def _copy(c: UOp, src: UOp) -> UOp | None:
     base, offset = view
     if offset * base.element_size() % VECTOR == 0:
         return None
-    out: UOp | None = tg_tensor.replace_contig_with_store_after(c)
+    out: UOp | None = tg.replace_contig_with_store_after(c)
     return out
 
 
 def install() -> None:
     part = UPat(Ops.CONTIGUOUS, src=(UPat(GroupOp.Movement | {Ops.BITCAST}, name="src"),), name="c")
-    tg_tensor.pm_early_transform_tensor_graph = (
-        PatternMatcher([(part, _copy)]) + tg_tensor.pm_early_transform_tensor_graph
+    tg.tensor.pm_early_transform_tensor_graph = (
+        PatternMatcher([(part, _copy)]) + tg.tensor.pm_early_transform_tensor_graph
     )

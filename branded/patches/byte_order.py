@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import tinygrad.tensor as tg_tensor
+from branded.patches import tg
 
 
 def install() -> None:
-    original: Any = tg_tensor._fromnp
+    original: Any = tg.tensor._fromnp
 
     def fromnp(x: Any) -> Any:
         return original(x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("=")))
 
-    tg_tensor._fromnp = fromnp
+    tg.tensor._fromnp = fromnp

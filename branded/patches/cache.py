@@ -13,13 +13,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from tinygrad import helpers
+from branded.patches import tg
 
 
 def _off(error: Exception) -> None:
-    helpers.CACHELEVEL.value = 0
+    tg.CACHELEVEL.value = 0
     warnings.warn(
-        f"cache: compiled kernels cannot be kept in {helpers.CACHEDB}: {error}; each process compiles them anew "
+        f"cache: compiled kernels cannot be kept in {tg.CACHEDB}: {error}; each process compiles them anew "
         "(CACHEDB names another file, CACHELEVEL=0 leaves the cache out)",
         RuntimeWarning,
         stacklevel=2,
@@ -47,9 +47,9 @@ _INSTEAD: dict[str, Callable[..., Any]] = {
 
 
 def install() -> None:
-    if not all(hasattr(helpers, name) for name in (*_INSTEAD, "CACHELEVEL", "CACHEDB")):
+    if not all(hasattr(tg.helpers, name) for name in (*_INSTEAD, "CACHELEVEL", "CACHEDB")):
         return
-    old = {name: getattr(helpers, name) for name in _INSTEAD}
+    old = {name: getattr(tg.helpers, name) for name in _INSTEAD}
     new = {name: _or_without(f, _INSTEAD[name]) for name, f in old.items()}
     for module in [m for name, m in list(sys.modules.items()) if name.startswith("tinygrad") and m is not None]:
         for name, f in new.items():

@@ -12,10 +12,12 @@ import importlib.util
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from branded.errors import CompilerError
+from branded.patches import tg
 
 os.environ.setdefault("PATH", os.defpath)  # tinygrad looks for its libraries there, and raises where there is none
 SCRIPT = Path(__file__).with_name("zig-clang")
@@ -64,12 +66,10 @@ def _failed(error: OSError | subprocess.CalledProcessError) -> CompilerError:
 
 def _explain() -> None:
     """Let tinygrad try its other devices; where it would fail for want of a compiler, say so."""
-    from tinygrad.device import _Device
-    from tinygrad.runtime.support.compiler_cpu import ClangCompiler
-
+    device, compiler = tg._Device, tg.ClangCompiler
     seen: list[CompilerError] = []  # tinygrad drops what a device says that it tried
-    compile_ = ClangCompiler.compile
-    select = _Device.__dict__["_select_device"].func
+    compile_: Callable[[Any, str], bytes] = compiler.compile
+    select = device.__dict__[tg.SELECT_DEVICE].func
 
     @functools.wraps(compile_)
     def compile_or_explain(self: Any, src: str) -> bytes:
@@ -91,7 +91,7 @@ def _explain() -> None:
                 raise
             raise _missing() from None
 
-    ClangCompiler.compile = compile_or_explain  # type: ignore[method-assign]
+    compiler.compile = compile_or_explain
     chosen = functools.cached_property(select_or_explain)
-    chosen.__set_name__(_Device, "_select_device")
-    _Device._select_device = chosen  # type: ignore[assignment]
+    chosen.__set_name__(device, tg.SELECT_DEVICE)
+    setattr(device, tg.SELECT_DEVICE, chosen)

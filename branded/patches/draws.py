@@ -12,26 +12,27 @@ from typing import Any
 
 from tinygrad import Tensor
 
+from branded.patches import tg
 from branded.patches.serial import serial
 
 
 def _kept(original: Callable[..., Any]) -> Callable[..., Any]:
     @serial
     def next_counter(device: str, num: int) -> tuple[Tensor, Tensor]:
-        of: dict[str, Tensor] = Tensor.__dict__["_device_rng_counters"]
+        of: dict[str, Tensor] = Tensor.__dict__[tg.COUNTERS]
         if device not in of:
             original(device, 0)
-            of = Tensor.__dict__["_device_rng_counters"]
+            of = Tensor.__dict__[tg.COUNTERS]
         now = of[device].clone()
         low = now[0:1] + (num & 0xFFFFFFFF)
         high = now[1:2] + (num >> 32) + (low < now[0:1])
         of[device].assign(low.cat(high))
-        return Tensor.__dict__["_device_seeds"][device], now
+        return Tensor.__dict__[tg.SEEDS][device], now
 
     return next_counter
 
 
 def install() -> None:
-    original = getattr(Tensor, "_next_counter", None)
-    if original is not None and {"assign", "_device_rng_counters"} <= set(inspect.unwrap(original).__code__.co_names):
-        setattr(Tensor, "_next_counter", staticmethod(_kept(original)))  # noqa: B010  mypy: it is not in the stubs
+    original = getattr(Tensor, tg.NEXT_COUNTER, None)
+    if original is not None and {"assign", tg.COUNTERS} <= set(inspect.unwrap(original).__code__.co_names):
+        setattr(Tensor, tg.NEXT_COUNTER, staticmethod(_kept(original)))

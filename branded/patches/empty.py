@@ -7,12 +7,13 @@ one entry, which is not read either, stands in for such an argument.
 
 from __future__ import annotations
 
-import tinygrad.tensor as tg_tensor
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
+
+from branded.patches import tg
 
 
 def _is_empty(x: UOp) -> bool:
-    return x._shape is not None and 0 in x._shape and x.dtype.itemsize > 0 and isinstance(x.device, str)
+    return tg.has_shape(x) and 0 in x.shape and x.dtype.itemsize > 0 and isinstance(x.device, str)
 
 
 def _fill(call: UOp) -> UOp | None:
@@ -23,6 +24,6 @@ def _fill(call: UOp) -> UOp | None:
 
 
 def install() -> None:
-    tg_tensor.pm_early_transform_tensor_graph = (
-        PatternMatcher([(UPat(Ops.FUNCTION, name="call"), _fill)]) + tg_tensor.pm_early_transform_tensor_graph
+    tg.tensor.pm_early_transform_tensor_graph = (
+        PatternMatcher([(UPat(Ops.FUNCTION, name="call"), _fill)]) + tg.tensor.pm_early_transform_tensor_graph
     )

@@ -6,17 +6,15 @@ cannot be used through a connection of another thread, and must not be through o
 
 from __future__ import annotations
 
-import importlib
 import mmap
 import os
 import sys
 import threading
 from typing import Any
 
+from branded.patches import tg
 from branded.patches.late import when_imported
 from branded.patches.serial import serial
-
-tg_helpers: Any = importlib.import_module("tinygrad.helpers")
 
 _connections: dict[tuple[int, int], Any] = {}
 """By process and thread.  Those of a parent are kept: a child must not close them either."""
@@ -30,19 +28,19 @@ class _Private:
 
 
 def install() -> None:
-    opened = tg_helpers.db_connection
+    opened = tg.helpers.db_connection
 
     @serial
     def db_connection() -> Any:
         key = os.getpid(), threading.get_ident()
         if key not in _connections:
-            tg_helpers._db_connection = None
+            tg.helpers._db_connection = None
             _connections[key] = opened()
         return _connections[key]
 
     if "_db_connection" in opened.__code__.co_names:
-        tg_helpers.db_connection = db_connection
-    when_imported("tinygrad.runtime.ops_cpu", _own_memory)
+        tg.helpers.db_connection = db_connection
+    when_imported(tg.CPU, _own_memory)
 
 
 def _own_memory(tg_cpu: Any) -> None:

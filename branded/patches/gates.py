@@ -7,16 +7,13 @@ all that is in `i`.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp
 
-tg_codegen: Any = importlib.import_module("tinygrad.codegen")
-tg_gater: Any = importlib.import_module("tinygrad.codegen.late.gater")
+from branded.patches import tg
 
-
-_original: Any = tg_gater.move_where_load
+_original: Any = tg.gater.move_where_load
 
 
 def _move_where_load(gate: UOp, l: UOp, a: UOp, w: UOp) -> UOp | None:  # noqa: E741  tinygrad passes it by name
@@ -28,7 +25,7 @@ def _move_where_load(gate: UOp, l: UOp, a: UOp, w: UOp) -> UOp | None:  # noqa: 
 
 
 def install() -> None:
-    rules = tg_gater.pm_move_gates_from_index.patterns
-    tg_codegen.pm_move_gates_from_index = PatternMatcher(
+    rules = tg.gater.pm_move_gates_from_index.patterns
+    tg.codegen.pm_move_gates_from_index = PatternMatcher(
         [(p, _move_where_load if f is _original else f) for p, f in rules]
     )

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import contextvars
 import functools
-import importlib
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
-import tinygrad.mixin.gradient as tg_gradient
 from tinygrad import Tensor, dtypes, nn
-from tinygrad.engine.jit import _TinyJit
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 import branded.rules  # noqa: F401  fills the table of rules
@@ -23,7 +20,8 @@ from branded.derivatives.leaves import plain, pull, transforming, unseen
 from branded.derivatives.reverse import is_pulling
 from branded.errors import EscapeError, ReadError, ShapeError, UnsupportedError, WriteError
 from branded.graph import on_device, tensor
-from branded.patches import methods
+from branded.patches import methods, tg
+from branded.patches.tg import _TinyJit
 from branded.primitive import at_slot, derives_from, params, primitive_of
 from branded.rows import is_differentiated, is_leaf, is_marked, left_brands, row_of
 from branded.rules import storage
@@ -31,7 +29,6 @@ from branded.scope import Region, Row, branches, brand_of, open_brands
 from branded.values import vec_type
 
 Method = Callable[..., Any]
-tg_function: Any = importlib.import_module("tinygrad.function")  # the name in the package is the decorator
 
 
 def _wrap(name: str, make: Callable[[Method], Method]) -> None:
@@ -467,8 +464,8 @@ def install() -> None:
     for name in READS:
         _wrap(name, _reader("realize" if name == "linear_with_vars" else name))
     _wrap("realize", _realize)
-    _wrap("_buffer", _buffer)
-    _TinyJit.__call__ = functools.wraps(_TinyJit.__call__)(_jit(_TinyJit.__call__))  # type: ignore[method-assign]
+    _wrap(tg.MEMORY_OF, _buffer)
+    _TinyJit.__call__ = functools.wraps(_TinyJit.__call__)(_jit(_TinyJit.__call__))
     for name in ("nonzero", "masked_select"):
         _wrap(name, _counting)
     _wrap("__bool__", _reader("bool"))
@@ -495,7 +492,7 @@ def install() -> None:
     _wrap("custom_kernel", _custom_kernel)
     brand_index = UPat(Ops.INDEX, src=(UPat(), UPat(Ops.RANGE)))
     leaf = UPat(Ops.CONTIGUOUS_BACKWARD, name="ret")
-    tg_gradient.pm_gradient = (
+    tg.gradient.pm_gradient = (
         PatternMatcher(
             [
                 (leaf, _leaf_gradient),
@@ -505,17 +502,17 @@ def install() -> None:
                 (brand_index.named("ret"), _index_gradient),
             ]
         )
-        + tg_gradient.pm_gradient
+        + tg.gradient.pm_gradient
     )
-    tg_gradient._deepwalk = _deepwalk
-    tg_gradient.call_gradient = _call_gradient(tg_gradient.call_gradient)
-    tg_gradient._compact_params = _compact_params
-    tg_function.pm_ctx = (
+    tg.gradient._deepwalk = _deepwalk
+    tg.gradient.call_gradient = _call_gradient(tg.gradient.call_gradient)
+    tg.gradient._compact_params = _compact_params
+    tg.function.pm_ctx = (
         PatternMatcher(
             [
                 (UPat((Ops.INDEX, Ops.STAGE), src=(UPat(), UPat(Ops.RANGE)), name="x"), _lift_into_function),
                 (UPat(Ops.CONTIGUOUS_BACKWARD, name="x"), _lift_into_function),
             ]
         )
-        + tg_function.pm_ctx
+        + tg.function.pm_ctx
     )

@@ -7,18 +7,17 @@ IMAGE=1 alone, for which nothing is changed.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from tinygrad.helpers import IMAGE
 
-tg_ops: Any = importlib.import_module("tinygrad.uop.ops")
+from branded.patches import tg
 
 
 def install() -> None:
-    original = tg_ops.is_image_shape
+    original = tg.ops.is_image_shape
 
     def is_image_shape(shape: Any) -> bool:
         return bool(IMAGE) and original(shape)
 
-    tg_ops.is_image_shape = is_image_shape
+    tg.ops.is_image_shape = is_image_shape

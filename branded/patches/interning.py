@@ -13,21 +13,22 @@ from sys import getrefcount
 from typing import Any
 
 from tinygrad import dtypes
-from tinygrad.uop import ops as tg_ops
-from tinygrad.uop.ops import Ops, UOp, UOpMetaClass
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.patches import tg
 
 _lock = threading.RLock()
 """For the few entries of which the UOp is gone."""
 
 
 def install() -> None:
-    if "setdefault" in UOpMetaClass.__call__.__code__.co_names:
+    if "setdefault" in tg.UOpMetaClass.__call__.__code__.co_names:
         return
     # bound here: at the end of the process modules are taken apart before the last UOps
-    buffers, metadata_of, spec, infer = tg_ops.buffers, tg_ops.all_metadata, tg_ops.SPEC, tg_ops.dtype_from_uop
+    buffers, metadata_of, spec, infer = tg.buffers, tg.all_metadata, tg.SPEC, tg.dtype_from_uop
     table, original, make, ref, count = (
-        UOpMetaClass.ucache,
-        UOpMetaClass.__call__,
+        tg.UOpMetaClass.ucache,
+        tg.UOpMetaClass.__call__,
         type.__call__,
         weakref.ref,
         getrefcount,
@@ -71,7 +72,7 @@ def install() -> None:
     def delete(self: UOp) -> None:
         try:
             if self.op is buffer and (b := buffers.get(self)) is not None:
-                b.ref(-1)  # type: ignore[no-untyped-call]
+                b.ref(-1)
             key = (self.op, self.dtype, self.src, self.arg, self.tag)
             table.pop(key, None)
             if (n := count(self)) > own[0]:  # another thread has it: it lives on, and Python will not ask again
@@ -81,6 +82,6 @@ def install() -> None:
         except (AttributeError, TypeError):
             pass  # it was never made
 
-    setattr(UOpMetaClass, "__call__", call)  # noqa: B010  mypy: a method is not assigned
+    setattr(tg.UOpMetaClass, "__call__", call)  # noqa: B010  mypy: a method is not assigned
     setattr(UOp, "__del__", delete)  # noqa: B010
     UOp.const(0.577215664901532)  # the first to go says how many references one has that goes

@@ -6,22 +6,21 @@ around a method anyway does the same, so that one call takes no more of them tha
 
 from __future__ import annotations
 
-import importlib
 import types
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-F = TypeVar("F", bound=Callable[..., Any])
+from branded.patches import tg
 
-tg_tensor: Any = importlib.import_module("tinygrad.tensor")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def running() -> Callable[[], Any]:
     """What gives the method of Tensor that runs here, or None; the patch `threads` replaces it."""
-    return cast(Callable[[], Any], tg_tensor._METADATA.get)
+    return cast(Callable[[], Any], tg.tensor._METADATA.get)
 
 
 def nested(method: F) -> F:
     """What `method` does where another method of Tensor runs."""
-    named = isinstance(method, types.FunctionType) and method.__globals__ is vars(tg_tensor)
+    named = isinstance(method, types.FunctionType) and method.__globals__ is vars(tg.tensor)
     return getattr(method, "__wrapped__", method) if named and method.__code__.co_name == "_wrapper" else method

@@ -11,8 +11,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import tinygrad.codegen as tg_codegen
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
+
+from branded.patches import tg
 
 
 def _number(sink: UOp) -> UOp | None:
@@ -24,7 +25,7 @@ def _number(sink: UOp) -> UOp | None:
 
 
 def install() -> None:
-    tg_codegen.pm_number_params = PatternMatcher([(UPat(Ops.SINK, name="sink"), _number)])
+    tg.codegen.pm_number_params = PatternMatcher([(UPat(Ops.SINK, name="sink"), _number)])
     original = UOp.to_elf
 
     def to_elf(self: UOp) -> Any:

@@ -7,21 +7,17 @@ into it, "usage of device CPU disallowed" is all that one gets from then on.  He
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable
 from typing import Any
 
+from branded.patches import tg
 from branded.scope import Restored
-
-tg_codegen: Any = importlib.import_module("tinygrad.codegen")
-tg_device: Any = importlib.import_module("tinygrad.device")
-tg_function: Any = importlib.import_module("tinygrad.function")
 
 
 def _allowed_again(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        option = tg_device.ALLOW_DEVICE_USAGE
+        option = tg.device.ALLOW_DEVICE_USAGE
         with Restored(getattr(option, "own", option), "value", option.value):  # `own` has the values of each thread
             return original(*args, **kwargs)
 
@@ -29,8 +25,8 @@ def _allowed_again(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install() -> None:
-    if not (hasattr(tg_device, "ALLOW_DEVICE_USAGE") and hasattr(tg_codegen, "do_to_program")):
+    if not (hasattr(tg.device, "ALLOW_DEVICE_USAGE") and hasattr(tg.codegen, "do_to_program")):
         return
-    tg_codegen.do_to_program = _allowed_again(tg_codegen.do_to_program)
-    function = tg_function._function
+    tg.codegen.do_to_program = _allowed_again(tg.codegen.do_to_program)
+    function = tg.function._function
     function.__call__ = _allowed_again(function.__call__)

@@ -7,14 +7,10 @@ be bool".
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 
-tg_codegen: Any = importlib.import_module("tinygrad.codegen")
-tg_rangeify: Any = importlib.import_module("tinygrad.schedule.rangeify")
+from branded.patches import tg
 
 
 def _product(red: UOp) -> UOp | None:
@@ -29,5 +25,5 @@ def _product(red: UOp) -> UOp | None:
 
 def install() -> None:
     mine = PatternMatcher([(UPat(Ops.REDUCE, name="red"), _product)])
-    tg_codegen.pm_reduce_unparented = mine + tg_codegen.pm_reduce_unparented
-    tg_rangeify.pm_reduce_simplify = mine + tg_rangeify.pm_reduce_simplify
+    tg.codegen.pm_reduce_unparented = mine + tg.codegen.pm_reduce_unparented
+    tg.rangeify.pm_reduce_simplify = mine + tg.rangeify.pm_reduce_simplify

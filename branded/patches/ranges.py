@@ -8,16 +8,15 @@ the first merge.  A pair with a loop that is gone makes the other one longer: `x
 from __future__ import annotations
 
 import functools
-import importlib
 from typing import Any
 
 from tinygrad.uop.ops import UOp
 
-tg_simplify: Any = importlib.import_module("tinygrad.codegen.simplify")
+from branded.patches import tg
 
 
 def install() -> None:
-    original = tg_simplify.graph_rewrite
+    original = tg.simplify.graph_rewrite
 
     @functools.wraps(original)
     def graph_rewrite(sink: UOp, pm: Any, ctx: Any = None, **options: Any) -> UOp:
@@ -26,4 +25,4 @@ def install() -> None:
         out: UOp = original(sink, pm, ctx, **options)
         return out
 
-    tg_simplify.graph_rewrite = graph_rewrite
+    tg.simplify.graph_rewrite = graph_rewrite

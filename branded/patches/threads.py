@@ -8,7 +8,6 @@ change are walked through as they were when the walk began.
 from __future__ import annotations
 
 import functools
-import importlib
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -17,17 +16,10 @@ from typing import Any
 from tinygrad import Tensor
 from tinygrad.device import Buffer
 from tinygrad.helpers import ContextVar
-from tinygrad.uop.ops import Ops, UOp, buffers
+from tinygrad.uop.ops import Ops, UOp
 
+from branded.patches import tg
 from branded.patches.serial import LOCK, serial
-
-tg_device: Any = importlib.import_module("tinygrad.device")
-tg_tensor: Any = importlib.import_module("tinygrad.tensor")
-tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
-tg_jit: Any = importlib.import_module("tinygrad.engine.jit")
-tg_schedule: Any = importlib.import_module("tinygrad.schedule")
-tg_function: Any = importlib.import_module("tinygrad.function")
-
 
 # ---- what a thread is doing ----
 
@@ -76,12 +68,12 @@ class _Level(ContextVar[int]):
 
     @property
     def value(self) -> int:
-        found: int = tg_tensor.TRACEMETA
+        found: int = tg.tensor.TRACEMETA
         return found
 
     @value.setter
     def value(self, x: int) -> None:
-        tg_tensor.TRACEMETA = x
+        tg.tensor.TRACEMETA = x
 
 
 class _Depth(threading.local):
@@ -108,7 +100,7 @@ class _Allowed(ContextVar[int]):
 
     def __init__(self, before: ContextVar[int]) -> None:
         self.key, self.at_first, self.own = before.key, before.value, threading.local()
-        ContextVar._cache[before.key] = self
+        tg.register(self, before.key)
 
     @property
     def value(self) -> int:
@@ -149,10 +141,10 @@ class _Buffers:
     """All buffers, for a TinyJit."""
 
     def __iter__(self) -> Iterator[UOp]:
-        return iter([u for ref in buffers.keyrefs() if (u := ref()) is not None])
+        return iter([u for ref in tg.buffers.keyrefs() if (u := ref()) is not None])
 
     def get(self, u: UOp) -> Any:
-        return buffers.get(u)
+        return tg.buffers.get(u)
 
 
 # ---- writes that another thread has done ----
@@ -168,7 +160,7 @@ def _noted(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def transform_to_call(sink: UOp) -> tuple[UOp, dict[UOp, UOp]]:
         call, becomes = original(sink)
-        if threading.active_count() > 1 and not tg_realize.capturing:
+        if threading.active_count() > 1 and not tg.realize.capturing:
             for u, storage in becomes.items():
                 if u.op is Ops.AFTER:
                     written[u] = storage
@@ -184,7 +176,7 @@ def _caught_up(original: Callable[..., Any]) -> Callable[..., Any]:
             if written:
                 done = dict(written.items())
                 if any(u in done for u in UOp.sink(*(t.uop for t in (self, *others))).toposort()):
-                    tg_tensor._apply_map_to_tensors(done, name="writes of other threads")
+                    tg.tensor._apply_map_to_tensors(done, name="writes of other threads")
             return original(self, *others)
 
     return linear_with_vars
@@ -218,32 +210,31 @@ def _opened_once(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install() -> None:
-    if not isinstance(tg_realize.capturing, list):
+    if not isinstance(tg.realize.capturing, list):
         return
-    for module in (tg_realize, tg_jit, tg_schedule):
+    for module in (tg.realize, tg.jit, tg.schedule):
         module.capturing = capturing
-    tg_tensor._METADATA = _Method()
-    level = tg_tensor.TRACEMETA
-    tg_tensor.TRACEMETA, level.__class__ = level.value, _Level
-    before = tg_function._function
-    tg_function._function = _Functions("_function", (before,), {"__module__": before.__module__})
-    tg_device.ALLOW_DEVICE_USAGE = _Allowed(tg_device.ALLOW_DEVICE_USAGE)
-    tg_tensor.all_tensors = tg_jit.all_tensors = _Tensors(tg_tensor.all_tensors)
-    tg_jit.buffers = _Buffers()
-    tg_tensor.transform_to_call = _noted(tg_tensor.transform_to_call)
+    tg.tensor._METADATA = _Method()
+    level = tg.tensor.TRACEMETA
+    tg.tensor.TRACEMETA, level.__class__ = level.value, _Level
+    before = tg.function._function
+    tg.function._function = _Functions("_function", (before,), {"__module__": before.__module__})
+    tg.device.ALLOW_DEVICE_USAGE = _Allowed(tg.device.ALLOW_DEVICE_USAGE)
+    tg.tensor.all_tensors = tg.jit.all_tensors = _Tensors(tg.tensor.all_tensors)
+    tg.jit.buffers = _Buffers()
+    tg.tensor.transform_to_call = _noted(tg.tensor.transform_to_call)
     for owner, names in (
         (Tensor, ("realize", "callify", "schedule_linear", "assign", "replace", "__setitem__")),
         (Buffer, ("copy_from",)),
-        (tg_tensor, ("run_linear",)),
-        (tg_realize, ("run_linear", "compile_linear")),
-        (tg_jit, ("run_linear", "compile_linear", "jit_lower")),
+        (tg.tensor, ("run_linear",)),
+        (tg.realize, ("run_linear", "compile_linear")),
+        (tg.jit, ("run_linear", "compile_linear", "jit_lower")),
     ):
         for name in names:
             setattr(owner, name, serial(getattr(owner, name)))
     setattr(Tensor, "linear_with_vars", _caught_up(Tensor.linear_with_vars))  # noqa: B010  mypy: a method
-    tg_jit._TinyJit.__call__ = _alone(tg_jit._TinyJit.__call__)
-    opened = "_Device__get_canonicalized_item"
-    setattr(tg_device._Device, opened, _opened_once(getattr(tg_device._Device, opened)))
+    tg.jit._TinyJit.__call__ = _alone(tg.jit._TinyJit.__call__)
+    setattr(tg.device._Device, tg.OPEN_DEVICE, _opened_once(getattr(tg.device._Device, tg.OPEN_DEVICE)))
 
 
 capturing = _Capturing()

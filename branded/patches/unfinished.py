@@ -9,20 +9,15 @@ write twice: the tensors stay, and a note on the exception says so.
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
 from tinygrad import Tensor
-from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.patches import threads
+from branded.patches import tg, threads
 from branded.patches.serial import serial
-
-tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
-tg_tensor: Any = importlib.import_module("tinygrad.tensor")
 
 NOTE = "tinygrad: this ended in the midst of writes: what was written into holds its old values or the new ones"
 
@@ -84,7 +79,7 @@ def _apply_map(original: Callable[..., Any]) -> Callable[..., Any]:
     def apply_map(applied_map: dict[UOp, UOp], name: str) -> None:
         if name == "buffers" and (run := _run.get()) is not None:
             run.becomes = applied_map
-            run.before = [(t, t.uop) for ref in list(all_tensors) if (t := ref()) is not None]
+            run.before = [(t, t.uop) for ref in list(tg.all_tensors) if (t := ref()) is not None]
         original(applied_map, name)
 
     return apply_map
@@ -112,9 +107,9 @@ def _exec_context(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def install() -> None:
     hooks: tuple[tuple[Any, str, Callable[[Callable[..., Any]], Callable[..., Any]]], ...] = (
-        (tg_tensor, "_apply_map_to_tensors", _apply_map),
-        (tg_tensor, "run_linear", _run_linear),
-        (tg_realize, "ExecContext", _exec_context),
+        (tg.tensor, "_apply_map_to_tensors", _apply_map),
+        (tg.tensor, "run_linear", _run_linear),
+        (tg.realize, "ExecContext", _exec_context),
         (Tensor, "realize", _realize),
     )
     if all(hasattr(holder, name) for holder, name, _ in hooks):

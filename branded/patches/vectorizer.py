@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from tinygrad.renderer import cstyle as tg_cstyle
+from branded.patches import tg
 
 _PRAGMA = "#pragma clang loop vectorize(disable)"
 
 
 def install() -> None:
-    cls: Any = tg_cstyle.ClangRenderer
+    cls: Any = tg.cstyle.ClangRenderer
     original = cls.render_kernel
 
     @functools.wraps(original)

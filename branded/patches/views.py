@@ -7,8 +7,9 @@ where that is contiguous, after it was realized: the `detach` stays in the view.
 
 from __future__ import annotations
 
-import tinygrad.uop.ops as tg_ops
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
+
+from branded.patches import tg
 
 
 def _through(view: UOp, c: UOp) -> UOp | None:
@@ -23,4 +24,4 @@ _SAME = (Ops.CONTIGUOUS, Ops.DETACH)
 
 def install() -> None:
     view = UPat(Ops.INDEX, src=(UPat(_SAME, name="c"),), allow_any_len=True, name="view")
-    tg_ops.pm_contiguous_view_offset = PatternMatcher([(view, _through)]) + tg_ops.pm_contiguous_view_offset
+    tg.ops.pm_contiguous_view_offset = PatternMatcher([(view, _through)]) + tg.ops.pm_contiguous_view_offset

@@ -13,6 +13,8 @@ from typing import Any
 from tinygrad import Tensor
 from tinygrad.uop.ops import Ops, UOp
 
+from branded.patches import tg
+
 _written: contextvars.ContextVar[Tensor | None] = contextvars.ContextVar("branded_written", default=None)
 
 
@@ -35,7 +37,7 @@ def install() -> None:
         if storage.op is not Ops.BUFFER or storage is not _storage(target.uop):
             return assign(self, x)
         value: Any = x if isinstance(x, Tensor) else Tensor(x, device=self.device, dtype=self.dtype)
-        return assign(target, value._broadcast_to(self.shape).reshape(target.shape))
+        return assign(target, tg.broadcast_to(value, self.shape).reshape(target.shape))
 
     @functools.wraps(setitem)
     def setitem_whole(self: Tensor, indices: Any, v: Any) -> None:

@@ -1,7 +1,7 @@
 """The processes in which tinygrad compiles have the mends that change what is compiled, and are not waited for in vain.
 
-tinygrad starts them anew, without the modules of this one, as soon as there are two kernels to compile.  They run this
-file, which needs tinygrad alone, and not the whole of `branded`.
+tinygrad starts them anew, without the modules of this one, as soon as there are two kernels to compile.  They run
+`compiling.py`, which loads the mends alone, and not the whole of `branded`.
 
 A pool of `multiprocessing` starts a process again when it has ended: for ever, where it ends as it starts, since the
 package has changed under it or cannot be imported there.  What a process was doing that was killed, it waits for for
@@ -12,7 +12,6 @@ is done in this process; so is what raised an exception in the other, which then
 from __future__ import annotations
 
 import functools
-import importlib
 import multiprocessing
 import os
 import runpy
@@ -23,11 +22,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from branded.patches import tg
+
 COMPILING = ("cache", "images", "ranges", "numbering", "gates", "vectorizer", "products")
 """The patches that such a process needs."""
 LOOK = 0.1
 """Seconds without a result after which one looks whether the processes are still there."""
-tg_worker: Any = importlib.import_module("tinygrad.engine.worker")
 
 _started: list[Any] = []
 """The processes of the pool, but those that ended when they had done enough."""
@@ -66,7 +66,7 @@ def _status() -> int | None:
 
 def _give_up(status: int) -> None:
     if status > 0:
-        tg_worker.PARALLEL.value = 0
+        tg.worker.PARALLEL.value = 0
         why = f"end as they start, with status {status}; from now on this process compiles"
     else:
         why = f"were ended by signal {-status}; what they have not done, this process compiles"
@@ -80,7 +80,7 @@ def _warn(why: str) -> None:
 
 def _end() -> None:
     """No process of the pool, and no start of another.  One that was killed may hold a lock that this waits for."""
-    pool, tg_worker.worker_pool = tg_worker.worker_pool, None
+    pool, tg.worker.worker_pool = tg.worker.worker_pool, None
     if pool is not None:
         threading.Thread(target=pool.terminate, daemon=True).start()
 
@@ -89,15 +89,15 @@ def _pool(get: Callable[[], Any]) -> Callable[[], Pool | None]:
     @functools.wraps(get)
     def get_worker_pool() -> Pool | None:
         if _pools and _pools[-1][0] != os.getpid():
-            tg_worker.worker_pool = None
-        elif tg_worker.worker_pool is not None and _status():
+            tg.worker.worker_pool = None
+        elif tg.worker.worker_pool is not None and _status():
             _end()
-        if tg_worker.worker_pool is None:
+        if tg.worker.worker_pool is None:
             _started.clear()
         try:
             pool = get()
         except OSError as error:  # no more processes, or no more files
-            tg_worker.PARALLEL.value = 0
+            tg.worker.PARALLEL.value = 0
             _warn(f"cannot be started: {error}; from now on this process compiles")
             return None
         if pool is None:
@@ -121,19 +121,14 @@ def install() -> None:
     from branded import patches
 
     names = [name for name in patches.installed if name in COMPILING]
-    start = functools.partial(runpy.run_path, __file__, {"NAMES": names}, "branded_worker")
-    tg_worker._init_worker = start
-    if not all(hasattr(tg_worker, name) for name in ("_WorkerProcess", "get_worker_pool", "worker_pool", "PARALLEL")):
+    file = str(Path(__file__).with_name("compiling.py"))
+    start = functools.partial(runpy.run_path, file, {"NAMES": names}, "branded_compiling")
+    tg.worker._init_worker = start
+    if not all(hasattr(tg.worker, name) for name in ("_WorkerProcess", "get_worker_pool", "worker_pool", "PARALLEL")):
         return
-    tg_worker._WorkerProcess._Popen = staticmethod(_noted(tg_worker._WorkerProcess._Popen))
-    old = tg_worker.get_worker_pool
+    tg.worker._WorkerProcess._Popen = staticmethod(_noted(tg.worker._WorkerProcess._Popen))
+    old = tg.worker.get_worker_pool
     new = _pool(old)
     for module in [m for name, m in list(sys.modules.items()) if name.startswith("tinygrad") and m is not None]:
         if getattr(module, "get_worker_pool", None) is old:
             vars(module)["get_worker_pool"] = new
-
-
-if __name__ == "branded_worker":
-    for name in globals()["NAMES"]:
-        runpy.run_path(str(Path(__file__).with_name(f"{name}.py")))["install"]()
-    tg_worker._init_worker()

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tinygrad.dtype import DType
-from tinygrad.uop.ops import GroupOp, Ops, UOp, shape_to_shape_arg
+from tinygrad.uop.ops import GroupOp, Ops, UOp
 
+from branded.patches.tg import shape_to_shape_arg
 from branded.program.terms import Dtype
 from branded.rows import dtype_text
 

@@ -27,13 +27,14 @@ from typing import TypeVar, overload
 
 import numpy as np
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import DType, DTypeLike, can_lossless_cast, truncate
+from tinygrad.dtype import DType, DTypeLike, can_lossless_cast
 
 from branded import tree
 from branded.brand import Brand
 from branded.calls import operation
 from branded.crossing import check_live
 from branded.errors import DrawError, DrawTypeError
+from branded.patches.tg import truncate
 from branded.random.draws import (
     FLOATS,
     UNSIGNED,

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 from tinygrad import Tensor, dtypes
-from tinygrad.helpers import all_int
-from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.crossing import Lost
 from branded.errors import WriteError
-from branded.graph import SHAPE, like, tensor
+from branded.graph import like, tensor
+from branded.patches.tg import all_int, all_tensors, broadcast_to, keep_shape
 from branded.rows import Cell, dtype_text, is_cell, is_marked, is_place, type_text
 from branded.scope import brand_of
 from branded.tree import describe
@@ -105,7 +104,7 @@ def _over(u: UOp, old: UOp, new: UOp) -> UOp:
 def cell(u: UOp, arg: Cell | None = None) -> UOp:
     """`u` as a value that no other is, and that has a storage."""
     out = UOp(Ops.CONTIGUOUS_BACKWARD, u.dtype, (u,), arg or Cell())
-    out.__dict__[SHAPE] = u.shape
+    keep_shape(out, u.shape)
     return out
 
 
@@ -192,7 +191,7 @@ def written(view: UOp, new: UOp, of: UOp) -> UOp:
             new = new.shrink(tuple((p, p + s) for (p, _), s in _padded(view)))
         case Ops.SHRINK:
             around = tuple((p, s - p - n) for (p, n), s in zip(view.marg, below.shape, strict=True))
-            inside = UOp.const(True, dtypes.bool)._broadcast_to(view.shape).pad(around)
+            inside = broadcast_to(UOp.const(True, dtypes.bool), view.shape).pad(around)
             new = inside.where(new.pad(around), _attached(below, of))
     return written(below, new, of)
 

@@ -16,6 +16,7 @@ from tinygrad.device import Buffer
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp
 
+from branded.patches import tg
 from branded.runner.linear import buffer_of
 
 REMEMBERED = 3
@@ -54,7 +55,7 @@ def known(u: UOp) -> Known | None:
     b = buffer_of(base)
     opaque = b.get_buf(b.device)
     address = opaque.va_addr if b.device.startswith("CPU") else 0
-    found = u.__dict__[KNOWN] = Known((u.shape, u.dtype, b.device, None), b, b._bufs, opaque, b.device, address)
+    found = u.__dict__[KNOWN] = Known((u.shape, u.dtype, b.device, None), b, tg.memories(b), opaque, b.device, address)
     return found
 
 

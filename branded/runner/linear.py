@@ -6,7 +6,6 @@ its own: tinygrad has planned it, and a table has it behind one address.
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,16 +13,12 @@ from typing import Any
 
 from tinygrad.device import Buffer
 from tinygrad.helpers import Context
-from tinygrad.schedule import create_linear_with_vars
-from tinygrad.schedule.memory import memory_plan_rewrite
 from tinygrad.uop.ops import Ops, UOp
 
+from branded.patches import tg
 from branded.runner import native
 from branded.runner.native import Address, Ref
 from branded.runner.order import ordered
-
-tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
-tg_tensor: Any = importlib.import_module("tinygrad.tensor")
 
 
 class Memory:
@@ -50,18 +45,18 @@ class Linear:
         """`results` are pairs of what to write to and what to write; `params` the buffers that each run gives."""
         sink = UOp.sink(*(_written(dest, value) for dest, value in results))
         with Context(CAPTURING=0, NO_MEMORY_PLANNER=1):  # type: ignore[no-untyped-call]
-            big, _ = tg_tensor.transform_to_call(sink)
-            linear, self.vals = create_linear_with_vars(big)
+            big, _ = tg.transform_to_call(sink)
+            linear, self.vals = tg.create_linear_with_vars(big)
         linear = linear.substitute(
             {p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}, walk=True
         )
-        kernels, linear = [call.src[0] for call in linear.src], tg_realize.compile_linear(linear)
-        order = ordered(linear.src, lambda call: tg_realize.get_call_outs_ins(call)[0])
+        kernels, linear = [call.src[0] for call in linear.src], tg.compile_linear(linear)
+        order = ordered(linear.src, lambda call: tg.get_call_outs_ins(call)[0])
         self.kernels = [kernels[i] for i in order]
         """What the calls do, as it was before it was compiled."""
         linear = linear.replace(src=tuple(linear.src[i] for i in order))
         there = {u for call in linear.src for s in call.src[1:] for u in s.toposort() if u.is_realized}
-        self.linear = tg_realize.link_linear(memory_plan_rewrite(linear, there))
+        self.linear = tg.link_linear(tg.memory_plan_rewrite(linear, there))
         self.var = var.expr if var is not None else None
         programs = [call.src[0] for call in self.linear.src if call.src[0].op is Ops.PROGRAM]
         self.names = sorted({v.expr for program in programs for v in program.arg.vars})
@@ -93,11 +88,11 @@ class Linear:
             def run_other(i: int) -> None:
                 inner = replace(ctx, input_uops=buffers, var_vals=self._vals(ctx.var_vals, i))
                 inner.within = True
-                tg_realize.pm_exec.rewrite(call, inner)
+                tg.pm_exec.rewrite(call, inner)
 
             return run_other
-        uops, device = tg_realize.resolve_params(call, buffers), call.src[1].device
-        runtime = tg_realize.get_runtime(device, program)
+        uops, device = tg.resolve_params(call, buffers), call.src[1].device
+        runtime = tg.get_runtime(device, program)
         bufs = [buffer_of(uops[k]).get_buf(device) for k in program.arg.globals]
         dims = program.arg.launch_dims(self._vals(ctx.var_vals, 0))
 
@@ -119,7 +114,7 @@ class Linear:
         own = {b: memory.take(b.max_numel() * b.dtype.itemsize) for b in {u.buf_uop: None for u in self.own}}
         found: list[native.Op] = []
         for call in self.linear.src:
-            at = [_place(u) for u in tg_realize.get_call_arg_uops(call)]
+            at = [_place(u) for u in tg.get_call_arg_uops(call)]
             if any(p is None or str(p[0].device).split(":")[0] != "CPU" for p in at):
                 return None
             args = [[_address(*p, turn, own) for p in at if p is not None] for turn in turns]
@@ -133,7 +128,7 @@ class Linear:
         program, device = call.src[0].arg, call.src[1].device
         if not native.can_run(device) or len(program.globals) + len(program.vars) > native.MAX_ARGS:
             return None
-        runtime = tg_realize.get_runtime(device, call.src[0])
+        runtime = tg.get_runtime(device, call.src[0])
         known = self._vals({}, 0)
         # a None is the number of the thread, which C writes before each call
         vals = [0 if x is None else x for x in program.vals(known)]

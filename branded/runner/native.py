@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tinygrad import Device
-from tinygrad.device import TinyELF
-from tinygrad.runtime.support.compiler_cpu import ClangCompiler
+
+from branded.patches import tg
+from branded.patches.tg import ClangCompiler, TinyELF
 
 _SIZES = (6, 12, 32, 63)
 """So many arguments a call may have; those that a kernel does not take do no harm."""
@@ -144,9 +145,7 @@ def _replay() -> tuple[Any, Any]:
     device: Any = Device["CPU"]
     lib = device.renderer.compiler.compile_cached(_SOURCE)
     # with it come the renderers of all CPUs, for which the import of this package does not wait
-    from tinygrad.runtime.ops_cpu import CPUProgram
-
-    program = CPUProgram(device, TinyELF(lib, "branded_replay", device.renderer.target, ()))
+    program = tg.CPUProgram(device, TinyELF(lib, "branded_replay", device.renderer.target, ()))
     return ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)(program.addr), program
 
 

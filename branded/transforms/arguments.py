@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 from tinygrad import Tensor
-from tinygrad.device import canonicalize_device
 
 from branded import tree
 from branded.crossing import check_live
+from branded.patches.tg import canonicalize_device
 from branded.runner.handed import KNOWN, known
 
 NUMBERS = frozenset({bool, int, float})

@@ -7,7 +7,6 @@ value is on several devices a TinyJit does, whose results are copied.
 from __future__ import annotations
 
 import functools
-import importlib
 import struct
 import weakref
 from collections.abc import Mapping, Sequence
@@ -15,17 +14,18 @@ from typing import Any
 
 import numpy as np
 from tinygrad import Tensor, TinyJit, dtypes
-from tinygrad.device import Buffer, canonicalize_device
-from tinygrad.dtype import _to_np_dtype, strong_dtype
-from tinygrad.helpers import DEBUG, JIT, JIT_BATCH_SIZE, GlobalCounters, all_int, disable_gc
-from tinygrad.tensor import all_tensors
+from tinygrad.device import Buffer
+from tinygrad.dtype import strong_dtype
+from tinygrad.helpers import DEBUG, JIT, JIT_BATCH_SIZE, GlobalCounters, disable_gc
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.graph import replaced, tensor, tensors
 from branded.loops import compiled as replay
 from branded.loops.api import Traced
+from branded.patches import tg
 from branded.patches.serial import LOCK
+from branded.patches.tg import _to_np_dtype, all_int, all_tensors, canonicalize_device
 from branded.rows import row_of
 from branded.runner import native
 from branded.runner.handed import Handed, Known, Result, base_of, known
@@ -34,9 +34,6 @@ from branded.runner.native import Ref
 from branded.scope import branches
 from branded.transforms.arguments import NUMBERS
 from branded.transforms.donation import gone, may_be_one, taken
-
-tg_realize: Any = importlib.import_module("tinygrad.engine.realize")
-tg_jit: Any = importlib.import_module("tinygrad.engine.jit")
 
 
 class Executable:
@@ -159,7 +156,7 @@ class _Compiled:
         self.plan = native.Plan(native.Table(ops))
         self.scratch = Buffer("CPU", max(memory.most, 1), dtypes.uint8, preallocate=True)
         """What the kernels give to one another."""
-        self.memory = self.scratch._buf.va_addr
+        self.memory = self.scratch.get_buf("CPU").va_addr
         self.fixed = [k for u in self.linear.outside if (k := known(u)) is not None]
         self.kernels = len(ops)
 
@@ -191,9 +188,9 @@ class _Compiled:
         if self.graphed is None:
             linear = self.linear.linear
             if JIT.value == 1:
-                linear = tg_realize.link_linear(tg_jit.graph_split_rewrite(linear, max_batch_size=JIT_BATCH_SIZE.value))
+                linear = tg.link_linear(tg.graph_split_rewrite(linear, max_batch_size=JIT_BATCH_SIZE.value))
             self.graphed = linear
-        tg_realize.run_linear(self.graphed, self.linear.vals, input_uops=[*outs, *ins], jit=True)
+        tg.run_linear(self.graphed, self.linear.vals, input_uops=[*outs, *ins], jit=True)
 
 
 def _constants(us: Sequence[UOp]) -> dict[UOp, UOp]:

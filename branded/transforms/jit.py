@@ -9,9 +9,6 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar, cast
 
 from tinygrad import Tensor
-from tinygrad.device import canonicalize_device
-from tinygrad.engine.realize import capturing
-from tinygrad.function import _function
 
 from branded import recording, tree
 from branded.calls import called, check_function
@@ -19,6 +16,7 @@ from branded.crossing import check_live, live_results
 from branded.derivatives.leaves import is_differentiating
 from branded.errors import OptionError
 from branded.loops.api import LeafType, trace
+from branded.patches.tg import _function, canonicalize_device, capturing
 from branded.scope import in_call_body, open_brands
 from branded.transforms import traces
 from branded.transforms.arguments import Static, builder, read

@@ -16,7 +16,6 @@ from typing import Any, Literal, NoReturn, ParamSpec, Protocol, TypeVar, overloa
 
 import numpy as np
 from tinygrad import Tensor
-from tinygrad.engine.jit import _TinyJit
 from tinygrad.nn.state import get_state_dict
 from tinygrad.uop.ops import UOp
 
@@ -26,6 +25,7 @@ from branded.calls import called
 from branded.crossing import check_live
 from branded.errors import StateError, StateTypeError, UnsupportedError, WriteError
 from branded.graph import tensor
+from branded.patches.tg import _TinyJit
 from branded.rows import is_cell
 from branded.rules.storage import cell
 from branded.scope import undone

@@ -1,0 +1,230 @@
+"""The one door to tinygrad: all that it keeps to itself, or does not promise, and that we need, by name.
+
+What is taken, another module imports from here, or asks for at each use where it may be replaced later:
+
+    from branded.patches.tg import all_tensors
+    tg.run_linear(linear, ...)
+
+What is replaced is replaced in the module of tinygrad that uses it: `tg.codegen.pm_number_params = ...`.  Other names
+of tinygrad, which it documents, are imported from tinygrad.  `tests/test_door.py` says which these are, fails where a
+name goes by another way, and asks the tinygrad that is here for each name of this file, and whether it does what we
+rely on.  Nothing is imported before it is asked for, and nothing of this package ever.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any
+
+_module = functools.cache(importlib.import_module)
+
+MODULES = {
+    "codegen": "tinygrad.codegen",
+    "cstyle": "tinygrad.renderer.cstyle",
+    "device": "tinygrad.device",
+    "function": "tinygrad.function",  # the name in the package is the decorator
+    "gater": "tinygrad.codegen.late.gater",
+    "gradient": "tinygrad.mixin.gradient",
+    "helpers": "tinygrad.helpers",
+    "jit": "tinygrad.engine.jit",
+    "ops": "tinygrad.uop.ops",
+    "rangeify": "tinygrad.schedule.rangeify",
+    "realize": "tinygrad.engine.realize",
+    "schedule": "tinygrad.schedule",
+    "simplify": "tinygrad.codegen.simplify",
+    "tensor": "tinygrad.tensor",
+    "worker": "tinygrad.engine.worker",
+}
+"""The modules in which something is replaced, by their names here."""
+
+TAKEN = {
+    # what tensors there are, and what runs
+    "all_tensors": "tinygrad.tensor",  # the living tensors, in the order in which they were made
+    "_METADATA": "tinygrad.tensor",  # the method of Tensor that runs, for the names of kernels
+    "capturing": "tinygrad.engine.realize",  # the TinyJits that capture what runs: true if there are any
+    "_function": "tinygrad.function",  # the class of what @function gives; `depth` counts those that are being traced
+    "_TinyJit": "tinygrad.engine.jit",  # the class of what TinyJit gives; `fxn` is the function that it is of
+    # graphs
+    "shape_to_shape_arg": "tinygrad.uop.ops",  # the sizes of a movement operation, as the operand that they are
+    "CallInfo": "tinygrad.uop.ops",  # what the call of a function says beside its operands; `aux` is ours
+    "srender": "tinygrad.uop.ops",  # a size as text, which may be symbolic
+    "exec_alu": "tinygrad.uop.ops",  # an elementwise operation on numbers of Python
+    "compute_gradient": "tinygrad.mixin.gradient",  # reverse mode, from a root to targets, by `pm_gradient`
+    # numbers and devices
+    "_to_np_dtype": "tinygrad.dtype",  # the dtype of numpy, None where it has none
+    "truncate": "tinygrad.dtype",  # for each dtype what makes a number of Python one of it
+    "all_int": "tinygrad.helpers",  # are all of these sizes known?
+    "canonicalize_device": "tinygrad.device",  # the full name of a device; that of None is the default
+    # from a graph to kernels
+    "transform_to_call": "tinygrad.tensor",  # the call that computes a graph, and what its values become
+    "create_linear_with_vars": "tinygrad.schedule",  # the kernels of a call in order, and the values of variables
+    "memory_plan_rewrite": "tinygrad.schedule.memory",  # lets the buffers between kernels share memory
+    "compile_linear": "tinygrad.engine.realize",  # with its kernels compiled
+    "link_linear": "tinygrad.engine.realize",  # with its buffers looked up
+    "run_linear": "tinygrad.engine.realize",  # runs it on the buffers that stand for its parameters
+    "graph_split_rewrite": "tinygrad.engine.jit",  # groups the kernels that a device runs as one
+    "pm_exec": "tinygrad.engine.realize",  # runs one call
+    "resolve_params": "tinygrad.engine.realize",  # the buffers of a call, with those given in place of its parameters
+    "get_call_arg_uops": "tinygrad.engine.realize",  # the buffers of a call, in the order of its kernel's arguments
+    "get_call_outs_ins": "tinygrad.engine.realize",  # the positions of those that it writes, and of those that it reads
+    "get_runtime": "tinygrad.engine.realize",  # the function that runs a compiled kernel on a device
+    "Estimates": "tinygrad.renderer",  # how many operations and bytes a call is said to be
+    # the C compiler
+    "_Device": "tinygrad.device",  # the class of `Device`
+    "TinyELF": "tinygrad.device",  # compiled code as a device gets it
+    "ClangCompiler": "tinygrad.runtime.support.compiler_cpu",  # runs clang, or what CC names
+    "CPUProgram": "tinygrad.runtime.ops_cpu",  # compiled code in the memory of this process; `addr` says where
+    # kernels for readers
+    "to_program": "tinygrad.codegen",  # a kernel as source, by a renderer
+    "CStyleLanguage": "tinygrad.renderer.cstyle",  # the renderer of plain C
+    "Target": "tinygrad.helpers",  # a device by name, for a renderer
+    "ansistrip": "tinygrad.helpers",  # without the colours of a terminal
+    # what patches ask for
+    "buffers": "tinygrad.uop.ops",  # the memory of each BUFFER
+    "all_metadata": "tinygrad.uop.ops",  # which methods of Tensor made an operation
+    "SPEC": "tinygrad.helpers",  # the option by which each UOp is checked as it is made
+    "dtype_from_uop": "tinygrad.uop.ops",  # the dtype that follows from the operands
+    "UOpMetaClass": "tinygrad.uop.ops",  # makes UOps; `ucache` is the table of those that there are
+    "CACHELEVEL": "tinygrad.helpers",  # the option that leaves out the cache on disk
+    "CACHEDB": "tinygrad.helpers",  # its file
+    "disk_like": "tinygrad.tensor",  # is a value in a file?
+    "replace_contig_with_store_after": "tinygrad.tensor",  # a copy of a value in memory of its own
+}
+"""What is taken, and the module that it is of."""
+
+REPLACED = {
+    "codegen.do_to_program": "sets the option that forbids devices back by C",
+    "codegen.pm_move_gates_from_index": "leaves what stands for a load that is not done its dtype",
+    "codegen.pm_number_params": "numbers variables behind all buffers",
+    "codegen.pm_reduce_unparented": "leaves a product of bools a bool",
+    "cstyle.ClangRenderer": "its `render_kernel` tells clang which loops are not to be vectors",
+    "device.ALLOW_DEVICE_USAGE": "each thread has its own",
+    "device._Device": "opens a device once, for all threads; says what is missing where there is no compiler",
+    "function._function": "counts `depth` for each thread; closes over values of an example",
+    "function.pm_ctx": "makes values of an example arguments of a @function",
+    "gater.move_where_load": "is asked only where dtypes agree",
+    "gater.pm_move_gates_from_index": "the rules, of which one is changed",
+    "gradient._compact_params": "knows the parameters of a function from those of functions in it",
+    "gradient._deepwalk": "does not go through what is detached, nor into what a primitive does not derive from",
+    "gradient.call_gradient": "asks a primitive for its own cotangents",
+    "gradient.pm_gradient": "has rules for brands, leaves, writes, casts and products",
+    "helpers._db_connection": "forgets the connection, which another thread or process has made",
+    "helpers.db_connection": "each thread and process has its own",
+    "helpers.diskcache_get": "finds nothing where there can be no cache",
+    "helpers.diskcache_put": "keeps nothing where there can be no cache",
+    "jit._TinyJit": "is the function that it is of under a brand; is called by one thread at a time",
+    "jit.all_tensors": "may change while it is walked through",
+    "jit.buffers": "may change while it is walked through",
+    "jit.capturing": "each thread has its own",
+    "jit.compile_linear": "one thread at a time",
+    "jit.estimate_uop": "knows the call of a compiled loop",
+    "jit.get_call_outs_ins": "knows the call of a compiled loop",
+    "jit.jit_lower": "one thread at a time",
+    "jit.run_linear": "one thread at a time",
+    "ops.is_image_shape": "finds images only where there are any",
+    "ops.pm_contiguous_view_offset": "sees through `contiguous` and `detach`",
+    "rangeify.earliest_rewrites": "lowers loops that are inside of functions",
+    "rangeify.pm_reduce_simplify": "leaves a product of bools a bool",
+    "realize.ExecContext": "tells when all is compiled, and runs begin",
+    "realize.capturing": "each thread has its own",
+    "realize.compile_linear": "one thread at a time",
+    "realize.estimate_uop": "knows the call of a compiled loop",
+    "realize.get_call_name": "knows the call of a compiled loop",
+    "realize.get_call_outs_ins": "knows the call of a compiled loop",
+    "realize.pm_exec": "runs a compiled loop",
+    "realize.run_linear": "one thread at a time",
+    "schedule.capturing": "each thread has its own",
+    "schedule.schedule_cache": "keeps few schedules with loops, which have memory",
+    "simplify.graph_rewrite": "merges no loop that is merged already",
+    "tensor.TRACEMETA": "a number, which takes no time to compare",
+    "tensor._METADATA": "each thread has its own",
+    "tensor._apply_map_to_tensors": "tells which tensors a run takes for computed",
+    "tensor._fromnp": "takes arrays whose bytes are in the other order",
+    "tensor.all_tensors": "may change while it is walked through",
+    "tensor.pm_early_transform_tensor_graph": "lowers loops, fills empty arguments, copies views that begin badly",
+    "tensor.run_linear": "one thread at a time; tells what a run reads",
+    "tensor.transform_to_call": "tells what other threads have written",
+    "worker.PARALLEL": "switched off where processes cannot be started",
+    "worker._WorkerProcess": "its `_Popen` tells who was started",
+    "worker._init_worker": "puts the patches into a process that compiles",
+    "worker.get_worker_pool": "a pool that is not waited for in vain",
+    "worker.worker_pool": "given up where its processes ended",
+}
+"""What is replaced or set, and why: in which module, under which name."""
+
+CPU = "tinygrad.runtime.ops_cpu"
+"""The devices of the CPU, with all its renderers: imported by tinygrad when one is used, and not by us before."""
+
+NEXT_COUNTER, COUNTERS, SEEDS = "_next_counter", "_device_rng_counters", "_device_seeds"
+"""Of Tensor: what gives a draw its counter, the counter of each device, the seed of each device."""
+MEMORY_OF = "_buffer"
+"""Of Tensor: its memory, for which its value is worked out."""
+OPEN_DEVICE, SELECT_DEVICE = "_Device__get_canonicalized_item", "_select_device"
+"""Of `Device`: what opens the device of a name, and what chooses the default."""
+
+_SHAPE = "_RECURSIVE_PROPERTY__shape"
+"""Where tinygrad keeps the shape of a UOp once it is worked out, which takes ten times as long as to make the UOp."""
+_AXIS = "axis"
+"""Where it keeps the axis over which a UOp is sharded."""
+
+
+def known_shape(u: Any) -> tuple[Any, ...] | None:
+    """The shape of a UOp, if it is worked out."""
+    found: tuple[Any, ...] | None = u.__dict__.get(_SHAPE)
+    return found
+
+
+def keep_shape(u: Any, shape: tuple[Any, ...]) -> None:
+    """This is the shape of `u`: it need not be worked out."""
+    u.__dict__[_SHAPE] = shape
+
+
+def keep_axis(u: Any, axis: int | None) -> None:
+    """Over this axis `u` is sharded."""
+    u.__dict__[_AXIS] = axis
+
+
+def keep_known(u: Any, v: Any) -> None:
+    """What is worked out of `u` holds for `v`, the same operation on other operands."""
+    known, own = u.__dict__, v.__dict__
+    if _SHAPE in known:
+        own[_SHAPE] = known[_SHAPE]
+    if _AXIS in known:
+        own[_AXIS] = known[_AXIS]
+
+
+def has_shape(u: Any) -> bool:
+    """Is this a value, and no tuple or the like, of which `u.shape` raises?"""
+    return u._shape is not None
+
+
+def broadcast_to(x: Any, shape: tuple[Any, ...]) -> Any:
+    """`x.expand(shape)`, of a UOp or a Tensor, with leading axes where `x` has fewer."""
+    return x._broadcast_to(shape)
+
+
+def reduced(x: Any, op: Any, axes: tuple[int, ...]) -> Any:
+    """A UOp reduced over axes, which are gone."""
+    return x._rop(op, axes)
+
+
+def memories(buffer: Any) -> dict[str, Any]:
+    """The memory of a buffer by device; it is the buffer's own table, in which it is as long as there is any."""
+    found: dict[str, Any] = buffer._bufs
+    return found
+
+
+def register(option: Any, key: str) -> None:
+    """From now on this is the option of tinygrad of that name."""
+    type(option)._cache[key] = option
+
+
+def __getattr__(name: str) -> Any:
+    """A part of tinygrad as it is now, or a module in which something is replaced."""
+    if (module := TAKEN.get(name)) is not None:
+        return getattr(_module(module), name)
+    if (module := MODULES.get(name)) is not None:
+        found = globals()[name] = _module(module)
+        return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
