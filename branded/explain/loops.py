@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from branded.explain.calls import NoTextError, call, empty, number, write
+from branded.loops.primitive import Args, cut
 from branded.program.evaluate import COLLECTIVES
 from branded.program.terms import Atom, BrandName, Eqn, Literal, Program, Type, Var
 
@@ -297,24 +298,22 @@ class _Writer:
 
     def _scan(self, e: Eqn, consts: Sequence[str], given: Sequence[str], to: Sequence[str]) -> list[str]:
         n = e.params["carries"]
-        return self._scanned(e, e.params["f"], consts, given, to, n, len(given) - n)
+        return self._scanned(e, e.params["f"], consts, cut(given, n, len(given) - n), to)
 
     def _scan_steps(self, e: Eqn, consts: Sequence[str], given: Sequence[str], to: Sequence[str]) -> list[str]:
-        return self._scanned(e, e.params["body"], consts, given, to, e.params["carries"], e.params["inputs"])
+        return self._scanned(e, e.params["body"], consts, cut(given, e.params["carries"], e.params["inputs"]), to)
 
-    def _scanned(
-        self, e: Eqn, body: Program, consts: Sequence[str], given: Sequence[str], to: Sequence[str], n: int, m: int
-    ) -> list[str]:
-        step, length = next(self._fresh), e.params.get("length")
+    def _scanned(self, e: Eqn, body: Program, consts: Sequence[str], given: Args[str], to: Sequence[str]) -> list[str]:
+        n, step, length = len(given.carries), next(self._fresh), e.params.get("length")
         if length is None:
             length = next(a.type.shape[0] for a in e.operands[len(consts) + n :] if isinstance(a, Var))
-        lines = _assigned(to[:n], given[:n])
+        lines = _assigned(to[:n], given.carries)
         lines += [f"{t} = {empty(v.type)}" for t, v in zip(to[n:], e.results[n:], strict=True)]
         steps = f"range({length})"
         lines.append(f"for {step} in {f'reversed({steps})' if e.params.get('reverse') else steps}:")
-        slices = [f"{x}[{step}]" for x in given[n : n + m]]
+        slices = [f"{x}[{step}]" for x in given.inputs]
         into = [*to[:n], *(f"{t}[{step}]" for t in to[n:])]
-        return [*lines, *_indented(self._ending(body, consts, [*to[:n], *slices, *given[n + m :]], into))]
+        return [*lines, *_indented(self._ending(body, consts, [*to[:n], *slices, *given.fixed], into))]
 
     def _map(self, e: Eqn, consts: Sequence[str], given: Sequence[str], to: Sequence[str]) -> list[str]:
         length = next(a.type.shape[0] for a in e.operands[len(consts) :] if isinstance(a, Var))

@@ -207,22 +207,24 @@ class _Graph:
         return out
 
     def _scan(self, loop: Scan, args: Sequence[UOp]) -> list[Sets]:
-        n, m = loop.carries, loop.inputs
-        place = {p.arg.slot: p for p in loop.params()}
-        fixed = {i: x for i, x in enumerate(args) if i >= n + m and i in place}
-        carried = [self._sets[x] for x in args[:n]]
-        numbers: list[Callable[[], Numbers]] = [functools.partial(self.numbers, x) for x in args[:n]]
+        used, n = {p.arg.slot: p for p in loop.params()}, loop.carries
+        given, places = loop.cut(args), loop.cut([used.get(i) for i in range(len(args))])
+        carried = [self._sets[x] for x in given.carries]
+        numbers: list[Callable[[], Numbers]] = [functools.partial(self.numbers, x) for x in given.carries]
         stacked: list[list[Sets]] = [[] for _ in loop.step.src[n:]]
         steps = range(loop.length)
         for t in reversed(steps) if loop.reverse else steps:
-            sets = {place[i]: cells for i, cells in enumerate(carried) if i in place}
-            known = {place[i]: f for i, f in enumerate(numbers) if i in place}
-            for i in range(n, n + m):
-                if i in place:
-                    sets[place[i]] = _part(self._sets[args[i]], t, loop.length)
-                    known[place[i]] = functools.partial(self._slice, args[i], t, loop.length)
-            for i, x in fixed.items():
-                sets[place[i]], known[place[i]] = self._sets[x], functools.partial(self.numbers, x)
+            sets, known = dict[UOp, Sets](), dict[UOp, Callable[[], Numbers]]()
+            for p, cells, now in zip(places.carries, carried, numbers, strict=True):
+                if p is not None:
+                    sets[p], known[p] = cells, now
+            for p, x in zip(places.inputs, given.inputs, strict=True):
+                if p is not None:
+                    sets[p] = _part(self._sets[x], t, loop.length)
+                    known[p] = functools.partial(self._slice, x, t, loop.length)
+            for p, x in zip(places.fixed, given.fixed, strict=True):
+                if p is not None:
+                    sets[p], known[p] = self._sets[x], functools.partial(self.numbers, x)
             inner = self._inner(sets, known)
             carried = [inner.sets(x) for x in loop.step.src[:n]]
             numbers = [functools.partial(inner.numbers, x) for x in loop.step.src[:n]]

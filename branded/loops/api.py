@@ -151,12 +151,14 @@ class _State:
     def types(self) -> list[LeafType]:
         return [LeafType.of(x.uop)._replace(row=row) for x, row in zip(self.values, self.rows, strict=True)]
 
-    def inits(self) -> list[UOp]:
-        """The first values, which vary over all that later ones do."""
-        out = []
-        for x, row in zip(self.values, self.rows, strict=True):
-            out.append(copied(x.uop, tuple(b for b in row if b not in row_of(x.uop))))
-        return out
+    def carries(self, traced: Traced) -> list[Carry]:
+        """What goes around; the first values vary over all that later ones do."""
+        k = len(self.values)
+        inits = [
+            copied(x.uop, tuple(b for b in row if b not in row_of(x.uop)))
+            for x, row in zip(self.values, self.rows, strict=True)
+        ]
+        return [Carry(*c) for c in zip(traced.params[:k], inits, traced.leaves[:k], strict=True)]
 
     def rebuilt(self, xs: Sequence[Tensor]) -> Any:
         return tree.rebuild(self.tree, iter(xs))
@@ -172,6 +174,25 @@ class _State:
                 fix="return the carry in the form in which it came",
             )
         return _leaves(new, f"{self.what}: the carry")
+
+    def traced(
+        self,
+        body: Callable[[list[Tensor]], Any],
+        result: Callable[[Any], tuple[Any, list[Tensor]]],
+        inputs: Sequence[LeafType] = (),
+        goes_on: bool = False,
+    ) -> Traced:
+        """The body, traced with the types that the carry has at last, as `Loop.for_all` finds its rows.
+
+        With `goes_on` its last result says whether there is one more step: the carry varies over all that it does.
+        """
+        while True:
+            traced = trace(self.what, body, [*self.types(), *inputs], result)
+            rows = _rows(traced, [*self.rows, *(t.row for t in inputs)])
+            every = rows[-1] if goes_on else ()
+            k = len(self.values)
+            if self.settled(traced.leaves[:k], [union(r, every) for r in rows[:k]]):
+                return traced
 
     def settled(self, out: Sequence[UOp], rows: Sequence[Row]) -> bool:
         """Do the types agree?  If not, but they can, they are made to, and the body is to be traced again."""
@@ -267,14 +288,9 @@ def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: i
             )
         return pair[1], [*state.checked(pair[0]), *_leaves(pair[1], f"{what}: the output")]
 
-    k = len(state.values)
-    while True:
-        traced = trace(what, body, [*state.types(), *(LeafType.of(x.uop, 1) for x in whole)], result)
-        rows = _rows(traced, [*state.rows, *(visible(row_of(x.uop)) for x in whole)])
-        if state.settled(traced.leaves[:k], rows[:k]):
-            break
+    traced, k = state.traced(body, result, [LeafType.of(x.uop, 1) for x in whole]), len(state.values)
     finals, ys = scan_steps(
-        [Carry(p, x, y) for p, x, y in zip(traced.params, state.inits(), traced.leaves, strict=False)],
+        state.carries(traced),
         [Input(p, x.uop) for p, x in zip(traced.params[k:], whole, strict=True)],
         traced.leaves[k:],
         n,
@@ -530,13 +546,6 @@ def _while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], 
         )
         return new, go
 
-    while True:
-        traced = trace(what, body, state.types(), result)
-        rows = _rows(traced, state.rows)
-        if state.settled(traced.leaves[:-1], [union(r, rows[-1]) for r in rows[:-1]]):
-            break
-    finals = while_steps(
-        [Carry(p, x, y) for p, x, y in zip(traced.params, state.inits(), traced.leaves, strict=False)],
-        traced.leaves[-1],
-    )
+    traced = state.traced(body, result, goes_on=True)
+    finals = while_steps(state.carries(traced), traced.leaves[-1])
     return state.rebuilt([tensor(x) for x in finals])

@@ -141,30 +141,49 @@ class _Planned(NamedTuple):
     takes: int
 
 
+def _turn(k: int, length: int) -> int:
+    """Between which buffers the carry goes in step `k`, such that the last step leaves it in the result.
+
+    A step does not write what it reads, so the carry goes to and fro between the result and a spare buffer:
+
+        turn 0: the first step, from what is given      turn 1: spare -> result      turn 2: result -> spare
+
+        length 3    given -0-> result -2-> spare -1-> result
+        length 4    given -0-> spare -1-> result -2-> spare -1-> result
+
+    A while loop runs as one of odd length does.  If it ends after an even number of steps, its result is yet to be
+    copied: from the spare buffer or, after no step, from what is given.
+    """
+    return 0 if k == 0 else 2 - (length - k) % 2
+
+
 class _Step:
-    """The compiled step of a loop, without its numbers."""
+    """The compiled step of a loop, without its numbers.
+
+    It is compiled for buffers that nobody has: of what it writes (the carries, the stacked outputs), and of what it
+    reads (the carries, the inputs and what no step changes, so far as it uses them; the tables of its numbers).  A run
+    gives its own in their place, in this order.
+    """
 
     def __init__(self, loop: Loop, outs: Sequence[UOp], numbers: Mapping[DType, Sequence[UOp]]) -> None:
         n, m = loop.carries, loop.inputs
-        of = {p.arg.slot: p for p in loop.params()}
         self.results = len(outs) - isinstance(loop, While)
-        length = loop.length if isinstance(loop, Scan) else 1
+        self.length = length = loop.length if isinstance(loop, Scan) else 1
         var = UOp.variable("branded_step", 0, max(length - 1, 1)) if isinstance(loop, Scan) else None
         at = var.bind(0) if var is not None else None
-        to, of_before = [_storage(x) for x in outs[:n]], [_storage(x) for x in outs[:n]]
-        # what the step does not use keeps its place among the arguments, and is not given to it
-        inputs = {i: _storage(of[i], length) for i in range(n, n + m) if i in of}
-        fixed = {i: _storage(p) for i, p in of.items() if i >= n + m}
+        to, stacks = [_storage(x) for x in outs[:n]], [_storage(x, length) for x in outs[n : self.results]]
+        # what the step does not use keeps its place among the arguments of the loop, and is not given to it
+        used = dict(sorted((p.arg.slot, p) for p in loop.params()))
+        reads = {i: _storage(x) for i, x in enumerate(outs[:n])}
+        reads |= {i: _storage(p, *([length] if i < n + m else [])) for i, p in used.items() if i >= n}
         tables = [UOp.new_buffer(loop.device, len(ps), dtype) for dtype, ps in numbers.items()]
-        stand_ins = {of[i]: x for i, x in enumerate(of_before) if i in of}
-        stand_ins |= {of[i]: _slice(x, at) for i, x in inputs.items()} | {of[i]: x for i, x in fixed.items()}
+        stand_ins = {p: _slice(reads[i], at) if n <= i < n + m else reads[i] for i, p in used.items()}
         for table, ps in zip(tables, numbers.values(), strict=True):
             stand_ins |= {p: _slice(table, k) for k, p in enumerate(ps)}
         new = [x.substitute(stand_ins, walk=True) for x in outs]
-        self.slots = [*range(n), *sorted(inputs), *sorted(fixed)]
-        given = [*of_before, *(inputs[i] for i in sorted(inputs)), *(fixed[i] for i in sorted(fixed)), *tables]
-        stacks = [_storage(x, length) for x in outs[n : self.results]]
-        writes = [*zip(to, new, strict=False), *((_slice(y, at), x) for y, x in zip(stacks, new[n:], strict=False))]
+        self.slots, given = [*reads], [*reads.values(), *tables]
+        places = [*to, *(_slice(y, at) for y in stacks)]
+        writes = list(zip(places, new[: self.results], strict=True))
         self.graph = Linear(writes, _bases(*to, *given[:n], *stacks, *given[n:]), var)
         self.spare = [UOp.new_buffer(x.device, x.max_numel(), x.dtype) for x in to]
         self.between = self.graph.own
@@ -203,7 +222,7 @@ class _Step:
         n = loop.carries
         spare: list[Address] = [memory.take(_bytes(u)) for u in self.spare]
         finals, rest = list(outs[:n]), [*outs[n:], *(args[i] for i in self.slots[n:]), *numbers]
-        turns = self.turns(loop, finals, list(args[:n]), spare)
+        turns = self.turns(finals, list(args[:n]), spare)
         ops = self.graph.ops([[*to, *of, *rest] for to, of in turns], memory, tables)
         if not ops:
             return None
@@ -214,16 +233,12 @@ class _Step:
         tests = self.test.ops([[flag, *of, *rest] for _, of in turns], memory, tables)
         if not tests:
             return None
-        sizes = map(_bytes, self.spare)
-        copies = [native.Copy(*c) for c in zip(finals, spare, args, sizes, strict=False)]
+        copies = [native.Copy(*c) for c in zip(finals, spare, args[:n], map(_bytes, self.spare), strict=True)]
         return native.Table(ops, native.WITHOUT_END, False, tests, flag, copies)
 
-    def turns(self, loop: Loop, finals: list[T], first: list[T], spare: list[T]) -> list[tuple[list[T], list[T]]]:
-        """What a step writes to and reads from: the first, and in turn those that write the result and the spare."""
-        turns = [(finals, first), (finals, spare), (spare, finals)]
-        if isinstance(loop, Scan) and loop.length % 2 == 0:
-            turns[0] = (spare, first)
-        return turns
+    def turns(self, finals: list[T], first: list[T], spare: list[T]) -> list[tuple[list[T], list[T]]]:
+        """For each turn where its step writes the carry, and where it reads it."""
+        return [(finals if self.length % 2 else spare, first), (finals, spare), (spare, finals)]
 
 
 def _bases(*xs: UOp) -> list[UOp]:
@@ -305,9 +320,9 @@ def _replayed(loop: Loop, compiled: _Compiled, ctx: Any, call: UOp) -> None:
         return
     finals, rest = outs[:n], [*outs[n:], *(args[i] for i in step.slots[n:]), *compiled.tables]
     # the first step reads what the loop was given; then the result and the spare change places
-    done = _by_hand(loop, step, step.turns(loop, finals, args[:n], step.spare), rest, ctx)
+    done = _by_hand(loop, step, step.turns(finals, args[:n], step.spare), rest, ctx)
     if isinstance(loop, While) and done % 2 == 0:
-        for to, x in zip(finals, step.spare if done else args, strict=False):
+        for to, x in zip(finals, step.spare if done else args[:n], strict=True):
             buffer_of(to).copy_from(buffer_of(x))
 
 
@@ -335,13 +350,13 @@ def _by_hand(loop: Loop, step: _Step, turns: Sequence[tuple[list[UOp], list[UOp]
     if isinstance(loop, Scan):
         n = loop.length
         for k, i in enumerate(range(n - 1, -1, -1) if loop.reverse else range(n)):
-            runs[0 if k == 0 else 2 - (n - k) % 2](i)
+            runs[_turn(k, n)](i)
         return n
     assert step.test is not None
     tests = [step.test.bound([step.flag, *of, *rest], ctx) for _, of in turns]
     k = 0
     while True:
-        which = 0 if k == 0 else 2 - (k + 1) % 2
+        which = _turn(k, step.length)
         tests[which](0)
         if not buffer_of(step.flag).as_memoryview()[0]:
             return k

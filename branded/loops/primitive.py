@@ -8,10 +8,11 @@ again, so transforms compose.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import weakref
-from collections.abc import Mapping, Sequence, Set
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType, strong_dtype
@@ -28,6 +29,9 @@ from branded.primitive import Batched, Bundle, Primitive, Run, at_slot, params, 
 from branded.rows import is_differentiated, is_marked, left_brands, row_of
 from branded.scope import Row, open_brands, union
 
+S = TypeVar("S")
+T = TypeVar("T")
+
 
 class Carry(NamedTuple):
     """A value that each step gives to the next: as a parameter of the step, at first, and what the step makes of it."""
@@ -42,6 +46,29 @@ class Input(NamedTuple):
 
     param: UOp
     whole: UOp
+
+
+class Args(NamedTuple, Generic[T]):
+    """The arguments of a loop, in their order, or something for each of them."""
+
+    carries: Sequence[T]
+    """What each step gives to the next."""
+    inputs: Sequence[T]
+    """Of which each step gets a slice."""
+    fixed: Sequence[T]
+    """What no step changes."""
+
+
+def cut(xs: Sequence[T], carries: int, inputs: int) -> Args[T]:
+    return Args(xs[:carries], xs[carries : carries + inputs], xs[carries + inputs :])
+
+
+class Step(NamedTuple):
+    """A step over parameters that no other graph has: what it makes of the carries, and what it gives beside."""
+
+    params: Args[UOp]
+    nexts: list[UOp]
+    outs: list[UOp]
 
 
 _slots = itertools.count(1 << 20)
@@ -102,22 +129,61 @@ class Loop(Primitive):
         """The results of the step on which every result of the loop depends."""
         return []
 
-    def opened(self, u: UOp) -> _Opened:
-        """The step of a call with parameters that no other graph has."""
+    def cut(self, xs: Sequence[T]) -> Args[T]:
+        """What there is for each argument, by what the arguments are."""
+        return cut(xs, self.carries, self.inputs)
+
+    def opened(self, u: UOp) -> Step:
+        """The step of a call, over new parameters."""
         n, m = self.carries, self.inputs
         old = {p.arg.slot: p for p in self.params()}
         new = [like(old[i]) if i in old else like(x, n <= i < n + m) for i, x in enumerate(u.src[1:])]
         outs = replaced(self.step.src, {p: new[i] for i, p in old.items()}.get)
-        return _Opened(new[:n], new[n : n + m], new[n + m :], outs)
+        return Step(self.cut(new), outs[:n], outs[n:])
+
+    def for_all(self, step: Step, args: Args[Batched], run: Run) -> _ForAll:
+        """The step for all examples.  A carry varies over all that it varies over after some step:
+
+        total, x = 0.0, xs        of which x varies over `i`
+        total = total + x         a carry of row {}: what comes of it has the row {i}, which is more
+        total = total + x         a carry of row {i}: what comes of it has the row {i}: done
+        """
+        rows, inputs = (
+            [a.row for a in args.carries],
+            [_wider(p, a.row) for p, a in _pairs(step.params.inputs, args.inputs)],
+        )
+        known = {p: a.uop for p, a in _pairs(step.params.fixed, args.fixed) if not a.row}
+        given = {p: a for p, a in _pairs(step.params.fixed, args.fixed) if a.row}
+        given |= {
+            p: a._replace(uop=w) for p, a, w in zip(step.params.inputs, args.inputs, inputs, strict=True) if a.row
+        }
+        while True:
+            carries = [_wider(p, row) for p, row in _pairs(step.params.carries, rows)]
+            wide = zip(step.params.carries, carries, rows, strict=True)
+            env = given | {p: Batched(w, row) for p, w, row in wide if row}
+            new = run.run([*step.nexts, *step.outs], dict(env), None)
+            every: Row = functools.reduce(union, (new[i].row for i in self.always()), ())
+            grown = [union(union(row, x.row), every) for row, x in _pairs(rows, new[: self.carries])]
+            if grown == rows:
+                return _ForAll(carries, inputs, new[: self.carries], new[self.carries :], rows, known)
+            rows = grown
 
 
-class _Opened(NamedTuple):
-    """A step: the parameters of its carries, of its inputs and of what no step changes, and its results."""
+class _ForAll(NamedTuple):
+    """A step for all examples: new parameters of what varies from step to step, and its results."""
 
     carries: list[UOp]
     inputs: list[UOp]
-    fixed: list[UOp]
-    outs: list[UOp]
+    nexts: list[Batched]
+    outs: list[Batched]
+    rows: list[Row]
+    """Those of the carries."""
+    known: dict[UOp, UOp]
+    """The values of parameters that are the same for all steps and examples."""
+
+    def carried(self, args: Args[Batched], nexts: Iterable[UOp]) -> list[Carry]:
+        every = zip(self.carries, args.carries, self.rows, nexts, strict=True)
+        return [Carry(p, full(a, row), x) for p, a, row, x in every]
 
 
 def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
@@ -244,132 +310,98 @@ class Scan(Loop):
 
     def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
         """vmap(scan(step))(xs) = scan(vmap(step))(xs): the steps stay in front, the brands come next."""
-        n, m = self.carries, self.inputs
-        carries, inputs, fixed, outs = self.opened(u)
-        rows = [a.row for a in args]
-        own = [*carries, *inputs]
-        given = {p: a for p, a in zip(fixed, args[n + m :], strict=True) if a.row}
-        known = {p: a.uop for p, a in zip(fixed, args[n + m :], strict=True) if not a.row}
-        while True:
-            wide = [_wider(p, row) for p, row in zip(own, rows, strict=False)]
-            env = given | {p: Batched(w, row) for p, w, row in zip(own, wide, rows, strict=False) if row}
-            new = run.run(outs, dict(env), None)
-            grown = [union(row, x.row) for row, x in zip(rows[:n], new, strict=False)]
-            if grown == rows[:n]:
-                break
-            rows[:n] = grown
+        given = self.cut(args)
+        new = self.for_all(self.opened(u), given, run)
         finals, ys = scan(
-            [Carry(w, full(a, row), full(x, row)) for w, a, row, x in zip(wide[:n], args, rows, new[:n], strict=False)],
-            [Input(w, _steps_first(a)) for w, a in zip(wide[n:], args[n:], strict=False)],
-            [x.uop for x in new[n:]],
+            new.carried(given, (full(x, row) for x, row in _pairs(new.nexts, new.rows))),
+            [Input(w, _steps_first(a)) for w, a in _pairs(new.inputs, given.inputs)],
+            [x.uop for x in new.outs],
             self.length,
             self.reverse,
-            known,
+            new.known,
         )
-        out_rows = (*rows[:n], *(x.row for x in new[n:]))
-        stacked = [_brands_first(y, x.row) for y, x in zip(ys, new[n:], strict=True)]
-        return Bundle(UOp.maketuple(*finals, *stacked), out_rows)
+        stacked = [_brands_first(y, x.row) for y, x in _pairs(ys, new.outs)]
+        return Bundle(UOp.maketuple(*finals, *stacked), (*new.rows, *(x.row for x in new.outs)))
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """The tangent of a scan is a scan of values and tangents."""
-        n, m = self.carries, self.inputs
-        args = u.src[1:]
-        carries, inputs, fixed, outs = self.opened(u)
-        given = {x: d for x, d in zip(fixed, tangents[n + m :], strict=True) if d is not None}
-        dx = {x: like(x) for x, d in zip(inputs, tangents[n:], strict=False) if d is not None}
-        ds, dc = _around(outs, carries, tangents, {**given, **dx})
-        moving = [i for i, c in enumerate(carries) if c in dc]
+        step, args, ts = self.opened(u), self.cut(u.src[1:]), self.cut(tangents)
+        moved = [(x, like(x), d) for x, d in _pairs(step.params.inputs, ts.inputs) if d is not None]
+        dcarries, dys = _moved(step, args, ts, {x: dx for x, dx, _ in moved})
         finals, ys = scan(
-            [
-                *(Carry(c, x, out) for c, x, out in zip(carries, args, outs, strict=False)),
-                *(Carry(dc[carries[i]], _or_zero(tangents[i], args[i]), _or_zero(ds[i], outs[i])) for i in moving),
-            ],
-            [
-                *map(Input, inputs, args[n:]),
-                *(Input(dx[x], d) for x, d in zip(inputs, tangents[n:], strict=False) if d is not None),
-            ],
-            [*outs[n:], *(d for d in ds[n:] if d is not None)],
+            [*map(Carry, step.params.carries, args.carries, step.nexts), *(c for c in dcarries if c is not None)],
+            [*map(Input, step.params.inputs, args.inputs), *(Input(dx, d) for _, dx, d in moved)],
+            [*step.outs, *(d for d in dys if d is not None)],
             self.length,
             self.reverse,
-            dict(zip(fixed, args[n + m :], strict=True)),
+            dict(_pairs(step.params.fixed, args.fixed)),
         )
-        results, where = [*finals[:n], *ys[: len(outs) - n]], list[int | None](itertools.repeat(None, len(outs)))
-        for i, d in (
-            *zip(moving, finals[n:], strict=True),
-            *zip([i for i in range(n, len(outs)) if ds[i] is not None], ys[len(outs) - n :], strict=True),
-        ):
-            where[i] = len(results)
-            results.append(d)
-        return UOp.maketuple(*results), where
+        n, k = self.carries, len(step.outs)
+        return _beside([*finals[:n], *ys[:k]], [*dcarries, *dys], [*finals[n:], *ys[k:]])
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The transpose of a scan is a scan from its end to its beginning, over the carries that each step had."""
-        n, m = self.carries, self.inputs
-        args = u.src[1:]
-        carries, inputs, fixed, outs = self.opened(u)
-        known = dict(zip(fixed, args[n + m :], strict=True))
-        active = [i for i in range(n) if is_float(args[i]) and (self.uses(u, i) & needed or i in needed)]
-        over = [i for i in range(m) if n + i in needed and is_float(args[n + i])]
-        shared = [i for i in sorted(needed) if i >= n + m and is_float(args[i])]
-        dys = [(i, ct) for i, ct in enumerate(cotangents) if i >= n and ct is not None and is_float(outs[i])]
+        """The transpose of a scan is a scan from its end to its beginning, over the carries that each step had.
 
-        ct_next = {i: like(carries[i]) for i in active}
-        ct_y = {
-            i: like(outs[i]) if outs[i].device is not None else param(outs[i].shape, outs[i].dtype, self.device)
-            for i, _ in dys
-        }
-        roots = [outs[i] for i in (*active, *(i for i, _ in dys))]
-        targets = [*(carries[i] for i in active), *(inputs[i] for i in over), *(fixed[i - n - m] for i in shared)]
-        grads, _ = gradients(roots, [*ct_next.values(), *ct_y.values()], targets)
+        Of `c, y = c * x, c`, in three steps:
 
-        before = [c for c in carries if any(c in g.toposort(enter_calls=False) for g in grads)]
-        stacked = self._again(u, carries, inputs, outs, before, known) if before else []
-        sums = [like(args[i]) for i in shared]
-        na, no = len(active), len(over)
+            the loop         c0 -> c1 -> c2 -> c3
+            its residuals    c0, c1, c2: the loop again, which stacks the carry before each step
+            its transpose    ct(c3) -> ct(c2) -> ct(c1) -> ct(c0), by ct(c) = ct(c') * x + ct(y) and ct(x) = ct(c') * c
+
+        What no step changes has the sum of its cotangents of all steps, which is one more carry.
+        """
+        step, args, n, m = self.opened(u), self.cut(u.src[1:]), self.carries, self.inputs
+        known = dict(_pairs(step.params.fixed, args.fixed))
+        # by their places among the carries, the inputs and the fixed: which have a cotangent
+        wanted = Args(
+            [i for i, x in enumerate(args.carries) if is_float(x) and (self.uses(u, i) & needed or i in needed)],
+            [i for i, x in enumerate(args.inputs) if is_float(x) and n + i in needed],
+            [i for i, x in enumerate(args.fixed) if is_float(x) and n + m + i in needed],
+        )
+        cts = {i: ct for i, ct in enumerate(cotangents[n:]) if ct is not None and is_float(step.outs[i])}
+        ct_next = [like(step.params.carries[i]) for i in wanted.carries]
+        ct_ys = [param((y := step.outs[i]).shape, y.dtype, y.device or self.device) for i in cts]
+        roots = [*(step.nexts[i] for i in wanted.carries), *(step.outs[i] for i in cts)]
+        targets = [x[i] for x, places in _pairs(step.params, wanted) for i in places]
+        found, _ = gradients(roots, [*ct_next, *ct_ys], targets)
+        grads = cut(found, len(wanted.carries), len(wanted.inputs))
+
+        before = [c for c in step.params.carries if any(c in g.toposort(enter_calls=False) for g in found)]
+        residuals = self._residuals(u, step, args, before, known) if before else []
+        firsts = [_or_zero(cotangents[i], args.carries[i]) for i in wanted.carries]
+        sums = [(like(args.fixed[i]), zero(args.fixed[i])) for i in wanted.fixed]
         finals, ys = scan(
             [
-                *(Carry(ct_next[i], _or_zero(cotangents[i], args[i]), g) for i, g in zip(active, grads, strict=False)),
-                *(Carry(s, zero(args[i]), s + g) for s, i, g in zip(sums, shared, grads[na + no :], strict=True)),
+                *map(Carry, ct_next, firsts, grads.carries),
+                *(Carry(total, first, total + g) for (total, first), g in _pairs(sums, grads.fixed)),
             ],
             [
-                *map(Input, before, stacked),
-                *map(Input, inputs, args[n:]),
-                *(Input(ct_y[i], ct) for i, ct in dys),
+                *map(Input, before, residuals),
+                *map(Input, step.params.inputs, args.inputs),
+                *map(Input, ct_ys, cts.values()),
             ],
-            grads[na : na + no],
+            grads.inputs,
             self.length,
             not self.reverse,
             known,
         )
-        result: list[UOp | None] = [None] * len(args)
-        for i, ct in zip(active, finals, strict=False):
-            result[i] = ct
-        for i, ct in zip(over, ys, strict=True):
-            result[n + i] = ct
-        for i, ct in zip(shared, finals[na:], strict=True):
-            result[i] = ct
-        return result
+        places = [*wanted.carries, *(n + m + i for i in wanted.fixed), *(n + i for i in wanted.inputs)]
+        of = dict(_pairs(places, [*finals, *ys]))
+        return [of.get(i) for i in range(len(u.src) - 1)]
 
-    def _again(
-        self,
-        u: UOp,
-        carries: list[UOp],
-        inputs: list[UOp],
-        outs: list[UOp],
-        stack: list[UOp],
-        known: dict[UOp, UOp],
+    def _residuals(
+        self, u: UOp, step: Step, args: Args[UOp], carries: Sequence[UOp], known: dict[UOp, UOp]
     ) -> list[UOp]:
         """What these carries were before each step, from the loop itself run again."""
-        n, args = self.carries, u.src[1:]
         finals, ys = scan(
-            list(map(Carry, carries, args, outs)),
-            list(map(Input, inputs, args[n:])),
-            [*outs[n:], *stack],
+            list(map(Carry, step.params.carries, args.carries, step.nexts)),
+            list(map(Input, step.params.inputs, args.inputs)),
+            [*step.outs, *carries],
             self.length,
             self.reverse,
             known,
         )
-        kept = len(outs) - n
+        kept = len(step.outs)
         ran_again(u, [*finals, *ys[:kept]])
         return ys[kept:]
 
@@ -390,13 +422,13 @@ def scan(
         return [c.init for c in carries], [_zeros((0, *y.shape), y) for y in outs]
     steady = {**(known or {}), **_steady(carries)}
     results = _without_size_zero(carries, inputs, replaced([*(c.next for c in carries), *outs], steady.get))
-    moving = [c._replace(next=x) for c, x in zip(carries, results, strict=False) if c.param not in steady]
+    nexts, ys = results[: len(carries)], [y.cast(strong_dtype(y.dtype)) for y in results[len(carries) :]]
+    moving = [c._replace(next=x) for c, x in _pairs(carries, nexts) if c.param not in steady]
     some = [x for x in inputs if 0 not in x.param.shape]
-    ys = [y.cast(strong_dtype(y.dtype)) for y in results[len(carries) :]]
     own = {c.param for c in moving} | {x.param for x in some}
     kept = [i for i, y in enumerate(ys) if not own.isdisjoint(y.toposort(enter_calls=False))]
     done = _scan_call(_assembled(moving, some, [ys[i] for i in kept]), length, reverse) if moving or kept else []
-    last = {c.param: x for c, x in zip(moving, done, strict=False)}
+    last = {c.param: x for c, x in _pairs(moving, done[: len(moving)])}
     stacked = dict(zip(kept, done[len(moving) :], strict=True))
     return (
         [last.get(c.param, c.init) for c in carries],
@@ -428,6 +460,10 @@ def _or_zero(d: UOp | None, x: UOp) -> UOp:
     return zero(x) if d is None else d if d.shape == x.shape else broadcast_to(d, x.shape)
 
 
+def _pairs(xs: Iterable[T], ys: Iterable[S]) -> Iterator[tuple[T, S]]:
+    return zip(xs, ys, strict=True)
+
+
 def _wider(p: UOp, row: Row) -> UOp:
     return param((*(b.size for b in row), *p.shape), p.dtype, p.device) if row else p
 
@@ -442,17 +478,28 @@ def _brands_first(y: UOp, row: Row) -> UOp:
     return lead(y, (*range(1, n + 1), 0))
 
 
-def _around(
-    outs: Sequence[UOp], carries: Sequence[UOp], tangents: Sequence[UOp | None], given: Mapping[UOp, UOp]
-) -> tuple[list[UOp | None], dict[UOp, UOp]]:
-    """The tangents of what a step gives, and a parameter for that of each carry which has one, if not at first."""
-    dc = {c: like(c) for c, d in zip(carries, tangents, strict=False) if d is not None}
+def _moved(
+    step: Step, args: Args[UOp], tangents: Args[UOp | None], given: Mapping[UOp, UOp]
+) -> tuple[list[Carry | None], list[UOp | None]]:
+    """For each carry the carry of its tangent, if it has one, and the tangents of what else a step gives."""
+    given = {**given, **{x: d for x, d in _pairs(step.params.fixed, tangents.fixed) if d is not None}}
+    own = {c: like(c) for c, d in _pairs(step.params.carries, tangents.carries) if d is not None}
+    n = len(step.nexts)
     while True:
-        ds = push(outs, {**given, **dc})
-        more = {c: like(c) for c, d in zip(carries, ds, strict=False) if d is not None and c not in dc}
+        ds = push([*step.nexts, *step.outs], {**given, **own})
+        more = {c: like(c) for c, d in _pairs(step.params.carries, ds[:n]) if d is not None and c not in own}
         if not more:
-            return ds, dc
-        dc |= more
+            break
+        own |= more
+    every = zip(step.params.carries, args.carries, tangents.carries, step.nexts, ds[:n], strict=True)
+    carries = [Carry(own[c], _or_zero(t, x), _or_zero(d, y)) if c in own else None for c, x, t, y, d in every]
+    return carries, ds[n:]
+
+
+def _beside(values: Sequence[UOp], moved: Sequence[object], tangents: Sequence[UOp]) -> tuple[UOp, list[int | None]]:
+    """Values, the tangents of those that have `moved`, and where among all of them the tangent of each one is."""
+    where = itertools.count(len(values))
+    return UOp.maketuple(*values, *tangents), [None if x is None else next(where) for x in moved]
 
 
 # ---- while ----
@@ -467,49 +514,35 @@ class While(Loop):
         return [self.carries]
 
     def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
-        """Until the last example is done; one that is done keeps its state."""
-        n = self.carries
-        carries, _, fixed, outs = self.opened(u)
+        """Until the last example is done; one that is done keeps its state.
+
+        Of `while c < 10: c = 2 * c`, for c = 3 and 9:
+
+            go     (True, True)    (True, False)    (False, False): the end
+            c      (3, 9)          (6, 18)          (12, 18): the second is done, and is not doubled
+        """
+        step, given = self.opened(u), self.cut(args)
         # a done example computes what it does not keep, and a division by zero stops more than this example
-        outs = [*safe(outs[:n], outs[n]), outs[n]]
-        rows = [a.row for a in args]
-        given = {p: a for p, a in zip(fixed, args[n:], strict=True) if a.row}
-        known = {p: a.uop for p, a in zip(fixed, args[n:], strict=True) if not a.row}
-        while True:
-            wide = [_wider(p, row) for p, row in zip(carries, rows, strict=False)]
-            env = given | {p: Batched(w, row) for p, w, row in zip(carries, wide, rows, strict=False) if row}
-            new = run.run(outs, dict(env), None)
-            go = new[n]
-            grown = [union(union(row, x.row), go.row) for row, x in zip(rows[:n], new, strict=False)]
-            if grown == rows[:n]:
-                break
-            rows[:n] = grown
-        nexts, flag = [full(x, row) for x, row in zip(new[:n], rows, strict=False)], go.uop
+        new = self.for_all(step._replace(nexts=safe(step.nexts, step.outs[0])), given, run)
+        nexts, (go,) = [full(x, row) for x, row in _pairs(new.nexts, new.rows)], new.outs
+        flag = go.uop
         if go.row:
-            nexts = [_aligned(go, row, w.shape).where(x, w) for x, w, row in zip(nexts, wide, rows, strict=False)]
+            kept = zip(nexts, new.carries, new.rows, strict=True)
+            nexts = [_aligned(go, row, w.shape).where(x, w) for x, w, row in kept]
             flag = reduced(flag, Ops.MAX, tuple(range(len(go.row))))
-        finals = while_loop(
-            [Carry(w, full(a, row), x) for w, a, row, x in zip(wide, args, rows, nexts, strict=False)], flag, known
-        )
-        return Bundle(UOp.maketuple(*finals), tuple(rows[:n]))
+        finals = while_loop(new.carried(given, nexts), flag, new.known)
+        return Bundle(UOp.maketuple(*finals), tuple(new.rows))
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """The tangent of a loop is a loop of values and tangents."""
-        n, args = self.carries, u.src[1:]
-        carries, _, fixed, outs = self.opened(u)
-        given = {x: d for x, d in zip(fixed, tangents[n:], strict=True) if d is not None}
-        ds, dc = _around(outs[:n], carries, tangents, given)
-        moving = [i for i, c in enumerate(carries) if c in dc]
+        step, args, n = self.opened(u), self.cut(u.src[1:]), self.carries
+        dcarries, _ = _moved(step._replace(outs=[]), args, self.cut(tangents), {})
         finals = while_loop(
-            [
-                *(Carry(c, x, out) for c, x, out in zip(carries, args, outs, strict=False)),
-                *(Carry(dc[carries[i]], _or_zero(tangents[i], args[i]), _or_zero(ds[i], outs[i])) for i in moving),
-            ],
-            outs[n],
-            dict(zip(fixed, args[n:], strict=True)),
+            [*map(Carry, step.params.carries, args.carries, step.nexts), *(c for c in dcarries if c is not None)],
+            step.outs[0],
+            dict(_pairs(step.params.fixed, args.fixed)),
         )
-        where: list[int | None] = [n + moving.index(i) if i in moving else None for i in range(n)]
-        return UOp.maketuple(*finals), where
+        return _beside(finals[:n], dcarries, finals[n:])
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         raise DerivativeError(
@@ -522,7 +555,7 @@ def while_loop(carries: Sequence[Carry], go: UOp, known: Mapping[UOp, UOp] | Non
     """A loop in a graph that runs while `go`, of the carries, is true: the last carries."""
     steady = {**(known or {}), **_steady(carries)}
     results = _without_size_zero(carries, [], replaced([*(c.next for c in carries), go], steady.get))
-    moving = [c._replace(next=x) for c, x in zip(carries, results, strict=False) if c.param not in steady]
+    moving = [c._replace(next=x) for c, x in _pairs(carries, results[:-1]) if c.param not in steady]
     if not moving:
         return [c.init for c in carries]
     parts = _assembled(moving, [], [results[-1].cast(dtypes.bool)])

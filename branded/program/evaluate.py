@@ -18,7 +18,7 @@ from branded.graph import tensor
 from branded.loops.api import fori_loop, scan, while_loop
 from branded.loops.api import map as map_
 from branded.loops.branches import cond, switch
-from branded.loops.primitive import Carry, Input, like
+from branded.loops.primitive import Carry, Input, cut, like
 from branded.loops.primitive import scan as scan_steps
 from branded.loops.primitive import while_loop as while_steps
 from branded.primitive import results as results_of
@@ -197,11 +197,11 @@ class Evaluation:
     # ---- functions of the graph ----
 
     def _scan_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
-        n, m, args = p["carries"], p["inputs"], [_tensor(x).uop for x in given]
-        own = [like(x, n <= i < n + m) for i, x in enumerate(args[: n + m])]
-        outs = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*own, *args[n + m :]]))]
-        carries = [Carry(*c) for c in zip(own[:n], args[:n], outs[:n], strict=True)]
-        inputs = [Input(*x) for x in zip(own[n:], args[n : n + m], strict=True)]
+        n, args = p["carries"], cut([_tensor(x).uop for x in given], p["carries"], p["inputs"])
+        cs, xs = [like(x) for x in args.carries], [like(x, 1) for x in args.inputs]
+        outs = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*cs, *xs, *args.fixed]))]
+        carries = [Carry(*c) for c in zip(cs, args.carries, outs[:n], strict=True)]
+        inputs = [Input(*x) for x in zip(xs, args.inputs, strict=True)]
         finals, ys = scan_steps(carries, inputs, outs[n:], p["length"], p["reverse"])
         return [tensor(u) for u in (*finals, *ys)]
 
