@@ -13,6 +13,7 @@ from bench.measure import Report, Times, best, check, interleave, milliseconds, 
 from bench.peers import Peer
 from bench.workloads import Program, Workload, arrays
 from branded import vmap
+from branded.patches import hooks
 
 LIMIT = 1.3
 
@@ -110,18 +111,18 @@ def of_size(report: Report, seconds: float) -> None:
 @contextmanager
 def without_hooks() -> Iterator[None]:
     """tinygrad's methods as they are before branded is imported."""
-    hooks = {
+    replaced = {
         k: f
         for k, f in vars(Tensor).items()
-        if getattr(f, "__globals__", {}).get("__name__") == "branded.patches.hooks"
+        if getattr(f, "__globals__", {}).get("__name__") in {h.__name__ for h in hooks.HOOKS}
     }
-    hooks = {k: f for k, f in hooks.items() if hasattr(f, "__wrapped__")}
-    for name, f in hooks.items():
+    replaced = {k: f for k, f in replaced.items() if hasattr(f, "__wrapped__")}
+    for name, f in replaced.items():
         setattr(Tensor, name, f.__wrapped__)
     try:
         yield
     finally:
-        for name, f in hooks.items():
+        for name, f in replaced.items():
             setattr(Tensor, name, f)
 
 

@@ -23,7 +23,6 @@ _for_mypy_alone = _is_for_mypy_alone()
 
 if not _for_mypy_alone:
     from branded import patches
-    from branded.patches import compiler
 
     patches.install()  # before anything else takes what they replace
 
@@ -41,11 +40,9 @@ if not _for_mypy_alone:
     )
     from branded.derivatives.custom import custom_jvp, custom_vjp, custom_vmap, sequential_vmap
     from branded.errors import BrandedError
-    from branded.loops import compiled as _replay
     from branded.loops.api import fori_loop, map, scan, while_loop
     from branded.loops.branches import cond, switch
     from branded.patches import hooks
-    from branded.patches import rand as _random
     from branded.program import make_expr
     from branded.transforms.collectives import (
         all_gather,
@@ -66,10 +63,7 @@ if not _for_mypy_alone:
     from branded.vec import Vec
     from branded.vmap import vmap
 
-    compiler.choose()  # before the first compile
     hooks.install()
-    _random.install()
-    _replay.install()
 
 __all__ = [
     "Brand",

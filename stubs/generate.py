@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from branded.patches import hooks
+from branded.patches import reads
 
 ROOT = Path(__file__).resolve().parent.parent
 STUBS = ROOT / "stubs" / "tinygrad-stubs"
@@ -83,7 +83,7 @@ UNTYPED_HERE = {
 RESULTS = {"shape": "tuple[int, ...]", "size": "int | tuple[int, ...]", "numel": "int", "tolist": "Any"}
 """Results that tinygrad types by what they may be at worst, a symbolic size or a number, and nobody writes code for."""
 
-READS = {*hooks.READS, "custom_kernel"}
+READS = {*reads.READS, "custom_kernel"}
 TOGETHER = {"realize"}
 """What is done to other tensors too, whatever they vary over."""
 """What needs the empty row: the methods that the run time refuses for a value that varies."""

@@ -49,6 +49,7 @@ SOURCES = (
         "vmap.py",
     ),
     *("rules", "derivatives", "loops", "runner", "transforms", "mypy"),
+    *(f"patches/{name}.py" for name in ("reads", "writes", "shapes", "gradient", "function", "operands", "rand")),
 )
 SLOW = (
     "brandbugs cc checkers cli command conformance course demo docs edit examples explain gallery golden interrupts"

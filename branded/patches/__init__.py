@@ -1,7 +1,9 @@
-"""What we mend in tinygrad: each fault in a module of its own, which says what is wrong and how one can tell.
+"""What we put into tinygrad: what mends a fault, and what tells it of brands.
 
-A patch is a module with a function `install`, named in `PATCHES`.  `BRANDED_PATCHES=0` leaves tinygrad as it is, and
-`BRANDED_PATCHES=-name,-other` leaves out the patches of these names.
+A patch mends a fault: a module with a function `install`, named in `PATCHES`, which says what is wrong and how one can
+tell.  They are installed before the rest of this package is imported, which takes what they replace; the hooks, which
+use the rest, after it, by `hooks.install`.  `BRANDED_PATCHES=0` mends nothing, `BRANDED_PATCHES=-name,-other` does
+without the patches of these names.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import tinygrad
 PATCHES: tuple[str, ...] = (
     *("threads", "interning", "fork", "draws", "cache", "unfinished", "options"),
     *("images", "ranges", "numbering", "gates", "alignment", "views", "empty", "whole"),
-    *("vectorizer", "workers", "byte_order", "operands", "products"),
+    *("vectorizer", "workers", "byte_order", "products"),
 )
 """The modules of this package that mend something, in the order in which they are installed."""
 TINYGRAD = "0.14."
@@ -66,6 +68,7 @@ def tried() -> bool:
 
 
 def install() -> None:
+    os.environ.setdefault("PATH", os.defpath)  # tinygrad looks for its libraries there, and raises where there is none
     tried()
     for name in installed:
         importlib.import_module(f"{__name__}.{name}").install()

@@ -19,7 +19,6 @@ from typing import Any
 from branded.errors import CompilerError
 from branded.patches import tg
 
-os.environ.setdefault("PATH", os.defpath)  # tinygrad looks for its libraries there, and raises where there is none
 SCRIPT = Path(__file__).with_name("zig-clang")
 
 

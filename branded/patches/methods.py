@@ -1,18 +1,23 @@
-"""The methods of Tensor without the function that tinygrad puts around each of them to name kernels.
+"""The methods of Tensor: how one is replaced, and what it is without the function that names kernels.
 
-That function only calls the method where another method of Tensor runs already, as for most calls.  Who puts a function
-around a method anyway does the same, so that one call takes no more of them than it did.
+tinygrad puts that function around each of them; it only calls the method where another method of Tensor runs already,
+as for most calls.  Who puts a function around a method anyway does the same, so that one call takes no more of them
+than it did.
 """
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from tinygrad import Tensor
+
 from branded.patches import tg
 
 F = TypeVar("F", bound=Callable[..., Any])
+Method = Callable[..., Any]
 
 
 def running() -> Callable[[], Any]:
@@ -24,3 +29,10 @@ def nested(method: F) -> F:
     """What `method` does where another method of Tensor runs."""
     named = isinstance(method, types.FunctionType) and method.__globals__ is vars(tg.tensor)
     return getattr(method, "__wrapped__", method) if named and method.__code__.co_name == "_wrapper" else method
+
+
+def wrap(name: str, make: Callable[[Method], Method]) -> None:
+    """Put a function that `make` makes of it in the place of a method of Tensor."""
+    original = getattr(Tensor, name)
+    wrapped = functools.wraps(original)(make(original))
+    setattr(Tensor, name, staticmethod(wrapped) if isinstance(Tensor.__dict__.get(name), staticmethod) else wrapped)

@@ -1,0 +1,72 @@
+"""Functions that tinygrad traces or runs by itself: `@function`, a TinyJit, a kernel written by hand."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from tinygrad import Tensor
+from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
+
+from branded.errors import UnsupportedError
+from branded.patches import tg
+from branded.patches.methods import Method, wrap
+from branded.patches.tg import _TinyJit
+from branded.primitive import params
+from branded.rows import is_leaf, row_of
+from branded.scope import brand_of, open_brands
+from branded.values import vec_type
+
+
+def _lift_into_function(ctx: Any, x: UOp) -> UOp | None:
+    """A @function that closes over a per-example value, or one of a derivative, gets it as one more argument."""
+    if brand_of(x.src[-1]) is None and not is_leaf(x):
+        return None
+    arguments: list[UOp] = ctx[0]
+    param: UOp = x.param_like(len(arguments))
+    given = {p: arguments[p.arg.slot] for p in params(x)}
+    arguments.append(x.substitute(given))
+    return param
+
+
+def _jit(original: Method) -> Method:
+    """Under a brand there is nothing to run yet: a TinyJit is the function that it is of."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not open_brands():
+            return original(self, *args, **kwargs)
+        if self.fxn is None:
+            raise UnsupportedError(
+                "TinyJit: kernels that were loaded have no batching rule", fix="the function, or the TinyJit outside"
+            )
+        return self.fxn(*args, **kwargs)
+
+    return call
+
+
+def _custom_kernel(original: Method) -> Method:
+    def custom_kernel(self: Tensor, *lst: Tensor, **kwargs: Any) -> Any:
+        for t in (self, *lst):
+            if row_of(t.uop):
+                raise UnsupportedError(
+                    "custom_kernel: a kernel written by hand has no batching rule",
+                    ("value", vec_type(t)),
+                    fix="call it outside of vmap, on the whole batch",
+                )
+        return original(self, *lst, **kwargs)
+
+    return custom_kernel
+
+
+def install() -> None:
+    _TinyJit.__call__ = functools.wraps(_TinyJit.__call__)(_jit(_TinyJit.__call__))
+    wrap("custom_kernel", _custom_kernel)
+    tg.function.pm_ctx = (
+        PatternMatcher(
+            [
+                (UPat((Ops.INDEX, Ops.STAGE), src=(UPat(), UPat(Ops.RANGE)), name="x"), _lift_into_function),
+                (UPat(Ops.CONTIGUOUS_BACKWARD, name="x"), _lift_into_function),
+            ]
+        )
+        + tg.function.pm_ctx
+    )

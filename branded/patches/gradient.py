@@ -1,0 +1,137 @@
+"""Derivatives: what tinygrad's reverse mode has to know of brands, leaves, writes and primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
+
+from branded.crossing import check_live, lower
+from branded.derivatives.forward import products_of_others
+from branded.derivatives.leaves import plain, pull, transforming
+from branded.derivatives.reverse import is_pulling
+from branded.errors import EscapeError
+from branded.graph import on_device, tensor
+from branded.patches import tg
+from branded.patches.methods import Method, wrap
+from branded.primitive import at_slot, derives_from, params, primitive_of
+from branded.rows import is_marked, left_brands, row_of
+from branded.rules import storage
+from branded.scope import brand_of
+from branded.values import vec_type
+
+
+def _gradient(original: Method) -> Method:
+    def gradient(self: Tensor, *targets: Tensor, gradient: Tensor | None = None) -> Any:
+        """Work out the vmaps that are done before going backward: reverse mode sees plain operations."""
+        tensors = [self, *targets, *([gradient] if gradient is not None else [])]
+        for t in tensors:
+            check_live(t.uop, "gradient")
+        for t in targets:
+            for b in row_of(t.uop):
+                if b.was_left and b not in row_of(self.uop):
+                    raise EscapeError(
+                        f"gradient: this value is of one example of `{b.name}`, and the loss of all of them",
+                        ("value", vec_type(t)),
+                        ("loss", vec_type(self)),
+                        fix="the gradient with respect to the tensor of all examples",
+                    )
+        if any(b.is_open and b in row_of(self.uop) for b in left_brands([self.uop])):
+            # examples exchange values in this loss: its gradient is that of `grad`
+            ct = self.uop.const_like(1) if gradient is None else gradient.uop
+            with transforming():
+                grads, _ = pull([self.uop], [ct], [t.uop for t in targets])
+            return [tensor(u) for u in plain(grads)]
+        new = lower([t.uop for t in tensors])
+        done = [t if u is t.uop else Tensor(u) for t, u in zip(tensors, new, strict=True)]
+        ts = done[1 : 1 + len(targets)]
+        return original(done[0], *ts, gradient=done[-1] if gradient is not None else None)
+
+    return gradient
+
+
+def _leaf_gradient(ctx: UOp, ret: UOp) -> tuple[UOp] | None:
+    """A leaf or a storage is an identity, where tinygrad's own CONTIGUOUS_BACKWARD makes the cotangent a buffer."""
+    return (ctx,) if is_marked(ret) else None
+
+
+def _write_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, UOp] | None:
+    """Of a write into a part: its cotangent for what is written, and that of the rest for what was there."""
+    if (found := storage.part(ret)) is None or not found[0]:
+        return None
+    own = storage.viewed(found[0], ctx)
+    return storage.written(own, own.const_like(0), ctx), own
+
+
+def _product_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, ...] | None:
+    """d prod x / dxⱼ is the product of the others: tinygrad's own rule, a quotient, cannot be differentiated again."""
+    if not is_pulling() or ret.arg[0] is not Ops.MUL:
+        return None
+    x = ret.src[0]
+    return (ctx * products_of_others(x, ret.arg[1]),)
+
+
+def _cast_gradient(ret: UOp) -> tuple[None] | None:
+    """What is made of ints or bools has no derivative: not even that which tinygrad would take of rounding."""
+    return (None,) if is_pulling() and not dtypes.is_float(ret.src[0].dtype) else None
+
+
+def _deepwalk(root: UOp, targets: set[UOp]) -> tuple[list[UOp], dict[UOp, bool]]:
+    """What a derivative goes through: an argument of a function that is detached is not differentiated."""
+    path: dict[UOp, bool] = {}
+    root.topovisit(lambda u: u.op not in _NOWHERE and any(path[x] or x in targets for x in derives_from(u)), path)
+    return [u for u, on_it in path.items() if on_it], path
+
+
+_NOWHERE = {Ops.DETACH, *GroupOp.Comparison}
+
+
+def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
+    def call_gradient(ctx: UOp, k: UOp, needed: set[int]) -> tuple[UOp | None, ...]:
+        if (p := primitive_of(k)) is None:
+            if ctx.op is Ops.TUPLE:  # what varies and no device has would be a part of the body, not an argument
+                ctx = UOp.maketuple(*(on_device(g) if row_of(g) else g for g in ctx.src))
+            return cast("tuple[UOp | None, ...]", original(ctx, k, needed))
+        return (None, *p.pull(k, [None if g.op is Ops.NOOP else g for g in ctx.src], needed))
+
+    return call_gradient
+
+
+def _compact_params(body: UOp, all_args: tuple[UOp, ...]) -> tuple[UOp, tuple[UOp, ...]]:
+    """The body and the arguments that it uses; tinygrad takes the parameters of functions inside of it for its own."""
+    own = params(body)
+    numbered = {p: at_slot(p, i) for i, p in enumerate(own)}
+    return body.substitute(numbered, walk=True), tuple(all_args[p.arg.slot] for p in own)
+
+
+def _index_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
+    """d/dX of X[brand]: the cotangent in the example's own row, zero in the others."""
+    x, r = ret.src
+    if brand_of(r) is None:
+        return None
+    rows = UOp.arange(x.shape[0])
+    own = rows.eq(UOp(Ops.INDEX, src=(rows, r))).reshape((x.shape[0],) + (1,) * len(ctx.shape))
+    at = ctx.reshape((1, *ctx.shape))
+    return own.where(at, at.const_like(0)), None
+
+
+def install() -> None:
+    wrap("gradient", _gradient)
+    brand_index = UPat(Ops.INDEX, src=(UPat(), UPat(Ops.RANGE)))
+    tg.gradient.pm_gradient = (
+        PatternMatcher(
+            [
+                (UPat(Ops.CONTIGUOUS_BACKWARD, name="ret"), _leaf_gradient),
+                (UPat(Ops.AFTER, name="ret"), _write_gradient),
+                (UPat(Ops.CAST, name="ret"), _cast_gradient),
+                (UPat(Ops.REDUCE, name="ret"), _product_gradient),
+                (brand_index.named("ret"), _index_gradient),
+            ]
+        )
+        + tg.gradient.pm_gradient
+    )
+    tg.gradient._deepwalk = _deepwalk
+    tg.gradient.call_gradient = _call_gradient(tg.gradient.call_gradient)
+    tg.gradient._compact_params = _compact_params

@@ -1,0 +1,170 @@
+"""Reads: a value that differs from example to example has none that one could read, and says so."""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tinygrad import Tensor
+
+from branded.crossing import check_live, settled
+from branded.errors import ReadError, ShapeError
+from branded.patches import tg
+from branded.patches.methods import Method, wrap
+from branded.rows import is_differentiated, row_of
+from branded.rules import storage
+from branded.scope import Row
+from branded.values import vec_type
+
+READS = (
+    *("numpy", "data", "tolist", "item"),
+    *("linear_with_vars", "schedule_linear", "callify", "backward"),
+)
+"""The methods of Tensor that read its value, or that of its gradient."""
+
+_READS = {
+    "bool": ("has no single truth value", "x.where(a, b) in place of `if x`"),
+    "int": ("has no single int", "index with the tensor itself, or use where"),
+    "float": ("has no single float", "tinygrad's methods, which take tensors, where math's do not"),
+    "iter": ("is 0-d per example: there is nothing to iterate over", "a tensor with an axis to iterate over"),
+    "backward": ("has a gradient for each example, and .grad holds one", "loss.gradient(w), which is per example"),
+}
+_READ = ("has no single value to read", "return it from the mapped function and read the result")
+
+
+def names(row: Row) -> str:
+    return " and ".join(f"`{b.name}`" for b in row)
+
+
+def _forbid(what: str, *tensors: Tensor) -> None:
+    """Refuse to read values that differ from example to example."""
+    for t in tensors:
+        row = row_of(t.uop)
+        if not row:
+            continue
+        check_live(t.uop, what)
+        if loops := [b for b in row if not b.is_brand]:
+            scope = loops[-1]
+            raise ReadError(
+                f"{what}: in the body of {scope.name} there is no value to read: it is traced once, {scope.traced_for}",
+                ("value", vec_type(t)),
+                fix="cond, where or while_loop in place of `if` and `while`; return the value and read it outside",
+            )
+        says, fix = _READS.get(what, _READ)
+        raise ReadError(
+            f"{what}: a value that varies over {names(row)} {says}",
+            ("value", vec_type(t)),
+            *((b.name, f"opened by {b.where}") for b in row if b.where),
+            fix=fix,
+        )
+
+
+def _reader(what: str) -> Callable[[Method], Method]:
+    def make(original: Method) -> Method:
+        def read(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            tensors = [self, *(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor))]
+            _forbid(what, *tensors)
+            for t in tensors:
+                t.uop = settled(t.uop)
+            return original(self, *args, **kwargs)
+
+        return read
+
+    return make
+
+
+_reading = contextvars.ContextVar("branded_reading", default=False)
+
+
+def _buffer(original: Method) -> Method:
+    """The memory of a value: it has to be worked out for that, also while a derivative is taken."""
+
+    def buffer(self: Tensor) -> Any:
+        token = _reading.set(True)
+        try:
+            return original(self)
+        finally:
+            _reading.reset(token)
+
+    return buffer
+
+
+def _realize(original: Method) -> Method:
+    """What cannot be worked out yet is said to be worked out by itself, when it is; nothing is read."""
+
+    def realize(self: Tensor, *lst: Tensor, **kwargs: Any) -> Tensor:
+        known, is_reading = [], _reading.get()
+        for t in (self, *lst):
+            check_live(t.uop, "realize")
+            if row_of(t.uop) or (is_differentiated(t.uop) and not is_reading):
+                storage.materialize(t)
+            else:
+                t.uop = settled(t.uop)
+                known.append(t if is_reading else storage.inside(t))
+        if known:
+            original(*known, **kwargs)
+        return self
+
+    return realize
+
+
+def _counting(original: Method) -> Method:
+    """`nonzero` and `masked_select` read how many there are, unless they are told."""
+
+    def count(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(self, *args, **kwargs)
+        except (ReadError, ShapeError):
+            name = original.__name__
+            raise ShapeError(
+                f"{name}: the shape of the result would differ from example to example",
+                ("value", vec_type(self)),
+                fix=f"{name}(..., size=n), with the same n for all",
+            ) from None
+
+    return count
+
+
+def _as_number(what: str, otherwise: str) -> Callable[[Tensor], Any]:
+    def convert(self: Tensor) -> Any:
+        _forbid(what, self)
+        raise TypeError(otherwise)
+
+    return convert
+
+
+def _iterate(self: Tensor) -> Iterator[Tensor]:
+    if not self.shape:
+        _forbid("iter", self)
+
+    return (self[i] for i in range(len(self) if self.shape else 0))
+
+
+def _repr(original: Method) -> Method:
+    def text(self: Tensor) -> str:
+        return vec_type(self) if row_of(self.uop) else original(self)
+
+    return text
+
+
+def install() -> None:
+    for name in READS:
+        wrap(name, _reader("realize" if name == "linear_with_vars" else name))
+    wrap("realize", _realize)
+    wrap(tg.MEMORY_OF, _buffer)
+    for name in ("nonzero", "masked_select"):
+        wrap(name, _counting)
+    wrap("__bool__", _reader("bool"))
+    number = "must be real number, not Tensor"
+    for name, what, otherwise in (
+        ("__int__", "int", "int() argument must be a string, a bytes-like object or a real number, not 'Tensor'"),
+        ("__float__", "float", "float() argument must be a string or a real number, not 'Tensor'"),
+        ("__complex__", "float", number),
+        ("__index__", "int", "'Tensor' object cannot be interpreted as an integer"),
+    ):
+        setattr(Tensor, name, _as_number(what, otherwise))
+    # who is in the table of all tensors: tinygrad takes the time of a method that is asked for it
+    setattr(Tensor, "__hash__", object.__hash__)  # noqa: B010  mypy: a method
+    setattr(Tensor, "__iter__", _iterate)  # noqa: B010  mypy: Tensor has no __iter__ to assign
+    wrap("__repr__", _repr)

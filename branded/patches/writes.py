@@ -1,0 +1,133 @@
+"""Writes: under a brand one writes into tensors of its scope; a write into a value of an example is a new value."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, cast
+
+from tinygrad import Tensor, nn
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.crossing import check_live
+from branded.derivatives.leaves import unseen
+from branded.errors import WriteError
+from branded.graph import tensor
+from branded.patches.methods import Method, wrap
+from branded.patches.reads import names
+from branded.rows import is_marked, row_of
+from branded.rules import storage
+from branded.scope import Region, Row, branches, open_brands
+from branded.values import vec_type
+
+
+def _check_write(target: Tensor, row: Row, what: str) -> None:
+    """Under a brand, only tensors of its scope are written: a write is done once, and not once for each example."""
+    own, root = row_of(target.uop), None if what == "replace" else storage.root(target.uop)
+    for b in open_brands():
+        if b in own or _is_own(target, root, b):
+            continue
+        tensor = ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`")
+        if b not in row:
+            each = f"in each {b.turn} of {b.name}" if not b.is_brand else f"once for each example of `{b.name}`"
+            raise WriteError(
+                f"{what}: this write would be done once, and not {each}",
+                tensor,
+                fix="return what is to be written, and write it outside",
+            )
+        if not b.is_brand:
+            raise WriteError(
+                f"{what}: a value of the body of {b.name} cannot go into a tensor from outside, once for each {b.turn}",
+                tensor,
+                fix="return the new value, and write it outside",
+            )
+        raise WriteError(
+            f"{what}: a value that varies over `{b.name}` cannot go into a tensor that all its examples share",
+            tensor,
+            ("value", f"varies over {names(row)}"),
+            fix="return the new value from the mapped function, or map over the tensor too",
+        )
+    for branch in branches():
+        if not _is_own(target, root, branch):
+            raise WriteError(
+                f"{what}: a write in a branch into a tensor from outside of it would be done whichever branch is taken",
+                ("tensor", vec_type(target)),
+                fix="return the new value from each branch, and write it outside",
+            )
+
+
+def _batch_norm(original: Method) -> Method:
+    def call(self: Any, x: Tensor) -> Tensor:
+        try:
+            return cast("Tensor", original(self, x))
+        except WriteError:
+            row = [b for b in row_of(x.uop) if b.is_open and b.is_brand]
+            raise WriteError(
+                f"BatchNorm: in training each example of {names(tuple(row))} has its own statistics, and running_mean "
+                "is one for all of them",
+                ("value", vec_type(x)),
+                fix="y, new = functional_call(model, state, x, mutable=True); return new, or its pmean over axis_name",
+            ) from None
+
+    return call
+
+
+def _is_own(target: Tensor, root: UOp | None, scope: Region) -> bool:
+    """Was this tensor made in the scope, and `root`, which a write into it changes?"""
+    if root is None:
+        return scope.made(target)
+    if root.op is Ops.BUFFER and root.arg.slot < scope.first_slot:
+        return False
+    if storage.has_storage(root) and scope.has_outside(storage.root, root):
+        return False
+    return root.op is Ops.BUFFER or scope.made(target)
+
+
+def _is_value(target: UOp, x: Any) -> bool:
+    """Is there no memory to write to, so that a write gives a new value?"""
+    return bool(row_of(target) or (isinstance(x, Tensor) and row_of(x.uop))) or is_marked(storage.root(target))
+
+
+def _writer(what: str) -> Callable[[Method], Method]:
+    def make(original: Method) -> Method:
+        def write(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            *_, x = *args, *kwargs.values()
+            if isinstance(x, Tensor):
+                check_live(x.uop, what)
+            if open_brands():
+                _check_write(self, row_of(x.uop) if isinstance(x, Tensor) else (), what)
+            if what == "replace" or not _is_value(self.uop, x):
+                return unseen(lambda: original(self, *args, **kwargs))
+            new = _assign if what == "assign" else _set
+            return unseen(lambda: new(original, self, *args, **kwargs))
+
+        return write
+
+    return make
+
+
+def _assign(original: Method, self: Tensor, x: Any) -> Tensor:
+    if isinstance(x, Tensor) and x.uop is self.uop:
+        return self
+    storage.check_part(self, "assign")
+    apart = tensor(storage.cell(self.uop))  # tinygrad checks and casts, and says what it would store
+    with storage.explained("assign", self, lambda: self, x):
+        original(apart, x)
+    storage.write(self, apart.uop.src[1].src[1])
+    return self
+
+
+def _set(original: Method, self: Tensor, indices: Any, v: Any) -> None:
+    if isinstance(v, Tensor) and not storage.found_again(self, v) and v.uop is self[indices].uop:
+        return  # self[indices] += v
+    storage.check_part(self, "__setitem__")
+    apart = tensor(storage.cell(storage.attached(self.uop)))  # tinygrad gives all of it anew, with the part replaced
+    with storage.explained("__setitem__", self, lambda: self[indices], v):
+        original(apart, indices, v)
+    storage.write(self, apart.uop)
+
+
+def install() -> None:
+    for name in ("assign", "replace", "__setitem__"):
+        wrap(name, _writer(name))
+    nn.BatchNorm.__call__ = functools.wraps(nn.BatchNorm.__call__)(_batch_norm(nn.BatchNorm.__call__))  # type: ignore[method-assign]
