@@ -319,12 +319,101 @@ def test_a_write_that_another_thread_did_meanwhile_is_not_done_again() -> None:
     assert late.tolist() == [2, 2] and shared.tolist() == [1, 1]
 
 
+@pytest.fixture
+def beside() -> Iterator[None]:
+    """There is another thread, so that what becomes of writes is kept in mind."""
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    yield
+    done.set()
+    thread.join()
+
+
+def written_in_two_steps() -> tuple[Tensor, Any]:
+    """A tensor of ones and twos, and its writes as a thread holds them that knew of both and saw neither be done."""
+    shared = Tensor.zeros(2).contiguous().realize()
+    shared += 1
+    first = Tensor(shared.uop)
+    shared += 2
+    held = shared.uop
+    first.realize()  # the second write is another node from here on, which reads the buffer
+    shared.realize()
+    return shared, held
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_write_that_was_done_after_another_is_not_done_again() -> None:
+    shared, held = written_in_two_steps()
+    assert Tensor(held + 1).tolist() == [4, 4] and shared.tolist() == [3, 3]
+
+
+@pytest.mark.usefixtures("beside")
+def test_what_reads_a_write_both_before_and_after_it_was_done_is_computed() -> None:
+    """tinygrad finds a cycle in a kernel that reads a buffer, and the same buffer after a write."""
+    shared, held = written_in_two_steps()
+    assert Tensor(held + shared.uop).tolist() == [6, 6] and shared.tolist() == [3, 3]
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_tensor_that_is_made_of_old_writes_takes_part_in_the_next() -> None:
+    shared, other = (Tensor.zeros(2).contiguous().realize() for _ in range(2))
+    shared += 1
+    other += 1
+    first = Tensor(shared.uop)
+    shared += other
+    held = shared.uop
+    first.realize()
+    late = Tensor(held)  # does not know that the first write is done, and then sees the other be done
+    other.realize()
+    held = late.uop
+    shared.realize()
+    assert Tensor(held + 0).tolist() == shared.tolist() == [2, 2]
+
+
+@pytest.mark.usefixtures("beside")
+def test_what_is_assigned_reads_writes_that_are_done() -> None:
+    shared, held = written_in_two_steps()
+    shared.assign(Tensor(held * 10))
+    assert shared.tolist() == [30, 30]
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_write_like_one_that_was_done_is_another() -> None:
+    """tinygrad has one node for both while something holds the first."""
+    shared, held = Tensor.zeros(2).contiguous().realize(), list[UOp]()
+    for _ in range(3):
+        shared += 1
+        held.append(shared.uop)
+        shared.realize()
+    assert held[0] is held[1] is held[2] and shared.tolist() == [3, 3]
+    for value in (5.0, 7.0, 5.0):
+        shared[0] = value
+        held.append(shared.uop)
+        assert shared.tolist() == [value, 3]
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_write_that_reads_a_part_that_was_written_is_done_once() -> None:
+    part, total = Tensor.zeros(2).contiguous().realize(), Tensor.zeros(2).contiguous().realize()
+    total += part + 1
+    held = total.uop
+    part[0:1].assign(Tensor([5.0]))  # all that reads `part` reads it after this
+    want = [6, 1]
+    part.realize()
+    assert total.realize().tolist() == want
+    assert Tensor(held + 0).tolist() == want and total.tolist() == want
+    total += part + 1
+    assert total.tolist() == [12, 2]
+
+
 def test_draws_of_many_threads_are_all_different() -> None:
     Tensor.manual_seed(7)
 
     def run(i: int) -> list[float]:
         return [x for _ in range(6) for x in Tensor.rand(4).tolist()]
 
+    sys.setswitchinterval(1e-6)
     drawn = [x for xs in together(run) for x in xs]
     assert len(set(drawn)) == len(drawn) == N * 24
     Tensor.manual_seed(7)

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import functools
 import threading
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from tinygrad import Tensor
 from tinygrad.device import Buffer
 from tinygrad.helpers import ContextVar
-from tinygrad.uop.ops import Ops, UOp
+from tinygrad.uop.ops import UOp
 
-from branded.patches import tg
+from branded.patches import tg, written
 from branded.patches.serial import LOCK, serial
 
 # ---- what a thread is doing ----
@@ -147,41 +146,6 @@ class _Buffers:
         return tg.buffers.get(u)
 
 
-# ---- writes that another thread has done ----
-
-written: weakref.WeakKeyDictionary[UOp, UOp] = weakref.WeakKeyDictionary()
-"""What was written while other threads were there, and where it is now.
-
-tinygrad tells all tensors that a write is done; one that another thread is just making of them would do it again.
-"""
-
-
-def _noted(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def transform_to_call(sink: UOp) -> tuple[UOp, dict[UOp, UOp]]:
-        call, becomes = original(sink)
-        if threading.active_count() > 1 and not tg.realize.capturing:
-            for u, storage in becomes.items():
-                if u.op is Ops.AFTER:
-                    written[u] = storage
-        return call, becomes
-
-    return transform_to_call
-
-
-def _caught_up(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def linear_with_vars(self: Tensor, *others: Tensor) -> Any:
-        with LOCK:
-            if written:
-                done = dict(written.items())
-                if any(u in done for u in UOp.sink(*(t.uop for t in (self, *others))).toposort()):
-                    tg.tensor._apply_map_to_tensors(done, name="writes of other threads")
-            return original(self, *others)
-
-    return linear_with_vars
-
-
 # ---- one at a time ----
 
 
@@ -222,9 +186,9 @@ def install() -> None:
     tg.device.ALLOW_DEVICE_USAGE = _Allowed(tg.device.ALLOW_DEVICE_USAGE)
     tg.tensor.all_tensors = tg.jit.all_tensors = _Tensors(tg.tensor.all_tensors)
     tg.jit.buffers = _Buffers()
-    tg.tensor.transform_to_call = _noted(tg.tensor.transform_to_call)
+    tg.tensor._apply_map_to_tensors = written.noting(tg.tensor._apply_map_to_tensors)
     for owner, names in (
-        (Tensor, ("realize", "callify", "schedule_linear", "assign", "replace", "__setitem__")),
+        (Tensor, ("realize", "callify", "schedule_linear", "replace", "__setitem__")),
         (Buffer, ("copy_from",)),
         (tg.tensor, ("run_linear",)),
         (tg.realize, ("run_linear", "compile_linear")),
@@ -232,9 +196,11 @@ def install() -> None:
     ):
         for name in names:
             setattr(owner, name, serial(getattr(owner, name)))
-    setattr(Tensor, "linear_with_vars", _caught_up(Tensor.linear_with_vars))  # noqa: B010  mypy: a method
+    for name, wrapped in (("linear_with_vars", written.caught_up), ("assign", written.writing)):
+        setattr(Tensor, name, wrapped(getattr(Tensor, name)))
     tg.jit._TinyJit.__call__ = _alone(tg.jit._TinyJit.__call__)
-    setattr(tg.device._Device, tg.OPEN_DEVICE, _opened_once(getattr(tg.device._Device, tg.OPEN_DEVICE)))
+    opened = "_Device__get_canonicalized_item"
+    setattr(tg.device._Device, opened, _opened_once(getattr(tg.device._Device, opened)))
 
 
 capturing = _Capturing()

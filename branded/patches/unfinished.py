@@ -16,7 +16,7 @@ from typing import Any
 from tinygrad import Tensor
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.patches import tg, threads
+from branded.patches import tg, written
 from branded.patches.serial import serial
 
 NOTE = "tinygrad: this ended in the midst of writes: what was written into holds its old values or the new ones"
@@ -27,7 +27,7 @@ class _Run:
 
     def __init__(self) -> None:
         self.before: list[tuple[Tensor, UOp]] = []
-        self.becomes: dict[UOp, UOp] = {}
+        self.became: dict[UOp, UOp] | None = None
         self.has_begun = False
         self.there = set[UOp]()
         """The buffers that its kernels use, and that were computed before."""
@@ -39,8 +39,9 @@ class _Run:
             return
         for t, u in self.before:
             t.uop = u
-        for u in self.becomes:
-            threads.written.pop(u, None)
+        if self.became is not None:
+            written.became.clear()
+            written.became.update(self.became)
 
     def _may_write_again(self, u: UOp) -> bool:
         return any(w.op is Ops.STORE and _storage(w.src[0]) in self.there for w in u.toposort())
@@ -78,7 +79,7 @@ def _apply_map(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def apply_map(applied_map: dict[UOp, UOp], name: str) -> None:
         if name == "buffers" and (run := _run.get()) is not None:
-            run.becomes = applied_map
+            run.became = dict(written.became)
             run.before = [(t, t.uop) for ref in list(tg.all_tensors) if (t := ref()) is not None]
         original(applied_map, name)
 
