@@ -8,20 +8,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
-from tinygrad import Tensor, function
-from tinygrad.uop.ops import Ops, UOp
+from tinygrad import Tensor
 
 from branded import tree
 from branded.brand import Brand, Randomness, check_randomness, make_brand, sizes_differ
 from branded.calls import called, check_function
-from branded.crossing import check_live, entered, left_all, lower, without
+from branded.chunks import as_one_step, chunk_of, joined
+from branded.crossing import check_live, entered, left_all, without
 from branded.errors import AxesError, AxisTypeError, OptionError, caller
 from branded.graph import tensor
 from branded.patches.rand import Draws
-from branded.patches.tg import _function, all_tensors
 from branded.rows import row_of
-from branded.rules.storage import in_memory
-from branded.scope import in_call_body, method_restored, open_brands, opened
+from branded.scope import method_restored, opened
 from branded.tree import normalize_axis, out_axis
 from branded.values import vec_type
 
@@ -152,12 +150,12 @@ def _mapped(f: Any, options: _Options) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        return _Call(f, options, args, kwargs).run()
+        return _MappedCall(f, options, args, kwargs).run()
 
     return mapped
 
 
-class _Call:
+class _MappedCall:
     """One call of a mapped function."""
 
     def __init__(self, f: Callable[..., Any], options: _Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -283,18 +281,20 @@ class _Call:
         for start in range(0, self.size, chunk):
             stop = min(start + chunk, self.size)
             draws.chunk(start)
-            part = [x if a is None else _slice(x, a, start, stop) for x, a in zip(self.leaves, self.axes, strict=True)]
+            part = [
+                x if a is None else chunk_of(x, a, start, stop) for x, a in zip(self.leaves, self.axes, strict=True)
+            ]
             out = self._run(part, stop - start, draws)
             axes = tree.spread(self.options.out_axes, out, "out_axes", "the result")
             ys = tree.leaves(out)
             # a result that does not vary is whole in each chunk
             pieces = [i for i, a in enumerate(axes) if a is not None and ys[i].shape[a] != self.size]
             mapped = [x for x, a in zip(part, self.axes, strict=True) if a is not None]
-            for i, y in zip(pieces, _as_one_step(mapped, [ys[i] for i in pieces]), strict=True):
+            for i, y in zip(pieces, as_one_step(mapped, [ys[i] for i in pieces]), strict=True):
                 ys[i] = y
             parts.append(ys)
         whole = [
-            _join(list(ys), axes[i] or 0) if i in pieces else ys[0] for i, ys in enumerate(zip(*parts, strict=True))
+            joined(list(ys), axes[i] or 0) if i in pieces else ys[0] for i, ys in enumerate(zip(*parts, strict=True))
         ]
         return tree.rebuild(out, iter(whole))
 
@@ -349,47 +349,6 @@ class _Call:
 def _shared(y: Any, b: Brand) -> Any:
     """A result that does not vary."""
     return tensor(u) if isinstance(y, Tensor) and (u := without(y.uop, b)) is not y.uop else y
-
-
-def _slice(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
-    part = x.shrink(tuple((start, stop) if i == axis else None for i in range(x.ndim)))
-    # where its chunk is no call of its own, it is an argument of the same kernels as the others
-    return tensor(in_memory(part.uop)) if open_brands() or in_call_body() else part
-
-
-def _as_one_step(inputs: list[Tensor], outputs: list[Tensor]) -> list[Tensor]:
-    """The results of a chunk, computed by one call that tinygrad schedules by itself.
-
-    Its intermediate buffers are then free for the next chunk, and chunks of one size share its kernels.  Under an
-    outer brand there is nothing to schedule yet, but it is said that each chunk is to be worked out by itself; such
-    calls do not nest in tinygrad, nor take writes.
-    """
-    graph = UOp.sink(*lower([y.uop for y in outputs])).toposort()
-    inside = open_brands() or in_call_body() or _function.depth
-    if not outputs or inside or not all(map(_may_be_in_a_call, graph)):
-        return [tensor(in_memory(y.uop)) for y in outputs]
-    if any(y.uop.is_virtual or 0 in y.shape for y in outputs):
-        return outputs
-    # every tensor that there is may be asked for its gradient, so it must be an argument
-    out = {y.uop for y in outputs}
-    seen = [t for ref in list(all_tensors) if (t := ref()) is not None and t.uop in graph and t.uop not in out]
-    arguments = [t for t in seen if not t.uop.is_virtual and not row_of(t.uop)]
-    step = function(lambda *_: tuple(outputs), precompile=True, precompile_backward=True, allow_implicit=True)
-    call = step(*inputs, *arguments)[0].uop.src[0]
-    return [tensor(call.gettuple(i)) for i in range(len(outputs))]
-
-
-def _may_be_in_a_call(u: UOp) -> bool:
-    return u.op is not Ops.STORE and not (u.op is Ops.FUNCTION and u.arg.precompile)
-
-
-def _join(parts: list[Tensor], axis: int, width: int = 16) -> Tensor:
-    """The chunks as one tensor; joined in a tree, so that no kernel reads too many."""
-    while len(parts) > 1:
-        parts = [parts[i].cat(*parts[i + 1 : i + width], dim=axis) for i in range(0, len(parts), width)]
-        if len(parts) > 1:
-            parts = [p.contiguous() for p in parts]
-    return parts[0]
 
 
 def _count(n: int, one: str, many: str | None = None) -> str:

@@ -30,6 +30,17 @@ def test_every_public_name_is_documented() -> None:
             assert ">>>" in doc and "Source:" in doc, name
 
 
+def test_files_that_contributing_names_exist() -> None:
+    """By their paths, or by the ends of them: `dispatch.py` under `branded/`."""
+    text = re.sub(r"^```.*?^```", "", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.MULTILINE | re.DOTALL)
+    named = set(re.findall(r"`([\w./-]+(?:/|\.(?:pyi?|md|js|yml|ini)))`", text)) - {"site/", "dist/"}
+    named |= set(re.findall(r"`((?:branded|tests|docs|stubs|bench)/[\w./-]+)`", text))
+    there = [p for top in ("branded", "tests", "docs", "stubs", "bench") for p in (ROOT / top).rglob("*")]
+    ends = {"/".join(p.parts[-n:]) for p in there for n in (1, 2)}
+    assert len(named) > 50
+    assert sorted(n for n in named if not (ROOT / n).exists() and n not in ends) == []
+
+
 def test_links_lead_somewhere() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\((?!https?:)([^)#]+)", CODE.sub("", page.read_text())):

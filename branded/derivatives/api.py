@@ -65,7 +65,7 @@ def _positions(argnums: Any, args: Sequence[Any], what: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-class _Call:
+class _Differentiated:
     """A call of `f` with leaves for those arguments that it is differentiated with respect to."""
 
     def __init__(self, f: Callable[..., Any], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any], what: str):
@@ -186,7 +186,7 @@ def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, what
 
     @functools.wraps(f)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
-        call = _Call(f, argnums, args, kwargs, what)
+        call = _Differentiated(f, argnums, args, kwargs, what)
         value, aux = call.split(has_aux)
         ys = _outputs(value, what)
         if len(ys) != 1 or isinstance(value, tuple | list | dict) or ys[0].shape or not dtypes.is_float(ys[0].dtype):
@@ -299,7 +299,7 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
     Source: `jax.vjp`.
     """
     _check_function(f, "vjp")
-    call = _Call(f, tuple(range(len(primals))), primals, {}, "vjp")
+    call = _Differentiated(f, tuple(range(len(primals))), primals, {}, "vjp")
     y, aux = call.split(has_aux)
     ys = _outputs(y, "vjp")
 
@@ -391,7 +391,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
     _check_function(f, "jvp")
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
         raise DerivativeError("jvp: primals and tangents are tuples", fix="jvp(f, (x,), (dx,))")
-    call = _Call(f, tuple(range(len(primals))), tuple(primals), {}, "jvp")
+    call = _Differentiated(f, tuple(range(len(primals))), tuple(primals), {}, "jvp")
     dxs = _like(tuple(tangents), tuple(primals), call.values, "jvp", "tangent", "primal")
     y, aux = call.split(has_aux)
     ys = _outputs(y, "jvp")
@@ -474,7 +474,7 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
 
     @functools.wraps(f)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        call = _Call(f, argnums, args, kwargs, "jacfwd")
+        call = _Differentiated(f, argnums, args, kwargs, "jacfwd")
         y, aux = call.split(has_aux)
         ys = _outputs(y, "jacfwd")
         if not call.values or not ys:
@@ -526,7 +526,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
 
     @functools.wraps(f)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        call = _Call(f, argnums, args, kwargs, "jacrev")
+        call = _Differentiated(f, argnums, args, kwargs, "jacrev")
         y, aux = call.split(has_aux)
         ys = _outputs(y, "jacrev")
         if not call.values or not ys:

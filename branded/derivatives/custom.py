@@ -41,7 +41,7 @@ _transposed: Blocks[Level] = Blocks("branded_transposed")
 """The rules of custom_jvp that are at work for reverse mode, which are transposed as soon as they are done."""
 
 
-class _Call(Primitive):
+class _RuledCall(Primitive):
     """A call of a function with a derivative of its own: which leaves of its arguments are tensors, and the trees.
 
     On a batch it is the same call, whose rule is that of one example.
@@ -111,7 +111,7 @@ class _Call(Primitive):
             self._check_meant(i, d, {slot: t for slot, t in enumerate(ts) if t is not None and slot not in meant})
             moved = any(tangents[slot] is not None for slot in meant)
             given.append(d if moved and dtypes.is_float(d.dtype) and not is_zero(d) else None)
-        done = self.examples.together(given, closed)
+        done = self.examples.of_all(given, closed)
         where = itertools.count()
         return UOp.maketuple(*(d for d in done if d is not None)), [None if d is None else next(where) for d in done]
 
@@ -135,7 +135,7 @@ class _Call(Primitive):
 
     def _of_all(self, values: Sequence[UOp], closed: Row) -> list[UOp]:
         """The results for all examples, of those of one."""
-        return [x for x in self.examples.together(values, closed) if x is not None]
+        return [x for x in self.examples.of_all(values, closed) if x is not None]
 
     def _check_meant(self, i: int, found: UOp, others: dict[int, UOp]) -> None:
         """Refuse a derivative of a result that all examples share by an argument of which each has its own."""
@@ -160,7 +160,7 @@ class _Call(Primitive):
         raise NotImplementedError
 
 
-class _Jvp(_Call):
+class _Jvp(_RuledCall):
     def forward(self, xs: Sequence[UOp], tangents: Sequence[UOp | None]) -> list[UOp]:
         """The rule that the user gave."""
         ts = [_zero(x) if d is None else d for x, d in zip(xs[: self.tensors], tangents, strict=False)]
@@ -202,7 +202,7 @@ class _Jvp(_Call):
         return [found.get(i) for i in range(self.tensors)], None
 
 
-class _Vjp(_Call):
+class _Vjp(_RuledCall):
     def refused(self) -> DerivativeError:
         return DerivativeError(
             f"jvp: {self.f.name} has a rule for reverse mode alone (custom_vjp)",
@@ -362,7 +362,7 @@ def _zero(x: UOp) -> UOp:
     return out if dtypes.is_float(x.dtype) else out.cast(dtypes.default_float)
 
 
-def _fitting(call: _Call, out: Any, kind: str) -> list[UOp]:
+def _fitting(call: _RuledCall, out: Any, kind: str) -> list[UOp]:
     """The leaves of what a rule gave, which must be like the result of the function."""
     out = tree.in_order_of(out, call.out)
     if tree.paths(out, "") != tree.paths(call.out, ""):
@@ -387,7 +387,7 @@ class _Custom(Generic[P, R]):
     """A function with a rule of its own for its derivative."""
 
     what = "custom"
-    primitive: type[_Call]
+    primitive: type[_RuledCall]
 
     def __init__(self, f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> None:
         if not callable(f):

@@ -107,13 +107,13 @@ def linear(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
 
 
 @tangent(Ops.INDEX)
-def enter(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
+def index(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
     """d X[brand] = dX[brand]: entering a brand is linear."""
     return None if d is None else crossing.enter(d, scope_at(u))
 
 
 @tangent(Ops.STAGE)
-def leave(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
+def staged(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
     """The tangents of all examples are those of each, side by side."""
     if d is None:
         return None

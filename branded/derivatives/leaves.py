@@ -125,8 +125,8 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
     for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False):
         if u not in above and (is_leaf(u) or is_place(u)):
             row = union(tuple(crossed), tuple(b for b in row_of(u) if b in closing))
-            env[u] = Batched(together(u, row), row)
-    new_targets = [UOp(Ops.CONTIGUOUS_BACKWARD, t.dtype, (together(t, crossed),), Level()) for t in targets]
+            env[u] = Batched(stage_all(u, row), row)
+    new_targets = [UOp(Ops.CONTIGUOUS_BACKWARD, t.dtype, (stage_all(t, crossed),), Level()) for t in targets]
     env.update((t, Batched(x, tuple(crossed))) for t, x in zip(targets, new_targets, strict=True))
     inner = lambda u: u not in env  # noqa: E731
     new_ys = [full(x, crossed) for x in run.run(ys, dict(env), inner)]
@@ -175,7 +175,7 @@ def _leaves(u: UOp) -> Row:
     return tuple(b for b in found if b.size) if p is not None and p.is_rule else found
 
 
-def together(x: UOp, brands: Sequence[Scope]) -> UOp:
+def stage_all(x: UOp, brands: Sequence[Scope]) -> UOp:
     """The values of all examples of these brands, each a copy of its own where it does not vary."""
     for b in reversed(brands):
         x = stage(x if b in row_of(x) else copied(x, (b,)), b)

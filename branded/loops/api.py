@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
-from tinygrad import Device, Tensor, dtypes
-from tinygrad.dtype import DType, strong_dtype
-from tinygrad.uop.ops import Ops, UOp
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import strong_dtype
 
 from branded import recording, tree
 from branded.brand import Brand
 from branded.calls import called
-from branded.crossing import check_live, copied, enter, enter_all, live_tensor, live_tensors, lower
-from branded.dispatch import Pass
 from branded.errors import CarryError, SizeError
-from branded.graph import replaced, tensor
-from branded.loops.primitive import Carry, Input, param
+from branded.graph import tensor
+from branded.loops.primitive import Input
 from branded.loops.primitive import scan as scan_steps
 from branded.loops.primitive import while_loop as while_steps
-from branded.patches.tg import canonicalize_device
-from branded.primitive import Batched
-from branded.rows import PLACE, row_of, type_text, visible
-from branded.scope import Row, Scope, method_restored, open_brands, opened, union
+from branded.loops.trace import LeafType, State, all_carried, carried
 from branded.values import vec_type
 from branded.vec import Vec
 from branded.vmap import vmap
@@ -35,183 +28,6 @@ X = TypeVar("X")
 Y = TypeVar("Y")
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
-
-# ---- tracing a body ----
-
-
-class Steps(Scope):
-    """The scope of a loop's body: its values differ from step to step, and the body is traced once."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(1, hint=lambda: what)
-        self.turn = "call" if what == "jit" else "step"
-
-
-class LeafType(NamedTuple):
-    """What a body knows of a value: its per-example type, and what it varies over."""
-
-    shape: tuple[Any, ...]
-    dtype: DType
-    device: Any
-    row: Row
-    sharded: int | None = None
-    """The axis along which the devices have parts of it."""
-
-    @classmethod
-    def of(cls, x: UOp, drop: int = 0) -> LeafType:
-        device = x.device if x.device is not None else canonicalize_device(None)
-        sharded = x.axis if isinstance(device, tuple) else None
-        return cls(x.shape[drop:], x.dtype, device, visible(row_of(x)), sharded)
-
-    @property
-    def stored(self) -> DType:
-        """Its dtype in memory: for a number of Python one in which it loses nothing on its way to a kernel."""
-        if self.dtype not in dtypes.weaks:
-            return self.dtype
-        wide = dtypes.int64 if self.dtype == dtypes.weakint else dtypes.float64
-        supported = Device[
-            self.device[0] if isinstance(self.device, tuple) else self.device
-        ].renderer.supported_dtypes()
-        return wide if wide in supported else strong_dtype(self.dtype)
-
-    def placeholder(self, steps: Scope) -> UOp:
-        shape = (1, *(b.size for b in self.row), *self.shape)
-        one = self.device if self.sharded is None else self.device[0]
-        x = UOp.new_buffer(one, math.prod(shape), self.stored).reshape(shape)
-        if self.sharded is not None:
-            x = x.shard(self.device, self.sharded + len(shape) - len(self.shape))
-        x = enter(x, steps)
-        x = enter_all(x, self.row)
-        if self.dtype in dtypes.weaks:
-            x = x.cast(self.dtype)
-        x.__dict__[PLACE] = True
-        return x
-
-
-class Traced(NamedTuple):
-    """A body as a graph: the parameters in the place of its arguments, and its results."""
-
-    params: list[UOp]
-    out: Any
-    leaves: list[UOp]
-
-
-def trace(
-    what: str, f: Callable[..., Any], types: Sequence[LeafType], result: Callable[[Any], tuple[Any, list[Tensor]]]
-) -> Traced:
-    steps = Steps(what)
-    with recording.body() as done, opened(steps), method_restored():
-        places = [t.placeholder(steps) for t in types]
-        out, values = result(f([tensor(p) for p in places]))
-        for x in values:
-            check_live(x.uop, what)
-        done(places, [x.uop for x in values])
-        leaves = lower([x.uop for x in values], open_brands())
-    params = [param(t.shape, t.stored, t.device) for t in types]
-    of = {x: p if p.dtype == x.dtype else p.cast(x.dtype) for x, p in zip(places, params, strict=True)}
-    return Traced(params, out, _in_terms_of(leaves, of))
-
-
-def _in_terms_of(leaves: Sequence[UOp], of: dict[UOp, UOp]) -> list[UOp]:
-    """What a body gave, over its parameters.  A write into an argument is a new value, as it is under vmap."""
-    graph = UOp(Ops.SINK, src=tuple(leaves)).toposort(enter_calls=False)
-    if any(u.op is Ops.STORE and not of.keys().isdisjoint(u.src[0].toposort(enter_calls=False)) for u in graph):
-        env: dict[UOp, Any] = {place: Batched(p, ()) for place, p in of.items()}
-        return [x.uop for x in Pass(()).run(leaves, env, None)]
-    return replaced(leaves, of.get)
-
-
-# ---- what goes around ----
-
-
-def _leaf(x: Any, where: str) -> Tensor:
-    return live_tensor(x, where, CarryError, "tensors, numbers, or trees of them")
-
-
-def _leaves(x: Any, where: str) -> list[Tensor]:
-    return live_tensors(x, where, CarryError, "tensors, numbers, or trees of them")
-
-
-def _same_tree(a: Any, b: Any) -> bool:
-    return tree.paths(a, "") == tree.paths(b, "") and tree.containers(a) == tree.containers(b)
-
-
-class _State:
-    """The carry of a loop, whose types must be the same after each step as before it."""
-
-    def __init__(self, what: str, init: Any) -> None:
-        self.what, self.tree = what, init
-        self.where = tree.paths(init, "carry")
-        given = tree.leaves(init)
-        self.values = [x.cast(strong_dtype(x.dtype)) for x in _leaves(init, f"{what}: the carry")]
-        # a number of Python takes the dtype that the body gives it
-        self.loose = [isinstance(x, int | float) for x in given]
-        self.rows = [visible(row_of(x.uop)) for x in self.values]
-
-    def types(self) -> list[LeafType]:
-        return [LeafType.of(x.uop)._replace(row=row) for x, row in zip(self.values, self.rows, strict=True)]
-
-    def carries(self, traced: Traced) -> list[Carry]:
-        """What goes around; the first values vary over all that later ones do."""
-        k = len(self.values)
-        inits = [
-            copied(x.uop, tuple(b for b in row if b not in row_of(x.uop)))
-            for x, row in zip(self.values, self.rows, strict=True)
-        ]
-        return [Carry(*c) for c in zip(traced.params[:k], inits, traced.leaves[:k], strict=True)]
-
-    def rebuilt(self, xs: Sequence[Tensor]) -> Any:
-        return tree.rebuild(self.tree, iter(xs))
-
-    def checked(self, new: Any) -> list[Tensor]:
-        """The leaves of what a step gave, which has the tree of the carry."""
-        new = tree.in_order_of(new, self.tree)
-        if not _same_tree(new, self.tree):
-            raise CarryError(
-                f"{self.what}: the carry has another tree after a step than before it",
-                ("before", tree.outline(self.tree)),
-                ("after", tree.outline(new)),
-                fix="return the carry in the form in which it came",
-            )
-        return _leaves(new, f"{self.what}: the carry")
-
-    def traced(
-        self,
-        body: Callable[[list[Tensor]], Any],
-        result: Callable[[Any], tuple[Any, list[Tensor]]],
-        inputs: Sequence[LeafType] = (),
-        goes_on: bool = False,
-    ) -> Traced:
-        """The body, traced with the types that the carry has at last, as `Loop.for_all` finds its rows.
-
-        With `goes_on` its last result says whether there is one more step: the carry varies over all that it does.
-        """
-        while True:
-            traced = trace(self.what, body, [*self.types(), *inputs], result)
-            rows = _rows(traced, [*self.rows, *(t.row for t in inputs)])
-            every = rows[-1] if goes_on else ()
-            k = len(self.values)
-            if self.settled(traced.leaves[:k], [union(r, every) for r in rows[:k]]):
-                return traced
-
-    def settled(self, out: Sequence[UOp], rows: Sequence[Row]) -> bool:
-        """Do the types agree?  If not, but they can, they are made to, and the body is to be traced again."""
-        again = False
-        for i, (x, y, row) in enumerate(zip(self.values, out, rows, strict=True)):
-            weak = y.dtype in dtypes.weaks
-            if y.shape != x.shape or (y.dtype != x.dtype and not weak and not self.loose[i]):
-                raise CarryError(
-                    f"{self.what}: {self.where[i]} changes its type from step to step",
-                    ("before", type_text(x.uop, ())),
-                    ("after", type_text(y, ())),
-                    fix="cast or reshape it, before the loop or in the body, so that the two agree",
-                )
-            if y.dtype != x.dtype and not weak:
-                self.values[i], self.loose[i], again = x.cast(y.dtype), False, True
-            if (wide := union(self.rows[i], row)) != self.rows[i]:
-                self.rows[i], again = wide, True
-        return not again
-
 
 # ---- scan ----
 
@@ -271,8 +87,8 @@ def _check_function(what: str, **given: Any) -> None:
 
 def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: int | None, reverse: bool) -> Any:
     _check_function(what, f=f)
-    state = _State(what, init)
-    whole = [x.cast(strong_dtype(x.dtype)) for x in _leaves(xs, f"{what}: xs")]
+    state = State(what, init)
+    whole = [x.cast(strong_dtype(x.dtype)) for x in all_carried(xs, f"{what}: xs")]
     n = _length(what, whole, tree.paths(xs, "xs"), length)
 
     def body(given: list[Tensor]) -> Any:
@@ -286,7 +102,7 @@ def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: i
                 f"{what}: the body returned {tree.outline(pair)}",
                 fix="return a pair: the carry, and the output or None",
             )
-        return pair[1], [*state.checked(pair[0]), *_leaves(pair[1], f"{what}: the output")]
+        return pair[1], [*state.checked(pair[0]), *all_carried(pair[1], f"{what}: the output")]
 
     traced, k = state.traced(body, result, [LeafType.of(x.uop, 1) for x in whole]), len(state.values)
     finals, ys = scan_steps(
@@ -317,12 +133,6 @@ def _put(
     operands = [t.cast(p.dtype).uop for x, p in known if (t := tree.as_tensor(x)) is not None]
     heads = [x.uop if isinstance(x, Tensor) else x for x in bounds]
     made.put(op, [*heads, *operands], params or {}, [y.uop for y in tree.leaves(out)], bodies(body))
-
-
-def _rows(traced: Traced, rows: Sequence[Row]) -> list[Row]:
-    """The rows of what a body gave, whose parameters have these."""
-    of = dict(zip(traced.params, rows, strict=True))
-    return [visible(row_of(x)) for x in replaced(traced.leaves, lambda u: copied(u, of[u]) if of.get(u) else None)]
 
 
 def _length(what: str, whole: Sequence[Tensor], at: Sequence[str], length: Any) -> int:
@@ -425,7 +235,7 @@ def _number(x: Any, at: str) -> Any:
 
 
 def _bound(x: Any, at: str) -> Tensor:
-    b = _leaf(x, f"fori_loop: {at}")
+    b = carried(x, f"fori_loop: {at}")
     if b.shape or not dtypes.is_int(b.dtype):
         raise CarryError(f"fori_loop: {at} is {vec_type(b)}, not one int", fix="an int, or an int tensor: i32[]")
     return b.cast(dtypes.int32)
@@ -467,7 +277,7 @@ def _one(f: Callable[..., Any], x: Any) -> Any:
 
 
 def _by_batches(f: Callable[[Any], Any], xs: Any, batch_size: Any) -> Any:
-    whole = _leaves(xs, "map: xs")
+    whole = all_carried(xs, "map: xs")
     n = _length("map", whole, tree.paths(xs, "xs"), None)
     if (size := tree.as_int(batch_size)) is None or size < 1:
         raise SizeError(f"map: batch_size={tree.shown(batch_size)} is not a size", fix="an int of 1 or more")
@@ -527,7 +337,7 @@ def _go_and_step(body: recording.Body) -> dict[str, recording.Body]:
 
 def _while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
     _check_function(what, cond_fun=cond_fun, body_fun=body_fun)
-    state = _State(what, init)
+    state = State(what, init)
 
     def result(pair: tuple[Any, Any]) -> tuple[Any, list[Tensor]]:
         new, go = pair

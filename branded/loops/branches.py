@@ -176,7 +176,7 @@ def _selected(
     for f, flag in zip(branches, flags, strict=True):
         gated: dict[UOp, None] = {}
 
-        def enter(x: Any, flag: UOp = flag, gated: dict[UOp, None] = gated) -> Any:
+        def gated_operand(x: Any, flag: UOp = flag, gated: dict[UOp, None] = gated) -> Any:
             if not isinstance(x, Tensor):
                 return x
             check_live(x.uop, what)
@@ -184,9 +184,9 @@ def _selected(
             gated[u] = None
             return tensor(u)
 
-        def traced(f: Callable[..., Any] = f, enter: Callable[[Any], Any] = enter) -> Any:
+        def traced(f: Callable[..., Any] = f, gated_operand: Callable[[Any], Any] = gated_operand) -> Any:
             with branch(), recording.body() as done:
-                given = [tree.rebuild(x, iter([enter(v) for v in tree.leaves(x)])) for x in operands]
+                given = [tree.rebuild(x, iter([gated_operand(v) for v in tree.leaves(x)])) for x in operands]
                 out = f(*given)
                 done(_uops(given), _uops(out))
                 return out

@@ -25,8 +25,8 @@ from tinygrad.helpers import disable_gc
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.graph import replaced
-from branded.loops.api import LeafType
 from branded.loops.primitive import Loop, Scan, While
+from branded.loops.trace import LeafType
 from branded.patches import tg
 from branded.patches.tg import Estimates
 from branded.primitive import primitive_of, results

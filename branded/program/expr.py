@@ -17,7 +17,7 @@ from branded.derivatives.leaves import Level
 from branded.dispatch import close
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.graph import tensor
-from branded.loops.api import LeafType
+from branded.loops.trace import LeafType
 from branded.program import build
 from branded.program.evaluate import Evaluation, evaluation
 from branded.program.html import Shown, html

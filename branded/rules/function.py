@@ -118,7 +118,7 @@ class Examples:
 
         return [given(g, row) for g, row in zip(gs, self.results, strict=True)]
 
-    def together(self, ds: Sequence[UOp | None], closed: Row) -> list[UOp | None]:
+    def of_all(self, ds: Sequence[UOp | None], closed: Row) -> list[UOp | None]:
         """The tangents of the results, for all examples."""
 
         def shared(d: UOp, row: Row) -> UOp:

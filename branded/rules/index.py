@@ -12,7 +12,7 @@ from branded.scope import scope_at
 
 
 @rule(Ops.INDEX)
-def enter(u: UOp, how: Resolution, x: Batched, *at: Batched) -> UOp:
+def index(u: UOp, how: Resolution, x: Batched, *at: Batched) -> UOp:
     """vmap(x -> x)(xs) = xs: the axis that was indexed by the brand is the brand's axis."""
     if len(at) != 1 or at[0].uop.op is not Ops.RANGE:
         raise refuse(u, "INDEX: indexing by a UOp has no batching rule", "index the Tensor with a Tensor", x, *at)
@@ -40,7 +40,7 @@ def _diagonal(x: UOp, a: int, b: int) -> UOp:
 
 
 @rule(Ops.STAGE)
-def leave(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
+def staged(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
     """vmap(f)(xs) has the brand's axis in front of the per-example axes of f(x)."""
     n = len(y.row)
     if not brand.row:  # a brand that stays open: its axis goes behind those of the brands that are closed

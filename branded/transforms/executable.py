@@ -22,7 +22,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import tree
 from branded.graph import replaced, tensor, tensors
 from branded.loops import compiled as replay
-from branded.loops.api import Traced
+from branded.loops.trace import Traced
 from branded.patches import tg
 from branded.patches.serial import LOCK
 from branded.patches.tg import _to_np_dtype, all_int, all_tensors, canonicalize_device

@@ -15,7 +15,7 @@ from branded.calls import called, check_function
 from branded.crossing import check_live, live_results
 from branded.derivatives.leaves import is_differentiating
 from branded.errors import OptionError
-from branded.loops.api import LeafType, trace
+from branded.loops.trace import LeafType, trace
 from branded.patches.tg import _function, canonicalize_device, capturing
 from branded.scope import in_call_body, open_brands
 from branded.transforms import traces
