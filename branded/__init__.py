@@ -28,6 +28,7 @@ if not _for_mypy_alone:
 
     from branded import random
     from branded.brand import Brand, brand
+    from branded.cpu import products as _products
     from branded.derivatives.api import (
         grad,
         hessian,
@@ -64,6 +65,7 @@ if not _for_mypy_alone:
     from branded.vmap import vmap
 
     hooks.install()
+    _products.install()
 
 __all__ = [
     "Brand",

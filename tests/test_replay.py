@@ -286,7 +286,7 @@ def test_chunks_share_their_kernels_and_their_memory() -> None:
 
     whole, fours, eights = compiled(None), compiled(4), compiled(8)
     distinct = lambda c: len({call.src[0] for call in c.linear.linear.src})  # noqa: E731
-    assert fours.kernels > 8 * whole.kernels and distinct(fours) <= distinct(eights) + 1 <= whole.kernels + 4
+    assert fours.kernels > 6 * whole.kernels and distinct(fours) <= distinct(eights) + 1 <= whole.kernels + 4
     memory = [c.scratch.nbytes for c in (fours, eights, whole)]
     assert memory == sorted(memory) and memory[0] * 3 < memory[2]
 

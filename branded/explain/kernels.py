@@ -1,8 +1,8 @@
 """The kernels that a graph becomes: what each reads and writes, and its loops as portable C.
 
 tinygrad's scheduler decides what is fused into one kernel and what is kept in memory.  A kernel is shown as it is
-before tinygrad fits it to a device (no unrolling, no vectors, no threads), so that it reads as the loop that it is, and
-the same on every machine.
+before it is fitted to a device (no unrolling, no vectors, no threads, no BLAS), so that it reads as the loop that it
+is, and the same on every machine.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def kernels(roots: Sequence[UOp]) -> list[Kernel]:
     wanted = [u for u in roots if u.device is not None and 0 not in u.shape]
     if not wanted:
         return []
-    with Context(CAPTURING=0, NOOPT=1):  # type: ignore[no-untyped-call]
+    with Context(CAPTURING=0, NOOPT=1, BRANDED_CPU=0):  # type: ignore[no-untyped-call]
         big, _ = tg.transform_to_call(UOp.sink(*wanted))
         linear, _ = tg.create_linear_with_vars(big)
         return [k for call in linear.src if (k := _kernel(call)) is not None]

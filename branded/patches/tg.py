@@ -64,6 +64,9 @@ TAKEN = {
     "link_linear": "tinygrad.engine.realize",  # with its buffers looked up
     "run_linear": "tinygrad.engine.realize",  # runs it on the buffers that stand for its parameters
     "graph_split_rewrite": "tinygrad.engine.jit",  # groups the kernels that a device runs as one
+    "pm_flatten_linear": "tinygrad.engine.realize",  # makes of kernels in place of a kernel one list
+    "pm_split_ranges": "tinygrad.codegen.simplify",  # makes two loops of one whose number is divided by a constant
+    "pm_flatten_range": "tinygrad.codegen.simplify",  # lets a sum or a kernel end the loops that it has
     "pm_exec": "tinygrad.engine.realize",  # runs one call
     "resolve_params": "tinygrad.engine.realize",  # the buffers of a call, with those given in place of its parameters
     "get_call_arg_uops": "tinygrad.engine.realize",  # the buffers of a call, in the order of its kernel's arguments
@@ -118,8 +121,8 @@ REPLACED = {
     "jit.buffers": "may change while it is walked through",
     "jit.capturing": "each thread has its own",
     "jit.compile_linear": "one thread at a time",
-    "jit.estimate_uop": "knows the call of a compiled loop",
-    "jit.get_call_outs_ins": "knows the call of a compiled loop",
+    "jit.estimate_uop": "knows the call of a compiled loop, and of a product",
+    "jit.get_call_outs_ins": "knows the call of a compiled loop, and of a product",
     "jit.jit_lower": "one thread at a time",
     "jit.run_linear": "one thread at a time",
     "ops.is_image_shape": "finds images only where there are any",
@@ -129,12 +132,13 @@ REPLACED = {
     "realize.ExecContext": "tells when all is compiled, and runs begin",
     "realize.capturing": "each thread has its own",
     "realize.compile_linear": "one thread at a time",
-    "realize.estimate_uop": "knows the call of a compiled loop",
-    "realize.get_call_name": "knows the call of a compiled loop",
-    "realize.get_call_outs_ins": "knows the call of a compiled loop",
-    "realize.pm_exec": "runs a compiled loop",
+    "realize.estimate_uop": "knows the call of a compiled loop, and of a product",
+    "realize.get_call_name": "knows the call of a compiled loop, and of a product",
+    "realize.get_call_outs_ins": "knows the call of a compiled loop, and of a product",
+    "realize.pm_exec": "runs a compiled loop, and a product by BLAS",
     "realize.run_linear": "one thread at a time",
     "schedule.capturing": "each thread has its own",
+    "schedule.pm_copy_from_store": "puts products by BLAS in place of kernels",
     "schedule.schedule_cache": "keeps few schedules with loops, which have memory",
     "simplify.graph_rewrite": "merges no loop that is merged already",
     "tensor.TRACEMETA": "a number, which takes no time to compare",

@@ -15,6 +15,7 @@ from tinygrad.device import Buffer
 from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
+from branded.cpu import blas
 from branded.patches import tg
 from branded.runner import native
 from branded.runner.native import Address, Ref
@@ -59,7 +60,9 @@ class Linear:
         self.linear = tg.link_linear(tg.memory_plan_rewrite(linear, there))
         self.var = var.expr if var is not None else None
         programs = [call.src[0] for call in self.linear.src if call.src[0].op is Ops.PROGRAM]
-        self.names = sorted({v.expr for program in programs for v in program.arg.vars})
+        products = [call.src[0] for call in self.linear.src if isinstance(call.src[0].arg, blas.Name)]
+        variables = (*(v for program in programs for v in program.arg.vars), *(v for p in products for v in p.src))
+        self.names = sorted({v.expr for v in variables})
         self.used = [u for call in self.linear.src for u in call.src[1:] if not u.is_bound_var]
         found = dict.fromkeys(u for u in self.used if u.buf_uop.op is Ops.BUFFER)
         self.own = [u for u in found if not u.buf_uop.is_realized]
@@ -118,7 +121,13 @@ class Linear:
             if any(p is None or str(p[0].device).split(":")[0] != "CPU" for p in at):
                 return None
             args = [[_address(*p, turn, own) for p in at if p is not None] for turn in turns]
-            op = self._kernel(call, args) if call.src[0].op is Ops.PROGRAM else _inner(call, args, memory, tables)
+            op: native.Op | None
+            if call.src[0].op is Ops.PROGRAM:
+                op = self._kernel(call, args)
+            elif isinstance(call.src[0].arg, blas.Name):
+                op = blas.kernel(call, args, self.var, self.vals)
+            else:
+                op = _inner(call, args, memory, tables)
             if op is None:
                 return None
             found.append(op)

@@ -1,0 +1,235 @@
+"""Products of matrices by the BLAS that numpy carries, called from C.
+
+tinygrad's buffers are read and written where they are.  numpy's wheels have OpenBLAS as a shared library, whose
+functions have 64-bit sizes and names of their own; where it is not found, or there is no C compiler, `is_there` is
+False and kernels do the work.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tinygrad import Device, dtypes
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.patches import tg
+from branded.patches.tg import TinyELF
+from branded.runner import native
+from branded.runner.native import Address
+
+LOOPS = 3
+"""So many axes may go around a product of two matrices."""
+
+
+class Loop(NamedTuple):
+    """An axis around the products: its size, and the steps of each operand and of the result, in elements."""
+
+    size: int
+    a: int
+    b: int
+    out: int
+    """0: what the products give is added up."""
+
+
+class Place(NamedTuple):
+    """Where an operand begins in its buffer, in elements, and how far it moves with each step of a variable."""
+
+    offset: int = 0
+    by_variable: int = 0
+
+
+class Product(NamedTuple):
+    """`out = alpha * a @ b`, m by k times k by n, in rows; with n = 1 and `is_vector`, `ldb` and `ldc` are steps."""
+
+    dtype: DType
+    m: int
+    n: int
+    k: int
+    lda: int
+    ldb: int
+    ldc: int
+    a_is_transposed: bool
+    b_is_transposed: bool
+    is_vector: bool
+    a: Place
+    b: Place
+    out: Place
+    alpha: float
+    loops: tuple[Loop, ...]
+
+    @property
+    def multiplications(self) -> int:
+        found = self.m * self.n * self.k
+        for loop in self.loops:
+            found *= loop.size
+        return found
+
+    def numbers(self) -> list[int]:
+        """What the function in C takes behind the addresses and the variable."""
+        form = self.a_is_transposed + 2 * self.b_is_transposed + 4 * self.is_vector + 8 * (self.dtype == dtypes.float64)
+        if self.is_vector and self.a_is_transposed:
+            sizes = (self.k, self.m)  # of the matrix as it lies in memory
+        elif self.is_vector:
+            sizes = (self.m, self.k)
+        else:
+            sizes = (self.m, self.n)
+        found = [form, *sizes, self.k, self.lda, self.ldb, self.ldc]
+        found += [self.a.offset, self.b.offset, self.out.offset]
+        found += [self.a.by_variable, self.b.by_variable, self.out.by_variable]
+        found += struct.unpack("q", struct.pack("d", self.alpha))
+        for loop in (*self.loops, *[Loop(1, 0, 0, 0)] * (LOOPS - len(self.loops))):
+            found += loop
+        return [x % 2**64 for x in found]
+
+
+class Name(str):
+    """The name of a product in tinygrad's graph, which keeps the product."""
+
+    product: Product
+
+    def __new__(cls, product: Product) -> Name:
+        name = super().__new__(cls, f"product{tuple(product)}")
+        name.product = product
+        return name
+
+    def __reduce__(self) -> Any:
+        return Name, (self.product,)
+
+    @property
+    def short(self) -> str:
+        p = self.product
+        return "x".join(["product", *(str(loop.size) for loop in p.loops), f"{p.m}x{p.n}x{p.k}"]).replace("tx", "t ", 1)
+
+
+def call(product: Product, variable: UOp | None) -> UOp:
+    """The product as what a CALL in tinygrad's graph is of: of a result and two operands."""
+    return UOp(Ops.CUSTOM_FUNCTION, src=() if variable is None else (variable,), arg=Name(product))
+
+
+# ---- the library ----
+
+_FUNCTIONS = ("scipy_cblas_sgemm64_", "scipy_cblas_dgemm64_", "scipy_cblas_sgemv64_", "scipy_cblas_dgemv64_")
+
+
+@functools.cache
+def _library() -> ctypes.CDLL | None:
+    beside = Path(np.__file__).parent
+    folders = (beside.parent / "numpy.libs", beside / ".dylibs")
+    for path in (p for folder in folders for p in sorted(folder.glob("*scipy_openblas64_*"))):
+        try:
+            found = ctypes.CDLL(str(path))
+        except OSError:
+            continue
+        if all(hasattr(found, name) for name in _FUNCTIONS):
+            return found
+    return None
+
+
+def is_there(device: str) -> bool:
+    """Can products be done by BLAS on this device?"""
+    return native.can_run(device) and _library() is not None
+
+
+@functools.cache
+def _function(dtype: DType, is_vector: bool) -> int:
+    name = f"scipy_cblas_{'d' if dtype == dtypes.float64 else 's'}{'gemv' if is_vector else 'gemm'}64_"
+    return int(ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0)
+
+
+# ---- threads ----
+
+_ALONE = {False: (262_144, 1 << 24), True: (9_216, 1 << 20)}
+"""OpenBLAS takes threads for products of more multiplications than the first number, as matrices and as vectors.
+
+Up to the second they gain little, and where the cores have other things to do, they cost much: its threads wait for one
+another by turns of the scheduler, and a product of 50 us takes 40 ms.
+"""
+
+
+@functools.cache
+def _alone() -> int:
+    """The function of OpenBLAS that sets the number of threads, and gives what it was before; 0 for none."""
+    found = getattr(_library(), "openblas_set_num_threads_local", None)
+    return int(ctypes.cast(found, ctypes.c_void_p).value or 0) if found is not None else 0
+
+
+def _threads(p: Product) -> int:
+    least, most = _ALONE[p.is_vector]
+    return _alone() if least < p.m * p.n * p.k <= most else 0
+
+
+# ---- the call from C ----
+
+
+def _calls(real: str) -> str:
+    """The loops around BLAS: rows, no or yes transposed, are 101, 111 and 112 for it."""
+    sizes = "long long, long long"
+    matrix = f"int, int, int, {sizes}, long long, {real}, {real} *, long long, {real} *, long long"
+    vector = f"int, int, {sizes}, {real}, {real} *, long long, {real} *, long long"
+    return f"""
+    {real} *pa = ({real} *)a + (i64)oa + (i64)va * (i64)i, *pb = ({real} *)b + (i64)ob + (i64)vb * (i64)i;
+    {real} *pc = ({real} *)out + (i64)oc + (i64)vc * (i64)i;
+    for (i64 x = 0; x < (i64)n0; x++)
+      for (i64 y = 0; y < (i64)n1; y++)
+        for (i64 z = 0; z < (i64)n2; z++) {{
+          {real} *qa = pa + x * (i64)a0 + y * (i64)a1 + z * (i64)a2, *qb = pb + x * (i64)b0 + y * (i64)b1 + z * (i64)b2;
+          {real} *qc = pc + x * (i64)c0 + y * (i64)c1 + z * (i64)c2;
+          {real} beta = (c0 || !x) && (c1 || !y) && (c2 || !z) ? 0 : 1;
+          if (form & 4)
+            ((void (*)({vector}, {real}, {real} *, long long))fn)
+              (101, form & 1 ? 112 : 111, m, n, alpha.real, qa, lda, qb, ldb, beta, qc, ldc);
+          else
+            ((void (*)({matrix}, {real}, {real} *, long long))fn)
+              (101, form & 1 ? 112 : 111, form & 2 ? 112 : 111, m, n, k, alpha.real, qa, lda, qb, ldb, beta, qc, ldc);
+        }}"""
+
+
+_TAKES = (
+    *("fn", "out", "a", "b", "i", "form", "m", "n", "k", "lda", "ldb", "ldc"),
+    *("oa", "ob", "oc", "va", "vb", "vc", "bits"),
+    *(f"{x}{i}" for i in range(LOOPS) for x in "nabc"),
+    "threads",
+)
+_SOURCE = f"""
+typedef unsigned long long u64;
+typedef long long i64;
+void branded_product({", ".join(f"u64 {x}" for x in _TAKES)}) {{
+  union {{ u64 bits; double real; }} alpha = {{ bits }};
+  int before = threads ? ((int (*)(int))threads)(1) : 0;
+  if (form & 8) {{{_calls("double")}
+  }} else {{{_calls("float")}
+  }}
+  if (threads) ((int (*)(int))threads)(before);
+}}
+"""
+
+
+@functools.cache
+def _glue() -> tuple[Any, Any]:
+    device: Any = Device["CPU"]
+    lib = device.renderer.compiler.compile_cached(_SOURCE)
+    program = tg.CPUProgram(device, TinyELF(lib, "branded_product", device.renderer.target, ()))
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * len(_TAKES))(program.addr), program
+
+
+def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, known: dict[str, int]) -> native.Kernel:
+    """A product as C calls it, on the buffers of each turn; its variable is the step of a loop, or known."""
+    name: Name = call.src[0].arg
+    p, variables = name.product, [v.expr for v in call.src[0].src]
+    first = [_function(p.dtype, p.is_vector)]
+    by = [known.get(v, 0) for v in variables] or [0]
+    found = [[*first, *given, *by, *p.numbers(), _threads(p)] for given in args]
+    return native.Kernel(_glue()[1].addr, found, step=4 if step in variables else -1)
+
+
+def run(call: UOp, addresses: Sequence[int], known: dict[str, int]) -> None:
+    """Do a product now."""
+    (args,) = kernel(call, [addresses], None, known).args
+    _glue()[0](*args)

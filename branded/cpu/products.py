@@ -1,0 +1,424 @@
+"""Which kernels are products of matrices, and what stands in their place.
+
+A kernel is loops over an expression.  Where it adds up products of two factors, of which one depends on loops that the
+other does not, that is a product of matrices, whatever its axes are called: `a @ b`, an einsum, a matrix times a vector
+for each example of a batch.  BLAS does it then, straight on the buffers where their steps allow it.  A factor that is
+no buffer (an `exp`, a mask, a window) is worked out before, once for each of its elements, where this takes less than
+to do it in the loops; what is done to the sums is done after.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from tinygrad import dtypes
+from tinygrad.dtype import DType
+from tinygrad.helpers import ContextVar
+from tinygrad.uop.ops import AxisType, KernelInfo, Ops, PatternMatcher, UOp, UPat, graph_rewrite
+
+from branded import patches
+from branded.cpu import blas
+from branded.cpu.blas import Loop, Place, Product
+from branded.cpu.matrices import product
+from branded.patches import tg
+from branded.patches.tg import Estimates
+
+_TYPES = (dtypes.float32, dtypes.float64)
+FACTORS = 5
+"""Sums of products of more factors than these are not looked at."""
+
+# ---- what it costs in ns, as measured on a core of a server with AVX-512; what matters is which is more ----
+
+CALL, LAUNCH = 50.0, 150.0
+"""A product, and a kernel that comes before or after it."""
+IN_MATRIX, IN_VECTOR = 0.025, 0.07
+"""A multiplication in a product of matrices, and in that of a matrix and a vector."""
+IN_KERNEL, IN_KERNEL_OF_VECTOR = 0.09, 0.12
+"""The same in a kernel of tinygrad."""
+ELEMENT = 0.4
+"""To work out a factor before, or to read and write the sums after."""
+SMALL = 1 << 20
+"""The factors that are worked out before may take so many bytes, and four times those of the arrays that are there."""
+
+
+class Part(NamedTuple):
+    """A call that stands in place of a kernel, and on what: the slots of the arguments of that, and of new buffers."""
+
+    code: UOp
+    args: tuple[int, ...]
+
+
+class Recipe(NamedTuple):
+    parts: tuple[Part, ...]
+    buffers: tuple[tuple[int, int, DType], ...]
+    """New buffers: their slots, sizes and dtypes."""
+
+
+# ---- reading indices ----
+
+
+class Steps(NamedTuple):
+    """An index, as what each loop and each variable adds to it."""
+
+    offset: int
+    of: dict[UOp, int]
+
+
+def steps(index: UOp) -> Steps | None:
+    """None where it is no sum of multiples."""
+    if index.op is Ops.CONST:
+        return Steps(index.val, {}) if isinstance(index.val, int) else None
+    if index.op is Ops.RANGE or (index.op is Ops.PARAM and index.arg.slot == -1):
+        return Steps(0, {index: 1})
+    if index.op is Ops.CAST:
+        return steps(index.src[0])
+    if index.op not in (Ops.ADD, Ops.MUL):
+        return None
+    left, right = map(steps, index.src)
+    if left is None or right is None:
+        return None
+    if index.op is Ops.ADD:
+        both = {**left.of, **right.of}
+        of = {r: left.of.get(r, 0) + right.of.get(r, 0) for r in both}
+        return Steps(left.offset + right.offset, {r: n for r, n in of.items() if n})
+    if right.of:
+        left, right = right, left
+    if right.of:
+        return None
+    return Steps(left.offset * right.offset, {r: n * right.offset for r, n in left.of.items() if n * right.offset})
+
+
+class Array(NamedTuple):
+    """A buffer, read or written at a sum of multiples."""
+
+    slot: int
+    place: Place
+    of: dict[UOp, int]
+    variable: UOp | None
+
+
+def array(u: UOp, dtype: DType) -> Array | None:
+    if u.op is not Ops.INDEX or len(u.src) != 2 or u.dtype != dtype:
+        return None
+    buffer, index = u.src
+    if buffer.op is not Ops.PARAM or buffer.arg.slot < 0 or (found := steps(index)) is None:
+        return None
+    variables = [r for r in found.of if r.op is not Ops.RANGE]
+    if len(variables) > 1:
+        return None
+    v = variables[0] if variables else None
+    of = {r: n for r, n in found.of.items() if r.op is Ops.RANGE}
+    return Array(buffer.arg.slot, Place(found.offset, found.of[v] if v is not None else 0), of, v)
+
+
+def size(r: UOp) -> int:
+    return int(r.src[0].val)
+
+
+def elements(ranges: Iterable[UOp]) -> int:
+    return math.prod(map(size, ranges))
+
+
+# ---- a sum of products ----
+
+
+class Operand(NamedTuple):
+    """A factor of the products: the product of these, over these loops."""
+
+    factors: tuple[UOp, ...]
+    ranges: frozenset[UOp]
+
+    @property
+    def value(self) -> UOp:
+        return functools.reduce(lambda x, y: x * y, self.factors)
+
+
+def _factors(u: UOp) -> Iterator[UOp]:
+    if u.op is Ops.MUL:
+        for s in u.src:
+            yield from _factors(s)
+    else:
+        yield u
+
+
+def _pairs(factors: Sequence[UOp], sums: frozenset[UOp]) -> Iterator[tuple[Operand, Operand]]:
+    """The ways to see factors as two operands, each with all the axes that are added up and one of its own at least."""
+    ranges = [frozenset(u.ranges) for u in factors]
+    for chosen in range(1, 1 << (len(factors) - 1)):
+        two: list[list[int]] = [[], []]
+        for i in range(len(factors)):
+            two[chosen >> i & 1].append(i)
+        a, b = (Operand(tuple(factors[i] for i in g), frozenset().union(*(ranges[i] for i in g))) for g in two)
+        if sums <= a.ranges & b.ranges and a.ranges != b.ranges:
+            yield a, b
+
+
+class Plan(NamedTuple):
+    """A way to work out a sum of products."""
+
+    cost: float
+    product: Product
+    variable: UOp | None
+    before: tuple[tuple[Operand, Array], ...]
+    """What is worked out before, and where to."""
+    a: Array
+    b: Array
+    out: Array
+
+
+NEW = 1 << 16
+"""The slots of new buffers begin here."""
+
+
+def _laid_out(slot: int, ranges: Iterable[UOp], near: Sequence[dict[UOp, int]]) -> Array:
+    """A new array with these axes, in the order in which the arrays that are there have them."""
+
+    def key(r: UOp) -> tuple[Any, ...]:
+        return (*(-of.get(r, 0) for of in near), r.arg)
+
+    of, step = dict[UOp, int](), 1
+    for r in sorted(ranges, key=key, reverse=True):
+        of[r], step = step, step * size(r)
+    return Array(slot, Place(), of, None)
+
+
+def plan(red: UOp, out: Array | None, after: float, slot: int, limit: int) -> Plan | None:
+    """The best way to do a sum by BLAS, if that is better than a kernel; `out` is where it may go to at once.
+
+    What comes after it costs `after`; new arrays take the slots from `slot` on, and not more bytes than `limit`.
+    """
+    sums, factors = frozenset(red.src[1:]), list(_factors(red.src[0]))
+    every = sums | frozenset(red.ranges)
+    if len(factors) < 2 or any(u.dtype != red.dtype for u in factors) or not all(map(_is_plain, every)):
+        return None
+    alpha = math.prod(float(u.val) for u in factors if u.op is Ops.CONST)
+    factors = [u for u in factors if u.op is not Ops.CONST]
+    if len(factors) < 2 or len(factors) > FACTORS or not math.isfinite(alpha):
+        return None
+    best: Plan | None = None
+    for pair in _pairs(factors, sums):
+        for direct in itertools.product((True, False), repeat=2):
+            found = _planned(red, sums, pair, direct, out, slot, limit, alpha)
+            if found is not None and (best is None or found.cost < best.cost):
+                best = found
+    if best is None:
+        return None
+    each = IN_KERNEL_OF_VECTOR if best.product.is_vector else IN_KERNEL
+    return best if best.cost + after < elements(every) * each else None
+
+
+def _is_plain(r: UOp) -> bool:
+    return r.op is Ops.RANGE and r.src[0].op is Ops.CONST and r.arg[-1] is not AxisType.DEVICE
+
+
+def _planned(
+    red: UOp,
+    sums: frozenset[UOp],
+    pair: tuple[Operand, Operand],
+    direct: Sequence[bool],
+    out: Array | None,
+    slot: int,
+    limit: int,
+    alpha: float,
+) -> Plan | None:
+    there = [
+        array(x.factors[0], red.dtype) if is_direct and len(x.factors) == 1 else None
+        for x, is_direct in zip(pair, direct, strict=True)
+    ]
+    if any(is_direct and x is None for x, is_direct in zip(there, direct, strict=True)):
+        return None
+    if any(x is not None and x.of.keys() != y.ranges for x, y in zip(there, pair, strict=True)):
+        return None
+    result = out or _laid_out(slot, red.ranges, [])
+    arrays, before = list[Array](), list[tuple[Operand, Array]]()
+    for i, (x, found) in enumerate(zip(pair, there, strict=True)):
+        if found is None:
+            other = there[1 - i]
+            # the axes that are added up last: BLAS takes either side transposed
+            near = [dict.fromkeys(x.ranges - sums, 1), result.of, other.of if other is not None else {}]
+            found = _laid_out(slot + 1 + i, x.ranges, near)
+            before.append((x, found))
+        arrays.append(found)
+    a, b = arrays
+    variables = list(dict.fromkeys(x.variable for x in (a, b, result) if x.variable is not None))
+    extra = sum(elements(x.ranges) for x, _ in before)
+    if len(variables) > 1 or extra * red.dtype.itemsize > limit:
+        return None
+    every = sums | frozenset(red.ranges)
+    axes = [Loop(size(r), a.of.get(r, 0), b.of.get(r, 0), result.of.get(r, 0)) for r in every]
+    made = product(axes, red.dtype, a.place, b.place, result.place, alpha)
+    if made is None:
+        return None
+    p, is_turned = made
+    calls, work = math.prod(x.size for x in p.loops), p.multiplications
+    cost = calls * CALL + work * (IN_VECTOR if p.is_vector else IN_MATRIX)
+    cost += sum(LAUNCH + ELEMENT * elements(x.ranges) for x, _ in before)
+    first, second = (b, a) if is_turned else (a, b)
+    return Plan(cost, p, variables[0] if variables else None, tuple(before), first, second, result)
+
+
+# ---- what stands in place of a kernel ----
+
+
+@functools.lru_cache(maxsize=1024)
+def recipe(ast: UOp, is_read: bool) -> Recipe | None:
+    """What to do in place of a kernel; None where that is the kernel.  `is_read`: of the buffer that it writes."""
+    if not isinstance(ast.arg, KernelInfo) or ast.arg.opts_to_apply is not None or len(ast.src) != 1:
+        return None
+    if not any(_may_be(u) for u in ast.toposort()):
+        return None
+    if any(u.op is Ops.FLOORMOD for u in ast.toposort()):
+        ast = graph_rewrite(ast, tg.pm_split_ranges + tg.pm_flatten_range, ctx={}, name="split ranges")
+    end = ast.src[0]
+    if end.op is not Ops.END or end.src[0].op is not Ops.STORE or len(end.src[0].src) != 2:
+        return None
+    return _Maker(*end.src[0].src, end.src[1:], is_read).made()
+
+
+def _may_be(u: UOp) -> bool:
+    return u.op is Ops.REDUCE and u.arg == (Ops.ADD, 0) and u.src[0].op is Ops.MUL and u.dtype in _TYPES
+
+
+class _Maker:
+    """A recipe in the making: of a kernel that stores `value` at `to`, over some loops."""
+
+    def __init__(self, to: UOp, value: UOp, over: Sequence[UOp], is_read: bool) -> None:
+        self.to, self.value, self.over = to, value, over
+        params = [u for u in UOp.sink(to, value).toposort() if u.op is Ops.PARAM and u.arg.slot >= 0]
+        self.sizes = {u.arg.slot: int(u.max_numel()) for u in params}
+        self.device = params[0].arg.device
+        self.limit = SMALL + 4 * sum(u.max_numel() * u.arg.dtype.itemsize for u in params)
+        self.parts: list[Part] = []
+        self.buffers: list[tuple[int, int, DType]] = []
+        self.new: dict[UOp, UOp] = {}
+        found = array(to, value.dtype)
+        self.whole = found if found is not None and not is_read and _is_onto(found, over) else None
+        """What the kernel writes, where the sums may go to at once: each is stored once, and nothing of it is read."""
+
+    def made(self) -> Recipe | None:
+        for i, red in enumerate([u for u in self.value.toposort() if _may_be(u)]):
+            self._one(red, NEW + 3 * i)
+        if not self.parts:
+            return None
+        if self.new.get(self.value) is not self.to:
+            self.parts.append(_stored(self.to, self._now(self.value), self.over))
+        return Recipe(tuple(self.parts), tuple(self.buffers))
+
+    def _now(self, u: UOp) -> UOp:
+        out: UOp = u.substitute(self.new)
+        return out
+
+    def _one(self, red: UOp, slot: int) -> None:
+        """A sum of products by BLAS, if that is better."""
+        is_whole = frozenset(red.ranges) == frozenset(self.over) and red.dtype == self.value.dtype
+        after = 0.0 if red is self.value else LAUNCH + ELEMENT * elements(red.ranges)
+        found = plan(self._now(red), self.whole, after, slot, self.limit) if is_whole and self.whole else None
+        if found is None:
+            found = plan(self._now(red), None, LAUNCH + ELEMENT * elements(red.ranges), slot, self.limit)
+        if found is None:
+            return
+        out = found.out
+        for x in (out, found.a, found.b):
+            if x.slot >= NEW and x.slot not in self.sizes:
+                self.sizes[x.slot] = elements(x.of)
+                self.buffers.append((x.slot, self.sizes[x.slot], red.dtype))
+        for operand, x in found.before:
+            self.parts.append(_stored(self._at(x, red.dtype), operand.value, x.of))
+        self.parts.append(Part(blas.call(found.product, found.variable), (out.slot, found.a.slot, found.b.slot)))
+        self.new[red] = self.to if out is self.whole else self._at(out, red.dtype)
+        if out is self.whole:
+            self.whole = None
+
+    def _at(self, x: Array, dtype: DType) -> UOp:
+        index = UOp.const(x.place.offset)
+        for r, n in x.of.items():
+            index = index + r * n
+        out: UOp = UOp.param(x.slot, dtype, (self.sizes[x.slot],), self.device).index(index)
+        return out
+
+
+def _is_onto(x: Array, over: Sequence[UOp]) -> bool:
+    """Does each step of the loops write to another place?"""
+    reach = 1
+    for r, n in sorted(x.of.items(), key=lambda item: item[1]):
+        if n < reach:
+            return False
+        reach = n * (size(r) - 1) + reach
+    return x.of.keys() == {*over}
+
+
+def _stored(to: UOp, value: UOp, over: Iterable[UOp]) -> Part:
+    """A kernel, with loops and parameters of its own."""
+    loops = sorted(over, key=lambda r: r.arg)
+    body = to.store(value).end(*loops).sink(arg=KernelInfo())
+    found = body.toposort()
+    new = {r: r.replace(arg=(i, AxisType.WEAK)) for i, r in enumerate(loops)}
+    inner = [u for u in found if u.op is Ops.RANGE and u not in new]
+    new |= {r: r.replace(arg=(len(loops) + i, r.arg[-1])) for i, r in enumerate(inner)}
+    params = [u for u in found if u.op is Ops.PARAM and u.arg.slot >= 0]
+    slots = list(dict.fromkeys([to.src[0].arg.slot, *(u.arg.slot for u in params)]))
+    new |= {u: u.replace(arg=replace(u.arg, slot=slots.index(u.arg.slot))) for u in params}
+    return Part(body.substitute(new, walk=True), tuple(slots))
+
+
+# ---- in tinygrad ----
+
+
+def _replaced(call: UOp) -> UOp | None:
+    args = [u for u in call.src[1:] if not u.is_bound_var]
+    if not _is_on() or not args or not all(isinstance(u.device, str) and blas.is_there(u.device) for u in args):
+        return None
+    bases = [u.base for u in args]
+    found = recipe(call.src[0], bases[0] in bases[1:])
+    if found is None:
+        return None
+    of = dict(enumerate(args)) | {slot: UOp.new_buffer(args[0].device, n, dtype) for slot, n, dtype in found.buffers}
+    bound = [u for u in call.src[1:] if u.is_bound_var]
+    return UOp(Ops.LINEAR, src=tuple(p.code.call(*(of[i] for i in p.args), *bound) for p in found.parts))
+
+
+def _is_on() -> bool:
+    option = ContextVar._cache.get("BRANDED_CPU")
+    return bool(option if option is not None else ContextVar("BRANDED_CPU", 1))
+
+
+def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
+    if not isinstance(ast.arg, blas.Name):
+        return None
+    buffers = [u.buffer.ensure_allocated() for u in tg.resolve_params(call, ctx.input_uops)]
+    blas.run(call, [b.get_buf(b.device).va_addr for b in buffers], ctx.var_vals)
+    return []
+
+
+def _for_products(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    def either(call: UOp, *args: Any, **kwargs: Any) -> Any:
+        name = call.src[0].arg
+        if call.src[0].op is Ops.CUSTOM_FUNCTION and isinstance(name, blas.Name):
+            return ours(name)
+        return original(call, *args, **kwargs)
+
+    return either
+
+
+def _estimates(name: blas.Name) -> Estimates:
+    return Estimates(ops=2 * name.product.multiplications)
+
+
+def install() -> None:
+    """Not where tinygrad is to be left as it is."""
+    _is_on()  # from here on the option can be set
+    if not patches.installed:
+        return
+    kernels = UPat(Ops.CALL, src=(UPat(Ops.SINK),), allow_any_len=True, name="call")
+    tg.schedule.pm_copy_from_store += PatternMatcher([(kernels, _replaced)]) + tg.pm_flatten_linear
+    mine = UPat(Ops.CALL, src=(UPat(Ops.CUSTOM_FUNCTION, name="ast"),), allow_any_len=True, name="call")
+    tg.realize.pm_exec = PatternMatcher([(mine, _run)]) + tg.realize.pm_exec
+    for module in (tg.realize, tg.jit):
+        module.estimate_uop = _for_products(module.estimate_uop, _estimates)
+        module.get_call_outs_ins = _for_products(module.get_call_outs_ins, lambda name: ((0,), (1, 2)))
+    tg.realize.get_call_name = _for_products(tg.realize.get_call_name, lambda name: name.short)

@@ -1,0 +1,307 @@
+"""Products of matrices by BLAS: which kernels are, that they are where they should, and that they give what numpy does.
+
+Counts are tested, never times.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Context, Tensor, TinyJit, dtypes
+from tinygrad.uop.ops import Ops
+
+from branded import grad, jit, scan, vmap, while_loop
+from branded.cpu import blas
+from branded.patches import tg
+from branded.runner import native
+from tests.products_fuzz import Program, always, found
+
+pytestmark = pytest.mark.skipif(not blas.is_there("CPU"), reason="numpy has no BLAS here, or there is no compiler")
+
+R = np.random.default_rng(0)
+
+
+def array(*shape: int, dtype: Any = np.float32) -> Any:
+    return R.standard_normal(shape).astype(dtype)
+
+
+def here(*xs: Any) -> list[Tensor]:
+    return [Tensor(x).realize() for x in xs]
+
+
+def done(t: Tensor) -> tuple[list[blas.Product], list[Any], Any]:
+    """The products and the kernels that give a value, and the value."""
+    linear, values = t.linear_with_vars()
+    kernels = [call for call in linear.src if call.src[0].op is Ops.SINK]
+    tg.run_linear(linear, values)
+    return found(linear), kernels, t.numpy()
+
+
+def close(got: Any, want: Any) -> None:
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4 * max(np.abs(want).max(), 1))
+
+
+A, B = array(48, 32), array(32, 40)
+AS, BS = array(6, 48, 32), array(6, 32, 40)
+
+FORMS: list[tuple[str, Callable[..., Tensor], Callable[..., Any], list[Any], tuple[int, ...], tuple[int, ...]]] = [
+    ("matmul", lambda a, b: a @ b, np.matmul, [A, B], (48, 40, 32), ()),
+    ("left transposed", lambda a, b: a.T @ b, lambda a, b: a.T @ b, [A.T.copy(), B], (48, 40, 32), ()),
+    ("right transposed", lambda a, b: a @ b.T, lambda a, b: a @ b.T, [A, B.T.copy()], (48, 40, 32), ()),
+    ("result transposed", lambda a, b: (a @ b).T.contiguous(), lambda a, b: (a @ b).T, [A, B], (40, 48, 32), ()),
+    ("batched", lambda a, b: a @ b, np.matmul, [AS, BS], (48, 40, 32), (6,)),
+    ("batch in rows", lambda a, b: a @ b, np.matmul, [AS, B], (6 * 48, 40, 32), ()),
+    ("part", lambda a, b: a[8:, 4:20] @ b[4:20], lambda a, b: a[8:, 4:20] @ b[4:20], [A, B], (40, 40, 16), ()),
+    ("matvec", lambda a, x: a @ x, np.matmul, [array(128, 96), array(96)], (128, 1, 96), ()),
+    (
+        "vmapped matvec with shared weights",
+        lambda w, xs: vmap(lambda x: w @ x)(xs),
+        lambda w, xs: xs @ w.T,
+        [A, array(6, 32)],
+        (6, 48, 32),
+        (),
+    ),
+    (
+        "vmapped matmul",
+        lambda a, b: vmap(lambda a, b: a @ b)(a, b),
+        np.matmul,
+        [AS, BS],
+        (48, 40, 32),
+        (6,),
+    ),
+    (
+        "sums over two axes",
+        lambda a, b: Tensor.einsum("aik,akj->ij", a, b),
+        lambda a, b: np.einsum("aik,akj->ij", a, b),
+        [AS, BS],
+        (48, 40, 32),
+        (6,),
+    ),
+    ("doubles", lambda a, b: a @ b, np.matmul, [A.astype(np.float64), B.astype(np.float64)], (48, 40, 32), ()),
+]
+
+
+@pytest.mark.parametrize(("f", "want", "args", "sizes", "around"), [c[1:] for c in FORMS], ids=[c[0] for c in FORMS])
+def test_it_is_one_product_and_nothing_else(
+    f: Callable[..., Tensor], want: Callable[..., Any], args: list[Any], sizes: Any, around: Any
+) -> None:
+    made, kernels, got = done(f(*here(*args)))
+    assert [(p.m, p.n, p.k) for p in made] in ([sizes], [(sizes[1], sizes[0], sizes[2])])
+    assert tuple(loop.size for loop in made[0].loops) == around
+    assert not kernels
+    close(got, want(*args))
+
+
+def test_what_is_done_to_the_sums_is_a_kernel_after_it() -> None:
+    made, kernels, got = done((here(A)[0] @ here(B)[0] + 1).relu())
+    assert (len(made), len(kernels)) == (1, 1)
+    close(got, np.maximum(A @ B + 1, 0))
+
+
+def test_what_is_no_buffer_is_worked_out_once_before() -> None:
+    made, kernels, got = done(here(A)[0].exp() @ here(B)[0])
+    assert (len(made), len(kernels)) == (1, 1)
+    close(got, np.exp(A) @ B)
+
+
+def test_a_convolution_is_a_product_of_windows() -> None:
+    x, w = array(4, 8, 20, 20), array(16, 8, 3, 3)
+    f = lambda x, w: x.conv2d(w, padding=1)  # noqa: E731
+    made, _, got = done(f(*here(x, w)))
+    with Context(BRANDED_CPU=0):
+        none, _, want = done(f(*here(x, w)))
+    assert (len(made), len(none)) == (1, 0)
+    close(got, want)
+
+
+def test_gradients_of_each_example_are_products() -> None:
+    """Of a layer that is linear, on sequences: forward, and one for the weights of all examples."""
+    w, xs = array(32, 24), array(8, 20, 32)
+    made, _, got = done(vmap(grad(lambda w, x: (x @ w).square().sum()), in_axes=(None, 0))(*here(w, xs)))
+    assert len(made) == 2
+    close(got, np.einsum("bti,btj->bij", xs, 2 * (xs @ w)))
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (lambda a, b: (a * b).sum(), [A, A]),
+        (lambda a, b: a @ b, [array(4, 4), array(4, 4)]),
+        (lambda a, b: a @ b, [(A * 10).astype(np.int32), (B * 10).astype(np.int32)]),
+        (lambda a, b: a.half() @ b.half(), [A, B]),
+        (lambda a, b: a.reshape(48, 1, 32) * b.reshape(1, 48, 32), [A, A]),
+        (lambda a, b: (a.reshape(48, 1, 32) - b.reshape(1, 48, 32)).square().sum(2), [A, A]),
+        (lambda a, b: (a.reshape(48, 1, 32) * b.reshape(1, 48, 32)).max(2), [A, A]),
+        (lambda a, b: (a * 2).sum(1) + b.sum(), [A, B]),
+    ],
+    ids=["dot", "small", "integers", "half", "outer", "distances", "max", "sums"],
+)
+def test_other_kernels_stay(f: Callable[..., Tensor], args: list[Any]) -> None:
+    made, kernels, _ = done(f(*here(*args)))
+    assert not made
+    assert kernels
+
+
+def test_it_can_be_switched_off() -> None:
+    with Context(BRANDED_CPU=0):
+        assert not done(here(A)[0] @ here(B)[0])[0]
+    assert done(here(A)[0] @ here(B)[0])[0]
+
+
+def test_without_a_library_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blas, "_library", lambda: None)
+    made, kernels, got = done(here(A)[0] @ here(B)[0])
+    assert (len(made), len(kernels)) == (0, 1)
+    close(got, A @ B)
+
+
+# ---- memory ----
+
+
+def test_an_operand_that_is_written() -> None:
+    x = array(40, 40)
+    (t,) = here(x)
+    t.assign(t @ t).realize()
+    close(t.numpy(), x @ x)
+    t.assign(t + t @ t).realize()
+    close(t.numpy(), x @ x + x @ x @ x @ x)
+
+
+def test_what_was_in_the_result_does_not_matter() -> None:
+    for a, b in ((A, B), (array(128, 96), array(96))):
+        (to,) = here(np.full((a @ b).shape, np.nan, np.float32))
+        to.assign(here(a)[0] @ here(b)[0]).realize()
+        close(to.numpy(), a @ b)
+
+
+def test_nan_and_infinities_go_through() -> None:
+    a, b = A.copy(), B.copy()
+    a[3, 4], a[5, 6], b[6, 7], a[9, 0], b[1] = np.nan, np.inf, 0, -np.inf, 0
+    with np.errstate(invalid="ignore"):
+        want = a @ b
+    made, _, got = done(here(a)[0] @ here(b)[0])
+    assert made
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
+
+
+# ---- in compiled functions and loops ----
+
+
+@pytest.fixture
+def from_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[blas.Product]]:
+    """The products that were laid out for C; none is done by Python."""
+    laid_out: list[blas.Product] = []
+    kernel = blas.kernel
+
+    def noted(call: Any, *args: Any) -> native.Kernel:
+        laid_out.append(call.src[0].arg.product)
+        return kernel(call, *args)
+
+    monkeypatch.setattr(blas, "kernel", noted)
+    monkeypatch.setattr(blas, "run", lambda *args: pytest.fail("a product was done by Python"))
+    yield laid_out
+
+
+def test_in_jit(from_c: list[blas.Product]) -> None:
+    f = jit(lambda a, b: (a @ b).relu())
+    for _ in range(3):
+        a = array(48, 32)
+        close(f(*here(a, B)).numpy(), np.maximum(a @ B, 0))
+    assert len(from_c) == 1
+
+
+def test_in_tinyjit() -> None:
+    f = TinyJit(lambda a, b: (a @ b).relu().realize())
+    for _ in range(4):
+        a = array(48, 32)
+        close(f(*here(a, B)).numpy(), np.maximum(a @ B, 0))
+
+
+def test_in_the_steps_of_a_scan(from_c: list[blas.Product]) -> None:
+    w, xs = array(32, 32) * np.float32(0.2), array(7, 12, 32)
+    hs, h = [], np.zeros((12, 32), np.float32)
+    for x in xs:
+        h = np.tanh(h @ w + x)
+        hs.append(h)
+    (tw, txs) = here(w, xs)
+
+    def step(h: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        h = (h @ tw + x).tanh()
+        return h, h
+
+    close(scan(step, Tensor.zeros(12, 32), txs)[1].numpy(), np.stack(hs))
+    close(jit(lambda xs: scan(step, Tensor.zeros(12, 32), xs)[1])(txs).numpy(), np.stack(hs))
+    each = vmap(lambda xs: scan(step, Tensor.zeros(32), xs)[1], in_axes=1, out_axes=1)(txs)
+    close(each.numpy(), np.stack(hs))
+    assert len(from_c) == 3
+
+
+def test_each_step_has_an_operand_of_its_own(from_c: list[blas.Product]) -> None:
+    ws, x = array(9, 40, 40) * np.float32(0.2), array(40, 24)
+    want = x
+    for w in ws:
+        want = w @ want
+    for reverse in (False, True):
+        (tws, tx) = here(ws[::-1].copy() if reverse else ws, x)
+        got = scan(lambda c, w: (w @ c, None), tx, tws, reverse=reverse)[0]
+        close(got.numpy(), want)
+    assert {p.a.by_variable + p.b.by_variable for p in from_c} == {40 * 40}
+
+
+def test_in_a_loop_whose_length_is_found_out(from_c: list[blas.Product]) -> None:
+    w, x = array(40, 40) * np.float32(0.1), array(40, 24)
+    (tw, tx) = here(w, x)
+    got = while_loop(lambda c: c.square().sum() > 1e-3, lambda c: tw @ c, tx).numpy()
+    want = x
+    while np.square(want).sum() > 1e-3:
+        want = w @ want
+    close(got, want)
+    assert from_c
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_after_a_fork() -> None:
+    """The threads of OpenBLAS are not there in a child: it starts its own."""
+    x = array(300, 300)
+    (t,) = here(x)
+    f = jit(lambda t: t @ t)
+    close(f(t).numpy(), x @ x)
+    if (child := os.fork()) == 0:
+        ok = False
+        try:
+            ok = np.allclose(f(t).numpy(), x @ x, atol=1e-2)
+        finally:
+            os._exit(0 if ok else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    close(f(t).numpy(), x @ x)
+
+
+# ---- all forms ----
+
+
+def test_programs_of_all_forms() -> None:
+    with always():
+        ran = [(seed, *Program(seed).run()) for seed in range(40)]
+    assert not [(seed, wrong) for seed, _, wrong in ran if wrong]
+    assert sum(n > 0 for _, n, _ in ran) >= 15
+
+
+def test_the_fuzz_sees_a_wrong_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = blas.Product.numbers
+    monkeypatch.setattr(blas.Product, "numbers", lambda p: numbers(p._replace(alpha=p.alpha * 1.001)))
+    with always():
+        assert any(Program(seed).run()[1] for seed in range(10))
+
+
+def test_a_product_goes_to_another_process() -> None:
+    import pickle
+
+    (p,) = done(here(A)[0] @ here(B)[0])[0]
+    name = blas.Name(p)
+    assert pickle.loads(pickle.dumps(name)).product == p
+    assert p.dtype == dtypes.float32
