@@ -197,12 +197,18 @@ def is_cell(u: UOp) -> bool:
     return is_marked(u) and type(u.arg) is Cell
 
 
-PLACE = "_branded_place"
+_PLACE = "_branded_place"
+
+
+def as_place(u: UOp) -> UOp:
+    """`u`, which stands for the argument of a loop's body while the body is traced."""
+    u.__dict__[_PLACE] = True
+    return u
 
 
 def is_place(u: UOp) -> bool:
     """Does this stand for the argument of a loop's body while the body is traced?"""
-    return PLACE in u.__dict__
+    return _PLACE in u.__dict__
 
 
 def is_differentiated(u: UOp) -> bool:

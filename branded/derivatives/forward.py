@@ -18,6 +18,7 @@ from branded import crossing
 from branded.crossing import copied, stage
 from branded.errors import UnsupportedError
 from branded.graph import on_device
+from branded.patches.tg import broadcast_to, reduced
 from branded.primitive import at_slot, params, primitive_of, results
 from branded.rows import is_differentiated, is_zero, row_of
 from branded.rules.storage import part, viewed, written
@@ -132,7 +133,7 @@ def add_(u: UOp, a: Tangent, b: Tangent) -> Tangent:
     """d(x + y) = dx + dy, in the shape of the sum."""
     d = add(a, b)
     assert d is not None  # one of the two has a tangent, or nobody asks
-    return d if d.shape == u.shape else d._broadcast_to(u.shape)
+    return d if d.shape == u.shape else broadcast_to(d, u.shape)
 
 
 @tangent(Ops.MUL)
@@ -214,9 +215,9 @@ def reduce(u: UOp, d: UOp, *_: Tangent) -> Tangent:
         return u.replace(src=(d, *u.src[1:]))
     if op is Ops.MAX:
         attained = x.eq(u).cast(d.dtype)
-        mean: UOp = (attained * d)._rop(Ops.ADD, axes) / attained._rop(Ops.ADD, axes)
+        mean: UOp = reduced(attained * d, Ops.ADD, axes) / reduced(attained, Ops.ADD, axes)
         return mean
-    total: UOp = (products_of_others(x, n) * d)._rop(Ops.ADD, axes)
+    total: UOp = reduced(products_of_others(x, n) * d, Ops.ADD, axes)
     return total
 
 
@@ -226,7 +227,7 @@ def products_of_others(x: UOp, n: int) -> UOp:
     size, rest = math.prod(shape[:n]), shape[n:]
     eye = UOp.eye(size, dtype=dtypes.bool).reshape((size, size) + (1,) * len(rest))
     others = eye.where(x.const_like(1).reshape((1, size, *rest)), x.reshape((1, size, *rest)))
-    out: UOp = others._rop(Ops.MUL, (1,)).reshape(shape)
+    out: UOp = reduced(others, Ops.MUL, (1,)).reshape(shape)
     return out
 
 
@@ -246,12 +247,12 @@ def after(u: UOp, d: Tangent, written_: Tangent, *rest: Tangent) -> Tangent:
         )
     views = found[0]
     if not views:
-        return written_ if written_ is None or written_.shape == u.shape else written_._broadcast_to(u.shape)
+        return written_ if written_ is None or written_.shape == u.shape else broadcast_to(written_, u.shape)
     if d is None and written_ is None:
         return None
     old = zero(u) if d is None else d
     view = viewed(views, old)
-    return written(view, view.const_like(0) if written_ is None else written_._broadcast_to(view.shape), old)
+    return written(view, view.const_like(0) if written_ is None else broadcast_to(written_, view.shape), old)
 
 
 def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:

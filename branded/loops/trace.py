@@ -18,7 +18,7 @@ from branded.graph import replaced, tensor
 from branded.loops.primitive import Carry, param
 from branded.patches.tg import canonicalize_device
 from branded.primitive import Batched
-from branded.rows import PLACE, row_of, type_text, visible
+from branded.rows import as_place, row_of, type_text, visible
 from branded.scope import Row, Scope, method_restored, open_brands, opened, union
 
 
@@ -67,8 +67,7 @@ class LeafType(NamedTuple):
         x = enter_all(x, self.row)
         if self.dtype in dtypes.weaks:
             x = x.cast(self.dtype)
-        x.__dict__[PLACE] = True
-        return x
+        return as_place(x)
 
 
 class Traced(NamedTuple):

@@ -44,5 +44,5 @@ def install() -> None:
 
 
 def _own_memory(tg_cpu: Any) -> None:
-    if "MAP_SHARED" in tg_cpu.CPUAllocator._alloc.__code__.co_names and sys.platform != "win32":
+    if "MAP_SHARED" in getattr(tg_cpu.CPUAllocator, tg.ALLOCATE).__code__.co_names and sys.platform != "win32":
         tg_cpu.mmap = _Private()

@@ -28,7 +28,7 @@ def running() -> Callable[[], Any]:
 def nested(method: F) -> F:
     """What `method` does where another method of Tensor runs."""
     named = isinstance(method, types.FunctionType) and method.__globals__ is vars(tg.tensor)
-    return getattr(method, "__wrapped__", method) if named and method.__code__.co_name == "_wrapper" else method
+    return getattr(method, "__wrapped__", method) if named and method.__code__.co_name == tg.NAMES_KERNELS else method
 
 
 def wrap(name: str, make: Callable[[Method], Method]) -> None:

@@ -52,7 +52,7 @@ TAKEN = {
     "exec_alu": "tinygrad.uop.ops",  # an elementwise operation on numbers of Python
     "compute_gradient": "tinygrad.mixin.gradient",  # reverse mode, from a root to targets, by `pm_gradient`
     # numbers and devices
-    "_to_np_dtype": "tinygrad.dtype",  # the dtype of numpy, None where it has none
+    "_to_np_dtype": "tinygrad.dtype",  # the type of numpy for the numbers of a dtype
     "truncate": "tinygrad.dtype",  # for each dtype what makes a number of Python one of it
     "all_int": "tinygrad.helpers",  # are all of these sizes known?
     "canonicalize_device": "tinygrad.device",  # the full name of a device; that of None is the default
@@ -164,6 +164,10 @@ NEXT_COUNTER, COUNTERS, SEEDS = "_next_counter", "_device_rng_counters", "_devic
 """Of Tensor: what gives a draw its counter, the counter of each device, the seed of each device."""
 MEMORY_OF = "_buffer"
 """Of Tensor: its memory, for which its value is worked out."""
+NAMES_KERNELS = "_wrapper"
+"""The name of the function around each method of Tensor, by which kernels are named."""
+ALLOCATE = "_alloc"
+"""Of the allocator of the CPU: what asks the system for memory."""
 OPEN_DEVICE, SELECT_DEVICE = "_Device__get_canonicalized_item", "_select_device"
 """Of `Device`: what opens the device of a name, and what chooses the default."""
 

@@ -149,12 +149,15 @@ class _Buffers:
 # ---- one at a time ----
 
 
+_LOCK = "_branded_lock"
+
+
 def _alone(original: Callable[..., Any]) -> Callable[..., Any]:
     """A TinyJit is called by one thread at a time: its function is the user's, so the lock is its own."""
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with self.__dict__.setdefault("_own_lock", threading.RLock()):
+        with self.__dict__.setdefault(_LOCK, threading.RLock()):
             return original(self, *args, **kwargs)
 
     return call

@@ -15,6 +15,7 @@ from branded.dispatch import Pass
 from branded.errors import ProgramTypeError
 from branded.graph import replaced
 from branded.loops.primitive import Loop, Scan, like
+from branded.patches.tg import has_shape
 from branded.primitive import Batched, primitive_of
 from branded.primitive import params as own_params
 from branded.program.primitives import PRIMITIVES
@@ -115,7 +116,7 @@ class Consts:
 
     def type(self, u: UOp) -> Type:
         row = tuple(self.brand(b) for b in visible(row_of(u)))
-        shape = tuple(u.shape) if u._shape is not None else ()
+        shape = tuple(u.shape) if has_shape(u) else ()
         if not all(isinstance(n, int) for n in shape):
             raise ProgramTypeError(
                 "make_expr: a value has a symbolic size", ("value", type_text(u)), fix="sizes that are known"

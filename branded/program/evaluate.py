@@ -21,6 +21,7 @@ from branded.loops.branches import cond, switch
 from branded.loops.primitive import Carry, Input, cut, like
 from branded.loops.primitive import scan as scan_steps
 from branded.loops.primitive import while_loop as while_steps
+from branded.patches.tg import broadcast_to
 from branded.primitive import results as results_of
 from branded.program.build import type_of
 from branded.program.operators import function_of
@@ -217,7 +218,7 @@ class Evaluation:
         (view,) = self.run(p["into"], consts, [tensor(copy)])
         part = view.uop
         value = _tensor(given[1]).uop.cast(part.dtype)
-        value = value if value.shape == part.shape else value._broadcast_to(part.shape)
+        value = value if value.shape == part.shape else broadcast_to(value, part.shape)
         return [tensor(copy.after(part.after(part.store(value))))]
 
     def _function_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
@@ -259,7 +260,7 @@ def _primitive(e: Eqn, src: list[UOp]) -> UOp:
         return UOp(info.op, info.dtype, (*src, *info.src[len(src) :]), info.arg)
     if e.op == "STORE":
         shape, value = e.results[0].type.shape, src[0].cast(dtype)
-        out: UOp = (value if value.shape == shape else value._broadcast_to(shape)).clone()
+        out: UOp = (value if value.shape == shape else broadcast_to(value, shape)).clone()
         return out
     if (row := PRIMITIVES.get(e.op)) is None:
         raise _unknown(e.op)

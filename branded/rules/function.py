@@ -13,6 +13,7 @@ from branded.brand import Brand
 from branded.crossing import enter, enter_all, every, lower, stage
 from branded.dispatch import Pass, Resolution, rule
 from branded.graph import replaced
+from branded.patches.tg import reduced
 from branded.primitive import Batched, Bundle, Run, params, primitive_of, results
 from branded.rows import row_of
 from branded.scope import Row, open_brands, reopened
@@ -135,10 +136,10 @@ class Examples:
         def total(g: UOp, row: Row) -> UOp:
             for b in self.brands:
                 if b.size and b not in row:
-                    g = stage(g, b)._rop(Ops.ADD, (0,)) if b in row_of(g) else g * b.size
+                    g = reduced(stage(g, b), Ops.ADD, (0,)) if b in row_of(g) else g * b.size
             for b in row_of(g):
                 if b in closed and b not in self.brands:  # a copy is as good as the other
-                    g = stage(g, b)._rop(Ops.ADD, (0,)) / b.size
+                    g = reduced(stage(g, b), Ops.ADD, (0,)) / b.size
             return g
 
         return self._left(gs, self.rows, closed, total)

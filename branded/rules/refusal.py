@@ -7,6 +7,7 @@ import functools
 from tinygrad.uop.ops import UOp
 
 from branded.errors import UnsupportedError
+from branded.patches.tg import has_shape
 from branded.primitive import Batched
 from branded.rows import type_text
 from branded.scope import Row, union
@@ -14,5 +15,5 @@ from branded.scope import Row, union
 
 def refuse(u: UOp, what: str, fix: str, *operands: Batched) -> UnsupportedError:
     row: Row = functools.reduce(union, (x.row for x in operands), ())
-    shaped = next((s for s in (u, *u.src) if s._shape is not None), None)
+    shaped = next((s for s in (u, *u.src) if has_shape(s)), None)
     return UnsupportedError(what, *([("value", type_text(shaped, row))] if shaped is not None else []), fix=fix)

@@ -283,7 +283,7 @@ def _misfit(what: str, target: Tensor, part: Callable[[], Tensor], value: object
         )
     both = ("tensor", type_text(into.uop)), ("value", type_text(x.uop))
     try:
-        x.uop._broadcast_to(into.shape)
+        broadcast_to(x.uop, into.shape)
     except ValueError:
         fix = f"a value of shape {into.shape}, or of one that repeats to it"
         return WriteError(f"{what}: a value of shape {x.shape} does not go into one of {into.shape}", *both, fix=fix)

@@ -4,6 +4,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.dispatch import Resolution, full, resolve, rule
 from branded.graph import replaced
+from branded.patches.tg import broadcast_to
 from branded.primitive import Batched
 from branded.rules.refusal import refuse
 from branded.rules.storage import cell, in_memory, part, written
@@ -14,7 +15,7 @@ def store(u: UOp, how: Resolution, dest: Batched, value: Batched, *_: Batched) -
     """vmap(write)(dest, value) = value, in the shape of dest; the AFTER that follows makes it a buffer."""
     aligned: UOp = how.align(value, len(u.src[1].shape), len(u.shape))
     if aligned.shape != how.sizes + u.shape:
-        aligned = aligned._broadcast_to(how.sizes + u.shape)
+        aligned = broadcast_to(aligned, how.sizes + u.shape)
     return aligned
 
 

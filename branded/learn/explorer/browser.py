@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tinygrad.device import _Device
-
 from branded import tree
 from branded.errors import BrandedError, ExplorerError
 from branded.explain import example_arguments, explain
 from branded.explain.data import is_array
+from branded.patches import tg
 from branded.program import make_expr
 
 LARGEST = 16
@@ -28,12 +27,13 @@ FILE = "program.py"
 
 def use_python_device() -> None:
     """Let tinygrad's Python device do the CPU's part: values of no device of their own are computed there."""
-    found = _Device.get_class
+    devices = tg._Device
+    found = devices.get_class
 
     def get_class(self: Any, name: str) -> Any:
         return found(self, "PYTHON" if name.split(":")[0] == "CPU" else name)
 
-    _Device.get_class = get_class  # type: ignore[assignment]
+    devices.get_class = get_class
 
 
 def run(source: str, names: list[str]) -> tuple[str, str]:

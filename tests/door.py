@@ -1,0 +1,369 @@
+"""What we rely on of tinygrad: `python -m tests.door` asks the tinygrad that is here, which nobody mended for it.
+
+Each name of `branded/patches/tg.py` that is taken has a check, which asserts what we rely on, and each that is replaced
+has its form: the parameters of a function, or what kind of a thing it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from tinygrad import Context, Device, Tensor, TinyJit, dtypes, function
+from tinygrad.device import Buffer
+from tinygrad.uop.ops import Ops, UOp
+
+ROOT = Path(__file__).parent.parent
+
+
+def door() -> ModuleType:
+    """The module of the names, without the package that it is in, which would mend tinygrad."""
+    spec = importlib.util.spec_from_file_location("tg", ROOT / "branded" / "patches" / "tg.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+tg: Any = door()
+CHECKS: dict[str, Callable[[], None]] = {}
+
+
+def check(*names: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    def put(f: Callable[[], None]) -> Callable[[], None]:
+        CHECKS.update(dict.fromkeys(names, f))
+        return f
+
+    return put
+
+
+@functools.cache
+def computed() -> tuple[UOp, UOp, dict[str, int]]:
+    """A parameter that is added to, as the kernels that compute it: the buffer, the linear, the variables."""
+    x, out = UOp.new_buffer("CPU", 4, dtypes.float), UOp.new_buffer("CPU", 4, dtypes.float)
+    value = x + x.const_like(1)
+    with Context(CAPTURING=0):  # type: ignore[no-untyped-call]
+        call, becomes = tg.transform_to_call(UOp.sink(out.after(out.store(value))))
+        linear, variables = tg.create_linear_with_vars(call)
+    assert isinstance(becomes, dict)
+    return (
+        out,
+        linear.substitute({b: UOp.param(i, b.dtype, b.shape, b.device) for i, b in enumerate((out, x))}),
+        variables,
+    )
+
+
+@functools.cache
+def compiled() -> UOp:
+    _, linear, _ = computed()
+    out: UOp = tg.link_linear(tg.memory_plan_rewrite(tg.compile_linear(linear), set()))
+    return out
+
+
+def buffers_of(*values: list[float]) -> list[UOp]:
+    return [Tensor(v, device="CPU").realize().uop.base for v in values]
+
+
+@check("all_tensors")
+def _() -> None:
+    x, y = Tensor([1.0]), Tensor([2.0])
+    alive = [t for ref in tg.all_tensors if (t := ref()) is not None]
+    assert alive[-2] is x and alive[-1] is y
+
+
+@check("_METADATA")
+def _() -> None:
+    assert tg._METADATA.get() is None
+    tg._METADATA.set("here")
+    assert tg._METADATA.get() == "here"
+    tg._METADATA.set(None)
+
+
+@check("capturing")
+def _() -> None:
+    seen: list[bool] = []
+    jitted = TinyJit(lambda x: (seen.append(bool(tg.capturing)), (x + 1).realize())[1])
+    for _ in range(3):
+        jitted(Tensor([1.0]).realize())
+    assert not tg.capturing and seen == [False, True]
+
+
+@check("_function")
+def _() -> None:
+    depths: list[int] = []
+    f = function(lambda x: (depths.append(tg._function.depth), x + 1)[1])
+    f(Tensor([1.0]))
+    assert isinstance(f, tg._function) and depths == [1] and tg._function.depth == 0
+
+
+@check("_TinyJit")
+def _() -> None:
+    f = TinyJit(abs)
+    assert isinstance(f, tg._TinyJit) and f.fxn is abs
+
+
+@check("shape_to_shape_arg")
+def _() -> None:
+    x = UOp.new_buffer("CPU", 6, dtypes.float)
+    assert UOp(Ops.RESHAPE, x.dtype, (x, tg.shape_to_shape_arg((2, 3)))).shape == (2, 3)
+    assert tg.shape_to_shape_arg((2, 3)).src[0].arg == 2
+
+
+@check("CallInfo")
+def _() -> None:
+    info = tg.CallInfo(name="f", aux=(mine := object()))
+    assert info.name == "f" and info.aux is mine and info == tg.CallInfo(name="f", aux=mine) and not info.precompile
+
+
+@check("srender")
+def _() -> None:
+    assert tg.srender(3) == "3" and tg.srender(UOp.variable("n", 1, 5)) == "n"
+
+
+@check("exec_alu")
+def _() -> None:
+    assert tg.exec_alu(Ops.ADD, dtypes.uint8, (250, 10)) == 4
+    assert tg.exec_alu(Ops.WHERE, dtypes.float, (True, 1.0, 2.0)) == 1.0
+
+
+@check("compute_gradient")
+def _() -> None:
+    x = UOp.new_buffer("CPU", 4, dtypes.float)
+    found = tg.compute_gradient(x * x, x.const_like(1), {x})
+    assert found[x].shape == (4,)
+
+
+@check("_to_np_dtype")
+def _() -> None:
+    assert tg._to_np_dtype(dtypes.int16) is np.int16 and tg._to_np_dtype(dtypes.bool) is np.bool_
+
+
+@check("truncate")
+def _() -> None:
+    assert tg.truncate[dtypes.uint8](257) == 1 and tg.truncate[dtypes.float32](0.1) == float(np.float32(0.1))
+
+
+@check("all_int")
+def _() -> None:
+    assert tg.all_int((1, 2)) and tg.all_int(()) and not tg.all_int((1, UOp.variable("n", 1, 5)))
+
+
+@check("canonicalize_device")
+def _() -> None:
+    assert tg.canonicalize_device("cpu:0") == "CPU" and tg.canonicalize_device(None) == Device.DEFAULT
+
+
+@check("transform_to_call", "create_linear_with_vars")
+def _() -> None:
+    _, linear, variables = computed()
+    assert variables == {} and [call.src[0].op for call in linear.src] == [Ops.SINK] and linear.op is Ops.LINEAR
+
+
+@check("memory_plan_rewrite", "compile_linear", "link_linear", "run_linear")
+def _() -> None:
+    assert [call.src[0].op for call in compiled().src] == [Ops.PROGRAM]
+    out, x = buffers_of([0.0] * 4, [1.0, 2.0, 3.0, 4.0])
+    tg.run_linear(compiled(), {}, input_uops=[out, x], jit=True)
+    assert np.frombuffer(out.buffer.as_memoryview(), np.float32).tolist() == [2.0, 3.0, 4.0, 5.0]
+
+
+@check("graph_split_rewrite")
+def _() -> None:
+    _, linear, _ = computed()
+    assert tg.graph_split_rewrite(compiled(), max_batch_size=32).op is linear.op
+
+
+@check("pm_exec", "buffers")
+def _() -> None:
+    context = tg.realize.ExecContext(var_vals={}, input_uops=tuple(buffers_of([0.0] * 4, [1.0] * 4)))
+    assert tg.pm_exec.rewrite(compiled().src[0], context) is not None
+    out = context.input_uops[0]
+    assert out.buffer is tg.buffers[out]
+    assert np.frombuffer(out.buffer.as_memoryview(), np.float32).tolist() == [2.0] * 4
+
+
+@check("resolve_params", "get_call_arg_uops", "get_call_outs_ins", "get_runtime")
+def _() -> None:
+    (call,), (out, x) = compiled().src, buffers_of([0.0] * 4, [1.0] * 4)
+    assert tuple(tg.resolve_params(call, (out, x))) == (out, x)
+    assert [u.arg.slot for u in tg.get_call_arg_uops(call)] == [0, 1]
+    assert [tuple(found) for found in tg.get_call_outs_ins(call)] == [(0,), (1,)]
+    program = call.src[0].arg
+    runtime = tg.get_runtime("CPU", call.src[0])
+    bufs = [b.buffer.get_buf("CPU") for b in (out, x)]
+    sizes = program.launch_dims({})
+    runtime(*bufs, global_size=sizes[0], local_size=sizes[1], vals=program.vals({}))
+    Device["CPU"].synchronize()
+    assert np.frombuffer(out.buffer.as_memoryview(), np.float32).tolist() == [2.0] * 4 and runtime.addr
+
+
+@check("Estimates")
+def _() -> None:
+    assert (tg.Estimates().ops, tg.Estimates().lds, tg.Estimates().mem) == (0, 0, 0)
+
+
+@check("_Device")
+def _() -> None:
+    assert type(Device) is tg._Device and hasattr(tg._Device, "get_class")
+    assert hasattr(tg._Device, tg.OPEN_DEVICE) and callable(tg._Device.__dict__[tg.SELECT_DEVICE].func)
+
+
+@check("TinyELF", "CPUProgram", "ClangCompiler")
+def _() -> None:
+    renderer = Device["CPU"].renderer
+    assert isinstance(renderer.compiler, tg.ClangCompiler)
+    lib = renderer.compiler.compile_cached("int f(void) { return 7; }")
+    program = tg.CPUProgram(Device["CPU"], tg.TinyELF(lib, "f", renderer.target, ()))
+    assert isinstance(program.addr, int) and program.addr
+
+
+@check("to_program", "CStyleLanguage", "Target", "ansistrip")
+def _() -> None:
+    class Plain(tg.CStyleLanguage):  # type: ignore[misc, name-defined]
+        has_local = has_shared = supports_float4 = False
+
+    _, linear, _ = computed()
+    program = tg.to_program(linear.src[0].src[0], Plain(tg.Target("CPU")))
+    (code,) = [s.arg for s in program.src if s.op is Ops.SOURCE]
+    assert f"void {tg.ansistrip(program.arg.name)}(" in code and program.arg.outs and program.arg.ins
+
+
+@check("all_metadata", "SPEC", "dtype_from_uop", "UOpMetaClass")
+def _() -> None:
+    assert tg.all_metadata is tg.ops.all_metadata and isinstance(tg.SPEC.value, int)
+    assert type(UOp) is tg.UOpMetaClass
+    one = UOp.const(12345, dtypes.int)
+    assert tg.UOpMetaClass.ucache[(one.op, one.dtype, one.src, one.arg, one.tag)]() is one
+    assert tg.dtype_from_uop(Ops.CMPLT, (one, one), None) == dtypes.bool
+
+
+@check("CACHELEVEL", "CACHEDB")
+def _() -> None:
+    assert isinstance(tg.CACHELEVEL.value, int) and tg.CACHEDB == tg.helpers.CACHEDB and isinstance(tg.CACHEDB, str)
+
+
+@check("disk_like", "replace_contig_with_store_after")
+def _() -> None:
+    x = UOp.new_buffer("CPU", 4, dtypes.float)
+    assert not tg.disk_like(x)
+    copy = tg.replace_contig_with_store_after(x.shrink(((1, 3),)).contiguous())
+    assert copy.op is Ops.AFTER and copy.src[1].op is Ops.STORE and copy.shape == (2,)
+
+
+@check("functions")
+def _() -> None:
+    """What this file of names says of UOps, buffers, options and classes, beside the names."""
+    x = UOp.new_buffer("CPU", 4, dtypes.float).reshape(2, 2)
+    y, z = x.permute((1, 0)), x + 1
+    assert tg.known_shape(y) is None and y.shape == (2, 2) == tg.known_shape(y)
+    tg.keep_shape(z, (7,))
+    assert z.shape == (7,)
+    tg.keep_shape(z, (2, 2))
+    tg.keep_axis(z, 1)
+    assert z.axis == 1
+    w = z.replace(arg="other")
+    tg.keep_known(z, w)
+    assert tg.known_shape(w) == (2, 2) and w.axis == 1
+    assert tg.has_shape(x) and not tg.has_shape(UOp.sink(x))
+    assert tg.broadcast_to(x, (3, 2, 2)).shape == (3, 2, 2) and tg.reduced(x, Ops.ADD, (0,)).shape == (2,)
+    b = Buffer("CPU", 4, dtypes.uint8, preallocate=True)
+    assert list(tg.memories(b)) == ["CPU"] and tg.memories(b)["CPU"] is b.get_buf("CPU")
+    tg.register(tg.CACHELEVEL, "CACHELEVEL")
+    assert callable(getattr(Tensor, tg.NEXT_COUNTER)) and callable(getattr(Tensor, tg.MEMORY_OF))
+    assert isinstance(vars(Tensor)[tg.COUNTERS], dict) and isinstance(vars(Tensor)[tg.SEEDS], dict)
+    assert Tensor.sum.__code__.co_name == tg.NAMES_KERNELS
+    tg.worker  # noqa: B018  a module is imported when it is asked for
+    cpu = importlib.import_module(tg.CPU)
+    assert callable(getattr(cpu.CPUAllocator, tg.ALLOCATE)) and hasattr(cpu, "mmap")
+
+
+FORMS = {
+    "codegen.do_to_program": "ast renderer",
+    "codegen.pm_move_gates_from_index": "PatternMatcher",
+    "codegen.pm_number_params": "PatternMatcher",
+    "codegen.pm_reduce_unparented": "PatternMatcher",
+    "cstyle.ClangRenderer": "class",
+    "device.ALLOW_DEVICE_USAGE": "ContextVar",
+    "device._Device": "class",
+    "function._function": "class",
+    "function.pm_ctx": "PatternMatcher",
+    "gater.move_where_load": "gate l a w",
+    "gater.pm_move_gates_from_index": "PatternMatcher",
+    "gradient._compact_params": "body all_args",
+    "gradient._deepwalk": "root targets",
+    "gradient.call_gradient": "ctx k needed",
+    "gradient.pm_gradient": "PatternMatcher",
+    "helpers._db_connection": "NoneType",
+    "helpers.db_connection": "",
+    "helpers.diskcache_get": "table key",
+    "helpers.diskcache_put": "table key val prepickled",
+    "jit._TinyJit": "class",
+    "jit.all_tensors": "dict",
+    "jit.buffers": "WeakKeyDictionary",
+    "jit.capturing": "list",
+    "jit.compile_linear": "linear beam validate input_uops profile",
+    "jit.estimate_uop": "call",
+    "jit.get_call_outs_ins": "call",
+    "jit.jit_lower": "linear held_bufs input_uops",
+    "jit.run_linear": "linear var_vals input_uops update_stats jit wait",
+    "ops.is_image_shape": "shape",
+    "ops.pm_contiguous_view_offset": "PatternMatcher",
+    "rangeify.earliest_rewrites": "PatternMatcher",
+    "rangeify.pm_reduce_simplify": "PatternMatcher",
+    "realize.ExecContext": "class",
+    "realize.capturing": "list",
+    "realize.compile_linear": "linear beam validate input_uops profile",
+    "realize.estimate_uop": "call",
+    "realize.get_call_name": "call bufs var_vals",
+    "realize.get_call_outs_ins": "call",
+    "realize.pm_exec": "PatternMatcher",
+    "realize.run_linear": "linear var_vals input_uops update_stats jit wait",
+    "schedule.capturing": "list",
+    "schedule.schedule_cache": "dict",
+    "simplify.graph_rewrite": "sink pm ctx bottom_up name bpm walk enter_calls",
+    "tensor.TRACEMETA": "ContextVar",
+    "tensor._METADATA": "_ContextVar",
+    "tensor._apply_map_to_tensors": "applied_map name",
+    "tensor._fromnp": "x",
+    "tensor.all_tensors": "dict",
+    "tensor.pm_early_transform_tensor_graph": "PatternMatcher",
+    "tensor.run_linear": "linear var_vals input_uops update_stats jit wait",
+    "tensor.transform_to_call": "big_sink",
+    "worker.PARALLEL": "ContextVar",
+    "worker._WorkerProcess": "class",
+    "worker._init_worker": "",
+    "worker.get_worker_pool": "",
+    "worker.worker_pool": "NoneType",
+}
+"""Of what is replaced."""
+
+
+def form(x: Any) -> str:
+    if inspect.isfunction(x):  # what a decorator of theirs is around
+        x = inspect.getclosurevars(x).nonlocals.get("func", x)
+    if isinstance(x, type):
+        return "class"
+    return " ".join(inspect.signature(x).parameters) if inspect.isfunction(x) else type(x).__name__
+
+
+def main() -> None:
+    """Print what is not as we rely on."""
+    for name, f in FORMS.items():
+        found = form(functools.reduce(getattr, name.split("."), tg))
+        if found != f:
+            print(f"{name}: {found!r}, and not {f!r}")
+    for name, f in CHECKS.items():
+        try:
+            f()
+        except Exception as error:
+            print(f"{name}: {type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()

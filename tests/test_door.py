@@ -1,0 +1,254 @@
+"""One door to tinygrad: nothing goes by another way, and each name of it is there, and does what we rely on."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import tinygrad
+from tinygrad import Tensor, TinyJit, dtypes
+from tinygrad.device import Buffer
+from tinygrad.uop.ops import PatternMatcher, UOp
+
+from branded.patches import tg
+from tests import door
+
+ROOT = Path(__file__).parent.parent
+DOOR = "branded/patches/tg.py"
+
+ALL = frozenset({"*"})
+PUBLIC = {
+    # what its documentation has
+    "tinygrad": ALL,
+    "tinygrad.nn": ALL,
+    "tinygrad.nn.state": ALL,
+    "tinygrad.device": {"Buffer", "Device"},
+    # dtypes, and the rules by which they are promoted, which are those of `Tensor`
+    "tinygrad.dtype": {"DType", "DTypeLike", "can_lossless_cast", "strong_dtype", "to_dtype"},
+    # its options, which are variables of the environment, and helpers that know nothing of tinygrad
+    "tinygrad.helpers": {
+        *("Context", "ContextVar", "GlobalCounters", "DEBUG", "IMAGE", "JIT", "JIT_BATCH_SIZE"),
+        *("disable_gc", "polyN", "tqdm"),
+    },
+    # the language of its graphs, in which all that we make is written
+    "tinygrad.uop.ops": {"AxisType", "GroupOp", "Ops", "PatternMatcher", "UOp", "UPat"},
+}
+"""What any file may import: the modules, and the names in them."""
+
+KEYS_IN_TWO_PLACES = {
+    "KNOWN": "a compiled function asks each argument at each call, where a function would take longer"
+}
+"""Keys of ours that another file than their own reads, and why."""
+
+OF_PYTHON = {"_asdict", "_fields", "_getframe", "_replace"}
+"""Names that Python itself has documented."""
+
+# ---- the sources ----
+
+
+@functools.cache
+def private_names() -> frozenset[str]:
+    """The names that begin with `_` of the parts of tinygrad that make and run graphs."""
+    root = Path(tinygrad.__file__).parent
+    parts = ("*.py", "uop/*.py", "mixin/*.py", "engine/*.py", "schedule/*.py", "codegen/**/*.py", "nn/*.py")
+    files = [path for part in parts for path in root.glob(part)]
+    files += [root / "runtime" / "ops_cpu.py", root / "runtime" / "support" / "compiler_cpu.py"]
+    found = {name for path in files for name in re.findall(r"\b_[A-Za-z]\w*", path.read_text())}
+    return frozenset(found - OF_PYTHON | {"_RECURSIVE_PROPERTY__shape"})
+
+
+def of_its_classes() -> set[str]:
+    """The attributes that begin with `_` of what we work with most: no class of ours may have the same."""
+    classes = (Tensor, UOp, Buffer, TinyJit, dtypes, PatternMatcher)
+    return {name for cls in classes for name in dir(cls) if re.match("_[A-Za-z]", name)}
+
+
+def own_names(trees: dict[str, ast.Module]) -> set[str]:
+    """The names that begin with `_` that sources define: functions, variables, attributes of self."""
+    found = set()
+    for tree in trees.values():
+        for node in ast.walk(tree):
+            match node:
+                case ast.FunctionDef() | ast.ClassDef():
+                    found.add(node.name)
+                case (
+                    ast.Name(id=name, ctx=ast.Store())
+                    | ast.Attribute(attr=name, value=ast.Name(id="self"), ctx=ast.Store())
+                ):
+                    found.add(name)
+    return found
+
+
+def chain(node: ast.expr) -> list[str]:
+    """The names of `a.b.c`; none of what is no such thing."""
+    if isinstance(node, ast.Attribute):
+        return [*before, node.attr] if (before := chain(node.value)) else []
+    return [node.id] if isinstance(node, ast.Name) else []
+
+
+def docstrings(tree: ast.Module) -> set[ast.AST]:
+    return {n.value for n in ast.walk(tree) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)}
+
+
+def is_asked(node: ast.AST) -> ast.expr | None:
+    """The key, of `u.__dict__[key]`, `u.__dict__.get(key)` and `key in u.__dict__`."""
+
+    def is_dict(x: ast.expr) -> bool:
+        return isinstance(x, ast.Attribute) and x.attr == "__dict__"
+
+    match node:
+        case ast.Subscript(value=holder, slice=key) if is_dict(holder):
+            return key
+        case ast.Call(func=ast.Attribute(value=holder), args=[key, *_]) if is_dict(holder):
+            return key
+        case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[holder]) if is_dict(holder):
+            return key
+    return None
+
+
+def breaches(sources: dict[str, str]) -> list[str]:
+    """Where sources go to tinygrad by another way than its public names and the door."""
+    trees = {file: ast.parse(text) for file, text in sources.items()}
+    private = (private_names() - own_names(trees)) | of_its_classes()
+    return [
+        f"{file}:{what}"
+        for file, tree in trees.items()
+        for what in (*_imports(tree), *_uses(tree, private, "/patches/" in file))
+    ]
+
+
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                for a in names:
+                    if a.name.partition(".")[0] == "tinygrad" and a.name not in PUBLIC:
+                        yield f"{node.lineno}: import {a.name}"
+            case ast.ImportFrom(module=str(module), names=names) if module.partition(".")[0] == "tinygrad":
+                allowed = PUBLIC.get(module, frozenset())
+                for a in names:
+                    if (allowed is not ALL and a.name not in allowed) or a.name.startswith("_"):
+                        yield f"{node.lineno}: from {module} import {a.name}"
+            case ast.ImportFrom(module="branded.patches.tg", names=names):
+                for a in names:
+                    if not at_the_door(a.name):
+                        yield f"{node.lineno}: {a.name} is not in {DOOR}"
+
+
+def at_the_door(name: str) -> bool:
+    return name in tg.TAKEN or name in tg.MODULES or (name in vars(tg) and not name.startswith("_"))
+
+
+def _uses(tree: ast.Module, private: frozenset[str], in_patches: bool) -> Iterator[str]:
+    replaced = {name.partition(".")[2] for name in tg.REPLACED}
+    texts = docstrings(tree)
+    named = {t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            match chain(node):
+                case ["tg", name] if not at_the_door(name):
+                    yield f"{node.lineno}: tg.{name} is not in {DOOR}"
+                case ["tg", module, name] if module in tg.MODULES and f"{module}.{name}" not in tg.REPLACED:
+                    yield f"{node.lineno}: tg.{module}.{name} is not in {DOOR}"
+                case ["tinygrad", module] if isinstance(getattr(tinygrad, module, None), ModuleType) and module != "nn":
+                    yield f"{node.lineno}: tinygrad.{module}"
+                case ["tg", *_]:
+                    pass
+                case ["self" | "cls", _]:
+                    pass
+                case _ if node.attr in private:
+                    yield f"{node.lineno}: .{node.attr}"
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in texts:
+            if node.value in private and not (in_patches and node.value in replaced):
+                yield f"{node.lineno}: {node.value!r}"
+            if re.fullmatch(r"tinygrad(\.\w+)+", node.value) and node.value not in PUBLIC:
+                yield f"{node.lineno}: {node.value!r}"
+        if (key := is_asked(node)) is not None:
+            name = ast.unparse(key)
+            if isinstance(key, ast.Constant) and not str(key.value).startswith("__"):
+                yield f"{key.lineno}: the key {name} has no name"
+            if name.isupper() and name not in named and name not in KEYS_IN_TWO_PLACES:
+                yield f"{key.lineno}: the key {name} is another file's"
+
+
+def package() -> dict[str, str]:
+    """The sources that there are, without the door and the plugin of mypy, which has no tinygrad."""
+    files = {str(p.relative_to(ROOT)): p.read_text() for p in sorted((ROOT / "branded").rglob("*.py"))}
+    return {file: text for file, text in files.items() if file != DOOR and not file.startswith("branded/mypy/")}
+
+
+def test_nothing_goes_by_another_way() -> None:
+    assert not (found := breaches(package())), "\n".join(["these go to tinygrad past its door:", *found])
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("import tinygrad.engine.jit", "import tinygrad.engine.jit"),
+        ("from tinygrad.tensor import all_tensors", "from tinygrad.tensor import all_tensors"),
+        ("from tinygrad.nn import _x", "from tinygrad.nn import _x"),
+        ("def f():\n    from tinygrad.dtype import truncate", "from tinygrad.dtype import truncate"),
+        ("from branded.patches.tg import nothing", "nothing is not in branded/patches/tg.py"),
+        ("tg.nothing()", "tg.nothing is not in branded/patches/tg.py"),
+        ("tg.codegen.nothing = 1", "tg.codegen.nothing is not in branded/patches/tg.py"),
+        ("tinygrad.engine.realize.capturing", "tinygrad.engine"),
+        ("f(x)._shape", "._shape"),
+        ("x.uop._rop(1)", "._rop"),
+        ("setattr(Tensor, '_next_counter', f)", "'_next_counter'"),
+        ("importlib.import_module('tinygrad.tensor')", "'tinygrad.tensor'"),
+        ("u.__dict__['_RECURSIVE_PROPERTY__shape']", "'_RECURSIVE_PROPERTY__shape'"),
+        ("u.__dict__.get('axis')", "the key 'axis' has no name"),
+        ("if _KEY in u.__dict__: pass", "the key _KEY is another file's"),
+    ],
+)
+def test_each_way_past_it_is_found(line: str, found: str) -> None:
+    seen = breaches({"branded/x.py": line})
+    assert seen and any(said.partition(": ")[2] == found for said in seen), seen
+
+
+def test_what_is_allowed_is_not_found() -> None:
+    text = """
+from tinygrad import Tensor, nn
+from tinygrad.uop.ops import Ops, UOp
+from branded.patches.tg import all_tensors
+KEY = "_branded_key"
+def f(self, u):
+    '_shape is a name of tinygrad.tensor'
+    u.__dict__[KEY] = tg.codegen.pm_number_params
+    return self._shape, tg.run_linear, tg.known_shape(u)
+"""
+    assert breaches({"branded/x.py": text}) == []
+
+
+def test_a_key_of_ours_is_written_once() -> None:
+    keys = re.findall(r'"(_branded_\w+)"', "\n".join(package().values()))
+    assert keys and len(keys) == len(set(keys))
+
+
+# ---- the names ----
+
+
+def test_the_door_has_no_name_for_nothing() -> None:
+    text = "\n".join(package().values())
+    assert [name for name in tg.TAKEN if not re.search(rf"\b{name}\b", text)] == []
+    assert [name for name in tg.REPLACED if not re.search(rf"\b{name.partition('.')[2]}\b", text)] == []
+    assert {name.partition(".")[0] for name in tg.REPLACED} == tg.MODULES.keys()
+
+
+def test_each_name_is_there_and_does_what_we_rely_on() -> None:
+    """In a tinygrad that nobody has mended."""
+    assert door.CHECKS.keys() - {"functions"} == tg.TAKEN.keys() and door.FORMS.keys() == tg.REPLACED.keys()
+    run = subprocess.run([sys.executable, "-m", "tests.door"], cwd=ROOT, capture_output=True, text=True)
+    assert (run.stdout, run.returncode) == ("", 0), run.stderr
+
+
+def test_a_name_that_is_nowhere_is_no_attribute() -> None:
+    assert not hasattr(tg, "nothing") and tg.codegen is tg.codegen
+    assert tg.all_tensors is tg.tensor.all_tensors
