@@ -9,7 +9,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= auto
 
-.PHONY: demo test fuzz fuzz-jax leaks mutants bench lint clean explorer site interrupts packages dist
+.PHONY: demo test quick fuzz fuzz-jax leaks mutants bench lint clean explorer site interrupts packages dist
 
 demo: $(VENV)/demo.done
 	$(BIN)/python -m branded demo
@@ -19,6 +19,13 @@ test: $(VENV)/dev.done
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+# what one runs on each save: about a minute on two cores
+QUICK := imports dispatch errors writes graphs custom_rules tree_order vmap
+quick: $(VENV)/dev.done
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope -x $(QUICK:%=tests/test_%.py)
 
 fuzz: $(VENV)/dev.done
 	$(BIN)/python -m tests.fuzz $(ARGS)
