@@ -256,6 +256,24 @@ def _() -> None:
     assert copy.op is Ops.AFTER and copy.src[1].op is Ops.STORE and copy.shape == (2,)
 
 
+@check("KernelInfo", "pm_split_ranges", "pm_flatten_range", "graph_rewrite")
+def _() -> None:
+    info = tg.KernelInfo()
+    assert info.opts_to_apply is None and info == tg.KernelInfo()
+    x, out = UOp.new_buffer("CPU", 6, dtypes.int), UOp.new_buffer("CPU", 6, dtypes.int)
+    loop = UOp.range(6, 0)
+    ast = out.index(loop).store(x.index(loop % 3)).end(loop).sink(arg=info)
+    split = tg.graph_rewrite(ast, tg.pm_split_ranges + tg.pm_flatten_range, ctx={}, name="split ranges")
+    assert sorted(r.vmax + 1 for r in split.toposort() if r.op is Ops.RANGE) == [2, 3] and split.arg == info
+
+
+@check("pm_flatten_linear")
+def _() -> None:
+    _, linear, _ = computed()
+    inner = linear.replace(src=linear.src * 2)
+    assert tg.graph_rewrite(linear.replace(src=(inner, *linear.src)), tg.pm_flatten_linear).src == linear.src * 3
+
+
 @check("functions")
 def _() -> None:
     """What this file of names says of UOps, buffers, options and classes, beside the names."""
@@ -325,6 +343,7 @@ FORMS = {
     "realize.pm_exec": "PatternMatcher",
     "realize.run_linear": "linear var_vals input_uops update_stats jit wait",
     "schedule.capturing": "list",
+    "schedule.pm_copy_from_store": "PatternMatcher",
     "schedule.schedule_cache": "dict",
     "simplify.graph_rewrite": "sink pm ctx bottom_up name bpm walk enter_calls",
     "tensor.TRACEMETA": "ContextVar",

@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 from tinygrad import dtypes
 from tinygrad.dtype import DType
 from tinygrad.helpers import ContextVar
-from tinygrad.uop.ops import AxisType, KernelInfo, Ops, PatternMatcher, UOp, UPat, graph_rewrite
+from tinygrad.uop.ops import AxisType, Ops, PatternMatcher, UOp, UPat
 
 from branded import patches
 from branded.cpu import blas
 from branded.cpu.blas import Loop, Place, Product
 from branded.cpu.matrices import product
 from branded.patches import tg
-from branded.patches.tg import Estimates
+from branded.patches.tg import Estimates, KernelInfo, graph_rewrite
 
 _TYPES = (dtypes.float32, dtypes.float64)
 FACTORS = 5

@@ -64,6 +64,8 @@ TAKEN = {
     "link_linear": "tinygrad.engine.realize",  # with its buffers looked up
     "run_linear": "tinygrad.engine.realize",  # runs it on the buffers that stand for its parameters
     "graph_split_rewrite": "tinygrad.engine.jit",  # groups the kernels that a device runs as one
+    "KernelInfo": "tinygrad.uop.ops",  # what a kernel says of itself: how it is to be optimized
+    "graph_rewrite": "tinygrad.uop.ops",  # rules applied to a graph until none applies
     "pm_flatten_linear": "tinygrad.engine.realize",  # makes of kernels in place of a kernel one list
     "pm_split_ranges": "tinygrad.codegen.simplify",  # makes two loops of one whose number is divided by a constant
     "pm_flatten_range": "tinygrad.codegen.simplify",  # lets a sum or a kernel end the loops that it has
