@@ -57,6 +57,12 @@ def ranks(u: UOp) -> list[int]:
 
 
 def _rank(u: UOp) -> int:
+    """The number of axes of `u`, by going down to an operand that is known to have as many.
+
+    SIN(x * 2)      its shape is not known yet, and `SIN` keeps the number of axes: on to x * 2
+    x * 2           of the operands of `MUL` one is a number, without axes: on to x
+    x, an f32[3]    it is known: 1, which is kept for SIN(x * 2) too
+    """
     v = u
     while v.op in GroupOp.Elementwise and _RANK not in v.__dict__ and known_shape(v) is None:
         of = [s for s in v.src if s.op is not Ops.CONST]  # a number has no axes

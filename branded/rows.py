@@ -40,7 +40,11 @@ class _Info(NamedTuple):
     differentiated: bool
     """Is it made from a leaf of a derivative?"""
     beside: bool
-    """Is it a result of a function of which it does not use all that varies?"""
+    """Does a brand stand beside it?  It is a result of a function, and what varies over the brand is another's:
+
+        a, b = function(lambda x, y: (x + 1, y * 2))(x, y)      `x` varies over `i`, and `y` over nothing
+        b                                                       its row is (); the call that makes it has `i` in it
+    """
 
     @property
     def touched(self) -> bool:
@@ -52,7 +56,12 @@ _KEY = "_branded"
 
 
 def _info(u: UOp) -> _Info:
-    """What is kept about `u`, on the UOp itself, as tinygrad keeps its own."""
+    """What is kept about `u`, on the UOp itself, as tinygrad keeps its own; the operands come first.
+
+    x = INDEX(X, RANGE i)       row (i,)
+    y = x + W                   row (i,): the union of those of its operands
+    STAGE(y, RANGE i)           row (), and `left`: `i` is still in the graph, until a pass closes it
+    """
     stack = [u]
     while _KEY not in u.__dict__:
         v = stack[-1]

@@ -13,6 +13,11 @@ import pytest
 from tinygrad import Context, Tensor, Variable, nn
 
 from branded import Brand, BrandedError, brand, errors, lift, unvec, vec_type, vmap
+from branded.mypy import collectives as typed
+from branded.mypy import reading
+from branded.mypy.rows import VEC
+from branded.patches import reads
+from branded.transforms import collectives
 
 X = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4)).realize()
 Y = Tensor(np.arange(16, dtype=np.float32).reshape(4, 4)).realize()
@@ -56,6 +61,12 @@ READS = {
     "empty numpy": (lambda x: x[:0].numpy(), "numpy", "f32[0]"),
     "numpy of a constant": (lambda x: vmap(lambda i: i.numpy())(Tensor.arange(3)), None, None),
 }
+
+
+def test_the_plugin_knows_what_reads_a_value_and_what_is_a_collective() -> None:
+    """It imports nothing of the package, so it has the names once more."""
+    assert tuple(f"{VEC}.{name}" for name in reads.READS) == reading.READS
+    assert {name.rpartition(".")[2] for name in typed.COLLECTIVES} == collectives.COLLECTIVES
 
 
 @pytest.mark.parametrize("name", READS)

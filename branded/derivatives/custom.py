@@ -26,7 +26,7 @@ from branded.patches.tg import CallInfo
 from branded.primitive import Batched, Bundle, Primitive, Run, primitive_of, results
 from branded.rows import is_touched, is_zero, no_change, row_of, visible
 from branded.rules.function import Examples, batch_body
-from branded.scope import Blocks, Row, call_body, open_brands, union
+from branded.scope import Blocks, Row, Scope, call_body, open_brands, union
 from branded.transforms.collectives import own
 from branded.values import vec_type
 
@@ -411,6 +411,12 @@ class _Custom(Generic[P, R]):
         return self if obj is None else functools.partial(self, obj)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """The call as one FUNCTION, whose primitive has the rule.  Of `f(x) = sin(x) * w`:
+
+        its leaves      p, an identity over x, on which `f` runs: sin(p) * w
+        its body        SIN(PARAM 0) * PARAM 1, of x in place of p, and of w, which it closes over
+        its result      FUNCTION(the body, x, w)
+        """
         given = _positional(self.f, args, kwargs, f"{self.what}: {self.name}")
         if beyond := [i for i in self.static if not 0 <= i < len(given)]:
             raise DerivativeError(
@@ -628,37 +634,43 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         if self.rule is None:
             raise AxesError(f"custom_vmap: {name} has no rule yet", fix=f"{name}.def_vmap(rule)")
         b = here[-1]  # the innermost
-        given, batched = [], []
-        for i, a in enumerate(call):
-            xs, flags = [], []
-            for x in tree.leaves(a):
-                if isinstance(x, Tensor):
-                    check_live(x.uop, f"custom_vmap: argument {i + 1} of {name}")
-                varies = isinstance(x, Tensor) and b in row_of(x.uop)
-                xs.append(tensor(stage(x.uop, b)) if varies else x)
-                flags.append(varies)
-            given.append(tree.rebuild(a, iter(xs)))
-            batched.append(tree.rebuild(a, iter(flags)))
+        given = [_staged(a, b, f"custom_vmap: argument {i + 1} of {name}") for i, a in enumerate(call)]
+        xs, batched = [x for x, _ in given], [flags for _, flags in given]
         what = f"custom_vmap: the rule of {name}"
-        pair = called(self.rule, (b.size, batched, *given), {}, what, "rule(axis_size, in_batched, *args)")
+        pair = called(self.rule, (b.size, batched, *xs), {}, what, "rule(axis_size, in_batched, *args)")
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise AxesError(
                 f"custom_vmap: the rule of {name} returned {tree.describe(pair)}",
                 fix="return a pair: the results, and a bool for each that says whether it is batched",
             )
-        out, out_batched = pair
-        leaves, flags = tree.leaves(out), _flags(out_batched, out, name)
-        back = []
-        for y, varies, at in zip(leaves, flags, tree.paths(out, "the result"), strict=True):
-            y = _tensor(y, f"custom_vmap: {at} of the rule of {name}")
-            if varies and (not y.shape or y.shape[0] != b.size):
-                raise AxesError(
-                    f"custom_vmap: {at} of the rule of {name} is said to be batched, and has no axis of examples",
-                    ("value", vec_type(y)),
-                    fix=f"the {b.size} examples along axis 0, or False in out_batched",
-                )
-            back.append(own(y, b) if varies else y)
-        return cast(R, tree.rebuild(out, iter(back)))
+        return cast(R, _entries(*pair, b, name))
+
+
+def _staged(x: Any, b: Scope, where: str) -> tuple[Any, Any]:
+    """An argument with the examples of `b` along axis 0, and for each of its leaves whether it has them."""
+    leaves = tree.leaves(x)
+    for v in leaves:
+        if isinstance(v, Tensor):
+            check_live(v.uop, where)
+    flags = [isinstance(v, Tensor) and b in row_of(v.uop) for v in leaves]
+    values = [tensor(stage(v.uop, b)) if varies else v for v, varies in zip(leaves, flags, strict=True)]
+    return tree.rebuild(x, iter(values)), tree.rebuild(x, iter(flags))
+
+
+def _entries(out: Any, out_batched: Any, b: Scope, name: str) -> Any:
+    """What a rule gave, of which each example takes its own entry."""
+    leaves, flags = tree.leaves(out), _flags(out_batched, out, name)
+    back = []
+    for y, varies, at in zip(leaves, flags, tree.paths(out, "the result"), strict=True):
+        y = _tensor(y, f"custom_vmap: {at} of the rule of {name}")
+        if varies and (not y.shape or y.shape[0] != b.size):
+            raise AxesError(
+                f"custom_vmap: {at} of the rule of {name} is said to be batched, and has no axis of examples",
+                ("value", vec_type(y)),
+                fix=f"the {b.size} examples along axis 0, or False in out_batched",
+            )
+        back.append(own(y, b) if varies else y)
+    return tree.rebuild(out, iter(back))
 
 
 def _name(f: Callable[..., Any]) -> str:

@@ -95,7 +95,11 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
 
     Where examples exchange values over a brand that is still open (`psum` and the like), the loss is that of all
     examples together, and each has a copy of what it shares with the others: the brand is closed first, and entered
-    again by the result.
+    again by the result.  Of `vmap(grad(lambda x: psum(x * x, "i")))(xs)`, with `i` still open:
+
+        given       y = sum(STAGE(x * x, i)), and the target x, which is of one example
+        closed      xs has a leading axis for `i`; y = sum(xs * xs), of all examples; the gradient by xs is theirs
+        entered     INDEX(the gradient, i): each example has its own entry of it
     """
     if not any(meant := [not is_zero(ct) for ct in cts]):
         return list(map(no_change, targets)), ys

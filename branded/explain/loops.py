@@ -15,8 +15,8 @@ from contextlib import contextmanager
 
 from branded.explain.calls import NoTextError, call, empty, number, write
 from branded.loops.primitive import Args, cut
-from branded.program.evaluate import COLLECTIVES
 from branded.program.terms import Atom, BrandName, Eqn, Literal, Program, Type, Var
+from branded.transforms.collectives import COLLECTIVES
 
 INDENT = "    "
 _CALLED = {"Tensor", "float", "list", "random", "range", "reversed", "sum", "tuple"}

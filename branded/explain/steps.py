@@ -10,8 +10,9 @@ from tinygrad.dtype import strong_dtype
 
 from branded import dispatch
 from branded.errors import examples
-from branded.program.evaluate import COLLECTIVES, dtype_of
+from branded.program.evaluate import dtype_of
 from branded.program.terms import Atom, BrandName, Eqn, Type, Var
+from branded.transforms.collectives import COLLECTIVES
 
 Kind = Literal["enter", "leave", "zip", "broadcast", "none"]
 

@@ -62,6 +62,11 @@ def _seen_through_gates(alive: Sequence[Tensor], flag: UOp, run: Callable[[], T]
     """While a branch runs, the values from outside that are differentiated have a gate.
 
     A branch may compute what is there already, and UOps are unique: afterwards nothing tells the one from the other.
+    So the tensors themselves have another UOp meanwhile.  Of a `w` that `lambda: w * w` uses, with `flag` its gate:
+
+        before      w.uop is u
+        meanwhile   w.uop is where(flag, u, DETACH(u)): the same value, whose derivative is zero where `flag` is false
+        after       w.uop is u again; or what the branch has assigned to it
     """
     swapped = [(t, t.uop, _gate(t.uop, flag)) for t in alive if is_differentiated(t.uop)]
 

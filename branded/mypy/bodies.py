@@ -156,6 +156,10 @@ def outcome(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecker, g
 
     A dict of tensors is no dict of Vecs to mypy; but a transform makes the containers that `f` gets anew.  `given` are
     the types of the arguments before they became tensors, which `f` may ask for.
+
+        def f(d: dict[str, Vec[S, Tensor]]) -> ...      called with a dict[str, Tensor]: ARG_TYPE, not told yet
+        f(dict[str, Vec[S, Tensor]])                    called again with the rows of all arguments in each
+        f(*given)                                       and as it was given: the first without an error is the result
     """
     # a call that gives nothing makes what follows it unreachable; this one may be made or not
     with trying(api) as errors, api.binder.frame_context(can_skip=True, fall_through=0):
@@ -191,6 +195,10 @@ def by_rule(ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: Scop
 
     mypy asks for each overload; the rule is asked once, with the first, and all get the signature of the
     implementation.  mypy then takes the arguments as the rule has left them, so nothing is looked at twice.
+
+        scan(f, init, xs)       mypy asks for `scan` with `xs`, then for `scan` with `length` alone
+        the first time          the rule gives R = tuple[Vec[S, Tensor], Tensor]; signature (f, init, xs, ...) -> R
+        the second time         the rule is not asked: the call has fitted the first
     """
     sig, api = ctx.default_signature, checker(ctx)
     impl = node.impl.type if node is not None and node.impl is not None else sig

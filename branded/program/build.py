@@ -54,7 +54,12 @@ class Since(NamedTuple):
 
 
 def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp], since: Since) -> Levels:
-    """The programs of what was recorded, with `places` for its arguments."""
+    """The programs of what was recorded, with `places` for its arguments.  Of `vmap(lambda x: x.sum())`:
+
+    operations      b = enter a;  c = sum b;  d = leave c             what was called, by the record
+    primitives      b = enter a;  c = REDUCE b;  d = leave c          what the graph of the results has
+    batched         d = REDUCE a                                      what it has when the brands are closed
+    """
     results = _renewed(frame, results, since.leaf)
     frames = _frames(frame)
     # a call may give what it was given, as `x.float()` does with floats: then it did not make it

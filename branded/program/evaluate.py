@@ -31,9 +31,6 @@ from branded.rows import SHORT
 from branded.scope import Row, Scope, all_opened
 from branded.transforms import collectives
 
-COLLECTIVES = frozenset(
-    {"psum", "pmean", "pmax", "pmin", "all_gather", "ppermute", "all_to_all", "psum_scatter", "axis_index"}
-)
 _MISTAKES = (LookupError, StopIteration, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError)
 """What operations say of parameters and operands that are not theirs."""
 _LONG = {short: name for name, short in SHORT.items()}
@@ -130,7 +127,7 @@ class Evaluation:
         if op in BINARY and not p and len(given) == 2:
             x, y = given
             return BINARY[op](x if isinstance(y, Tensor) else _tensor(x), y)
-        if op in COLLECTIVES:
+        if op in collectives.COLLECTIVES:
             p = {k: _names(v) for k, v in p.items()}
             return getattr(collectives, op)(*map(_tensor, given), **p)
         if (f := function_of(op)) is None:

@@ -12,20 +12,20 @@ from tinygrad import Tensor
 
 from branded import recording
 from branded.calls import DUNDERS, FUNCTIONS, REFLECTED, Operator, record
+from branded.patches.reads import READS
 from branded.scope import undone
 
 T = TypeVar("T")
 _METHODS = {op: name for name, op in DUNDERS.items()}
 
-_READS = ("numpy data tolist item realize linear_with_vars schedule_linear callify backward gradient "
-          "size element_size is_floating_point is_param_ max_numel nbytes numel as_param")  # fmt: skip
+_QUESTIONS = "realize gradient size element_size is_floating_point is_param_ max_numel nbytes numel as_param"
 _RANDOM = ("rand rand_like randn randn_like randint random_bits randperm normal uniform scaled_uniform "
            "glorot_uniform kaiming_normal kaiming_uniform")  # fmt: skip
 _OTHERS = ("dropout multinomial manual_seed threefry sequential replace custom_kernel decode_hevc_frame from_blob "
            "from_url to to_ shard shard_ shard_like call alu invalids const_like ufix uprod usum const hash keccak "
            "empty empty_like")  # fmt: skip
 """What takes functions or draws, moves values between devices, or has none."""
-_NOT_RECORDED = frozenset(f"{_READS} {_OTHERS}".split())
+_NOT_RECORDED = frozenset((*READS, *_QUESTIONS.split(), *_OTHERS.split()))
 DRAWS = frozenset(_RANDOM.split())
 """What was drawn is a constant of the program."""
 

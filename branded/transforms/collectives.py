@@ -97,8 +97,13 @@ def _each(x: Any, what: str, f: Callable[[Tensor], Tensor]) -> Any:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+COLLECTIVES: set[str] = set()
+"""The names of those that a typed program writes down."""
+
+
 def _recorded(f: F) -> F:
     """Write a collective down as one operation for each leaf."""
+    COLLECTIVES.add(f.__name__)
     return leafwise(f, "axis_name", lambda name: _one_or_all(find(name, f.__name__)))
 
 
@@ -174,8 +179,7 @@ def pmean(x: Any, axis_name: Names) -> Any:
 
     Args:
         x: A tensor, or a tree of them; one that does not vary over the brand counts as the same value in every example.
-        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string that was its `axis_name`, or an
-            open `Brand` itself.
+        axis_name: The brand, or a tuple of several, as for `psum`.
 
     Returns:
         A tree like `x`, of floats, that does not vary over the brand; NaN where there are no examples.
@@ -206,8 +210,7 @@ def pmax(x: Any, axis_name: Names) -> Any:
 
     Args:
         x: A tensor, or a tree of them; one that does not vary over the brand counts as the same value in every example.
-        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string that was its `axis_name`, or an
-            open `Brand` itself.
+        axis_name: The brand, or a tuple of several, as for `psum`.
 
     Returns:
         A tree like `x` that does not vary over the brand.  Its derivative goes to the examples that attain it.
@@ -237,8 +240,7 @@ def pmin(x: Any, axis_name: Names) -> Any:
 
     Args:
         x: A tensor, or a tree of them; one that does not vary over the brand counts as the same value in every example.
-        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string that was its `axis_name`, or an
-            open `Brand` itself.
+        axis_name: The brand, or a tuple of several, as for `psum`.
 
     Returns:
         A tree like `x` that does not vary over the brand.  Its derivative goes to the examples that attain it.
@@ -286,8 +288,7 @@ def all_gather(x: Any, axis_name: Names, *, axis: int = 0, tiled: bool = False) 
 
     Args:
         x: A tensor, or a tree of them.
-        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string that was its `axis_name`, or an
-            open `Brand` itself.
+        axis_name: The brand, or a tuple of several, as for `psum`.
         axis: Where the examples go in the result.
         tiled: Put them one after the other along the axis `axis` of `x`, in place of along a new one.
 
@@ -329,7 +330,7 @@ def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
 
     Args:
         x: A tensor, or a tree of them.
-        axis_name: The brand: a subclass of `Brand`, the string that was its `axis_name`, or an open `Brand` itself.
+        axis_name: The brand, as for `psum`; one alone.
         perm: Pairs of the numbers of examples, each source and each destination at most once.
 
     Returns:
@@ -394,7 +395,7 @@ def all_to_all(x: Any, axis_name: Names, split_axis: int, concat_axis: int, *, t
 
     Args:
         x: A tensor, or a tree of them, whose axis `split_axis` has the size of the brand (or, `tiled`, a multiple).
-        axis_name: The brand: a subclass of `Brand`, the string that was its `axis_name`, or an open `Brand` itself.
+        axis_name: The brand, as for `psum`; one alone.
         split_axis: The axis of `x` that is taken apart.
         concat_axis: Where the pieces of all examples go.
         tiled: Take apart and put together along axes that stay, in place of axes that go and come.
@@ -441,7 +442,7 @@ def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled:
     Args:
         x: A tensor, or a tree of them, whose axis `scatter_dimension` has the size of the brand (or, `tiled`, a
             multiple).
-        axis_name: The brand: a subclass of `Brand`, the string that was its `axis_name`, or an open `Brand` itself.
+        axis_name: The brand, as for `psum`; one alone.
         scatter_dimension: The axis of `x` that is taken apart.
         tiled: Keep the axis, in place of taking it away.
 
@@ -502,8 +503,7 @@ def axis_index(axis_name: Names) -> Any:
     """The number of the example in its brand, from 0: `i32[]`.
 
     Args:
-        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string that was its `axis_name`, or an
-            open `Brand` itself.
+        axis_name: The brand, or a tuple of several, as for `psum`.
 
     Returns:
         An int32 that varies over the brand; of several brands, the number in all of them, the last one fastest.
@@ -530,8 +530,7 @@ def axis_size(axis_name: Names) -> int:
     """The number of examples of an open brand, or of several together: an int.
 
     Args:
-        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string that was its `axis_name`, or an
-            open `Brand` itself.
+        axis_name: The brand, or a tuple of several, as for `psum`.
 
     Returns:
         The size; the product of the sizes of several.
