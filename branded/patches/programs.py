@@ -1,0 +1,113 @@
+"""Finished programs are kept on disk: what tinygrad made of a kernel, which takes it longer than the C compiler.
+
+tinygrad keeps the machine code of a source that it has compiled before, and works out the source anew in each process.
+Here the whole program is kept, in the same database, by the kernel's graph and all that its code depends on: the
+versions, the code of this package that changes kernels, the compiler and the features of the processor.
+`CACHELEVEL=0` leaves it out, as it does tinygrad's own cache.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pickle
+import platform
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from tinygrad.helpers import DEBUG
+from tinygrad.uop.ops import UOp
+
+from branded import patches
+from branded.patches import tg
+
+TABLE = "branded_programs"
+MOST = 20_000
+"""So many programs are kept, the last that were made."""
+_EVERY = 500
+_NOT_WHOLE = (
+    pickle.UnpicklingError,
+    EOFError,
+    AttributeError,
+    ImportError,
+    IndexError,
+    KeyError,
+    TypeError,
+    ValueError,
+)
+"""What unpickling raises of bytes that are cut off, or that another version wrote."""
+
+
+class Programs(dict[Any, UOp]):
+    """The programs that are finished: of this process, and behind them those on disk."""
+
+    made = 0
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or self._found(key)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(key, default) if key in self else default
+
+    def __setitem__(self, key: Any, program: UOp) -> None:
+        super().__setitem__(key, program)
+        if _is_silent():
+            tg.helpers.diskcache_put(TABLE, _name(key), program)
+            self.made += 1
+            if self.made % _EVERY == 1:
+                _forget_the_oldest()
+
+    def _found(self, key: object) -> bool:
+        if not _is_silent():
+            return False
+        try:
+            program = tg.helpers.diskcache_get(TABLE, _name(key))
+        except _NOT_WHOLE:  # it is made anew
+            return False
+        if not isinstance(program, UOp):
+            return False
+        super().__setitem__(key, program)
+        return True
+
+
+def _is_silent() -> bool:
+    """Does nobody want to see how kernels are made?"""
+    return DEBUG.value < 3
+
+
+def _name(key: object) -> str:
+    return hashlib.sha256(f"{key!r} {_made_by()}".encode()).hexdigest()
+
+
+@functools.cache
+def _made_by() -> str:
+    """All that the code of a kernel depends on beside its graph."""
+    folder = Path(__file__).parents[1]
+    ours = hashlib.sha256()
+    for path in sorted([*(folder / "patches").glob("*.py"), *(folder / "cpu").glob("*.py")]):
+        ours.update(path.read_bytes())
+    try:
+        info = Path("/proc/cpuinfo").read_text()
+        features = next((line for line in info.splitlines() if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        features = platform.processor()
+    variables = [os.environ.get(name, "") for name in ("CC", "BRANDED_ZIG", "BRANDED_PATCHES")]
+    return repr((patches.version(), patches.installed, platform.machine(), features, variables, ours.hexdigest()))
+
+
+def _forget_the_oldest() -> None:
+    connection = tg.helpers.db_connection()
+    try:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE name LIKE ?", (f"{TABLE}%",)).fetchall()
+        for (table,) in tables:
+            connection.execute(f"DELETE FROM '{table}' WHERE rowid <= (SELECT MAX(rowid) FROM '{table}') - {MOST}")
+        connection.commit()
+    except sqlite3.Error:
+        connection.rollback()  # another process is at it
+
+
+def install() -> None:
+    if patches.installed:
+        tg.codegen.to_program_cache = tg.realize.to_program_cache = Programs(tg.codegen.to_program_cache)

@@ -1,0 +1,76 @@
+"""Finished programs on disk: another process takes them, and makes anew what is not whole or not the same."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import branded
+from branded.patches import tg
+from tinygrad import Context, Tensor
+
+made, original = [], tg.codegen.do_to_program
+def counted(ast, renderer):
+    made.append(ast.arg.name)
+    return original(ast, renderer)
+tg.codegen.do_to_program = counted
+with Context(PARALLEL=0):
+    x = branded.vmap(lambda a: (a.exp() / 2).sum())(Tensor([[0.0, 0.0], [0.0, 0.0]]).realize())
+    print(x.tolist(), len([name for name in made if not name.endswith("_prog")]))
+"""
+
+
+def run(cache: Path, **env: str) -> str:
+    """The numbers, and how many kernels were made for them."""
+    variables = {**os.environ, "CACHEDB": str(cache), **env}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=variables, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def tables(cache: Path) -> list[str]:
+    with sqlite3.connect(cache) as connection:
+        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    return [name for (name,) in names if name.startswith("branded_programs")]
+
+
+def test_another_process_makes_none_again(tmp_path: Path) -> None:
+    cache = tmp_path / "cache.db"
+    assert run(cache) == "[1.0, 1.0] 1"
+    assert run(cache) == "[1.0, 1.0] 0"
+    assert run(cache, NOOPT="1") == "[1.0, 1.0] 1", "an option of tinygrad makes another program"
+    assert run(cache, BRANDED_PATCHES="-views") == "[1.0, 1.0] 1", "and so does what is mended in it"
+    assert run(cache, CACHELEVEL="0") == "[1.0, 1.0] 1"
+    assert run(cache, BRANDED_PATCHES="0") == "[1.0, 1.0] 1"
+
+
+def test_what_is_not_whole_is_made_anew(tmp_path: Path) -> None:
+    cache = tmp_path / "cache.db"
+    run(cache)
+    (table,) = tables(cache)
+    with sqlite3.connect(cache) as connection:
+        connection.execute(f"UPDATE '{table}' SET val = substr(val, 1, 100)")
+    assert run(cache) == "[1.0, 1.0] 1"
+    assert run(cache) == "[1.0, 1.0] 0"
+    with sqlite3.connect(cache) as connection:
+        connection.execute(f"UPDATE '{table}' SET val = ?", (b"\x80\x04K\x01.",))  # another value
+    assert run(cache) == "[1.0, 1.0] 1"
+
+
+def test_the_oldest_are_forgotten(tmp_path: Path) -> None:
+    cache = tmp_path / "cache.db"
+    script = """
+from branded.patches import programs, tg
+programs.MOST = 3
+for i in range(10):
+    tg.helpers.diskcache_put(programs.TABLE, str(i), i)
+programs._forget_the_oldest()
+"""
+    env = {**os.environ, "CACHEDB": str(cache)}
+    subprocess.run([sys.executable, "-c", "import branded\n" + script], env=env, check=True)
+    (table,) = tables(cache)
+    with sqlite3.connect(cache) as connection:
+        assert connection.execute(f"SELECT key FROM '{table}' ORDER BY key").fetchall() == [("7",), ("8",), ("9",)]
