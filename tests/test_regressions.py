@@ -345,3 +345,19 @@ def test_jit_in_the_function_of_a_rule(rule: int) -> None:
     x = Tensor([1.0, 3.0])
     close(f(x), [[2, 6], [2, 6]])
     close(grad(lambda x: f(x).sum())(x), [10, 10])
+
+
+def test_a_written_loop_over_numbers_that_no_device_has() -> None:
+    """The primitives of a scan, run on numbers: a carry is a value in memory, whatever it begins with."""
+    v = Tensor(0)
+
+    def f(start: Tensor) -> tuple[Tensor, Tensor]:
+        def step(c: tuple[Tensor, Tensor], _: None) -> tuple[tuple[Tensor, Tensor], Tensor]:
+            y = (v + c[1]) % 3
+            return (y, y), y
+
+        (_, last), ys = scan(step, (v, start), None, length=2)
+        return last, ys
+
+    last, ys = make_expr(f)(Tensor(5)).at("primitives")(Tensor(5))
+    assert (last.tolist(), ys.tolist()) == (2, [2, 2])

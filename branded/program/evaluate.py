@@ -14,7 +14,7 @@ from branded.brand import Brand
 from branded.calls import BINARY, WRITES, arguments
 from branded.crossing import enter, leave
 from branded.errors import BrandedError, ProgramError
-from branded.graph import tensor
+from branded.graph import on_device, tensor
 from branded.loops.api import fori_loop, scan, while_loop
 from branded.loops.api import map as map_
 from branded.loops.branches import cond, switch
@@ -195,7 +195,7 @@ class Evaluation:
     # ---- functions of the graph ----
 
     def _scan_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
-        n, args = p["carries"], cut([_tensor(x).uop for x in given], p["carries"], p["inputs"])
+        n, args = p["carries"], cut([on_device(_tensor(x).uop) for x in given], p["carries"], p["inputs"])
         cs, xs = [like(x) for x in args.carries], [like(x, 1) for x in args.inputs]
         outs = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*cs, *xs, *args.fixed]))]
         carries = [Carry(*c) for c in zip(cs, args.carries, outs[:n], strict=True)]
@@ -204,7 +204,7 @@ class Evaluation:
         return [tensor(u) for u in (*finals, *ys)]
 
     def _while_loop_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
-        n, args = p["carries"], [_tensor(x).uop for x in given]
+        n, args = p["carries"], [on_device(_tensor(x).uop) for x in given]
         own = [like(x) for x in args[:n]]
         *outs, go = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*own, *args[n:]]))]
         return [tensor(u) for u in while_steps([Carry(*c) for c in zip(own, args[:n], outs, strict=True)], go)]
