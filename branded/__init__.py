@@ -26,7 +26,7 @@ if not _for_mypy_alone:
 
     patches.install()  # before anything else takes what they replace
 
-    from branded import random
+    from branded import cpu, random
     from branded.brand import Brand, brand
     from branded.cpu import products as _products
     from branded.derivatives.api import (
@@ -64,6 +64,7 @@ if not _for_mypy_alone:
     from branded.vec import Vec
     from branded.vmap import vmap
 
+    cpu.install()
     hooks.install()
     _products.install()
 
@@ -78,6 +79,7 @@ __all__ = [
     "brand",
     "brands",
     "cond",
+    "cpu",
     "custom_jvp",
     "custom_vjp",
     "custom_vmap",

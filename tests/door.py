@@ -223,6 +223,16 @@ def _() -> None:
     assert isinstance(program.addr, int) and program.addr
 
 
+@check("Scheduler", "Opt", "OptOps", "AddrSpace")
+def _() -> None:
+    _, linear, _ = computed()
+    k = tg.Scheduler(linear.src[0].src[0], Device["CPU"].renderer)
+    (loop, *_) = k.rngs
+    assert loop.op is Ops.RANGE and not k.reduceops and all(b.src[1].get_idx() is loop for b in k.bufs)
+    k.apply_opt(option := tg.Opt(tg.OptOps.NOLOCALS))  # means nothing on the CPU
+    assert k.applied_opts == [option] and tg.AddrSpace.REG is not tg.AddrSpace.GLOBAL
+
+
 @check("to_program", "CStyleLanguage", "Target", "ansistrip")
 def _() -> None:
     class Plain(tg.CStyleLanguage):  # type: ignore[misc, name-defined]
@@ -307,6 +317,8 @@ FORMS = {
     "codegen.pm_number_params": "PatternMatcher",
     "codegen.pm_reduce_unparented": "PatternMatcher",
     "codegen.to_program_cache": "dict",
+    "codegen.to_program_config": "tuple",
+    "codegen.to_program_context": "tuple",
     "cstyle.ClangRenderer": "class",
     "device.ALLOW_DEVICE_USAGE": "ContextVar",
     "device._Device": "class",
@@ -322,6 +334,7 @@ FORMS = {
     "helpers.db_connection": "",
     "helpers.diskcache_get": "table key",
     "helpers.diskcache_put": "table key val prepickled",
+    "heuristic.hand_coded_optimizations": "k",
     "jit._TinyJit": "class",
     "jit.all_tensors": "dict",
     "jit.buffers": "WeakKeyDictionary",
@@ -344,6 +357,7 @@ FORMS = {
     "realize.pm_exec": "PatternMatcher",
     "realize.run_linear": "linear var_vals input_uops update_stats jit wait",
     "realize.to_program_cache": "dict",
+    "realize.to_program_context": "tuple",
     "schedule.capturing": "list",
     "schedule.pm_copy_from_store": "PatternMatcher",
     "schedule.schedule_cache": "dict",

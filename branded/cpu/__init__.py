@@ -1,1 +1,40 @@
-"""What makes the CPU fast.  `BRANDED_CPU=0`, in the environment or in a `Context`, switches all of it off."""
+"""What makes the CPU fast.  `BRANDED_CPU=0`, in the environment or in a `Context`, switches all of it off.
+
+`kernels` says how kernels are made, `products` which are products of matrices; `docs/speed.md` is about both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tinygrad.helpers import Context
+
+from branded import patches
+from branded.cpu import kernels
+from branded.patches import workers
+
+
+@contextmanager
+def plain() -> Iterator[None]:
+    """What is compiled in this block, by this thread, is compiled as tinygrad does it.
+
+    It is `Context(BRANDED_CPU=0)`.  In the environment it holds everywhere.  A function of `jit` has a program for each
+    of the two.
+
+    Example:
+        >>> from branded import cpu
+        >>> from tinygrad import Tensor
+        >>> with cpu.plain():
+        ...     (Tensor([1.0, 2.0]) * 2).tolist()
+        [2.0, 4.0]
+    """
+    with Context(BRANDED_CPU=0):  # type: ignore[no-untyped-call]
+        yield
+
+
+def install() -> None:
+    """Not where tinygrad is to be left as it is, is one that the tests have not seen, or compiles without us."""
+    if "workers" in patches.installed:
+        kernels.install()
+        workers.INSTALLED.append(kernels.__name__)

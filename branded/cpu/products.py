@@ -18,11 +18,10 @@ from typing import Any, NamedTuple
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType
-from tinygrad.helpers import ContextVar
 from tinygrad.uop.ops import AxisType, Ops, PatternMatcher, UOp, UPat
 
 from branded import patches
-from branded.cpu import blas
+from branded.cpu import blas, kernels
 from branded.cpu.blas import Loop, Place, Product
 from branded.cpu.matrices import product
 from branded.patches import tg
@@ -371,7 +370,7 @@ def _stored(to: UOp, value: UOp, over: Iterable[UOp]) -> Part:
 
 def _replaced(call: UOp) -> UOp | None:
     args = [u for u in call.src[1:] if not u.is_bound_var]
-    if not _is_on() or not args or not all(isinstance(u.device, str) and blas.is_there(u.device) for u in args):
+    if not (kernels.room.value and args and all(isinstance(u.device, str) and blas.is_there(u.device) for u in args)):
         return None
     bases = [u.base for u in args]
     found = recipe(call.src[0], bases[0] in bases[1:])
@@ -380,11 +379,6 @@ def _replaced(call: UOp) -> UOp | None:
     of = dict(enumerate(args)) | {slot: UOp.new_buffer(args[0].device, n, dtype) for slot, n, dtype in found.buffers}
     bound = [u for u in call.src[1:] if u.is_bound_var]
     return UOp(Ops.LINEAR, src=tuple(p.code.call(*(of[i] for i in p.args), *bound) for p in found.parts))
-
-
-def _is_on() -> bool:
-    option = ContextVar._cache.get("BRANDED_CPU")
-    return bool(option if option is not None else ContextVar("BRANDED_CPU", 1))
 
 
 def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
@@ -411,7 +405,6 @@ def _estimates(name: blas.Name) -> Estimates:
 
 def install() -> None:
     """Not where tinygrad is to be left as it is."""
-    _is_on()  # from here on the option can be set
     if not patches.installed:
         return
     kernels = UPat(Ops.CALL, src=(UPat(Ops.SINK),), allow_any_len=True, name="call")

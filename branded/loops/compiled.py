@@ -24,6 +24,7 @@ from tinygrad.dtype import DType
 from tinygrad.helpers import disable_gc
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
+from branded.cpu import kernels
 from branded.graph import replaced
 from branded.loops.primitive import Loop, Scan, While
 from branded.loops.trace import LeafType
@@ -260,20 +261,23 @@ class _Compiled(NamedTuple):
 
     step: _Step
     tables: list[UOp]
+    room: int
+    """What `kernels.room` was."""
 
 
-_steps: weakref.WeakValueDictionary[str, _Step] = weakref.WeakValueDictionary()
+_steps: weakref.WeakValueDictionary[tuple[str, int], _Step] = weakref.WeakValueDictionary()
 """The compiled steps that some loop has, by what they do whatever the numbers."""
 
 
 def _compiled(loop: Loop) -> _Compiled:
-    if loop.compiled is None:
+    room = kernels.room.value
+    if loop.compiled is None or loop.compiled.room != room:
         outs, numbers = without_numbers(loop)
-        key = loop.name.replace(loop.step.key.hex(), UOp.maketuple(*outs).key.hex())
+        key = loop.name.replace(loop.step.key.hex(), UOp.maketuple(*outs).key.hex()), room
         if (step := _steps.get(key)) is None:
             step = _steps[key] = _Step(loop, outs, {dtype: list(ps) for dtype, ps in numbers.items()})
         tables = [_in_table(loop.device, dtype, list(ps.values())) for dtype, ps in numbers.items()]
-        loop.compiled = _Compiled(step, tables)
+        loop.compiled = _Compiled(step, tables, room)
     compiled: _Compiled = loop.compiled
     return compiled
 

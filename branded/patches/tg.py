@@ -27,6 +27,7 @@ MODULES = {
     "gater": "tinygrad.codegen.late.gater",
     "gradient": "tinygrad.mixin.gradient",
     "helpers": "tinygrad.helpers",
+    "heuristic": "tinygrad.codegen.opt.heuristic",
     "jit": "tinygrad.engine.jit",
     "ops": "tinygrad.uop.ops",
     "rangeify": "tinygrad.schedule.rangeify",
@@ -79,6 +80,10 @@ TAKEN = {
     "_Device": "tinygrad.device",  # the class of `Device`
     "TinyELF": "tinygrad.device",  # compiled code as a device gets it
     "ClangCompiler": "tinygrad.runtime.support.compiler_cpu",  # runs clang, or what CC names
+    "AddrSpace": "tinygrad.dtype",  # where memory is: that of a device, or registers
+    "Opt": "tinygrad.codegen.opt",  # an option of a kernel
+    "OptOps": "tinygrad.codegen.opt",  # the kinds of options
+    "Scheduler": "tinygrad.codegen.opt.postrange",  # a kernel's loops, and the options that change them
     "CPUProgram": "tinygrad.runtime.ops_cpu",  # compiled code in the memory of this process; `addr` says where
     # kernels for readers
     "to_program": "tinygrad.codegen",  # a kernel as source, by a renderer
@@ -104,7 +109,9 @@ REPLACED = {
     "codegen.pm_number_params": "numbers variables behind all buffers",
     "codegen.pm_reduce_unparented": "leaves a product of bools a bool",
     "codegen.to_program_cache": "knows the programs that are on disk",
-    "cstyle.ClangRenderer": "its `render_kernel` tells clang which loops are not to be vectors",
+    "codegen.to_program_config": "the key of a program says whether the room for the CPU made it",
+    "codegen.to_program_context": "and so do the processes that compile it",
+    "cstyle.ClangRenderer": "tells clang which loops are not to be vectors, and which sums may be",
     "device.ALLOW_DEVICE_USAGE": "each thread has its own",
     "device._Device": "opens a device once, for all threads; says what is missing where there is no compiler",
     "function._function": "counts `depth` for each thread; closes over values of an example",
@@ -119,6 +126,7 @@ REPLACED = {
     "helpers.db_connection": "each thread and process has its own",
     "helpers.diskcache_get": "finds nothing where there can be no cache",
     "helpers.diskcache_put": "keeps nothing where there can be no cache",
+    "heuristic.hand_coded_optimizations": "leaves kernels that suit as plain loops",
     "jit._TinyJit": "is the function that it is of under a brand; is called by one thread at a time",
     "jit.all_tensors": "may change while it is walked through",
     "jit.buffers": "may change while it is walked through",
@@ -141,6 +149,7 @@ REPLACED = {
     "realize.pm_exec": "runs a compiled loop, and a product by BLAS",
     "realize.run_linear": "one thread at a time",
     "realize.to_program_cache": "knows the programs that are on disk",
+    "realize.to_program_context": "says whether the room for the CPU makes a kernel",
     "schedule.capturing": "each thread has its own",
     "schedule.pm_copy_from_store": "puts products by BLAS in place of kernels",
     "schedule.schedule_cache": "keeps few schedules with loops, which have memory",

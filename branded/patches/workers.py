@@ -26,6 +26,8 @@ from branded.patches import tg
 
 COMPILING = ("cache", "images", "ranges", "numbering", "gates", "vectorizer", "products")
 """The patches that such a process needs."""
+INSTALLED: list[str] = []
+"""The modules that such a process installs as it starts, in this order; they need tinygrad and `tg` alone."""
 LOOK = 0.1
 """Seconds without a result after which one looks whether the processes are still there."""
 
@@ -120,9 +122,9 @@ def _noted(start: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def install() -> None:
     from branded import patches
 
-    names = [name for name in patches.installed if name in COMPILING]
+    INSTALLED.extend(f"branded.patches.{name}" for name in patches.installed if name in COMPILING)
     file = str(Path(__file__).with_name("compiling.py"))
-    start = functools.partial(runpy.run_path, file, {"NAMES": names}, "branded_compiling")
+    start = functools.partial(runpy.run_path, file, {"NAMES": INSTALLED}, "branded_compiling")
     tg.worker._init_worker = start
     if not all(hasattr(tg.worker, name) for name in ("_WorkerProcess", "get_worker_pool", "worker_pool", "PARALLEL")):
         return

@@ -12,6 +12,7 @@ from tinygrad import Tensor
 
 from branded import recording, tree
 from branded.calls import called, check_function
+from branded.cpu import kernels
 from branded.crossing import check_live, live_results
 from branded.derivatives.leaves import is_differentiating
 from branded.errors import OptionError
@@ -96,7 +97,7 @@ class Jitted:
             return _written(self._f, args, kwargs)
         if open_brands() or in_call_body() or is_differentiating() or _function.depth or capturing:
             return _called(self._f, args, kwargs)
-        form: list[Any] = [len(args)]
+        form: list[Any] = [len(args), kernels.room.value]
         leaves: list[Any] = []
         donors: dict[int, Tensor] | None = None
         if self._static or self._donated:

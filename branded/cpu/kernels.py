@@ -1,0 +1,199 @@
+"""Kernels of the CPU as plain loops, which the vectorizer of clang makes vectors of.
+
+tinygrad writes tiles of 4 x 4 numbers, vectors of 4, and each sum as one chain of additions.  That suits a GPU; clang
+has no way out of it.  Of the loops as they stand it makes vectors as wide as the machine has them, where it may: not of
+a sum of floats, which another order of the terms changes in the last bits.  So a kernel that `suits` gets no options of
+tinygrad's, and what it adds up may be added in any order, and that alone: all else is worked out as it was written, so
+NaN, infinities and signed zeros keep their meaning, and what has no sums keeps its bits.
+
+The processes in which tinygrad compiles install this module too, so it imports tinygrad and `tg` alone.  What is chosen
+stands in the source of the kernel, by which tinygrad keeps what it compiled; the option is a part of the key of each
+program.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tinygrad import dtypes
+from tinygrad.dtype import DType
+from tinygrad.helpers import ContextVar
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.patches import tg
+from branded.patches.tg import AddrSpace, Opt, OptOps, Scheduler
+
+LONG = 16
+"""A loop of fewer steps than this is no gain as vectors."""
+LOOPS = Opt(OptOps.NOLOCALS)
+"""The mark of a kernel that was chosen: an option that means nothing on the CPU, where tinygrad never takes it."""
+
+
+class _Room(ContextVar[int]):
+    """Are kernels made here, or as tinygrad makes them?  Each thread has its own answer."""
+
+    def __init__(self, key: str) -> None:
+        self.own = threading.local()
+        super().__init__(key, 1)
+        self.at_first: int = self.own.value
+
+    @property
+    def value(self) -> int:
+        found: int = getattr(self.own, "value", self.at_first)
+        return found
+
+    @value.setter
+    def value(self, x: int) -> None:
+        self.own.value = x
+
+
+room = _Room("BRANDED_CPU")
+
+# ---- which kernels ----
+
+
+def step(index: UOp, r: UOp) -> int | None:
+    """How far the index goes when the loop goes on by one; None where that is not always as far."""
+    found = 0
+    for term in index.get_idx().split_uop(Ops.ADD):
+        if term is r:
+            found += 1
+        elif term.op is Ops.MUL and term.src[0] is r and term.src[1].op is Ops.CONST:
+            found += term.src[1].val
+        elif r in term.backward_slice:
+            return None
+    return found
+
+
+def in_order(indices: list[UOp], r: UOp) -> bool:
+    """Does a loop go through memory number by number, or stay where it is?"""
+    return r.vmax + 1 >= LONG and all(step(i, r) in (0, 1) for i in indices)
+
+
+def suits(k: Scheduler) -> bool:
+    """Is this kernel fastest as plain loops?  By its form alone; nothing is timed.
+
+    It is where the innermost loop, that of the sum or else that of the result, goes through memory in order.
+    """
+    if any(b.src[1].get_valid().op is not Ops.CONST for b in k.bufs):
+        return False  # clang is kept from making vectors of these
+    if not k.rngs:
+        return False
+    if not (reduces := k.reduceops):
+        return in_order([b.src[1] for b in k.bufs], k.rngs[-1])
+    order = {r: i for i, r in enumerate(k.rngs)}
+    for reduce in reduces:
+        loops = [r for r in reduce.src[1:] if r in order]
+        if not loops:
+            return False
+        inner = max(loops, key=lambda r: order[r])
+        loads = [u.src[1] for u in reduce.src[0].backward_slice_with_self if u.op is Ops.INDEX]
+        if not in_order(loads, inner):
+            return False
+    return True
+
+
+def _chosen(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler], Scheduler]:
+    @functools.wraps(original)
+    def hand_coded_optimizations(k: Scheduler) -> Scheduler:
+        if not (room.value and type(k.ren) is tg.cstyle.ClangRenderer and suits(k)):
+            return original(k)
+        k = k.copy()
+        k.apply_opt(LOOPS)
+        return k
+
+    return hand_coded_optimizations
+
+
+# ---- sums in any order ----
+
+_BODIES = {
+    "sum": "({t} a, {t} b) {{\n#pragma clang fp reassociate(on)\n  return a + b;\n}}",
+    "sum_of_products": "({t} a, {t} b, {t} c) {{\n#pragma clang fp reassociate(on)\n  return a + b * c;\n}}",
+    "product": "({t} a, {t} b) {{\n#pragma clang fp reassociate(on)\n  return a * b;\n}}",
+    "largest": "({t} a, {t} b) {{\n  return __builtin_fmax{f}(a, b);\n}}",
+}
+_FLOATS = {dtypes.float32: "float", dtypes.float64: "double"}
+
+
+def _name(what: str, dtype: DType) -> str:
+    return f"{what}_{_FLOATS[dtype]}"
+
+
+def _function(what: str, dtype: DType) -> str:
+    body = _BODIES[what].format(t=_FLOATS[dtype], f="f" if dtype == dtypes.float32 else "")
+    return f"static inline __attribute__((always_inline)) {_FLOATS[dtype]} {_name(what, dtype)}{body}"
+
+
+def _reduction(store: UOp) -> tuple[str, tuple[UOp, ...]] | None:
+    """What a store does with the number that it replaces, and with what else."""
+    at, value = store.src[0], store.src[1]
+    if at.addrspace is not AddrSpace.REG or value.dtype not in _FLOATS or value.max_numel() != 1:
+        return None
+    if value.op in (Ops.ADD, Ops.MUL):
+        terms = list(value.split_uop(value.op))
+        before = [t for t in terms if t.op is Ops.LOAD and t.src[0] is at]
+        if len(before) != 1 or len(terms) == 1:
+            return None
+        others = [t for t in terms if t is not before[0]]
+        if value.op is Ops.ADD and len(others) == 1 and others[0].op is Ops.MUL:
+            return "sum_of_products", (*before, *others[0].src)
+        rest = functools.reduce(lambda a, b: UOp(value.op, src=(a, b)), others)
+        return "sum" if value.op is Ops.ADD else "product", (*before, rest)
+    if value.op is Ops.WHERE and value.src[0].op is Ops.CMPLT:
+        (less, new, old) = value.src
+        if old.op is Ops.LOAD and old.src[0] is at and less.src == (old, new):
+            return "largest", (old, new)
+    return None
+
+
+def any_order(uops: list[UOp]) -> tuple[list[UOp], list[str]]:
+    """The program with what is added up in each step as a call, and the functions that are called."""
+    new: dict[UOp, UOp] = {}
+    made: dict[str, None] = {}
+
+    def put(u: UOp) -> UOp:
+        """A line of the program, or what stands for it; that which it is worked out from comes before it."""
+        if u not in new:
+            new[u] = u.replace(src=tuple(put(s) for s in u.src))
+        return new[u]
+
+    for u in uops:
+        if u.op is Ops.STORE and (found := _reduction(u)) is not None:
+            what, args = found
+            made[_function(what, u.src[1].dtype)] = None
+            places = ", ".join(f"{{{i}}}" for i in range(len(args)))
+            name = _name(what, u.src[1].dtype)
+            call = put(UOp(Ops.CUSTOMI, src=args, arg=f"{name}({places})"))
+            new[u] = u.replace(src=(put(u.src[0]), call))
+        else:
+            put(u)
+    return (_used(list(new.values())), list(made)) if made else (uops, [])
+
+
+def _used(lines: list[UOp]) -> list[UOp]:
+    """Without what only the replaced sums used."""
+    there = lines[-1].backward_slice_with_self
+    return [u for u in lines if u in there]
+
+
+def _rendered(original: Callable[..., str]) -> Callable[..., str]:
+    @functools.wraps(original)
+    def render(self: Any, uops: list[UOp]) -> str:
+        functions: list[str] = []
+        if type(self) is tg.cstyle.ClangRenderer and LOOPS in getattr(uops[-1].arg, "applied_opts", ()):
+            uops, functions = any_order(uops)
+        return "\n".join([*functions, original(self, uops)])
+
+    return render
+
+
+def install() -> None:
+    tg.heuristic.hand_coded_optimizations = _chosen(tg.heuristic.hand_coded_optimizations)
+    tg.cstyle.ClangRenderer.render = _rendered(tg.cstyle.ClangRenderer.render)
+    tg.codegen.to_program_config += (room,)
+    tg.codegen.to_program_context += (room,)
+    tg.realize.to_program_context = tg.codegen.to_program_context

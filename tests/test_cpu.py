@@ -1,0 +1,298 @@
+"""The room for the CPU: which kernels are plain loops, and that their numbers are those of tinygrad's own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Device, Tensor, dtypes
+from tinygrad.helpers import Context
+from tinygrad.uop.ops import Ops, UOp
+
+from branded import cpu, jit, scan
+from branded.cpu import kernels
+from branded.patches import tg, workers
+from tests import cpu_fuzz
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.skipif(
+    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not tg.cstyle.ClangRenderer, reason="kernels of clang"
+)
+
+
+def made(x: Tensor) -> list[UOp]:
+    """The programs that tinygrad makes for a tensor."""
+    linear = tg.realize.compile_linear(x.schedule_linear())
+    return [call.src[0] for call in linear.src if call.src[0].op is Ops.PROGRAM]
+
+
+def source(program: UOp) -> str:
+    return next(str(u.arg) for u in program.src if u.op is Ops.SOURCE)
+
+
+def is_loops(program: UOp) -> bool:
+    return kernels.LOOPS in program.src[0].arg.applied_opts
+
+
+def data(*shape: int) -> Tensor:
+    return Tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32)).realize()
+
+
+def ints(*shape: int) -> Tensor:
+    """What no BLAS multiplies."""
+    return (data(*shape) * 8).int().realize()
+
+
+# ---- which kernels ----
+
+LOOPS: dict[str, Callable[[], Tensor]] = {
+    "elementwise": lambda: (data(40, 30).sin() * 2).tanh(),
+    "a row for all": lambda: data(40, 30) + data(30),
+    "a column for all": lambda: data(40, 30) + data(40, 1),
+    "sums of rows": lambda: data(40, 30).sum(1),
+    "the sum of all": lambda: data(40, 30).sum(),
+    "largest of rows": lambda: data(40, 30).max(1),
+    "a product in a sum": lambda: (data(40, 30) * data(40, 30)).sum(1),
+    "matrix-vector products": lambda: (data(8, 20, 30) @ data(8, 30, 1)).squeeze(-1),
+    "all pairs": lambda: (data(20, 1, 32) - data(1, 24, 32)).square().sum(-1),
+}
+TILES: dict[str, Callable[[], Tensor]] = {
+    "sums of columns": lambda: data(40, 30).sum(0),
+    "a product of matrices of integers": lambda: ints(40, 32) @ ints(32, 24),
+    "a transposed matrix": lambda: data(40, 30).T.contiguous(),
+    "short rows": lambda: data(100, 8).sum(1),
+    "every other number": lambda: data(40, 60)[:, ::2] + 1,
+    "a border": lambda: data(40, 30).pad(((1, 1), (1, 1))) + 1,
+    "a convolution of integers": lambda: ints(4, 3, 16, 16).conv2d(ints(5, 3, 3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops(name: str) -> None:
+    (program,) = made(LOOPS[name]())
+    assert is_loops(program)
+    with cpu.plain():
+        (before,) = made(LOOPS[name]())
+    assert not is_loops(before) and source(before) != source(program)
+
+
+@pytest.mark.parametrize("name", TILES)
+def test_what_tinygrad_does_better_is_left_to_it(name: str) -> None:
+    (program,) = made(TILES[name]())
+    with cpu.plain():
+        (before,) = made(TILES[name]())
+    assert not is_loops(program) and source(before) == source(program)
+
+
+def test_only_what_is_added_up_may_be_added_in_any_order() -> None:
+    (program,) = made((data(40, 30).exp() - 1).sum(1))
+    text = source(program)
+    assert text.count("#pragma clang fp reassociate(on)") == 1
+    assert text.index("return a + b;") < text.index("void r_")  # in a function of its own
+    assert "pragma" not in source(made(data(40, 30).exp() - 1)[0])
+
+
+# ---- numbers ----
+
+SPECIAL = np.array(
+    [*(0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -2.5, 3.0, 1e-40, -1e-40, 1e-38, 3e38, -3e38, 88.0, -104.0)],
+    dtype=np.float32,
+)
+ONE: dict[str, Callable[[Tensor], Tensor]] = {
+    **{
+        f: getattr(Tensor, f)
+        for f in (
+            *("neg", "abs", "exp", "exp2", "log", "log2", "sin", "cos", "tan", "tanh", "sigmoid", "sqrt", "rsqrt"),
+            *("reciprocal", "relu", "sign", "trunc", "floor", "ceil", "round", "erf", "isnan", "isinf", "square"),
+        )
+    },
+    "1 / x": lambda x: 1 / x,
+    "x + 0": lambda x: x + Tensor(0.0),
+    "x * 0": lambda x: x * Tensor(0.0),
+    "where": lambda x: (x < 1).where(x, -x),
+    "(x + 1) - 1": lambda x: (x + 1) - 1,
+}
+TWO: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "add": Tensor.add,
+    "sub": Tensor.sub,
+    "mul": Tensor.mul,
+    "div": Tensor.div,
+    "maximum": Tensor.maximum,
+    "minimum": Tensor.minimum,
+    "copysign": Tensor.copysign,
+    "less": lambda x, y: x < y,
+    "equal": lambda x, y: x == y,
+    "where": lambda x, y: (x < y).where(x, y),
+}
+
+
+def bits(x: Tensor) -> np.ndarray:
+    """The numbers of a result, each NaN the same one."""
+    a = x.numpy()
+    return np.where(np.isnan(a), np.float32(np.nan), a).view(np.uint32) if a.dtype == np.float32 else a
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_special_numbers(name: str) -> None:
+    x = Tensor(np.tile(SPECIAL, 4)).realize()
+    ours = bits(ONE[name](x))
+    with cpu.plain():
+        np.testing.assert_array_equal(ours, bits(ONE[name](x)))
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_pairs_of_special_numbers(name: str) -> None:
+    x, y = (Tensor(a.copy()).realize() for a in np.meshgrid(SPECIAL, SPECIAL))
+    ours = bits(TWO[name](x, y))
+    with cpu.plain():
+        np.testing.assert_array_equal(ours, bits(TWO[name](x, y)))
+
+
+def test_signed_zeros_are_those_of_numpy() -> None:
+    x = np.tile(np.array([0.0, -0.0], np.float32), 20)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal((1 / Tensor(x)).numpy(), 1 / x)
+    assert not np.signbit((Tensor(np.full(40, -0.0, np.float32)).sum()).numpy())
+    assert np.signbit((Tensor(x) * -1).numpy()).tolist() == np.signbit(x * -1).tolist()
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=str)
+@pytest.mark.parametrize("size", [16, 37, 130])
+def test_sums_keep_nan_and_infinities(dtype: Any, size: int) -> None:
+    rows = np.ones((6, size))
+    rows[0, 3], rows[1, 5], rows[2, 7], rows[2, 11], rows[3, size - 1] = np.inf, -np.inf, np.inf, -np.inf, np.nan
+    x = Tensor(rows).cast(dtype).realize()
+    np.testing.assert_array_equal(x.sum(1).numpy(), [np.inf, -np.inf, np.nan, np.nan, size, size])
+    np.testing.assert_array_equal((x * x).sum(1).numpy(), [np.inf, np.inf, np.inf, np.nan, size, size])
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=str)
+def test_the_largest_number_is_so_without_nan(dtype: Any) -> None:
+    """As of tinygrad's max(a, b), which is a where b is NaN, of one number after the other."""
+    rows = np.random.default_rng(0).standard_normal((5, 40))
+    rows[0, 0] = rows[1, 17] = rows[2, 39] = np.nan
+    rows[3] = np.nan
+    rows[4, 7] = np.inf
+    x = Tensor(rows).cast(dtype).realize()
+    with np.errstate(all="ignore"):
+        wanted = np.fmax.reduce(x.numpy(), 1, initial=-np.inf)
+    np.testing.assert_array_equal(x.max(1).numpy(), wanted)
+
+
+def test_elementwise_programs_have_the_same_bits() -> None:
+    x = Tensor(np.linspace(-90, 90, 5000, dtype=np.float32)).realize()
+
+    def f(x: Tensor) -> Tensor:
+        return ((x.sin() * 2 + x.exp()).tanh() / (x.square() + 1)).sigmoid() - x.erf()
+
+    ours = f(x).numpy()
+    with cpu.plain():
+        np.testing.assert_array_equal(ours, f(x).numpy())
+
+
+def test_sums_are_as_exact_as_tinygrads() -> None:
+    x = data(50, 4000)
+    exact = x.numpy().astype(np.float64).sum(1)
+    ours = np.abs(x.sum(1).numpy() - exact).max()
+    with cpu.plain():
+        assert ours <= np.abs(x.sum(1).numpy() - exact).max()
+
+
+def test_some_programs_of_the_fuzz() -> None:
+    """`python -m tests.cpu_fuzz` runs 2,000."""
+    programs = [cpu_fuzz.program(1, i) for i in range(30)]
+    assert not [f"{p.text}: {said}" for p in programs if (said := cpu_fuzz.wrong(p))]
+
+
+def test_the_fuzz_sees_a_wrong_number() -> None:
+    p = cpu_fuzz.Program("", Tensor([1.0, 2.0]), np.array([1.0, 2.001]), np.array([1e-6, 1e-6]))
+    assert cpu_fuzz.wrong(p) == "1 of 2 are wrong, as 2.0 at (1,) in place of 2.001"
+
+
+# ---- on and off ----
+
+
+def test_programs_are_not_shared() -> None:
+    (ast,) = [call.src[0] for call in data(20, 30).sum(1).schedule_linear().src]
+    renderer = Device["CPU"].renderer
+    keys = {tg.codegen.to_program_key(ast, renderer)}
+    with cpu.plain():
+        keys.add(tg.codegen.to_program_key(ast, renderer))
+    assert len(keys) == 2
+
+
+def test_a_compiled_function_has_a_program_for_each() -> None:
+    f = jit(lambda x: x.sum(1))
+    x = data(20, 30)
+    on = f(x).numpy()
+    with cpu.plain():
+        off = f(x).numpy()
+        plain = x.sum(1).numpy()
+    assert f.traces == 2
+    np.testing.assert_array_equal(on, x.sum(1).numpy())
+    np.testing.assert_array_equal(off, plain)
+
+
+def test_a_loop_has_a_step_for_each() -> None:
+    x = data(400)
+
+    def sums() -> np.ndarray:
+        return scan(lambda c, _: (c * 0.5 + (x + c).sum(), c), Tensor(0.0), None, length=5)[1].numpy()
+
+    on = sums()
+    with cpu.plain():
+        off = sums()
+    assert (on != off).any()
+    np.testing.assert_allclose(on, off, rtol=1e-4)
+    np.testing.assert_array_equal(on, sums())
+
+
+def test_the_block_ends_with_an_error() -> None:
+    with pytest.raises(ValueError, match="x"), cpu.plain():
+        assert not kernels.room.value
+        raise ValueError("x")
+    assert kernels.room.value
+
+
+PROGRAM = """
+import sys
+import branded
+import numpy as np
+from tinygrad import Tensor
+x = Tensor(np.random.default_rng(0).standard_normal((3, 1000)).astype(np.float32)).realize()
+a, b = x.sum(1).contiguous(), (x * x).sum(1).contiguous()
+a.realize(b)
+print(a.numpy().tobytes().hex(), b.numpy().tobytes().hex())
+"""
+
+
+def run(**options: str) -> str:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "CCACHE": "0", **options}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_processes_that_compile_and_the_environment() -> None:
+    here = run(PARALLEL="0")
+    assert run(PARALLEL="2") == here
+    off = run(PARALLEL="2", BRANDED_CPU="0")
+    assert off != here
+    assert run(PARALLEL="0", BRANDED_PATCHES="0") == off
+
+
+def test_processes_that_compile_install_it() -> None:
+    assert kernels.__name__ in workers.INSTALLED
+
+
+def test_noopt_is_left_alone() -> None:
+    with Context(NOOPT=1):
+        (program,) = made(data(20, 30).sum(1))
+    assert not is_loops(program)
