@@ -171,6 +171,20 @@ def test_an_operand_that_is_written() -> None:
     close(t.numpy(), x @ x + x @ x @ x @ x)
 
 
+def test_a_donated_weight_is_written_in_place() -> None:
+    """The sums go elsewhere where the weight is read for what takes its place."""
+    w, x, y = array(40, 24), array(30, 40), array(30, 24)
+    update = lambda w, x, y: w - 0.1 * (x.T @ y)  # noqa: E731
+    f = jit(update, donate_argnums=0)
+    for _ in range(3):
+        (tw, tx, ty) = here(w, x, y)
+        at = tw.uop.base.buffer._buf.va_addr  # type: ignore[union-attr]
+        got = f(tw, tx, ty)
+        assert got.uop.base.buffer._buf.va_addr == at  # type: ignore[union-attr]
+        close(got.numpy(), w - 0.1 * (x.T @ y))
+    assert len(done(update(*here(w, x, y)))[0]) == 1
+
+
 def test_what_was_in_the_result_does_not_matter() -> None:
     for a, b in ((A, B), (array(128, 96), array(96))):
         (to,) = here(np.full((a @ b).shape, np.nan, np.float32))

@@ -315,6 +315,7 @@ class _Maker:
     def _one(self, red: UOp, slot: int) -> None:
         """A sum of products by BLAS, if that is better."""
         is_whole = frozenset(red.ranges) == frozenset(self.over) and red.dtype == self.value.dtype
+        is_whole &= red is self.value or not self._reads_beside()
         after = 0.0 if red is self.value else LAUNCH + ELEMENT * elements(red.ranges)
         found = plan(self._now(red), self.whole, after, slot, self.limit) if is_whole and self.whole else None
         if found is None:
@@ -332,6 +333,12 @@ class _Maker:
         self.new[red] = self.to if out is self.whole else self._at(out, red.dtype)
         if out is self.whole:
             self.whole = None
+
+    def _reads_beside(self) -> bool:
+        """Is something read just where the result is written?  Then that may lie there, if it was donated."""
+        return any(
+            u.op is Ops.INDEX and u is not self.to and u.src[1:] == self.to.src[1:] for u in self.value.toposort()
+        )
 
     def _at(self, x: Array, dtype: DType) -> UOp:
         index = UOp.const(x.place.offset)
