@@ -9,21 +9,21 @@ from pathlib import Path
 
 from tinygrad import Device
 
-from bench import calls, peers, replay, trace
+from bench import calls, peers, products, replay, trace
 from bench.measure import Report, machine
 from bench.workloads import WORKLOADS
 
-BENCHES = {"replay": replay.bench, "trace": trace.bench, "calls": calls.bench}
+BENCHES = {"replay": replay.bench, "trace": trace.bench, "calls": calls.bench, "products": products.bench}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description="vmap against batching by hand: the time to replay a compiled program, and the time to trace one; "
-        "and the time to call a compiled function.",
+        "the time to call a compiled function; and products of matrices by BLAS and by kernels.",
         epilog="It runs on tinygrad's default device: where that is a GPU, so are the figures.  DEV=... sets another.",
     )
-    parser.add_argument("what", nargs="*", help="replay, trace, calls; all where none is named")
+    parser.add_argument("what", nargs="*", help="replay, trace, calls, products; all where none is named")
     parser.add_argument("--only", metavar="TEXT", default="", help="the workloads with this in their name")
     parser.add_argument("--peers", action="store_true", help="add columns for jax and torch, where they are installed")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each workload is measured (default 3)")

@@ -39,8 +39,8 @@ IN_MATRIX, IN_VECTOR = 0.025, 0.07
 """A multiplication in a product of matrices, and in that of a matrix and a vector."""
 IN_KERNEL, IN_KERNEL_OF_VECTOR = 0.09, 0.12
 """The same in a kernel of tinygrad."""
-ELEMENT = 0.4
-"""To work out a factor before, or to read and write the sums after."""
+ELEMENT, FAR, NEAR = 0.4, 3.0, 1 << 18
+"""To work out an entry of a factor before, or to read and write a sum after; more if they are more than a cache has."""
 SMALL = 1 << 20
 """The factors that are worked out before may take so many bytes, and four times those of the arrays that are there."""
 
@@ -121,6 +121,12 @@ def size(r: UOp) -> int:
 
 def elements(ranges: Iterable[UOp]) -> int:
     return math.prod(map(size, ranges))
+
+
+def _moved(ranges: Iterable[UOp]) -> float:
+    """What it costs to write an array, and to read it."""
+    n = elements(ranges)
+    return ELEMENT * n + FAR * max(n - NEAR, 0)
 
 
 # ---- a sum of products ----
@@ -256,7 +262,7 @@ def _planned(
     p, is_turned = made
     calls, work = math.prod(x.size for x in p.loops), p.multiplications
     cost = calls * CALL + work * (IN_VECTOR if p.is_vector else IN_MATRIX)
-    cost += sum(LAUNCH + ELEMENT * elements(x.ranges) for x, _ in before)
+    cost += sum(LAUNCH + _moved(x.ranges) for x, _ in before)
     first, second = (b, a) if is_turned else (a, b)
     return Plan(cost, p, variables[0] if variables else None, tuple(before), first, second, result)
 
@@ -316,10 +322,10 @@ class _Maker:
         """A sum of products by BLAS, if that is better."""
         is_whole = frozenset(red.ranges) == frozenset(self.over) and red.dtype == self.value.dtype
         is_whole &= red is self.value or not self._reads_beside()
-        after = 0.0 if red is self.value else LAUNCH + ELEMENT * elements(red.ranges)
+        after = 0.0 if red is self.value else LAUNCH + _moved(red.ranges)
         found = plan(self._now(red), self.whole, after, slot, self.limit) if is_whole and self.whole else None
         if found is None:
-            found = plan(self._now(red), None, LAUNCH + ELEMENT * elements(red.ranges), slot, self.limit)
+            found = plan(self._now(red), None, LAUNCH + _moved(red.ranges), slot, self.limit)
         if found is None:
             return
         out = found.out
