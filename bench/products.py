@@ -56,7 +56,7 @@ def bench(report: Report, workloads: Sequence[Workload], peers: Sequence[Peer], 
         row(
             name, best["BLAS"] * 1e6, rates[0], best["kernels"] * 1e6, rates[1], ratio_of_best(times, "BLAS", "kernels")
         )
-    report.write("", "Best times of calls of `jit`, in turns.  OpenBLAS has threads of its own, the kernels have none.")
+    report.write("", "Best times of calls of `jit`, in turns.  Large products have threads, kernels have none.")
 
 
 def _compiled(f: Callable[[Any, Any], Any], args: Sequence[Any]) -> Callable[[], Any]:

@@ -278,9 +278,38 @@ def test_in_a_loop_whose_length_is_found_out(from_c: list[blas.Product]) -> None
     assert from_c
 
 
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (lambda a, b: a @ b, [array(300, 200), array(200, 150)]),
+        (lambda a, b: a @ b, [array(150, 200), array(200, 300)]),
+        (lambda a, b: a @ b, [array(7, 90, 80), array(7, 80, 100)]),
+        (lambda a, b: a @ b, [array(2100, 2000), array(2000)]),
+        (lambda a, x: a.T @ x, [array(2000, 2100), array(2000)]),
+        (lambda a, b: a.T @ b.T, [array(200, 300), array(150, 200)]),
+    ],
+    ids=["rows", "columns", "batch", "vector", "vector of columns", "transposed"],
+)
+def test_a_large_product_is_shared_out(f: Callable[..., Any], args: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blas, "_WORTH", 1 << 20)
+    made, _, got = done(f(*here(*args)))
+    threads, where = blas._shared(made[0])
+    if os.cpu_count() != 1:
+        assert threads >> 8 > 1 or not where
+    np.testing.assert_allclose(got, f(*args), rtol=1e-3, atol=2e-3)
+
+
+def test_openblas_has_its_threads_back() -> None:
+    library: Any = blas._library()
+    before = library.scipy_openblas_get_num_threads64_()
+    x = array(300, 300)
+    done(here(x)[0] @ here(x)[0])
+    assert library.scipy_openblas_get_num_threads64_() == before
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_after_a_fork() -> None:
-    """The threads of OpenBLAS are not there in a child: it starts its own."""
+    """No thread of the parent is there in a child."""
     x = array(300, 300)
     (t,) = here(x)
     f = jit(lambda t: t @ t)
@@ -300,9 +329,11 @@ def test_after_a_fork() -> None:
 
 def test_programs_of_all_forms() -> None:
     with always():
-        ran = [(seed, *Program(seed).run()) for seed in range(40)]
+        ran = [(seed, *Program(seed).run()) for seed in range(30)]
+    with always(parted=True):
+        ran += [(seed, *Program(seed).run()) for seed in range(30, 60)]
     assert not [(seed, wrong) for seed, _, wrong in ran if wrong]
-    assert sum(n > 0 for _, n, _ in ran) >= 15
+    assert sum(n > 0 for _, n, _ in ran) >= 20
 
 
 def test_the_fuzz_sees_a_wrong_product(monkeypatch: pytest.MonkeyPatch) -> None:

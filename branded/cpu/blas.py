@@ -145,24 +145,46 @@ def _function(dtype: DType, is_vector: bool) -> int:
 
 # ---- threads ----
 
-_ALONE = {False: (262_144, 1 << 24), True: (9_216, 1 << 20)}
-"""OpenBLAS takes threads for products of more multiplications than the first number, as matrices and as vectors.
+_THREADED = {False: 262_144, True: 9_216}
+"""OpenBLAS takes threads for products of more multiplications than this, as matrices and as vectors.
 
-Up to the second they gain little, and where the cores have other things to do, they cost much: its threads wait for one
-another by turns of the scheduler, and a product of 50 us takes 40 ms.
+Its threads wait for one another by turns of the scheduler: on a machine whose cores have other things to do, a product
+of 50 us takes 40 ms.  So it is asked for one thread, and what is large goes to threads of this module in equal parts.
 """
+_WORTH = 1 << 22
+"""So many multiplications are worth a thread."""
+MOST = 16
+_BY_LOOP, _BY_ROWS, _BY_COLUMNS = 1, 2, 3
 
 
 @functools.cache
-def _alone() -> int:
-    """The function of OpenBLAS that sets the number of threads, and gives what it was before; 0 for none."""
-    found = getattr(_library(), "openblas_set_num_threads_local", None)
-    return int(ctypes.cast(found, ctypes.c_void_p).value or 0) if found is not None else 0
+def _system() -> tuple[int, Any, int]:
+    """Where the functions are that set the number of threads of OpenBLAS, that start a thread and that wait for one.
+
+    With it goes what keeps this, and how many threads there may be; 0 where one of them is missing.
+    """
+    library = _library()
+    try:
+        here = ctypes.CDLL(None)
+        found = (getattr(library, "openblas_set_num_threads_local"), here.pthread_create, here.pthread_join)  # noqa: B009
+        threads = int(getattr(library, "scipy_openblas_get_num_threads64_")())  # noqa: B009
+    except (AttributeError, OSError, TypeError):
+        return 0, None, 1
+    table = (ctypes.c_uint64 * 3)(*(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in found))
+    return ctypes.addressof(table), table, min(threads, MOST)
 
 
-def _threads(p: Product) -> int:
-    least, most = _ALONE[p.is_vector]
-    return _alone() if least < p.m * p.n * p.k <= most else 0
+def _shared(p: Product) -> tuple[int, int]:
+    """How a product is parted, as a number for C, and where the functions for this are; 0 for those that are small."""
+    system, _, most = _system()
+    threads = max(min(most, p.multiplications // _WORTH), 1)
+    if threads == 1 and p.m * p.n * p.k <= _THREADED[p.is_vector]:
+        return 0, 0
+    if p.loops and p.loops[0].out and p.loops[0].size >= 2 * threads:
+        by = _BY_LOOP
+    else:
+        by = _BY_ROWS if p.is_vector or p.m >= p.n else _BY_COLUMNS
+    return 16 * by + 256 * threads, system
 
 
 # ---- the call from C ----
@@ -174,14 +196,12 @@ def _calls(real: str) -> str:
     matrix = f"int, int, int, {sizes}, long long, {real}, {real} *, long long, {real} *, long long"
     vector = f"int, int, {sizes}, {real}, {real} *, long long, {real} *, long long"
     return f"""
-    {real} *pa = ({real} *)a + (i64)oa + (i64)va * (i64)i, *pb = ({real} *)b + (i64)ob + (i64)vb * (i64)i;
-    {real} *pc = ({real} *)out + (i64)oc + (i64)vc * (i64)i;
-    for (i64 x = 0; x < (i64)n0; x++)
-      for (i64 y = 0; y < (i64)n1; y++)
-        for (i64 z = 0; z < (i64)n2; z++) {{
-          {real} *qa = pa + x * (i64)a0 + y * (i64)a1 + z * (i64)a2, *qb = pb + x * (i64)b0 + y * (i64)b1 + z * (i64)b2;
-          {real} *qc = pc + x * (i64)c0 + y * (i64)c1 + z * (i64)c2;
-          {real} beta = (c0 || !x) && (c1 || !y) && (c2 || !z) ? 0 : 1;
+    {real} *pa = ({real} *)a + oa + va * i, *pb = ({real} *)b + ob + vb * i, *pc = ({real} *)out + oc + vc * i;
+    for (i64 x = 0; x < n0; x++)
+      for (i64 y = 0; y < n1; y++)
+        for (i64 z = 0; z < n2; z++) {{
+          {real} *qa = pa + x * a0 + y * a1 + z * a2, *qb = pb + x * b0 + y * b1 + z * b2;
+          {real} *qc = pc + x * c0 + y * c1 + z * c2, beta = (c0 || !x) && (c1 || !y) && (c2 || !z) ? 0 : 1;
           if (form & 4)
             ((void (*)({vector}, {real}, {real} *, long long))fn)
               (101, form & 1 ? 112 : 111, m, n, alpha.real, qa, lda, qb, ldb, beta, qc, ldc);
@@ -195,18 +215,54 @@ _TAKES = (
     *("fn", "out", "a", "b", "i", "form", "m", "n", "k", "lda", "ldb", "ldc"),
     *("oa", "ob", "oc", "va", "vb", "vc", "bits"),
     *(f"{x}{i}" for i in range(LOOPS) for x in "nabc"),
-    "threads",
+    "system",
 )
 _SOURCE = f"""
 typedef unsigned long long u64;
 typedef long long i64;
+enum {{ {", ".join(f"W{x}" for x in _TAKES)}, WORDS }};
+static void *work(void *);
+static void part(i64 *to, const i64 *w, i64 t, i64 count) {{
+  for (int i = 0; i < WORDS; i++) to[i] = w[i];
+  i64 form = w[Wform], by = form >> 4 & 15, unit = by == {_BY_LOOP} ? 1 : 16;
+  i64 *size = to + (by == {_BY_LOOP} ? Wn0 : by == {_BY_COLUMNS} || (form & 5) == 5 ? Wn : Wm);
+  i64 low = *size * t / count / unit * unit, high = t + 1 == count ? *size : *size * (t + 1) / count / unit * unit;
+  *size = high - low;
+  if (by == {_BY_LOOP}) {{
+    to[Woa] += low * w[Wa0]; to[Wob] += low * w[Wb0]; to[Woc] += low * w[Wc0];
+  }} else if (by == {_BY_ROWS}) {{
+    to[Woa] += low * (form & 1 ? 1 : w[Wlda]); to[Woc] += low * w[Wldc];
+  }} else {{
+    to[Wob] += low * (form & 2 ? w[Wldb] : 1); to[Woc] += low;
+  }}
+}}
 void branded_product({", ".join(f"u64 {x}" for x in _TAKES)}) {{
-  union {{ u64 bits; double real; }} alpha = {{ bits }};
-  int before = threads ? ((int (*)(int))threads)(1) : 0;
+  i64 words[WORDS] = {{ {", ".join(f"(i64){x}" for x in _TAKES)} }}, count = (i64)form >> 8;
+  u64 *functions = (u64 *)system;
+  if (!functions) {{ work(words); return; }}
+  int before = ((int (*)(int))functions[0])(1);
+  i64 jobs[{MOST}][WORDS];
+  u64 threads[{MOST}];
+  for (i64 t = count - 1; t >= 0; t--) {{
+    part(jobs[t], words, t, count);
+    threads[t] = 0;
+    if (!t || ((int (*)(u64 *, void *, void *(*)(void *), void *))functions[1])(threads + t, 0, work, jobs[t])) {{
+      threads[t] = 0;
+      work(jobs[t]);
+    }}
+  }}
+  for (i64 t = 1; t < count; t++)
+    if (threads[t]) ((int (*)(u64, void *))functions[2])(threads[t], 0);
+  ((int (*)(int))functions[0])(before);
+}}
+static void *work(void *p) {{
+  i64 *w = (i64 *)p, {", ".join(f"{x} = w[W{x}]" for x in _TAKES)};
+  union {{ i64 bits; double real; }} alpha = {{ bits }};
+  if (!m || !n || !n0) return 0;
   if (form & 8) {{{_calls("double")}
   }} else {{{_calls("float")}
   }}
-  if (threads) ((int (*)(int))threads)(before);
+  return 0;
 }}
 """
 
@@ -225,7 +281,9 @@ def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, known
     p, variables = name.product, [v.expr for v in call.src[0].src]
     first = [_function(p.dtype, p.is_vector)]
     by = [known.get(v, 0) for v in variables] or [0]
-    found = [[*first, *given, *by, *p.numbers(), _threads(p)] for given in args]
+    shared, system = _shared(p)
+    form, *numbers = p.numbers()
+    found = [[*first, *given, *by, form + shared, *numbers, system] for given in args]
     return native.Kernel(_glue()[1].addr, found, step=4 if step in variables else -1)
 
 
