@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from tinygrad import Device, Tensor
+from tinygrad import Context, Device, Tensor
 from tinygrad.uop.ops import UOp
 
 import branded
@@ -36,12 +36,13 @@ def nodes(out: Any) -> int:
 
 
 def kernels(out: Any) -> list[UOp]:
-    """The kernels that tinygrad schedules for results that are not worked out yet: the AST of each.
+    """The kernels that tinygrad schedules for results that are not worked out yet, before BLAS: the AST of each.
 
     tinygrad keeps one UOp for equal ones, so two kernels are the same program if and only if they are one object.
     """
     first, *rest = results(out)
-    return [call.src[0] for call in first.schedule_linear(*rest).src]
+    with Context(BRANDED_CPU=0):  # type: ignore[no-untyped-call]
+        return [call.src[0] for call in first.schedule_linear(*rest).src]
 
 
 def shared(a: Iterable[UOp], b: Iterable[UOp]) -> int:
