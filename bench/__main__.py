@@ -9,21 +9,28 @@ from pathlib import Path
 
 from tinygrad import Device
 
-from bench import calls, peers, products, replay, trace
+from bench import calls, cpu, peers, products, replay, trace
 from bench.measure import Report, machine
 from bench.workloads import WORKLOADS
 
-BENCHES = {"replay": replay.bench, "trace": trace.bench, "calls": calls.bench, "products": products.bench}
+BENCHES = {
+    "replay": replay.bench,
+    "trace": trace.bench,
+    "calls": calls.bench,
+    "products": products.bench,
+    "cpu": cpu.bench,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description="vmap against batching by hand: the time to replay a compiled program, and the time to trace one; "
-        "the time to call a compiled function; and products of matrices by BLAS and by kernels.",
+        "the time to call a compiled function; products of matrices by BLAS and by kernels; the gain of the room for "
+        "the CPU.",
         epilog="It runs on tinygrad's default device: where that is a GPU, so are the figures.  DEV=... sets another.",
     )
-    parser.add_argument("what", nargs="*", help="replay, trace, calls, products; all where none is named")
+    parser.add_argument("what", nargs="*", help="replay, trace, calls, products, cpu; all where none is named")
     parser.add_argument("--only", metavar="TEXT", default="", help="the workloads with this in their name")
     parser.add_argument("--peers", action="store_true", help="add columns for jax and torch, where they are installed")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each workload is measured (default 3)")

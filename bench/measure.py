@@ -53,7 +53,13 @@ def shared(a: Iterable[UOp], b: Iterable[UOp]) -> int:
 # ---- times ----
 
 
-def interleave(programs: Mapping[str, Callable[[], Any]], seconds: float, warm: int = 4, least: int = 15) -> Times:
+def interleave(
+    programs: Mapping[str, Callable[[], Any]],
+    seconds: float,
+    warm: int = 4,
+    least: int = 15,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Times:
     """The times of each program, run in turns: what slows the machine down for a while slows all of them.
 
     Each round has another order, so that none always runs behind the same neighbour, or behind itself.
@@ -70,9 +76,9 @@ def interleave(programs: Mapping[str, Callable[[], Any]], seconds: float, warm: 
     while rounds < least or time.perf_counter() < end:
         order.shuffle(turns)
         for name, run in turns:
-            start = time.perf_counter()
+            start = clock()
             run()
-            times[name].append(time.perf_counter() - start)
+            times[name].append(clock() - start)
         rounds += 1
     gc.enable()
     return times

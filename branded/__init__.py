@@ -79,7 +79,6 @@ __all__ = [
     "brand",
     "brands",
     "cond",
-    "cpu",
     "custom_jvp",
     "custom_vjp",
     "custom_vmap",

@@ -1,6 +1,15 @@
 """What makes the CPU fast.  `BRANDED_CPU=0`, in the environment or in a `Context`, switches all of it off.
 
 `kernels` says how kernels are made, `products` which are products of matrices; `docs/speed.md` is about both.
+
+Example:
+    >>> from branded import cpu
+    >>> from tinygrad import Tensor
+    >>> with cpu.plain():
+    ...     Tensor([1.0, 2.0]).sum().item()
+    3.0
+
+Source: clang's `#pragma clang fp reassociate`, LLVM's loop vectorizer, BLAS.
 """
 
 from __future__ import annotations
