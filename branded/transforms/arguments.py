@@ -18,7 +18,7 @@ from branded.runner.handed import KNOWN, known
 
 NUMBERS = frozenset({bool, int, float})
 _DEEP = 32
-_DTYPES = frozenset(np.dtype(c) for c in "?bBhHiIlLqQefd")
+_CODES = frozenset("?bBhHiIlLqQefd")
 """Those of arrays that are read where they are."""
 
 
@@ -58,7 +58,7 @@ def read(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) -> None:
                 leaves.append(k)
             else:
                 read(y, form, leaves, depth + 1)
-    elif cls is np.ndarray and x.dtype in _DTYPES:
+    elif cls is np.ndarray and x.dtype.char in _CODES and x.dtype.isnative:
         form.append((cls, x.shape, x.dtype))
         leaves.append(x)
     elif cls is dict and depth < _DEEP and all(type(k) is str for k in x):
