@@ -56,9 +56,9 @@ class Resolution:
 
     def __str__(self) -> str:
         def line(b: Scope) -> str:
-            who = " and ".join(str(i + 1) for i, row in enumerate(self.operands) if b in row)
-            how = "zip, all operands carry it" if self.kind(b) == "zip" else f"broadcast, only operand {who} carries it"
-            return f"{b!r}: {how}"
+            who = [str(i + 1) for i, row in enumerate(self.operands) if b in row]
+            only = f"broadcast, only operand {' and '.join(who)} carries it"
+            return f"{b!r}: {'zip, all operands carry it' if self.kind(b) == 'zip' else only}"
 
         return "\n".join([self.op.name.lower(), *(f"  {line(b)}" for b in self.row)])
 
@@ -86,7 +86,7 @@ LEAVES: set[Ops] = set()  # operations without operands that could carry a brand
 
 
 def rule(*ops: Ops, when: Callable[[Carries], bool] = lambda carries: True) -> Callable[[Rule], Rule]:
-    """Register a rule for operations, in the cases of carrying operands that `when` accepts; a later rule goes first.
+    """Register a rule for operations, where `when` accepts which operands carry brands; a later rule goes first.
 
     The rule gets the per-example operation, its `Resolution`, and the operands as `Batched`, and returns the
     operation on them, with one leading axis for each brand of the resolution's row.
@@ -115,8 +115,7 @@ def resolve(op: Ops, operands: Iterable[Row], within: Pass | None = None) -> Res
       users:3: zip, all operands carry it
       items:2: broadcast, only operand 2 carries it
     """
-    rows = tuple(operands)
-    row: Row = functools.reduce(union, rows, ())
+    row: Row = functools.reduce(union, rows := tuple(operands), ())
     if op is Ops.STAGE:  # the one operation that closes a brand
         row = tuple(b for b in rows[0] if b not in rows[1])
     for when, f in _table.get(op, ()):
@@ -134,7 +133,7 @@ class Pass:
         self.bodies: dict[Any, Bundle] = {}
 
     def run(self, roots: Sequence[UOp], env: Env, gate: Callable[[UOp], bool] | None) -> list[Batched]:
-        resolutions: dict[Any, Resolution] = {}  # not kept: they know this pass, and would keep it and its graph alive
+        resolutions: dict[Any, Resolution] = {}  # not kept: they know this pass, which would stay alive
         for u in UOp(Ops.SINK, src=tuple(roots)).toposort(gate, enter_calls=False):
             if (op := u.op) is Ops.RANGE:
                 if (b := brand_of(u)) is not None and (self.closing is None or b in self.closing):
