@@ -9,9 +9,8 @@
               a+d  b+d  c+d          the row of the result is {users, items}
               a+e  b+e  c+e
 
-`kind` decides it for each brand; `align` and `full` make it so.  `resolve` picks a rule by the operation and by which
-operands carry brands.  A rule emits the same operation on batched operands: those that have one leading axis for each
-brand of their row.  `close` runs the rules over a graph, once, for all brands at once.
+`kind` decides it for each brand.  `resolve` picks a rule, which emits the same operation on batched operands: they have
+one leading axis for each brand of their row.  `close` runs the rules over a graph, once, for all brands at once.
 """
 
 from __future__ import annotations
@@ -55,12 +54,10 @@ class Resolution:
         return kind(brand, self.operands)
 
     def __str__(self) -> str:
-        def line(b: Scope) -> str:
-            who = [str(i + 1) for i, row in enumerate(self.operands) if b in row]
-            only = f"broadcast, only operand {' and '.join(who)} carries it"
-            return f"{b!r}: {'zip, all operands carry it' if self.kind(b) == 'zip' else only}"
-
-        return "\n".join([self.op.name.lower(), *(f"  {line(b)}" for b in self.row)])
+        who = {b: [str(i + 1) for i, row in enumerate(self.operands) if b in row] for b in self.row}
+        only = {b: f"broadcast, only operand {' and '.join(carry)} carries it" for b, carry in who.items()}
+        how = {b: "zip, all operands carry it" if self.kind(b) == "zip" else only[b] for b in self.row}
+        return "\n".join([self.op.name.lower(), *(f"  {b!r}: {text}" for b, text in how.items())])
 
     @functools.cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -72,6 +69,10 @@ class Resolution:
             return x.uop  # tinygrad aligns to the right by itself
         own = tuple(b.size if kind(b, (x.row, self.row)) == "zip" else 1 for b in self.row)
         return reshape(x.uop, own + (1,) * (rank - per_example) + x.uop.shape[len(x.row) :])
+
+    def fill(self, x: Batched) -> UOp:
+        """`x` with a full axis for each brand of the result."""
+        return full(x, self.row)
 
 
 def full(x: Batched, row: Sequence[Scope]) -> UOp:
@@ -144,8 +145,7 @@ class Pass:
                 continue
             operands = [x if (x := env.get(s)) is not None else Batched(s, ()) for s in u.src]
             rows = tuple([x.row for x in operands])
-            if (how := resolutions.get((op, rows))) is None:
-                how = resolutions[op, rows] = resolve(op, rows, self)
+            how = resolutions.get((op, rows)) or resolutions.setdefault((op, rows), resolve(op, rows, self))
             out = how.rule(u, how, *operands)
             if isinstance(out, UOp):
                 if (shape := known_shape(u)) is not None:  # known: tinygrad need not find it out again

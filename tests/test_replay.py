@@ -15,11 +15,12 @@ from tinygrad.helpers import GlobalCounters
 
 from branded import cond, fori_loop, grad, jit, scan, tree, vmap, while_loop
 from branded.loops import compiled as replay
+from branded.patches import tg
 from branded.runner import handed, native
 from branded.runner import linear as linear_module
 from branded.runner.linear import address_of
 
-tg_tensor = linear_module.tg_tensor
+tg_tensor = tg.tensor
 
 
 def floats(*values: float) -> Tensor:

@@ -53,14 +53,14 @@ class Programs(dict[Any, UOp]):
 
     def __setitem__(self, key: Any, program: UOp) -> None:
         super().__setitem__(key, program)
-        if _is_silent():
+        if _is_kept():
             tg.helpers.diskcache_put(TABLE, _name(key), program)
             self.made += 1
-            if self.made % _EVERY == 1:
+            if self.made % _EVERY == 1 and _is_kept():  # there may turn out to be no cache
                 _forget_the_oldest()
 
     def _found(self, key: object) -> bool:
-        if not _is_silent():
+        if not _is_kept():
             return False
         try:
             program = tg.helpers.diskcache_get(TABLE, _name(key))
@@ -72,9 +72,9 @@ class Programs(dict[Any, UOp]):
         return True
 
 
-def _is_silent() -> bool:
-    """Does nobody want to see how kernels are made?"""
-    return DEBUG.value < 3
+def _is_kept() -> bool:
+    """Is there a cache, and does nobody want to see how kernels are made?"""
+    return bool(tg.CACHELEVEL.value) and DEBUG.value < 3
 
 
 def _name(key: object) -> str:

@@ -32,7 +32,7 @@ def names() -> list[str]:
         for cls in Tensor.__mro__
         if cls is not object
         for name, value in vars(cls).items()
-        if name.startswith("__") and inspect.isfunction(value)
+        if name.startswith("__") and (inspect.isfunction(value) or value is object.__hash__)
     }
     return sorted(public | special)
 

@@ -176,7 +176,7 @@ ROWS = (
         "cond: an operand of a closed brand",
         lambda: cond(True, one, one, escaped()),
         errors.EscapeError,
-        "cond: this value belongs to `x`, which is closed",
+        "cond: the result of true_fun: this value belongs to `x`, which is closed",
     ),
     refused(
         "cond: a tree that contains itself as an operand",
@@ -489,13 +489,13 @@ ROWS = (
         "scan: a value of a closed brand as the carry",
         lambda: scan(lambda c, x: (c, x), escaped(), V),
         errors.EscapeError,
-        "scan: this value belongs to `x`, which is closed",
+        "scan: the carry: this value belongs to `x`, which is closed",
     ),
     refused(
         "scan: a value of a closed brand in the body",
         lambda: scan(lambda c, x: (c + escaped(), x), NUMBER, V),
         errors.EscapeError,
-        "scan: this value belongs to `x`, which is closed",
+        "scan: the carry: this value belongs to `x`, which is closed",
     ),
     refused(
         "fori_loop: a float bound",

@@ -449,13 +449,13 @@ ROWS = (
         "grad: a value of a closed brand",
         lambda: grad(total)(escaped()),
         errors.EscapeError,
-        "grad: this value belongs to `x`, which is closed",
+        "grad: argument 1: this value belongs to `x`, which is closed",
     ),
     refused(
         "grad: a value of a closed brand in the body",
         lambda: grad(lambda x: (x * escaped()).sum())(V),
         errors.EscapeError,
-        "grad: this value belongs to `x`, which is closed",
+        "grad: the result: this value belongs to `x`, which is closed",
     ),
     refused(
         "grad: through while_loop",

@@ -223,7 +223,7 @@ ROWS = (
         "jit: a value of a closed brand in the body",
         lambda: jit(lambda x: x + escaped())(V),
         errors.EscapeError,
-        "jit: this value belongs to `x`, which is closed",
+        "jit: the result: this value belongs to `x`, which is closed",
     ),
     refused("jit: a class", lambda: jit(Odd)(), errors.ProgramTypeError, "jit: the result is an Odd"),
     refused("make_expr: a number", lambda: make_expr(3), errors.CallError, "make_expr: the int 3 is not a function"),
