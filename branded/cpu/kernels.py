@@ -6,9 +6,9 @@ a sum of floats, which another order of the terms changes in the last bits.  So 
 tinygrad's, and what it adds up may be added in any order, and that alone: all else is worked out as it was written, so
 NaN, infinities and signed zeros keep their meaning, and what has no sums keeps its bits.
 
-The processes in which tinygrad compiles install this module too, so it imports tinygrad and `tg` alone.  What is chosen
-stands in the source of the kernel, by which tinygrad keeps what it compiled; the option is a part of the key of each
-program.
+The processes in which tinygrad compiles install this module too, so of this package it imports no more than they have:
+`tg` and an option.  What is chosen stands in the source of the kernel, by which tinygrad keeps what it compiled; the
+option is a part of the key of each program.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType
-from tinygrad.helpers import ContextVar
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.patches import tg
+from branded.patches.per_thread import PerThread
 from branded.patches.tg import AddrSpace, Opt, OptOps, Scheduler
 
 LONG = 16
@@ -32,22 +32,13 @@ LOOPS = Opt(OptOps.NOLOCALS)
 """The mark of a kernel that was chosen: an option that means nothing on the CPU, where tinygrad never takes it."""
 
 
-class _Room(ContextVar[int]):
+class _Room(PerThread):
     """Are kernels made here, or as tinygrad makes them?  Each thread has its own answer."""
 
     def __init__(self, key: str) -> None:
         self.own = threading.local()
         super().__init__(key, 1)
         self.at_first: int = self.own.value
-
-    @property
-    def value(self) -> int:
-        found: int = getattr(self.own, "value", self.at_first)
-        return found
-
-    @value.setter
-    def value(self, x: int) -> None:
-        self.own.value = x
 
 
 room = _Room("BRANDED_CPU")

@@ -18,6 +18,7 @@ from tinygrad.helpers import ContextVar
 from tinygrad.uop.ops import UOp
 
 from branded.patches import tg, written
+from branded.patches.per_thread import PerThread
 from branded.patches.serial import LOCK, serial
 
 # ---- what a thread is doing ----
@@ -94,21 +95,12 @@ class _Functions(type):
         _depth.value = n
 
 
-class _Allowed(ContextVar[int]):
-    """A ContextVar of tinygrad with a value in each thread."""
+class _Allowed(PerThread):
+    """May this thread use devices?"""
 
     def __init__(self, before: ContextVar[int]) -> None:
         self.key, self.at_first, self.own = before.key, before.value, threading.local()
         tg.register(self, before.key)
-
-    @property
-    def value(self) -> int:
-        found: int = getattr(self.own, "value", self.at_first)
-        return found
-
-    @value.setter
-    def value(self, x: int) -> None:
-        self.own.value = x
 
 
 # ---- tables that any thread may change ----

@@ -1,23 +1,4 @@
-"""Random numbers from keys: a draw is a function of its key, so it is the same inside and outside of vmap.
-
-A key is an ordinary tensor, uint32[2].  It can be mapped, carried by a loop, kept in a tree, or passed to a TinyJit,
-as any value.  Nothing else is remembered: the same key gives the same numbers, and new numbers need a new key, from
-`split` or `fold_in`.
-
-The numbers are those of `jax.random` in JAX 0.10 with its defaults (threefry2x32, partitionable, low modes).  Those of
-`key`, `split`, `fold_in`, `bits`, `randint`, `permutation`, `bernoulli`, of `uniform` over [0, 1), and of `choice`
-without `p`, are so bit for bit.  Where a logarithm is taken (`normal`, `exponential`, `gumbel`, `truncated_normal`), or
-a product that compilers may fuse with a sum (`uniform` over other ranges), the last bits depend on the device, here as
-there; so does what `categorical`, and `choice` with `p`, draw where such a bit decides.
-
-Example:
-    >>> from branded import random, vmap
-    >>> keys = random.split(random.key(0), 3)
-    >>> vmap(random.uniform)(keys).tolist() == [random.uniform(k).item() for k in keys]
-    True
-
-Source: `jax.random`.
-"""
+"""The public functions of `branded.random`: keys, draws from them, and what JAX draws bit for bit."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.dispatch import Resolution, full, rule
+from branded.dispatch import Resolution, rule
 from branded.graph import again, ranks
 from branded.primitive import Batched
 from branded.rows import is_cell
@@ -47,4 +47,4 @@ def bitcast(u: UOp, how: Resolution, x: Batched) -> UOp:
 @rule(Ops.MSTACK)
 def mstack(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     """vmap(mstack)(xs, ys) = mstack(xs, ys): the copies on several devices are batched alike."""
-    return u.replace(src=tuple(full(x, how.row) for x in xs))
+    return u.replace(src=tuple(how.fill(x) for x in xs))

@@ -3,7 +3,7 @@
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.crossing import stage
-from branded.dispatch import Resolution, full, rule
+from branded.dispatch import Resolution, rule
 from branded.graph import again, expand, lead
 from branded.primitive import Batched
 from branded.rules.refusal import refuse
@@ -55,4 +55,4 @@ def staged(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
 @rule(Ops.STACK)
 def stack(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     """vmap(stack)(xs, ys) = stack(xs, ys), with the brand axes moved in front of the new one."""
-    return lead(again(u, *[full(x, how.row) for x in xs]), (*range(1, len(how.row) + 1), 0))
+    return lead(again(u, *[how.fill(x) for x in xs]), (*range(1, len(how.row) + 1), 0))

@@ -2,7 +2,7 @@
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.dispatch import Resolution, full, resolve, rule
+from branded.dispatch import Resolution, resolve, rule
 from branded.graph import replaced
 from branded.patches.tg import broadcast_to
 from branded.primitive import Batched
@@ -36,11 +36,11 @@ def after(u: UOp, how: Resolution, x: Batched, effect: Batched, *rest: Batched) 
         return effect.uop.contiguous() if x.uop.base.op is Ops.PARAM else _copy(effect.uop)
     if (found := part(u)) is None:
         raise refuse(u, "assign: this in-place write has no batching rule", "return the new value instead", x, effect)
-    apart = cell(whole := full(x, how.row))  # rules that merge movements stop here
+    apart = cell(whole := how.fill(x))  # rules that merge movements stop here
     view = Batched(apart, how.row)
     for v in reversed(found[0]):
         view = _apply(v, view)
-    out = written(view.uop, full(effect, how.row), apart)  # in `effect` is what is written
+    out = written(view.uop, how.fill(effect), apart)  # in `effect` is what is written
     return in_memory(replaced([out], lambda _: None, lambda v: v is not apart, at={apart: whole})[0])
 
 
