@@ -39,7 +39,8 @@ if not _for_mypy_alone:
         value_and_grad,
         vjp,
     )
-    from branded.derivatives.custom import custom_jvp, custom_vjp, custom_vmap, sequential_vmap
+    from branded.derivatives.custom import custom_jvp, custom_vjp
+    from branded.derivatives.custom_vmap import custom_vmap, sequential_vmap
     from branded.errors import BrandedError
     from branded.loops.api import fori_loop, map, scan, while_loop
     from branded.loops.branches import cond, switch

@@ -13,7 +13,8 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.loops.primitive import Loop, Scan
+from branded.loops.primitive import Loop
+from branded.loops.scan import Scan
 from branded.primitive import primitive_of
 
 Array = np.ndarray[Any, Any]

@@ -15,7 +15,8 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.graph import replaced
 from branded.loops.compiled import Name
-from branded.loops.primitive import Loop, Scan
+from branded.loops.primitive import Loop
+from branded.loops.scan import Scan
 from branded.patches import tg
 from branded.patches.tg import CStyleLanguage, Target, ansistrip, to_program
 

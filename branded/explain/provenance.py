@@ -20,7 +20,7 @@ from typing import Any
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.graph import tensor
-from branded.loops.primitive import Scan
+from branded.loops.scan import Scan
 from branded.patches.tg import exec_alu, truncate
 from branded.primitive import params, primitive_of
 from branded.program.terms import Eqn

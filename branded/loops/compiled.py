@@ -26,8 +26,10 @@ from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.cpu import kernels
 from branded.graph import replaced
-from branded.loops.primitive import Loop, Scan, While
+from branded.loops.primitive import Loop
+from branded.loops.scan import Scan
 from branded.loops.trace import LeafType
+from branded.loops.while_loop import While
 from branded.patches import tg
 from branded.patches.tg import Estimates
 from branded.primitive import primitive_of, results

@@ -14,8 +14,11 @@ from branded.mypy import operands
 from branded.mypy.mapping import CALLED, Arg, call_of, items_of, of_lambda
 from branded.mypy.opening import Scope, checker
 
-MODULE = "branded.derivatives.custom"
-MAKERS = {f"{MODULE}.{n}" for n in ("custom_jvp", "custom_vjp", "custom_vmap", "sequential_vmap")}
+MODULE = "branded.derivatives"
+MAKERS = {
+    f"{MODULE}.{n}"
+    for n in ("custom.custom_jvp", "custom.custom_vjp", "custom_vmap.custom_vmap", "custom_vmap.sequential_vmap")
+}
 CALLS = {f"{maker}.__call__" for maker in MAKERS}
 
 

@@ -14,7 +14,8 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.dispatch import Pass
 from branded.errors import ProgramTypeError
 from branded.graph import replaced
-from branded.loops.primitive import Loop, Scan, like
+from branded.loops.primitive import Loop, like
+from branded.loops.scan import Scan
 from branded.patches.tg import has_shape
 from branded.primitive import Batched, primitive_of
 from branded.primitive import params as own_params

@@ -19,8 +19,8 @@ from branded.loops.api import fori_loop, scan, while_loop
 from branded.loops.api import map as map_
 from branded.loops.branches import cond, switch
 from branded.loops.primitive import Carry, Input, cut, like
-from branded.loops.primitive import scan as scan_steps
-from branded.loops.primitive import while_loop as while_steps
+from branded.loops.scan import scan as scan_steps
+from branded.loops.while_loop import while_loop as while_steps
 from branded.patches.tg import broadcast_to
 from branded.primitive import results as results_of
 from branded.program.build import type_of
