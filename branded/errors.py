@@ -155,6 +155,10 @@ class PictureError(BrandedError, ValueError):
     """What should be drawn cannot be: it is too large to read, or does not fit what it stands beside."""
 
 
+class CallbackError(BrandedError, RuntimeError):
+    """A function of the host raised, or gave what it was not said to give."""
+
+
 class ProgramError(BrandedError, ValueError):
     """A typed program cannot be made, read or run."""
 

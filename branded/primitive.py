@@ -52,6 +52,8 @@ class Primitive:
 
     is_rule = False
     """Is its derivative a rule of the user, which runs in the scope of the call?"""
+    can_fail = False
+    """Does it run a function of the user, which may raise?"""
 
     def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
         """The call on the values of all examples."""

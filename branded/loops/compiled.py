@@ -59,14 +59,14 @@ def lowered(u: UOp) -> UOp | None:
     loop = primitive_of(u)
     if not isinstance(loop, Loop):
         return None
-    inputs = [_in_memory(x, dtype, loop.device) for x, dtype in zip(u.src[1:], loop.dtypes(u), strict=True)]
+    inputs = [in_memory(x, dtype, loop.device) for x, dtype in zip(u.src[1:], loop.dtypes(u), strict=True)]
     outs = [x.empty_like() for x in results(u)]
     call = UOp(Ops.CUSTOM_FUNCTION, src=(), arg=Name(loop)).call(*outs, *inputs)
     out: UOp = UOp.maketuple(*(o.after(call) for o in outs))
     return out
 
 
-def _in_memory(x: UOp, dtype: DType, device: Any) -> UOp:
+def in_memory(x: UOp, dtype: DType, device: Any) -> UOp:
     """An argument in a buffer of its own, of its own dtype.
 
     tinygrad may yet find out that it is a mere number, and a view would begin where vector loads must not.
@@ -305,12 +305,16 @@ _busy: list[_Step] = []
 def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None]:
     loop = ast.arg.loop
     compiled = _compiled(loop)
+    # those before it wait for a function of the host, which runs this one
+    first = len(_busy) if native.inside else 0
+    if compiled.step in _busy[:first] and not hasattr(ctx, "within"):
+        raise native.within_itself()
     _busy.append(compiled.step)
     try:
         _replayed(loop, compiled, ctx, call)
     finally:
         if not hasattr(ctx, "within"):  # a loop within this one may run again
-            while _busy:
+            while len(_busy) > first:
                 _busy.pop().release()
     return []
 

@@ -17,7 +17,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.cpu import blas
 from branded.patches import tg
-from branded.runner import native
+from branded.runner import host, native
 from branded.runner.native import Address, Ref
 from branded.runner.order import ordered
 
@@ -126,6 +126,8 @@ class Linear:
                 op = self._kernel(call, args)
             elif isinstance(call.src[0].arg, blas.Name):
                 op = blas.kernel(call, args, self.var, self.vals)
+            elif isinstance(name := call.src[0].arg, host.Name):
+                op = host.hosted(name, args, str(call.src[1].device))
             else:
                 op = _inner(call, args, memory, tables)
             if op is None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tinygrad import Device
 
+from branded.errors import UnsupportedError
 from branded.patches import tg
 from branded.patches.tg import ClangCompiler, TinyELF
 
@@ -26,6 +27,12 @@ SLICE = 1 << 14
 WITHOUT_END = 2**63
 """The length of a loop that a flag ends."""
 _NONE = 2**64 - 1
+_FAILED = 2
+
+failures: list[BaseException] = []
+"""What a function of the host raised, until C has come back to Python."""
+inside = 0
+"""In how many functions of the host is what runs here?"""
 
 
 class Ref(NamedTuple):
@@ -83,7 +90,19 @@ class Inner(NamedTuple):
     turns: Sequence[Table]
 
 
-Op = Kernel | Inner
+class Hosted(NamedTuple):
+    """A call of a function of the host, which gets the address of its arguments.
+
+    The first of them says which function, the second whether it failed.
+    """
+
+    address: int
+    args: Sequence[Sequence[Address]]
+    of: object
+    """What must not go as long as the call may be made."""
+
+
+Op = Kernel | Inner | Hosted
 
 
 def _call(n: int) -> str:
@@ -93,7 +112,8 @@ def _call(n: int) -> str:
 # A table t: 0 length, 1 from the last step down, 2 the end of the tests, 3 the end of all, 4 the flag, 5 is there one,
 # 6 the step and 7 the operation to go on with, 8 the steps that were made, 9 and 10 the copies, 11 memmove.
 # An operation: 0 its size, 1 the kernel, 2 how many arguments, 3 threads, 4 and 5 which argument is the number of the
-# thread and of the step, 6 is it a loop; then the arguments of each turn, or where the table of each turn is.
+# thread and of the step, 6 is it a loop (1) or a function of the host (2); then the arguments of each turn, or where
+# the table of each turn is.
 # The turns of a loop: the first step, then in turn those that write the result and those that write the spare.
 _SOURCE = f"""
 typedef unsigned long long u64;
@@ -109,8 +129,15 @@ static u64 run(u64 *base, u64 *t, u64 *budget) {{
     for (; o < all; o += ops[o]) {{
       if (t[5] && o == tests && !*flag) goto done;
       u64 *op = ops + o, n = op[2], *a = op + {_HEAD} + which * n;
+      if (op[6] == 1) {{
+        u64 how = run(base, base + *a, budget);
+        if (how != 1) {{ t[6] = k; t[7] = o; return how; }}
+        continue;
+      }}
       if (op[6]) {{
-        if (!run(base, base + *a, budget)) {{ t[6] = k; t[7] = o; return 0; }}
+        a[1] = 1;
+        ((void (*)(u64))op[1])((u64)a);
+        if (*(volatile u64 *)(a + 1)) return {_FAILED};
         continue;
       }}
       if (op[5] < n) a[op[5]] = i;
@@ -170,6 +197,7 @@ class _Writer:
         self.refs: list[int] = []
         self.states: list[int] = []
         self.later: list[tuple[int, Table]] = []
+        self.hosted: list[Hosted] = []
 
     def address(self, a: Address) -> int:
         if not isinstance(a, Ref):
@@ -199,6 +227,10 @@ class _Writer:
             turns: Sequence[Sequence[Address]] = [[0]] * len(op.turns)
             head = [0, 1, 1, _NONE, _NONE, 1]
             self.later += [(len(self.words) + _HEAD + i, t) for i, t in enumerate(op.turns)]
+        elif isinstance(op, Hosted):
+            turns = op.args
+            head = [op.address, len(turns[0]), 1, _NONE, _NONE, 2]
+            self.hosted.append(op)
         else:
             n = next(n for n in _SIZES if len(op.args[0]) <= n)
             turns = [[*args, *[0] * (n - len(args))] for args in op.args]
@@ -206,6 +238,26 @@ class _Writer:
         self.put(_HEAD + sum(map(len, turns)), *head)
         for args in turns:
             self.put(*args)
+
+
+_running: list[tuple[object, int]] = []
+"""The programs that have called a function of the host, and how deep it is in others."""
+
+
+def check_not_running(program: object) -> None:
+    """Refuse what would run within itself, called by a function of the host: its memory is in use."""
+    while _running and _running[-1][1] >= inside:
+        _running.pop()  # those are over
+    if any(x is program for x, _ in _running):
+        raise within_itself()
+    _running.append((program, inside))
+
+
+def within_itself() -> UnsupportedError:
+    return UnsupportedError(
+        "callback: the function runs the compiled program that it is called from",
+        fix="numpy in the function; or a function of its own for what it computes",
+    )
 
 
 class Plan:
@@ -219,6 +271,7 @@ class Plan:
             made.words[at] = len(made.words)
             made.table(inner)
         self.words, self.refs, self.states = array("Q", made.words), array("Q", made.refs), made.states
+        self.hosted = made.hosted
         self.function = _replay()[0]
         self.is_midway = False
         slots = 1 + max(made.refs[1::3], default=-1)
@@ -228,12 +281,16 @@ class Plan:
 
     def run(self, addresses: Sequence[int]) -> int:
         """Run to the end, with an address for each slot; the number of steps that were made."""
+        if self.hosted:
+            check_not_running(self)
         if self.is_midway:  # the last run was interrupted
             for i in self.states:
                 self.words[i] = 0
         self.is_midway = True
         self.call[4:] = array("Q", addresses[: self.slots])
-        while not self.function(self.at):
+        while not (how := self.function(self.at)):
             pass
+        if how == _FAILED:
+            raise failures.pop() if failures else KeyboardInterrupt  # one that came before the function could begin
         self.is_midway = False
         return self.words[8]

@@ -26,6 +26,7 @@ from branded.loops.trace import Traced
 from branded.patches import tg
 from branded.patches.serial import LOCK
 from branded.patches.tg import _to_np_dtype, all_int, all_tensors, canonicalize_device
+from branded.primitive import primitive_of
 from branded.rows import row_of
 from branded.runner import native
 from branded.runner.handed import Handed, Known, Result, base_of, known
@@ -101,6 +102,8 @@ class _Compiled:
     def __init__(self, params: Sequence[UOp], values: Sequence[Tensor], donated: Sequence[int]) -> None:
         leaves = [y.uop.cast(strong_dtype(y.dtype)) for y in values]
         default = canonicalize_device(None)
+        if _can_fail(leaves):
+            donated = ()  # who is told that the call failed still has the arguments as they were
         self.empty = {i: _realized(u) for i, u in enumerate(leaves) if 0 in u.shape}
         full = [u for u in leaves if 0 not in u.shape]
         self.results = [Result(u.shape, u.dtype, u.device or default) for u in full]
@@ -191,6 +194,11 @@ class _Compiled:
                 linear = tg.link_linear(tg.graph_split_rewrite(linear, max_batch_size=JIT_BATCH_SIZE.value))
             self.graphed = linear
         tg.run_linear(self.graphed, self.linear.vals, input_uops=[*outs, *ins], jit=True)
+
+
+def _can_fail(us: Sequence[UOp]) -> bool:
+    """May a function of the user raise while it runs, after some kernels have run?"""
+    return any((p := primitive_of(u)) is not None and p.can_fail for u in UOp.sink(*us).toposort())
 
 
 def _constants(us: Sequence[UOp]) -> dict[UOp, UOp]:

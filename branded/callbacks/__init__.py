@@ -1,0 +1,1 @@
+"""Functions of the host: Python on arrays of numpy, as operations of the graph."""

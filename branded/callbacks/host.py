@@ -1,0 +1,346 @@
+"""A function of the host as one operation of the graph, with its rules for batching and for derivatives.
+
+`call` is what other parts of this package use; `api.py` makes the public functions of it.  A batched call is a call
+again: its arguments and results have more leading axes, and the method says what the function gets of them.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import weakref
+from collections.abc import Callable, Hashable, Sequence, Set
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType, strong_dtype
+from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
+
+from branded.errors import CallbackError, DerivativeError, UnsupportedError
+from branded.graph import on_device, reshape, tensor
+from branded.loops.compiled import in_memory
+from branded.patches import tg
+from branded.patches.serial import serial
+from branded.patches.tg import CallInfo, Estimates, _to_np_dtype, all_int, canonicalize_device
+from branded.primitive import Batched, Bundle, Primitive, Run, primitive_of, results
+from branded.rows import dtype_text
+from branded.runner import host
+from branded.scope import Row, union
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Method = Literal["sequential", "expand_dims", "broadcast_all", "legacy_vectorized"]
+
+
+class ShapeDtype(NamedTuple):
+    """What a result of a function of the host is, for one example."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+
+
+def call(
+    name: str,
+    f: Callable[..., Any],
+    results: Sequence[ShapeDtype],
+    args: Sequence[Tensor],
+    *,
+    vmap_method: Method | None = "expand_dims",
+    copies: bool = False,
+) -> list[Tensor]:
+    """`f(*args)` as one operation, on arrays of numpy: it runs when a result is read, and not if none is.
+
+    `f` gets read-only arrays, which are tinygrad's own memory: it keeps none of them, unless `copies`.  It gives one
+    array, or a tuple or list of them, with the shapes and dtypes of `results`; f64 is taken for f32, i64 for i32.
+    Dtypes that numpy has not (bf16) are f32 for it.  What it raises is a `CallbackError` when the result is read.
+
+    Under vmap, with one leading axis for each brand of any argument, outermost first:
+
+        "expand_dims"       one call: each argument has all of these axes, of size 1 for a brand over which it does not
+                            vary, so that numpy's broadcasting pairs the examples; an unmapped matrix is there once.
+                            The results have all these axes in full; a size of 1 is repeated.  A function that takes
+                            any leading axes, as those of `numpy.linalg`, needs no more.
+        "broadcast_all"     the same, with each argument repeated (without a copy) to the full axes
+        "legacy_vectorized" the same, where each argument has the axes of its own brands alone
+        "sequential"        a call for each example, on its values alone
+        None                vmap is an error
+
+    Calls of the same `f` (by ==, if it is hashable) on the same arguments are one call.  All transforms go through it
+    but derivatives: results that are floats are to be given theirs by `custom_jvp` or `custom_vjp` around the call.
+
+    Args:
+        name: What kernels, errors and programs call it.
+        f: A function of arrays.
+        results: What it gives, for one example.
+        args: Tensors, with brands or without; all on one device, or on none.
+
+    Returns:
+        The results, on the device of the arguments.
+
+    Raises:
+        UnsupportedError: An argument is sharded, or has a size that is not known.
+    """
+    made = Host.of(name, f, vmap_method, copies)
+    return [tensor(u) for u in called(made, results, [x.uop for x in args])]
+
+
+def called(made: Host, outs: Sequence[ShapeDtype], args: Sequence[UOp]) -> list[UOp]:
+    """The results of a call on graphs, in the dtypes that they should have."""
+    device = next((x.device for x in args if x.device is not None), canonicalize_device(None))
+    if isinstance(device, tuple) or any(isinstance(x.device, tuple) for x in args):
+        raise UnsupportedError(f"{made.name}: a sharded tensor cannot go to the host", fix="gather it with .to() first")
+    if not all(all_int(x.shape) for x in args):
+        raise UnsupportedError(f"{made.name}: an argument has a size that is not known yet")
+    given = [on_device(_known(x), device) for x in args]
+    given = [x if x.device == device else x.copy_to_device(device) for x in given]
+    types = [ShapeDtype(tuple(t.shape), _carried(t.dtype)) for t in outs]
+    # what was worked out for a reader is there for the next one
+    ys = [y.contiguous() for y in results(_call(made, types, given, device))]
+    return [y if y.dtype == t.dtype else y.cast(t.dtype) for y, t in zip(ys, outs, strict=True)]
+
+
+_OF_NUMPY = {*dtypes.ints, dtypes.bool, dtypes.float16, dtypes.float32, dtypes.float64}
+
+
+def _carried(dtype: DType) -> DType:
+    """The dtype that numpy has for it."""
+    dtype = strong_dtype(dtype)
+    return dtype if dtype in _OF_NUMPY else dtypes.float32
+
+
+def _known(x: UOp) -> UOp:
+    return x if x.dtype == (dtype := _carried(x.dtype)) else x.cast(dtype)
+
+
+def _call(made: Host, types: Sequence[ShapeDtype], args: Sequence[UOp], device: Any) -> UOp:
+    # what a result is, is said by a parameter behind those of the arguments: no graph of it stands for the function
+    body = [UOp.param(len(args) + i, t.dtype, t.shape, device) for i, t in enumerate(types)]
+    return UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*body), *args), CallInfo(name=made.name, aux=made))
+
+
+# ---- the primitive ----
+
+_numbers = itertools.count(1)
+
+
+class Axis(NamedTuple):
+    """A leading axis of the arguments and results: the examples of a brand."""
+
+    brand: str
+    size: int
+
+
+class Host(Primitive):
+    """A function of arrays."""
+
+    made: ClassVar[weakref.WeakValueDictionary[Hashable, Host]] = weakref.WeakValueDictionary()
+    """Those that a graph has: of equal ones there is one."""
+    can_fail = True
+
+    def __init__(self, name: str, f: Callable[..., Any], method: Method | None, copies: bool) -> None:
+        self.name, self.f, self.method, self.copies = name, f, method, copies
+        self.axes: tuple[Axis, ...] = ()
+        self.number = next(_numbers)
+
+    @classmethod
+    def of(cls, name: str, f: Callable[..., Any], method: Method | None, copies: bool) -> Host:
+        try:
+            key = (cls, name, f, method, copies)
+            return cls.made.get(key) or cls.made.setdefault(key, cls(name, f, method, copies))
+        except TypeError:  # f is not hashable
+            return cls(name, f, method, copies)
+
+    def over(self, row: Row) -> Host:
+        """The same on more leading axes."""
+        axes = (*(Axis(b.name, b.size) for b in row), *self.axes)
+        key = (self.number, axes)
+        if (found := self.made.get(key)) is None:
+            found = copy.copy(self)
+            found.axes, found.number = axes, next(_numbers)
+            found = self.made.setdefault(key, found)
+        return found
+
+    def uses(self, u: UOp, i: int) -> set[int]:
+        return {*range(len(u.src) - 1)}
+
+    def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
+        """vmap(f)(xs) = f of arrays with a leading axis for each brand, as the method says."""
+        row: Row = ()
+        for x in args:
+            row = union(row, x.row)
+        types = [ShapeDtype((*(b.size for b in row), *_sizes(y)), y.dtype) for y in u.src[0].src]
+        if not row:
+            return Bundle(u.replace(src=(u.src[0], *(x.uop for x in args))), ((),) * len(types))
+        if self.method is None:
+            raise no_method(self.name, row)
+        if any(not b.size for b in row):
+            return Bundle(UOp.maketuple(*(UOp.const(0, t.dtype).expand(t.shape) for t in types)), (row,) * len(types))
+        new = [x.uop if self.method == "legacy_vectorized" else _spread(x, row) for x in args]
+        return Bundle(_call(self.over(row), types, new, results(u)[0].device), (row,) * len(types))
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        """None: an int does not change; of a float nobody knows how."""
+        if any(dtypes.is_float(y.dtype) for y in u.src[0].src):
+            raise self._no_derivative()
+        return u, [None] * len(u.src[0].src)
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        raise self._no_derivative()
+
+    def _no_derivative(self) -> DerivativeError:
+        return DerivativeError(
+            f"{self.name}: a function of the host has no derivative",
+            fix="custom_jvp or custom_vjp around the call; stop_gradient of its arguments, or of its result",
+        )
+
+    # ---- what runs ----
+
+    def work(self, args: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+        """Read the arguments, and write the results."""
+        import numpy as np
+
+        if self.method != "sequential":
+            if self.method == "broadcast_all":
+                sizes = tuple(a.size for a in self.axes)
+                args = [np.broadcast_to(x, (*sizes, *x.shape[len(sizes) :])) for x in args]
+            self._once(args, results, ())
+            return
+        for at in np.ndindex(*(a.size for a in self.axes)):
+            self._once([_entry(x, at) for x in args], [r[(*at, ...)] for r in results], at)
+
+    def _once(self, args: Sequence[np.ndarray], results: Sequence[np.ndarray], at: tuple[int, ...]) -> None:
+        try:
+            out = self.f(*([x.copy() for x in args] if self.copies else args))
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}".split("\n")[0]
+            raise CallbackError(f"{self.name}: the function raised {said}", *self._where(at)) from error
+        given = list(out) if isinstance(out, tuple | list) else [out]
+        if len(given) != len(results):
+            raise CallbackError(
+                f"{self.name}: the function gave {_many(len(given))}, and should give {len(results)}",
+                *self._where(at),
+                fix="an array for each of the results that were announced",
+            )
+        for i, (x, to) in enumerate(zip(given, results, strict=True)):
+            self._write(x, to, i, at)
+
+    def _write(self, x: Any, to: np.ndarray, i: int, at: tuple[int, ...]) -> None:
+        import numpy as np
+
+        try:
+            new = np.asarray(x)
+        except Exception:
+            new = np.asarray(None)
+        own = len(self.axes) - len(at)  # the axes of examples, of which a size of 1 is repeated
+        fits = new.ndim == to.ndim and new.shape[own:] == to.shape[own:]
+        fits = fits and all(n in (1, m) for n, m in zip(new.shape[:own], to.shape[:own], strict=True))
+        if fits and (new.dtype == to.dtype or _canonical(new.dtype) == to.dtype or _is_number(x, to)):
+            np.copyto(to, new, casting="unsafe")
+            return
+        raise CallbackError(
+            f"{self.name}: result {i + 1} of the function is not what was announced",
+            ("announced", _type(to.dtype, to.shape)),
+            ("given", _type(new.dtype, new.shape) if new.dtype != object else f"a {type(x).__name__}"),
+            *self._where(at),
+            fix="an array of the shape and dtype that was announced, with .astype() and .reshape()",
+        )
+
+    def _where(self, at: tuple[int, ...]) -> list[tuple[str, str]]:
+        """Which call it is."""
+        if not self.axes:
+            return []
+        if at:
+            which = [f"example {k} of `{a.brand}`" for k, a in zip(at, self.axes, strict=True)]
+            return [("in", "the call for " + ", ".join(which))]
+        names = ", ".join(f"`{a.brand}:{a.size}`" for a in self.axes)
+        return [("in", f"one call for all examples of {names}, which are leading axes of the arguments")]
+
+
+def _sizes(x: UOp) -> tuple[int, ...]:
+    return tuple(n for n in x.shape if isinstance(n, int))
+
+
+def no_method(name: str, row: Row) -> UnsupportedError:
+    names = ", ".join(f"`{b.name}`" for b in row)
+    return UnsupportedError(
+        f"{name}: nothing says how the function is called for the examples of {names}",
+        fix='vmap_method="sequential" for a call for each; "expand_dims" or "broadcast_all" for one call of all',
+    )
+
+
+def _spread(x: Batched, row: Row) -> UOp:
+    """With an axis for each brand, of size 1 for those that it does not carry."""
+    return reshape(x.uop, (*(b.size if b in x.row else 1 for b in row), *x.uop.shape[len(x.row) :]))
+
+
+def _entry(x: np.ndarray, at: tuple[int, ...]) -> np.ndarray:
+    """The values of one example."""
+    where: tuple[Any, ...] = tuple(k if n > 1 else 0 for k, n in zip(at, x.shape, strict=False))
+    found: np.ndarray = x[(*where, ...)]
+    return found
+
+
+def _canonical(dtype: Any) -> Any:
+    """The dtype of 32 bits that stands for one of 64, as numbers of Python have it."""
+    return {"float64": "float32", "int64": "int32", "uint64": "uint32"}.get(dtype.name, dtype.name)
+
+
+def _is_number(x: Any, to: np.ndarray) -> bool:
+    """Is this a number of Python, which takes the dtype of the result?"""
+    if isinstance(x, bool):
+        return to.dtype.kind == "b"
+    return (isinstance(x, int) and to.dtype.kind in "iuf") or (isinstance(x, float) and to.dtype.kind == "f")
+
+
+def _many(n: int) -> str:
+    return "one result" if n == 1 else f"{n} results"
+
+
+def _type(dtype: Any, shape: tuple[int, ...]) -> str:
+    known = next((d for d in _OF_NUMPY if _to_np_dtype(d) == dtype), None)
+    return f"{dtype_text(known) if known is not None else dtype.name}[{', '.join(map(str, shape))}]"
+
+
+# ---- in tinygrad ----
+
+
+def lowered(u: UOp) -> UOp | None:
+    """A call in tinygrad's own operations: buffers, after a call that writes them."""
+    made = primitive_of(u)
+    if not isinstance(made, Host):
+        return None
+    ys = results(u)
+    outs = [y.empty_like() for y in ys]
+    types = [host.Array(_sizes(x), x.dtype) for x in (*outs, *u.src[1:])]
+    name = host.Name(made, types[: len(outs)], types[len(outs) :])
+    inputs = [in_memory(x, x.dtype, ys[0].device) for x in u.src[1:] if 0 not in x.shape]
+    written = [o for o in outs if 0 not in o.shape]
+    if not written:
+        nothing: UOp = UOp.maketuple(*outs)
+        return nothing
+    done = UOp(Ops.CUSTOM_FUNCTION, src=(), arg=name).call(*written, *inputs)
+    out: UOp = UOp.maketuple(*(o.after(done) if 0 not in o.shape else o for o in outs))
+    return out
+
+
+@serial
+def install() -> None:
+    functions = UPat(Ops.FUNCTION, name="u")
+    first = PatternMatcher([(functions, lowered)])
+    tg.tensor.pm_early_transform_tensor_graph = first + tg.tensor.pm_early_transform_tensor_graph
+    tg.rangeify.earliest_rewrites = first + tg.rangeify.earliest_rewrites
+    mine = UPat(Ops.CALL, src=(UPat(Ops.CUSTOM_FUNCTION, name="ast"),), allow_any_len=True, name="call")
+    tg.realize.pm_exec = PatternMatcher([(mine, host.run)]) + tg.realize.pm_exec
+    for module in (tg.realize, tg.jit):
+        module.estimate_uop = host.for_hosts(module.estimate_uop, lambda name: Estimates())
+        module.get_call_outs_ins = host.for_hosts(module.get_call_outs_ins, _outs_ins)
+    tg.realize.get_call_name = host.for_hosts(tg.realize.get_call_name, lambda name: f"host {name.host.name}")
+
+
+def _outs_ins(name: host.Name) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    n = sum(x.nbytes > 0 for x in (*name.results, *name.args))
+    return tuple(range(name.outs)), tuple(range(name.outs, n))
+
+
+install()

@@ -1,0 +1,229 @@
+"""Functions of the host: one operation, under all transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor, TinyJit, dtypes, function
+
+from branded import cond, custom_jvp, grad, jit, scan, vmap, while_loop
+from branded.callbacks.host import Method, ShapeDtype, call
+from branded.errors import CallbackError, DerivativeError, UnsupportedError
+
+XS = np.arange(6, dtype=np.float32).reshape(3, 2)
+METHODS: list[Method] = ["sequential", "expand_dims", "broadcast_all", "legacy_vectorized"]
+
+
+class Spy:
+    """A function of the host that notes with which shapes it is called."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self.f = f
+        self.shapes: list[tuple[tuple[int, ...], ...]] = []
+        self.fails = False
+
+    def __call__(self, *args: Any) -> Any:
+        self.shapes.append(tuple(x.shape for x in args))
+        if self.fails:
+            raise ValueError("no such number\nsecond line")
+        return self.f(*args)
+
+    def on(self, *args: Tensor, method: Method | None = "sequential") -> Tensor:
+        return call("spy", self, [ShapeDtype(args[0].shape, dtypes.float32)], args, vmap_method=method)[0]
+
+
+def added() -> Spy:
+    return Spy(lambda x, y: x + y)
+
+
+def test_it_is_lazy_and_runs_once() -> None:
+    f = added()
+    y = f.on(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
+    assert not f.shapes
+    assert (y + 1).tolist() == [5.0, 7.0]
+    assert y.tolist() == [4.0, 6.0]
+    assert f.shapes == [((2,), (2,))]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_vmap_is_the_loop(method: Method) -> None:
+    x, y = Tensor(XS), Tensor([10.0, 20.0])
+    f = added()
+    assert np.array_equal(vmap(lambda x: f.on(x, y, method=method))(x).numpy(), XS + y.numpy())
+    assert np.array_equal(vmap(lambda x: f.on(x, x, method=method))(x).numpy(), XS + XS)
+    f = Spy(lambda x, y: x - y)
+    if method == "legacy_vectorized":  # pairs the examples itself
+        f = Spy(lambda x, y: x[:, None] - y)
+    pairs = vmap(lambda x: vmap(lambda z: f.on(x, z, method=method))(Tensor(XS * 10)))(x)
+    assert np.array_equal(pairs.numpy(), XS[:, None] - 10 * XS[None])
+
+
+def test_what_a_function_gets_of_the_examples() -> None:
+    def shapes(method: Method) -> list[tuple[tuple[int, ...], ...]]:
+        f = Spy(lambda x, y, z: np.zeros((3, 4, 2), np.float32) if method != "sequential" else x)
+        w = Tensor([1.0, 2.0]).reshape(1, 2)
+        ys = Tensor.ones(4, 5).contiguous()
+        vmap(lambda x: vmap(lambda y: f.on(x, y, w, method=method))(ys))(Tensor(XS)).realize()
+        return f.shapes
+
+    assert shapes("expand_dims") == [((3, 1, 2), (1, 4, 5), (1, 1, 1, 2))]
+    assert shapes("broadcast_all") == [((3, 4, 2), (3, 4, 5), (3, 4, 1, 2))]
+    assert shapes("legacy_vectorized") == [((3, 2), (4, 5), (1, 2))]
+    assert shapes("sequential") == [((2,), (5,), (1, 2))] * 12
+
+
+def test_without_a_method_vmap_is_an_error() -> None:
+    f = added()
+    with pytest.raises(UnsupportedError, match="nothing says how the function is called for the examples of `x`"):
+        vmap(lambda x: f.on(x, x, method=None))(Tensor(XS))
+
+
+def test_in_a_compiled_function() -> None:
+    f = added()
+    run = jit(lambda x, y: f.on(x * 2, y + 1) * 3)
+    for k in range(3):
+        assert run(Tensor([1.0 + k, 2.0]), Tensor([3.0, 4.0])).tolist() == [18.0 + 6 * k, 27.0]
+    assert len(f.shapes) == 3
+    captured = TinyJit(lambda x: (f.on(x * 2, x) * 3).realize())
+    for k in range(4):
+        assert captured(Tensor([1.0 + k, 2.0]).realize()).tolist() == [9.0 + 9 * k, 18.0]
+    assert function(lambda x: f.on(x, x) + 1)(Tensor([1.0])).tolist() == [3.0]
+
+
+@pytest.mark.parametrize("outer", [lambda f: f, jit, lambda f: lambda x: f(x), vmap])
+def test_in_loops(outer: Callable[..., Any]) -> None:
+    f = added()
+
+    def summed(x: Tensor) -> Tensor:
+        c, ys = scan(lambda c, x: (f.on(c, x), c * 2), Tensor([0.0, 0.0]), x)
+        return ys.sum(0) + c
+
+    def doubled(x: Tensor) -> Tensor:
+        return while_loop(lambda c: c.sum() < 50, lambda c: f.on(c, c), x)
+
+    def expected(x: np.ndarray) -> np.ndarray:
+        before = np.cumsum(x, axis=0) - x
+        return np.asarray(2 * before.sum(axis=0) + x.sum(axis=0))
+
+    def powers(x: np.ndarray) -> np.ndarray:
+        while x.sum() < 50:
+            x = x + x
+        return x
+
+    xs, c = np.stack([XS, XS + 1, XS * 5]), np.array([[1, 2], [3, 4], [20, 40]], np.float32)
+    if outer is vmap:
+        assert np.array_equal(vmap(summed)(Tensor(xs)).numpy(), np.stack([*map(expected, xs)]))
+        assert np.array_equal(vmap(doubled)(Tensor(c)).numpy(), np.stack([*map(powers, c)]))
+        return
+    for x, y in zip(xs, c, strict=True):
+        assert np.array_equal(outer(summed)(Tensor(x)).numpy(), expected(x))
+        assert np.array_equal(outer(doubled)(Tensor(y)).numpy(), powers(y))
+
+
+def test_in_branches() -> None:
+    f = added()
+    by = vmap(lambda x: cond(x.sum() > 2, lambda: f.on(x, x), lambda: -x))(Tensor(XS))
+    assert np.array_equal(by.numpy(), np.where(XS.sum(1, keepdims=True) > 2, 2 * XS, -XS))
+
+
+def test_results_of_all_kinds() -> None:
+    def several(x: np.ndarray, e: np.ndarray) -> Any:
+        assert e.shape == (0, 3)
+        return x.sum(), [1, 2], np.zeros((2, 0)), 3, True
+
+    types = [((), dtypes.bfloat16), ((2,), dtypes.int64), ((2, 0), dtypes.float32), ((), dtypes.float16)]
+    outs = call(
+        "several",
+        several,
+        [*(ShapeDtype(*t) for t in types), ShapeDtype((), dtypes.bool)],
+        [Tensor([1.5, 2]).cast("bfloat16"), Tensor.ones(0, 3)],
+    )
+    assert [y.tolist() for y in outs] == [3.5, [1, 2], [[], []], 3.0, True]
+    assert [y.dtype for y in outs] == [*(t for _, t in types), dtypes.bool]
+    assert call("nothing", lambda: np.float32(3), [ShapeDtype((), dtypes.float32)], [])[0].item() == 3.0
+    with pytest.raises(ValueError, match="read-only"):
+        try:
+            call("writes", lambda x: x.sort(), [ShapeDtype((2,), dtypes.float32)], [Tensor([2.0, 1.0])])[0].realize()
+        except CallbackError as error:
+            raise error.__cause__ or error from None
+
+
+def test_no_derivative_but_one_that_is_given() -> None:
+    f = Spy(lambda x: np.sin(x))
+    with pytest.raises(DerivativeError, match="spy: a function of the host has no derivative"):
+        grad(lambda x: f.on(x).sum())(Tensor(XS))
+    sine = custom_jvp(lambda x: f.on(x))
+    sine.defjvp(lambda x, dx: (sine(x[0]), Spy(np.cos).on(x[0]) * dx[0]))
+    assert np.allclose(grad(lambda x: sine(x).sum())(Tensor(XS)).numpy(), np.cos(XS), atol=1e-6)
+    assert np.allclose(vmap(grad(lambda x: sine(x).sum()))(Tensor(XS)).numpy(), np.cos(XS), atol=1e-6)
+    again = jit(lambda xs: scan(lambda c, x: (c, grad(lambda x: sine(x).sum())(x)), 0.0, xs)[1])
+    assert np.allclose(again(Tensor(XS)).numpy(), np.cos(XS), atol=1e-6)
+    assert grad(lambda x: (f.on(x.detach()) * x).sum())(Tensor([0.0])).tolist() == [0.0]
+
+
+def test_what_it_raises_reaches_the_reader_and_the_next_call_is_right() -> None:
+    f = Spy(lambda x: x * 2)
+    runs: list[Callable[[Tensor], Tensor]] = [
+        vmap(f.on),
+        jit(vmap(f.on)),
+        lambda xs: scan(lambda c, x: (c, f.on(x) + c), 0.0, xs)[1],
+        jit(lambda xs: scan(lambda c, x: (c, f.on(x) + c), 0.0, xs)[1]),
+        TinyJit(lambda xs: (f.on(xs) + 0).realize()),
+    ]
+    for run in runs:
+        for _ in range(2):
+            assert np.array_equal(run(Tensor(XS).realize()).numpy(), 2 * XS)
+            f.fails = True
+            with pytest.raises(CallbackError, match="spy: the function raised ValueError: no such number") as caught:
+                run(Tensor(XS).realize()).realize()
+            f.fails = False
+            assert isinstance(caught.value.__cause__, ValueError)
+        assert np.array_equal(run(Tensor(XS).realize()).numpy(), 2 * XS)
+
+
+def test_an_error_of_one_example_names_it() -> None:
+    def picky(x: np.ndarray) -> np.ndarray:
+        if x[0] == 12:
+            raise KeyError("twelve")
+        return x
+
+    def f(x: Tensor) -> Tensor:
+        return call("picky", picky, [ShapeDtype((1,), dtypes.float32)], [x], vmap_method="sequential")[0]
+
+    y = vmap(vmap(f))(Tensor.arange(15).float().reshape(5, 3, 1))
+    with pytest.raises(CallbackError) as caught:
+        y.realize()
+    assert str(caught.value) == (
+        "picky: the function raised KeyError: 'twelve'\n  in: the call for example 4 of `x`, example 0 of `x2`"
+    )
+
+
+def test_what_was_donated_is_there_after_an_error() -> None:
+    f = Spy(lambda x: x * 2)
+    step = jit(lambda x: f.on((x + 1).contiguous()) + x, donate_argnums=0)
+    x = Tensor(XS).contiguous().realize()
+    f.fails = True
+    with pytest.raises(CallbackError):
+        step(x)
+    f.fails = False
+    assert np.array_equal(x.numpy(), XS)
+    assert np.array_equal(step(x).numpy(), 3 * XS + 2)
+
+
+def test_a_function_that_computes_with_tinygrad() -> None:
+    def inner(x: np.ndarray) -> np.ndarray:
+        return jit(lambda x: scan(lambda c, y: (c + y, c * y), 0.0, x)[1])(Tensor(x)).numpy()
+
+    def run(xs: Tensor) -> Tensor:
+        types = [ShapeDtype((2,), dtypes.float32)]
+        return scan(lambda c, x: (c + 1, call("inner", inner, types, [x])[0] + c), 0.0, xs)[1]
+
+    expected = [[0, 0], [1, 7], [2, 22]]
+    assert run(Tensor(XS)).tolist() == jit(run)(Tensor(XS)).tolist() == expected
+    itself = jit(lambda x: call("itself", lambda a: itself(Tensor(a)).numpy(), [ShapeDtype((2,), x.dtype)], [x])[0])
+    for _ in range(2):
+        with pytest.raises(CallbackError, match="the function runs the compiled program that it is called from"):
+            itself(Tensor([1.0, 2.0]))
