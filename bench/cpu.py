@@ -43,6 +43,7 @@ PROGRAMS = (
     Program("all pairs, 512² x 32", (floats(512, 32), floats(512, 32)), pairwise),
     Program("attention, 8 x 128 x 64", (floats(8, 128, 64),) * 3, vmap(attention)),
     Program("conv2d, 32 x 8 x 16²", (floats(32, 8, 16, 16), floats(8, 8, 3, 3)), Tensor.conv2d),
+    Program("conv2d, 16 x 32 x 28², 64", (floats(16, 32, 28, 28), floats(64, 32, 3, 3)), Tensor.conv2d),
     Program("gather, 256 x 512", (floats(256, 512), ints(512, 256, 64)), vmap(lambda x, i: x.gather(0, i))),
     Program("RNN, 128, 200 steps", (floats(200, 128), *(floats(128, 128, scale=1 / 16),) * 2), rnn),
 )

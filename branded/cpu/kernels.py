@@ -20,7 +20,7 @@ from typing import Any
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType
-from tinygrad.uop.ops import Ops, UOp
+from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.patches import tg
 from branded.patches.per_thread import PerThread
@@ -28,6 +28,10 @@ from branded.patches.tg import AddrSpace, Opt, OptOps, Scheduler
 
 LONG = 16
 """A loop of fewer steps than this is no gain as vectors."""
+LONG_SUM, LONG_SUM_OF_NUMBERS, LONG_MAX = 28, 33, 96
+"""Nor is a sum of so few cheap terms, of so few numbers as they stand, or the largest of so few."""
+DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT, Ops.RECIPROCAL, Ops.POW, Ops.FDIV}
+"""What takes so long that vectors of it are a gain in any loop that is long enough for one."""
 LOOPS = Opt(OptOps.NOLOCALS)
 """The mark of a kernel that was chosen: an option that means nothing on the CPU, where tinygrad never takes it."""
 
@@ -59,9 +63,19 @@ def step(index: UOp, r: UOp) -> int | None:
     return found
 
 
-def in_order(indices: list[UOp], r: UOp) -> bool:
-    """Does a loop go through memory number by number, or stay where it is?"""
-    return r.vmax + 1 >= LONG and all(step(i, r) in (0, 1) for i in indices)
+def in_order(indices: list[UOp], r: UOp, least: int = LONG) -> bool:
+    """Does a loop go through memory number by number, or stay where it is, and that for long enough?"""
+    return r.vmax + 1 >= least and all(step(i, r) in (0, 1) for i in indices)
+
+
+def reduces_in_order(reduce: UOp, inner: UOp) -> bool:
+    """Are the numbers that a reduction reads in the order of memory in its innermost loop, and are they enough?"""
+    of = reduce.src[0].backward_slice_with_self
+    least = LONG
+    if not any(u.op in DEAR for u in of):
+        works = any(u.op in GroupOp.ALU and u.dtype == reduce.dtype for u in of)
+        least = LONG_MAX if reduce.arg[0] is Ops.MAX else LONG_SUM if works else LONG_SUM_OF_NUMBERS
+    return in_order([u.src[1] for u in of if u.op is Ops.INDEX], inner, least)
 
 
 def suits(k: Scheduler) -> bool:
@@ -80,9 +94,7 @@ def suits(k: Scheduler) -> bool:
         loops = [r for r in reduce.src[1:] if r in order]
         if not loops:
             return False
-        inner = max(loops, key=lambda r: order[r])
-        loads = [u.src[1] for u in reduce.src[0].backward_slice_with_self if u.op is Ops.INDEX]
-        if not in_order(loads, inner):
+        if not reduces_in_order(reduce, max(loops, key=lambda r: order[r])):
             return False
     return True
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -35,11 +35,13 @@ FACTORS = 5
 
 CALL, LAUNCH = 50.0, 150.0
 """A product, and a kernel that comes before or after it."""
-IN_MATRIX, IN_VECTOR = 0.025, 0.07
-"""A multiplication in a product of matrices, and in that of a matrix and a vector."""
+IN_MATRIX, IN_VECTOR, TURNED = 0.025, 0.1, 0.5
+"""A multiplication in a product of matrices, in that of a matrix and a vector; an entry of a right side in columns."""
 IN_KERNEL, IN_KERNEL_OF_VECTOR = 0.09, 0.12
-"""The same in a kernel of tinygrad."""
-ELEMENT, FAR, NEAR = 0.4, 3.0, 1 << 18
+"""The same multiplications in a kernel of tinygrad."""
+IN_LOOPS, IN_LOOPS_OF_VECTOR = 0.036, 0.08
+"""And in one that is left as plain loops."""
+ELEMENT, ELEMENT_IN_ORDER, FAR, NEAR = 0.6, 0.2, 0.3, 1 << 18
 """To work out an entry of a factor before, or to read and write a sum after; more if they are more than a cache has."""
 SMALL = 1 << 20
 """The factors that are worked out before may take so many bytes, and four times those of the arrays that are there."""
@@ -123,10 +125,10 @@ def elements(ranges: Iterable[UOp]) -> int:
     return math.prod(map(size, ranges))
 
 
-def _moved(ranges: Iterable[UOp]) -> float:
+def _moved(ranges: Iterable[UOp], each: float = ELEMENT_IN_ORDER) -> float:
     """What it costs to write an array, and to read it."""
     n = elements(ranges)
-    return ELEMENT * n + FAR * max(n - NEAR, 0)
+    return each * n + FAR * max(n - NEAR, 0)
 
 
 # ---- a sum of products ----
@@ -180,7 +182,7 @@ NEW = 1 << 16
 """The slots of new buffers begin here."""
 
 
-def _laid_out(slot: int, ranges: Iterable[UOp], near: Sequence[dict[UOp, int]]) -> Array:
+def _laid_out(slot: int, ranges: Iterable[UOp], near: Sequence[Mapping[UOp, int]]) -> Array:
     """A new array with these axes, in the order in which the arrays that are there have them."""
 
     def key(r: UOp) -> tuple[Any, ...]:
@@ -190,6 +192,35 @@ def _laid_out(slot: int, ranges: Iterable[UOp], near: Sequence[dict[UOp, int]]) 
     for r in sorted(ranges, key=key, reverse=True):
         of[r], step = step, step * size(r)
     return Array(slot, Place(), of, None)
+
+
+def _ways(x: Operand, other: Operand, red: UOp, result: Array, slot: int) -> Iterator[Array]:
+    """Where an operand is or may be laid out before.  BLAS takes either side transposed."""
+    if (there := _there(x, red.dtype)) is not None:
+        yield there
+    beside = _there(other, red.dtype)
+    own, near = x.ranges - {*red.src[1:]}, [result.of, beside.of if beside is not None else {}]
+    yield _laid_out(slot, x.ranges, [dict.fromkeys(own, 1), *near])
+    others = [n for r, n in result.of.items() if r not in x.ranges]
+    inner = {r for r in own if others and result.of[r] < min(others)}
+    if inner:  # what lies together in the result comes last, and what is added up before it
+        order = {r: 0 if r in inner else 2 if r in own else 1 for r in x.ranges}
+        yield _laid_out(slot, x.ranges, [order, *near])
+
+
+def _there(x: Operand, dtype: DType) -> Array | None:
+    """The operand, if it is a buffer."""
+    found = array(x.factors[0], dtype) if len(x.factors) == 1 else None
+    return found if found is not None and found.of.keys() == x.ranges else None
+
+
+def _in_order(x: Operand, to: Array) -> bool:
+    """Is it worked out by a loop that goes through memory number by number?"""
+    return kernels.in_order(_indices(x.factors), min(to.of, key=to.of.__getitem__))
+
+
+def _indices(us: Iterable[UOp]) -> list[UOp]:
+    return [u.src[1] for u in UOp.sink(*us).toposort() if u.op is Ops.INDEX]
 
 
 def plan(red: UOp, out: Array | None, after: float, slot: int, limit: int) -> Plan | None:
@@ -206,15 +237,24 @@ def plan(red: UOp, out: Array | None, after: float, slot: int, limit: int) -> Pl
     if len(factors) < 2 or len(factors) > FACTORS or not math.isfinite(alpha):
         return None
     best: Plan | None = None
-    for pair in _pairs(factors, sums):
-        for direct in itertools.product((True, False), repeat=2):
-            found = _planned(red, sums, pair, direct, out, slot, limit, alpha)
+    result = out or _laid_out(slot, red.ranges, [])
+    for a, b in _pairs(factors, sums):
+        ways = _ways(a, b, red, result, slot + 1), _ways(b, a, red, result, slot + 2)
+        for places in itertools.product(*map(list, ways)):
+            found = _planned(red, (a, b), places, result, limit, alpha)
             if found is not None and (best is None or found.cost < best.cost):
                 best = found
     if best is None:
         return None
-    each = IN_KERNEL_OF_VECTOR if best.product.is_vector else IN_KERNEL
-    return best if best.cost + after < elements(every) * each else None
+    return best if best.cost + after < elements(every) * _in_kernel(red, best.product.is_vector) else None
+
+
+def _in_kernel(red: UOp, is_vector: bool) -> float:
+    """What a multiplication costs where this is left to a kernel."""
+    inner = max(red.src[1:], key=lambda r: r.arg)
+    if kernels.reduces_in_order(red, inner):
+        return IN_LOOPS_OF_VECTOR if is_vector else IN_LOOPS
+    return IN_KERNEL_OF_VECTOR if is_vector else IN_KERNEL
 
 
 def _is_plain(r: UOp) -> bool:
@@ -222,39 +262,15 @@ def _is_plain(r: UOp) -> bool:
 
 
 def _planned(
-    red: UOp,
-    sums: frozenset[UOp],
-    pair: tuple[Operand, Operand],
-    direct: Sequence[bool],
-    out: Array | None,
-    slot: int,
-    limit: int,
-    alpha: float,
+    red: UOp, pair: Sequence[Operand], places: Sequence[Array], result: Array, limit: int, alpha: float
 ) -> Plan | None:
-    there = [
-        array(x.factors[0], red.dtype) if is_direct and len(x.factors) == 1 else None
-        for x, is_direct in zip(pair, direct, strict=True)
-    ]
-    if any(is_direct and x is None for x, is_direct in zip(there, direct, strict=True)):
-        return None
-    if any(x is not None and x.of.keys() != y.ranges for x, y in zip(there, pair, strict=True)):
-        return None
-    result = out or _laid_out(slot, red.ranges, [])
-    arrays, before = list[Array](), list[tuple[Operand, Array]]()
-    for i, (x, found) in enumerate(zip(pair, there, strict=True)):
-        if found is None:
-            other = there[1 - i]
-            # the axes that are added up last: BLAS takes either side transposed
-            near = [dict.fromkeys(x.ranges - sums, 1), result.of, other.of if other is not None else {}]
-            found = _laid_out(slot + 1 + i, x.ranges, near)
-            before.append((x, found))
-        arrays.append(found)
-    a, b = arrays
+    a, b = places
+    before = [(x, to) for x, to in zip(pair, places, strict=True) if to.slot >= NEW]
     variables = list(dict.fromkeys(x.variable for x in (a, b, result) if x.variable is not None))
     extra = sum(elements(x.ranges) for x, _ in before)
     if len(variables) > 1 or extra * red.dtype.itemsize > limit:
         return None
-    every = sums | frozenset(red.ranges)
+    every = {*red.src[1:], *red.ranges}
     axes = [Loop(size(r), a.of.get(r, 0), b.of.get(r, 0), result.of.get(r, 0)) for r in every]
     made = product(axes, red.dtype, a.place, b.place, result.place, alpha)
     if made is None:
@@ -262,7 +278,10 @@ def _planned(
     p, is_turned = made
     calls, work = math.prod(x.size for x in p.loops), p.multiplications
     cost = calls * CALL + work * (IN_VECTOR if p.is_vector else IN_MATRIX)
-    cost += sum(LAUNCH + _moved(x.ranges) for x, _ in before)
+    if p.b_is_transposed and not p.a_is_transposed:
+        cost += calls * p.k * p.n * TURNED
+    for x, to in before:
+        cost += LAUNCH + _moved(x.ranges, ELEMENT_IN_ORDER if _in_order(x, to) else ELEMENT)
     first, second = (b, a) if is_turned else (a, b)
     return Plan(cost, p, variables[0] if variables else None, tuple(before), first, second, result)
 
@@ -311,7 +330,7 @@ class _Maker:
         if not self.parts:
             return None
         if self.new.get(self.value) is not self.to:
-            self.parts.append(_stored(self.to, self._now(self.value), self.over))
+            self.parts.append(_stored(self.to, self._now(self.value), sorted(self.over, key=lambda r: r.arg)))
         return Recipe(tuple(self.parts), tuple(self.buffers))
 
     def _now(self, u: UOp) -> UOp:
@@ -334,7 +353,8 @@ class _Maker:
                 self.sizes[x.slot] = elements(x.of)
                 self.buffers.append((x.slot, self.sizes[x.slot], red.dtype))
         for operand, x in found.before:
-            self.parts.append(_stored(self._at(x, red.dtype), operand.value, x.of))
+            outermost = sorted(x.of, key=x.of.__getitem__, reverse=True)
+            self.parts.append(_stored(self._at(x, red.dtype), operand.value, outermost))
         self.parts.append(Part(blas.call(found.product, found.variable), (out.slot, found.a.slot, found.b.slot)))
         self.new[red] = self.to if out is self.whole else self._at(out, red.dtype)
         if out is self.whole:
@@ -365,8 +385,8 @@ def _is_onto(x: Array, over: Sequence[UOp]) -> bool:
 
 
 def _stored(to: UOp, value: UOp, over: Iterable[UOp]) -> Part:
-    """A kernel, with loops and parameters of its own."""
-    loops = sorted(over, key=lambda r: r.arg)
+    """A kernel with these loops, the outermost first, and parameters of its own."""
+    loops = list(over)
     body = to.store(value).end(*loops).sink(arg=KernelInfo())
     found = body.toposort()
     new = {r: r.replace(arg=(i, AxisType.WEAK)) for i, r in enumerate(loops)}
