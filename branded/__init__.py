@@ -1,6 +1,8 @@
 """A type-directed vmap for tinygrad: brands zip where they are shared and broadcast where they are not."""
 
+import importlib
 import sys
+from typing import TYPE_CHECKING
 
 
 def _is_for_mypy_alone() -> bool:
@@ -69,6 +71,26 @@ if not _for_mypy_alone:
     hooks.install()
     _products.install()
 
+if TYPE_CHECKING:
+    from branded import linalg
+else:
+    _LATER = {
+        "linalg": "branded.linalg",
+    }
+
+    def __getattr__(name: str) -> object:
+        """What is imported when it is first used: a module, or a name of one behind a colon.  Checkers see imports."""
+        if (where := _LATER.get(name)) is None or _for_mypy_alone:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, _, attribute = where.partition(":")
+        found = importlib.import_module(module)
+        globals()[name] = found = getattr(found, attribute) if attribute else found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_LATER})
+
+
 __all__ = [
     "Brand",
     "BrandedError",
@@ -92,6 +114,7 @@ __all__ = [
     "jit",
     "jvp",
     "lift",
+    "linalg",
     "make_expr",
     "map",
     "pmax",

@@ -177,3 +177,11 @@ class ExplainError(BrandedError, TypeError):
 
 class CompilerError(BrandedError, RuntimeError):
     """tinygrad's CPU device has no C compiler."""
+
+
+class MatrixError(BrandedError, ValueError):
+    """What should be a matrix has another shape, or two of them do not fit."""
+
+
+class MatrixTypeError(BrandedError, TypeError):
+    """What should be a matrix of floats is something else."""

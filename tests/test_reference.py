@@ -7,13 +7,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from tinygrad.uop.ops import Ops
 
 import branded
-from branded import errors, random
+from branded import errors
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -29,9 +30,11 @@ def documented() -> list[Any]:
 def test_every_public_name_is_on_the_page_of_the_api() -> None:
     on_page = documented()
     assert errors in on_page, "the page shows the classes of errors of that module"
-    public = {f"branded.{name}": getattr(branded, name) for name in branded.__all__ if name != "random"}
-    drawn = {f"branded.random.{name}": getattr(random, name) for name in random.__all__}
-    wanted = {name: x for name, x in {**public, **drawn}.items() if x.__module__ != errors.__name__}
+    public = {f"branded.{name}": getattr(branded, name) for name in branded.__all__}
+    modules = {name: x for name, x in public.items() if isinstance(x, ModuleType)}
+    inside = {f"{name}.{own}": getattr(x, own) for name, x in modules.items() for own in x.__all__}
+    every = {name: x for name, x in {**public, **inside}.items() if not isinstance(x, ModuleType)}
+    wanted = {name: x for name, x in every.items() if x.__module__ != errors.__name__}
     assert [name for name, x in wanted.items() if not any(x is y for y in on_page)] == []
     assert len({id(x) for x in on_page}) == len(on_page), "a name stands there twice"
 

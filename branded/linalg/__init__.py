@@ -1,0 +1,27 @@
+"""Linear algebra: factors of matrices, systems of equations, and what is made of them, under all transforms.
+
+Names and orders of arguments are those of `jax.numpy.linalg` and `jax.scipy.linalg`.  Matrices are the last two axes of
+a tensor of float32 or float64; brands and further axes in front of them are a batch.
+
+Example:
+    >>> from branded import linalg, vmap
+    >>> from tinygrad import Tensor
+    >>> a = Tensor([[2.0, 0.0], [0.0, 4.0]])
+    >>> vmap(lambda b: linalg.solve(a, b))(Tensor([[2.0, 4.0], [6.0, 8.0]])).tolist()
+    [[1.0, 1.0], [3.0, 2.0]]
+
+Source: `jax.numpy.linalg`, `jax.scipy.linalg`.
+"""
+
+from branded.linalg.solving import cho_factor, cho_solve, cholesky, det, inv, slogdet, solve, solve_triangular
+
+__all__ = [
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "det",
+    "inv",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+]

@@ -1,0 +1,157 @@
+"""Cholesky, triangular and general systems by loops of tinygrad's operations, for any device."""
+
+from __future__ import annotations
+
+import math
+
+from tinygrad import Tensor, dtypes
+
+from branded.linalg import unrolled
+from branded.linalg.primitive import transposed
+from branded.loops.api import scan
+
+
+def at_axis(n: int, j: Tensor) -> Tensor:
+    """True at `j`, of `n`."""
+    return Tensor.arange(n).eq(j)
+
+
+def zeros(x: Tensor) -> Tensor:
+    """Zeros of the shape of `x` that are made from it: a value of nobody's would need memory of its own."""
+    return (x < -math.inf).cast(x.dtype)
+
+
+def positions(x: Tensor, n: int) -> Tensor:
+    """The numbers below `n` for a loop over the steps, made from `x` likewise."""
+    return Tensor.arange(n) + (x.flatten()[:1] < -math.inf).cast(dtypes.int32)
+
+
+def identity(x: Tensor) -> Tensor:
+    """As many rows and columns as a square `x` has, for each matrix."""
+    n = x.shape[-1]
+    return Tensor.eye(n, dtype=dtypes.bool).where(1, zeros(x))
+
+
+def batch_of(a: Tensor, b: Tensor) -> tuple[int, ...]:
+    """The batch of both, which broadcast."""
+    n = max(a.ndim, b.ndim) - 2
+    one, other = ((1,) * (n + 2 - x.ndim) + x.shape[:-2] for x in (a, b))
+    return tuple(j if i == 1 else i for i, j in zip(one, other, strict=True))
+
+
+def by_rows(x: Tensor) -> Tensor:
+    """The rows along axis 0: what a loop goes over."""
+    return x.permute(x.ndim - 2, *range(x.ndim - 2), x.ndim - 1)
+
+
+def as_columns(x: Tensor) -> Tensor:
+    return x.permute(*range(1, x.ndim), 0)
+
+
+def cholesky(a: Tensor) -> Tensor:
+    """The lower factor of what the lower half of `a` says; NaN for a matrix that is not positive definite.
+
+    Source: the outer-product form, G. Golub, C. Van Loan, "Matrix computations" (1996), algorithm 4.2.2.
+    """
+    n = a.shape[-1]
+    if n <= unrolled.LARGEST:
+        low = unrolled.cholesky(a)
+    else:
+        half = a.tril()
+        low = as_columns(_columns_of_cholesky(half + transposed(a.tril(-1))))
+    found = low.diagonal(dim1=-2, dim2=-1) if n > 1 else low[..., 0]
+    good = (found > 0).min(-1).reshape(*a.shape[:-2], 1, 1)
+    return good.where(low, math.nan).tril()
+
+
+def _columns_of_cholesky(a: Tensor) -> Tensor:
+    n = a.shape[-1]
+
+    def step(rest: Tensor, j: Tensor) -> tuple[Tensor, Tensor]:
+        here = at_axis(n, j)
+        column = here.where(rest, 0).sum(-1)
+        pivot = here.where(column, 0).sum(-1, keepdim=True)
+        below = (Tensor.arange(n) >= j).where(column, 0) / pivot.sqrt()
+        return rest - below.unsqueeze(-1) * below.unsqueeze(-2), below
+
+    return scan(step, a, positions(a, n))[1]
+
+
+def solve_triangular(a: Tensor, b: Tensor, lower: bool, unit: bool) -> Tensor:
+    """`x` of `a x = b`, where only the lower or the upper half of `a` counts."""
+    n = a.shape[-1]
+    b = b.expand(*batch_of(a, b), *b.shape[-2:])
+    if n <= unrolled.LARGEST:
+        return unrolled.substituted(a, b, lower, unit)
+
+    def step(x: Tensor, row: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, None]:
+        of_a, of_b, j = row
+        here = at_axis(n, j)
+        pivot = here.where(of_a, 0).sum(-1, keepdim=True)
+        before = Tensor.arange(n) < j if lower else Tensor.arange(n) > j
+        s = of_b - (before.where(of_a, 0).unsqueeze(-2) @ x).squeeze(-2)
+        found = s if unit else s / pivot
+        return here.unsqueeze(-1).where(found.unsqueeze(-2), x), None
+
+    xs = (by_rows(a), by_rows(b), positions(a, n))
+    return scan(step, zeros(b), xs, reverse=not lower)[0]
+
+
+def solve(a: Tensor, b: Tensor) -> Tensor:
+    """`x` of `a x = b`, by elimination above and below of the pivots."""
+    n = a.shape[-1]
+    if n <= unrolled.LARGEST:
+        return unrolled.solved(a, b)
+    batch = batch_of(a, b)
+    both = Tensor.cat(a.expand(*batch, n, n), b.expand(*batch, n, b.shape[-1]), dim=-1)
+
+    def step(carry: tuple[Tensor, Tensor], j: Tensor) -> tuple[tuple[Tensor, Tensor], Tensor]:
+        rest, used = carry
+        column = _column(rest, j)
+        here, pivot = _best(column, used)
+        row = here.unsqueeze(-1).where(rest, 0).sum(-2) / pivot
+        factor = here.where(0, column)
+        left = here.unsqueeze(-1).where(row.unsqueeze(-2), rest - factor.unsqueeze(-1) * row.unsqueeze(-2))
+        return (left, used + here.cast(used.dtype)), here
+
+    (done, _), taken = scan(step, (both, zeros(both[..., 0])), positions(a, n))
+    order = taken.permute(*range(1, taken.ndim - 1), 0, taken.ndim - 1)  # row j: where the j-th unknown stands
+    return _in_order(order, done[..., n:])
+
+
+def _in_order(order: Tensor, x: Tensor) -> Tensor:
+    """Rows by ones and zeros: a product would let a NaN of one row into the others."""
+    return order.unsqueeze(-1).where(x.unsqueeze(-3), 0).sum(-2)
+
+
+def _column(x: Tensor, j: Tensor) -> Tensor:
+    return at_axis(x.shape[-1], j).where(x, 0).sum(-1)
+
+
+def _best(column: Tensor, used: Tensor) -> tuple[Tensor, Tensor]:
+    """The largest entry among the rows that no column has used: where it is, and what it is."""
+    sizes = (used > 0).where(-1, column.abs())
+    here = Tensor.arange(column.shape[-1]).eq(sizes.argmax(-1, keepdim=True))
+    return here, here.where(column, 0).sum(-1, keepdim=True)
+
+
+def pivots(a: Tensor) -> tuple[Tensor, Tensor]:
+    """The pivots of elimination, and the sign of the order in which the rows were taken."""
+    n = a.shape[-1]
+    if n <= unrolled.LARGEST:
+        return unrolled.pivots(a)
+
+    def step(carry: tuple[Tensor, Tensor], j: Tensor) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        rest, used = carry
+        column = _column(rest, j)
+        here, pivot = _best(column, used)
+        row = here.unsqueeze(-1).where(rest, 0).sum(-2) / pivot.eq(0).where(1, pivot)
+        free = (used > 0).where(0, here.where(0, column))
+        at = (here.cast(used.dtype) * Tensor.arange(n).cast(used.dtype)).sum(-1)
+        # each row in front of this one that is still to come is one exchange
+        ahead = ((used > 0).where(0, 1) * (Tensor.arange(n) < at.unsqueeze(-1)).where(1, 0)).sum(-1)
+        left = rest - free.unsqueeze(-1) * row.unsqueeze(-2)
+        return (left, used + here.cast(used.dtype)), (pivot.squeeze(-1), (1 - 2 * (ahead % 2)).cast(a.dtype))
+
+    _, (found, signs) = scan(step, (a, zeros(a[..., 0])), positions(a, n))
+    return as_columns(found), signs.prod(0)

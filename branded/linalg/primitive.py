@@ -1,0 +1,176 @@
+"""Operations on matrices as primitives: what one does to its operands, and its derivatives, each for all batches.
+
+An operation works on the last two axes of its operands; all axes in front of them are a batch, along which operands
+broadcast as those of numpy do.  So a rule is written once: for one example, and for all examples side by side.
+
+    solve(a, b)         a: f32[3, 3] of row {i}, b: f32[3, 1] of row {j}
+    for all examples    solve(a, b) of a: f32[i, 1, 3, 3] and b: f32[1, j, 3, 1]
+
+What is the same for all examples is not repeated: where `a` has no row, and `b` has, there is one matrix, and the
+examples of `b` are columns beside each other.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Sequence, Set
+from typing import Any, TypeVar
+
+from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.derivatives.leaves import Level, pull, transforming
+from branded.graph import on_device, tensor
+from branded.loops.primitive import closed, param
+from branded.patches.tg import CallInfo, broadcast_to
+from branded.primitive import Batched, Bundle, Primitive, Run, results
+from branded.rows import no_change
+from branded.scope import Row, call_body, union
+
+P = TypeVar("P", bound="MatrixOperation")
+
+
+class MatrixOperation(Primitive):
+    """An operation on matrices, for a whole batch of them.  Of equal ones there is one."""
+
+    name = ""
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        """The results, by operations of tinygrad or by a function of the host."""
+        raise NotImplementedError
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """Those of the results, from the operands, the results, and the tangents of the operands."""
+        raise NotImplementedError
+
+    def cotangents(
+        self, xs: Sequence[Tensor], ys: Sequence[Tensor], cts: Sequence[Tensor | None], needed: Set[int]
+    ) -> Sequence[Tensor | None]:
+        """Those of the operands that are needed: the transpose of the tangents, which are linear."""
+        wanted = sorted(needed)
+        levels = [Level() for _ in wanted]
+        leaves = [
+            UOp(Ops.CONTIGUOUS_BACKWARD, xs[i].dtype, (no_change(xs[i].uop),), level)
+            for i, level in zip(wanted, levels, strict=True)
+        ]
+        given: list[Tensor | None] = [None] * len(xs)
+        for i, leaf in zip(wanted, leaves, strict=True):
+            given[i] = tensor(leaf)
+        with transforming(levels):
+            dys = self.tangents(xs, ys, given)
+            pairs = [(d.uop, ct.uop) for d, ct in zip(dys, cts, strict=True) if ct is not None]
+            grads, _ = pull([d for d, _ in pairs], [ct for _, ct in pairs], leaves)
+        found = dict(zip(wanted, map(tensor, grads), strict=True))
+        return [found.get(i) for i in range(len(xs))]
+
+    # ---- what the transforms ask for ----
+
+    def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
+        """The same operation, whose operands have the brands in front of their own batch."""
+        row: Row = functools.reduce(union, (a.row for a in args), ())
+        own = max(len(a.uop.shape) - len(a.row) for a in args)
+        ys = call(self, *(tensor(_aligned(a, row, own)) for a in args))
+        sizes = tuple(b.size for b in row)
+        shapes = [sizes + tuple(y.shape) for y in u.src[0].src]
+        made = [y.uop if y.shape == shape else broadcast_to(y.uop, shape) for y, shape in zip(ys, shapes, strict=True)]
+        return Bundle(UOp.maketuple(*made), (row,) * len(made))
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        dys = self.tangents(*_values(u), [None if d is None else tensor(d) for d in tangents])
+        outs = [broadcast_to(d.cast(y.dtype).uop, y.shape) for d, y in zip(dys, u.src[0].src, strict=True)]
+        return UOp.maketuple(*outs), list(range(len(outs)))
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        cts = [None if ct is None else tensor(ct) for ct in cotangents]
+        found = self.cotangents(*_values(u), cts, needed)
+        return [None if g is None else g.cast(x.dtype).uop for g, x in zip(found, u.src[1:], strict=True)]
+
+
+def _values(u: UOp) -> tuple[list[Tensor], list[Tensor]]:
+    """The operands and the results of a call."""
+    return [tensor(x) for x in u.src[1:]], [tensor(y) for y in results(u)]
+
+
+def _aligned(x: Batched, row: Row, own: int) -> UOp:
+    """The brands of `row` in front of the batch of `x`, of size 1 where it does not vary over them."""
+    if not x.row:
+        return x.uop
+    n = len(x.row)
+    sizes = {b: x.uop.shape[i] for i, b in enumerate(x.row)}
+    front = tuple(sizes.get(b, 1) for b in row)
+    shape = (*front, *(1,) * (own - len(x.uop.shape) + n), *x.uop.shape[n:])
+    return x.uop.reshape(shape)
+
+
+@functools.cache
+def one(kind: Callable[..., P], *options: Any) -> P:
+    """The operation of this kind with these options."""
+    return kind(*options)
+
+
+def call(p: MatrixOperation, *operands: Tensor) -> list[Tensor]:
+    """The operation on these operands, each of which has its own batch: one FUNCTION in the graph."""
+    xs = [on_device(x.contiguous().uop if x.uop.op is Ops.CONST else x.uop) for x in operands]
+    body = _body(p, tuple((x.shape, x.dtype, x.device) for x in xs))
+    if all(0 in y.shape for y in body.src):
+        return [tensor(y.const_like(0)) for y in body.src]
+    u = UOp(Ops.FUNCTION, dtypes.void, (body, *xs), CallInfo(name=p.name, aux=p))
+    return [tensor(y) for y in results(u)]
+
+
+@functools.lru_cache(maxsize=512)
+def _body(p: MatrixOperation, types: tuple[Any, ...]) -> UOp:
+    """What the operation does, over parameters: worked out once for operands of these types."""
+    params = [param(*t) for t in types]
+    with call_body():
+        ys = p.run(*map(tensor, params))
+    body, fixed = closed([y.uop for y in ys], params)
+    assert not fixed, "an operation on matrices has no values of its own"
+    return body
+
+
+# ---- batches ----
+
+
+def transposed(x: Tensor) -> Tensor:
+    return x.transpose(-2, -1)
+
+
+def summed_to(g: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The cotangent of what was broadcast: copies add up."""
+    extra = len(g.shape) - len(shape)
+    axes = [*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1)]
+    g = g.sum(tuple(axes), keepdim=True) if axes else g
+    return g.reshape(shape)
+
+
+def beside(a: Tensor, b: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """`b` with those of its batch axes as columns along which there is one matrix `a`; and the way back.
+
+    a: [4, 1, n, n]     b: [4, 5, n, k]     one of four matrices is for five of `b`
+    b: [4, 1, n, 5 k]
+    """
+    own = len(b.shape) - 2
+    batch = [1] * (own - len(a.shape) + 2) + list(a.shape[:-2])
+    batch = batch[len(batch) - own :]
+    shared = [i for i in range(own) if batch[i] == 1 and b.shape[i] != 1]
+    if not shared:
+        return b, lambda x: x
+    rest = [i for i in range(own) if i not in shared]
+    n, k = b.shape[-2:]
+    wide = b.permute(*rest, own, *shared, own + 1)
+    front = [1 if i in shared else b.shape[i] for i in range(own)]
+    count = math.prod(b.shape[i] for i in shared)
+    sizes = [b.shape[i] for i in shared]
+
+    def back(x: Tensor) -> Tensor:
+        """The batch of `x` may be larger where that of `a` is."""
+        extra = len(x.shape) - 2 - own
+        now = [*x.shape[:extra], *(x.shape[extra + i] for i in rest), n, *sizes, k]
+        y = x.reshape(now)
+        where = {axis: extra + i for i, axis in enumerate((*rest, own, *shared, own + 1))}
+        return y.permute(*range(extra), *(where[i] for i in itertools.chain(range(own), (own, own + 1))))
+
+    return wide.reshape(*front, n, count * k), back

@@ -1,0 +1,317 @@
+"""Systems of equations, factors by Cholesky, inverses and determinants."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeVar
+
+from tinygrad import Tensor
+
+from branded.brand import Brand
+from branded.calls import operation
+from branded.errors import MatrixError
+from branded.linalg import systems
+from branded.linalg.arguments import check_batches, check_square, floats
+from branded.linalg.primitive import transposed
+from branded.values import vec_type
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+
+
+@operation
+def cholesky(a: Vec[S], *, upper: bool = False, symmetrize_input: bool = True) -> Vec[S]:
+    """The lower triangular `l` with `l @ l.T == a`.
+
+    Args:
+        a: `Vec[S, f32[n, n]]` or of more axes in front, symmetric and positive definite.
+        upper: The upper triangular factor in its place, `u.T @ u == a`.
+        symmetrize_input: Take the mean of `a` and its transpose; otherwise only the lower half is read.
+
+    Returns:
+        `Vec[S, f32[n, n]]`: zeros in the other half; NaN where `a` is not positive definite.
+
+    Raises:
+        MatrixError: `a` is not a square matrix.
+        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> linalg.cholesky(Tensor([[4.0, 2.0], [2.0, 5.0]])).tolist()
+        [[2.0, 0.0], [1.0, 2.0]]
+
+    Source: `jax.numpy.linalg.cholesky`; I. Murray, "Differentiation of the Cholesky decomposition" (2016).
+    """
+    (x,) = floats("cholesky", ("a", a))
+    check_square("cholesky", "a", x)
+    low = _factor(x, symmetrize_input)
+    return transposed(low) if upper else low
+
+
+def _factor(x: Tensor, symmetrize: bool = True) -> Tensor:
+    return systems.cholesky((x + transposed(x)) / 2 if symmetrize else x)
+
+
+@operation
+def solve(a: Vec[S1], b: Vec[S2]) -> Vec[S1 | S2]:
+    """The `x` with `a @ x == b`.
+
+    Where `b` varies over a brand and `a` does not, the matrix is factored once.
+
+    Args:
+        a: `Vec[S1, f32[n, n]]`.
+        b: `Vec[S2, f32[n]]`, or `f32[n, k]` for k right sides; both may have further axes in front, which broadcast.
+
+    Returns:
+        `Vec[S1 | S2, f32[n]]`, or `f32[n, k]`: infinities or NaN where `a` is singular.
+
+    Raises:
+        MatrixError: `a` is not a square matrix, or `b` does not fit it.
+        MatrixTypeError: One of them is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg, vmap
+        >>> from tinygrad import Tensor
+        >>> a = Tensor([[2.0, 1.0], [1.0, 3.0]])
+        >>> vmap(lambda b: linalg.solve(a, b))(Tensor([[3.0, 4.0], [5.0, 5.0]])).round(decimals=4).tolist()
+        [[1.0, 1.0], [2.0, 1.0]]
+
+    Source: `jax.numpy.linalg.solve`.
+    """
+    x, y = floats("solve", ("a", a), ("b", b))
+    check_square("solve", "a", x)
+    return _by_columns("solve", x, y, systems.solve)
+
+
+def _by_columns(what: str, a: Tensor, b: Tensor, solve: Any, name: str = "a") -> Tensor:
+    """A solution for a right side, or for many of them, as they are given."""
+    if b.ndim == 0:
+        raise MatrixError(f"{what}: b is {vec_type(b)}, a number", fix="a vector, or a matrix of columns")
+    n = a.shape[-1]
+    one = b.ndim == 1
+    wide = b.unsqueeze(-1) if one else b
+    if wide.shape[-2] != n:
+        raise MatrixError(
+            f"{what}: {name} has {n} rows, and b has {wide.shape[-2]}",
+            (name, vec_type(a)),
+            ("b", vec_type(b)),
+            fix="b.unsqueeze(-1), if each of its rows is a right side" if b.shape[-1] == n else f"{n} numbers a column",
+        )
+    batch = check_batches(what, (name, a), ("b", wide))
+    nothing = 0 in (n, wide.shape[-1], *batch)
+    x = wide.expand(*batch, *wide.shape[-2:]) if nothing else solve(a, wide)
+    return x.squeeze(-1) if one else x
+
+
+def _transposed(a: Tensor, trans: int | str, lower: bool, what: str) -> tuple[Tensor, bool]:
+    """The matrix that `trans` speaks of, and whether its lower half counts."""
+    if trans in (0, "N"):
+        return a, lower
+    if trans in (1, "T", 2, "C"):
+        return transposed(a), not lower
+    raise MatrixError(f"{what}: trans={trans!r} means nothing", fix="0 for a, 1 for its transpose")
+
+
+@operation
+def solve_triangular(
+    a: Vec[S1], b: Vec[S2], trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False
+) -> Vec[S1 | S2]:
+    """The `x` with `a @ x == b`, of a triangular `a`.
+
+    Args:
+        a: `Vec[S1, f32[n, n]]`, of which one half is read.
+        b: `Vec[S2, f32[n]]`, or `f32[n, k]` for k right sides; both may have further axes in front, which broadcast.
+        trans: 1 or "T" to solve `a.T @ x == b`.
+        lower: Is `a` lower triangular?
+        unit_diagonal: Take ones for the diagonal of `a`, which is not read.
+
+    Returns:
+        `Vec[S1 | S2, f32[n]]`, or `f32[n, k]`: infinities or NaN where `a` is singular.
+
+    Raises:
+        MatrixError: `a` is not a square matrix, or `b` does not fit it.
+        MatrixTypeError: One of them is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> linalg.solve_triangular(Tensor([[2.0, 0.0], [1.0, 4.0]]), Tensor([2.0, 9.0]), lower=True).tolist()
+        [1.0, 2.0]
+
+    Source: `jax.scipy.linalg.solve_triangular`.
+    """
+    x, y = floats("solve_triangular", ("a", a), ("b", b))
+    check_square("solve_triangular", "a", x)
+    half, is_lower = _transposed(x, trans, lower, "solve_triangular")
+    return _by_columns(
+        "solve_triangular", half, y, lambda a, b: systems.solve_triangular(a, b, is_lower, unit_diagonal)
+    )
+
+
+@operation
+def cho_factor(a: Vec[S], lower: bool = False) -> tuple[Vec[S], bool]:
+    """The Cholesky factor of `a` for `cho_solve`, and whether it is the lower one.
+
+    Args:
+        a: `Vec[S, f32[n, n]]`, symmetric and positive definite.
+        lower: The lower factor in place of the upper one.
+
+    Returns:
+        `(c, lower)`, with `c: Vec[S, f32[n, n]]`.  The other half of `c` are zeros, where scipy leaves what was there.
+
+    Raises:
+        MatrixError: `a` is not a square matrix.
+        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> factor = linalg.cho_factor(Tensor([[4.0, 2.0], [2.0, 5.0]]))
+        >>> linalg.cho_solve(factor, Tensor([8.0, 12.0])).tolist()
+        [1.0, 2.0]
+
+    Source: `jax.scipy.linalg.cho_factor`.
+    """
+    (x,) = floats("cho_factor", ("a", a))
+    check_square("cho_factor", "a", x)
+    # like jax's, it reads the half that it gives
+    low = systems.cholesky(x if lower else transposed(x))
+    return (low if lower else transposed(low)), lower
+
+
+@operation
+def cho_solve(c_and_lower: tuple[Vec[S1], bool], b: Vec[S2]) -> Vec[S1 | S2]:
+    """The `x` with `a @ x == b`, from the Cholesky factor of `a`.
+
+    Args:
+        c_and_lower: What `cho_factor` gave: `Vec[S1, f32[n, n]]`, and whether it is the lower factor.
+        b: `Vec[S2, f32[n]]`, or `f32[n, k]` for k right sides.
+
+    Returns:
+        `Vec[S1 | S2, f32[n]]`, or `f32[n, k]`.
+
+    Raises:
+        MatrixError: The factor is not a square matrix, or `b` does not fit it.
+        MatrixTypeError: One of them is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> low = linalg.cholesky(Tensor([[4.0, 2.0], [2.0, 5.0]]))
+        >>> linalg.cho_solve((low, True), Tensor([8.0, 12.0])).tolist()
+        [1.0, 2.0]
+
+    Source: `jax.scipy.linalg.cho_solve`.
+    """
+    if not isinstance(c_and_lower, tuple | list) or len(c_and_lower) != 2:
+        raise MatrixError("cho_solve: a factor is a pair", fix="cho_solve((c, lower), b), as cho_factor gives it")
+    c, lower = c_and_lower
+    x, y = floats("cho_solve", ("the factor", c), ("b", b))
+    check_square("cho_solve", "the factor", x)
+
+    def both(c: Tensor, b: Tensor) -> Tensor:
+        low, high = (c, transposed(c)) if lower else (transposed(c), c)
+        return systems.solve_triangular(high, systems.solve_triangular(low, b, True), False)
+
+    return _by_columns("cho_solve", x, y, both, "the factor")
+
+
+@operation
+def inv(a: Vec[S]) -> Vec[S]:
+    """The inverse of a matrix.
+
+    `solve(a, b)` is faster than `inv(a) @ b`, and closer.
+
+    Args:
+        a: `Vec[S, f32[n, n]]`.
+
+    Returns:
+        `Vec[S, f32[n, n]]`: infinities or NaN where `a` is singular.
+
+    Raises:
+        MatrixError: `a` is not a square matrix.
+        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> linalg.inv(Tensor([[2.0, 0.0], [0.0, 4.0]])).tolist()
+        [[0.5, 0.0], [0.0, 0.25]]
+
+    Source: `jax.numpy.linalg.inv`.
+    """
+    (x,) = floats("inv", ("a", a))
+    check_square("inv", "a", x)
+    return x if 0 in x.shape else systems.inv(x)
+
+
+@operation
+def det(a: Vec[S]) -> Vec[S]:
+    """The determinant of a matrix.
+
+    Args:
+        a: `Vec[S, f32[n, n]]`.
+
+    Returns:
+        `Vec[S, f32[]]`.
+
+    Raises:
+        MatrixError: `a` is not a square matrix.
+        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg, vmap
+        >>> from tinygrad import Tensor
+        >>> vmap(linalg.det)(Tensor([[[1.0, 2.0], [3.0, 4.0]], [[2.0, 0.0], [0.0, 3.0]]])).tolist()
+        [-2.0, 6.0]
+
+    Source: `jax.numpy.linalg.det`.
+    """
+    (x,) = floats("det", ("a", a))
+    check_square("det", "a", x)
+    if 0 in x.shape:
+        return _of_shape(x, 1.0)
+    return systems.determinant(x)[2]
+
+
+def _of_shape(x: Tensor, value: float) -> Tensor:
+    """A number for each matrix of an empty batch, or for each empty matrix."""
+    return Tensor.full(x.shape[:-2], value, dtype=x.dtype)
+
+
+class SlogdetResult(NamedTuple):
+    sign: Any
+    logabsdet: Any
+
+
+@operation
+def slogdet(a: Vec[S]) -> tuple[Vec[S], Vec[S]]:
+    """The sign of the determinant, and the logarithm of its size.
+
+    Args:
+        a: `Vec[S, f32[n, n]]`.
+
+    Returns:
+        `(sign, logabsdet)`, each `Vec[S, f32[]]`: 0 and -inf where `a` is singular.
+
+    Raises:
+        MatrixError: `a` is not a square matrix.
+        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> sign, log = linalg.slogdet(Tensor([[0.0, 1.0], [1.0, 0.0]]))
+        >>> sign.item(), log.item()
+        (-1.0, 0.0)
+
+    Source: `jax.numpy.linalg.slogdet`.
+    """
+    (x,) = floats("slogdet", ("a", a))
+    check_square("slogdet", "a", x)
+    if 0 in x.shape:
+        return SlogdetResult(_of_shape(x, 1.0), _of_shape(x, 0.0))
+    sign, log, _ = systems.determinant(x)
+    return SlogdetResult(sign, log)

@@ -1,0 +1,160 @@
+"""Cholesky factors, triangular and general systems, determinants: as primitives, with their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from tinygrad import Tensor
+
+from branded.linalg import elimination
+from branded.linalg.primitive import MatrixOperation, beside, call, one, summed_to, transposed
+
+
+class _Cholesky(MatrixOperation):
+    """`l` of `a = l lᵀ`, of which the lower half says what it is."""
+
+    name = "cholesky"
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        return [elimination.cholesky(xs[0])]
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """dl = l phi(l⁻¹ da l⁻ᵀ), where phi takes the lower half, and half of the diagonal.
+
+        Source: I. Murray, "Differentiation of the Cholesky decomposition" (2016).
+        """
+        (low,), (da,) = ys, dxs
+        assert da is not None
+        symmetric = da.tril() + transposed(da.tril(-1))
+        left = solve_triangular(low, symmetric, lower=True)
+        return [low @ halved(solve_triangular(low, transposed(left), lower=True))]
+
+
+def halved(x: Tensor) -> Tensor:
+    """The lower half, and half of the diagonal."""
+    return (x.tril() + x.tril(-1)) / 2
+
+
+class _Triangular(MatrixOperation):
+    """`x` of `a x = b`, where one half of `a` counts."""
+
+    name = "solve_triangular"
+
+    def __init__(self, lower: bool, unit: bool) -> None:
+        self.lower, self.unit = lower, unit
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        return [elimination.solve_triangular(xs[0], xs[1], self.lower, self.unit)]
+
+    def half(self, x: Tensor) -> Tensor:
+        """What counts of a matrix."""
+        return x.tril(-1 if self.unit else 0) if self.lower else x.triu(1 if self.unit else 0)
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """dx = a⁻¹ (db - da x)."""
+        (a, _), (x,), (da, db) = xs, ys, dxs
+        change = _sum(db, None if da is None else -(self.half(da) @ x))
+        return [solve_triangular(a, change, self.lower, self.unit)]
+
+    def cotangents(
+        self, xs: Sequence[Tensor], ys: Sequence[Tensor], cts: Sequence[Tensor | None], needed: Set[int]
+    ) -> Sequence[Tensor | None]:
+        """Of `b` it is a⁻ᵀ g, and of `a` what that makes of `x`."""
+        (a, b), (x,), (g,) = xs, ys, cts
+        assert g is not None
+        back = solve_triangular(transposed(a), g, not self.lower, self.unit)
+        of_a = summed_to(-self.half(back @ transposed(x)), a.shape) if 0 in needed else None
+        return [of_a, summed_to(back, b.shape)]
+
+
+class _Solve(MatrixOperation):
+    """`x` of `a x = b`."""
+
+    name = "solve"
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        return [elimination.solve(xs[0], xs[1])]
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """dx = a⁻¹ (db - da x)."""
+        (a, _), (x,), (da, db) = xs, ys, dxs
+        return [solve(a, _sum(db, None if da is None else -(da @ x)))]
+
+    def cotangents(
+        self, xs: Sequence[Tensor], ys: Sequence[Tensor], cts: Sequence[Tensor | None], needed: Set[int]
+    ) -> Sequence[Tensor | None]:
+        """Of `b` it is a⁻ᵀ g, and of `a` what that makes of `x`."""
+        (a, b), (x,), (g,) = xs, ys, cts
+        assert g is not None
+        back = solve(transposed(a), g)
+        of_a = summed_to(-(back @ transposed(x)), a.shape) if 0 in needed else None
+        return [of_a, summed_to(back, b.shape)]
+
+
+class _Inverse(MatrixOperation):
+    """The inverse of a matrix."""
+
+    name = "inv"
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        return [elimination.solve(xs[0], elimination.identity(xs[0]))]
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """d a⁻¹ = -a⁻¹ da a⁻¹."""
+        (y,), (da,) = ys, dxs
+        assert da is not None
+        return [-(y @ da @ y)]
+
+
+def _sum(a: Tensor | None, b: Tensor | None) -> Tensor:
+    """Of two tangents, of which there is one at least."""
+    if a is None or b is None:
+        found = b if a is None else a
+        assert found is not None
+        return found
+    return a + b
+
+
+class _Pivots(MatrixOperation):
+    """The product of the pivots as a sign and the logarithm of its size, and as it is."""
+
+    name = "pivots"
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        found, sign = elimination.pivots(xs[0])
+        return [sign * found.sign().prod(-1), found.abs().log().sum(-1), sign * found.prod(-1)]
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """d log |det a| = tr(a⁻¹ da), and d det a = tr(cofactors(a)ᵀ da)."""
+        (a,), (sign, _, det), (da,) = xs, ys, dxs
+        assert da is not None
+        inverse = inv(a)
+        cofactors = inverse * det.reshape(*det.shape, 1, 1)
+        return [sign.const_like(0), *((transposed(x) * da).sum((-2, -1)) for x in (inverse, cofactors))]
+
+
+# ---- calls ----
+
+
+def cholesky(a: Tensor) -> Tensor:
+    return call(one(_Cholesky), a)[0]
+
+
+def solve_triangular(a: Tensor, b: Tensor, lower: bool, unit: bool = False) -> Tensor:
+    wide, back = beside(a, b)
+    return back(call(one(_Triangular, lower, unit), a, wide)[0])
+
+
+def solve(a: Tensor, b: Tensor) -> Tensor:
+    wide, back = beside(a, b)
+    return back(call(one(_Solve), a, wide)[0])
+
+
+def inv(a: Tensor) -> Tensor:
+    return call(one(_Inverse), a)[0]
+
+
+def determinant(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The sign, the logarithm of the size, and the determinant itself."""
+    sign, log, det = call(one(_Pivots), a)
+    return sign, log, det

@@ -1,0 +1,101 @@
+"""Matrices of up to four rows, entry by entry: one kernel for a whole batch, with no loop in it.
+
+A matrix is a list of rows, each a list of tensors of the batch's shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tinygrad import Tensor
+
+LARGEST = 4
+"""So many rows are written out."""
+
+Rows = list[list[Tensor]]
+
+
+def entries(x: Tensor) -> Rows:
+    return [[x[..., i, j] for j in range(x.shape[-1])] for i in range(x.shape[-2])]
+
+
+def matrix(rows: Sequence[Sequence[Tensor]]) -> Tensor:
+    return Tensor.stack(*(Tensor.stack(*row, dim=-1) for row in rows), dim=-2)
+
+
+def cholesky(a: Tensor) -> Tensor:
+    """The lower factor; NaN where a pivot is not positive."""
+    n, x = a.shape[-1], entries(a)
+    low: Rows = []
+    for i in range(n):
+        row: list[Tensor] = []
+        for j in range(i + 1):
+            s = x[i][j]
+            for k in range(j):
+                s = s - row[k] * (low[j][k] if j < i else row[k])
+            row.append(s / low[j][j] if j < i else s.sqrt())
+        low.append(row)
+    zero = low[0][0].const_like(0)
+    return matrix([[low[i][j] if j <= i else zero for j in range(n)] for i in range(n)])
+
+
+def substituted(a: Tensor, b: Tensor, lower: bool, unit: bool) -> Tensor:
+    """`x` of `a x = b`, of a triangular `a`."""
+    n, rows = a.shape[-1], entries(a)
+    found: dict[int, Tensor] = {}
+    for i in range(n) if lower else reversed(range(n)):
+        s = b[..., i, :]
+        for j in range(i) if lower else range(i + 1, n):
+            s = s - rows[i][j].unsqueeze(-1) * found[j]
+        found[i] = s if unit else s / rows[i][i].unsqueeze(-1)
+    return Tensor.stack(*(found[i] for i in range(n)), dim=-2)
+
+
+def eliminated(rows: Rows, n: int, at: Callable[[Rows, int, Tensor], None]) -> None:
+    """Gaussian elimination with partial pivoting of the first `n` columns, in place; `at` is told each pivot.
+
+    A row that is no better stays where it is, so the pivots are those of LAPACK.
+    """
+    for j in range(n):
+        swaps = rows[j][j].const_like(1)
+        for i in range(j + 1, n):
+            better = rows[i][j].abs() > rows[j][j].abs()
+            swaps = better.where(-swaps, swaps)
+            for k in range(j, len(rows[j])):
+                p, q = rows[j][k], rows[i][k]
+                rows[j][k], rows[i][k] = better.where(q, p), better.where(p, q)
+        at(rows, j, swaps)
+        for i in range(j + 1, n):
+            factor = rows[i][j] / rows[j][j]
+            for k in range(j + 1, len(rows[j])):
+                rows[i][k] = rows[i][k] - factor * rows[j][k]
+
+
+def solved(a: Tensor, b: Tensor) -> Tensor:
+    """`x` of `a x = b`."""
+    n = a.shape[-1]
+    rows = [[x.unsqueeze(-1) for x in row] + [b[..., i, :]] for i, row in enumerate(entries(a))]
+    eliminated(rows, n, lambda *_: None)
+    found: dict[int, Tensor] = {}
+    for i in reversed(range(n)):
+        s = rows[i][n]
+        for j in range(i + 1, n):
+            s = s - rows[i][j] * found[j]
+        found[i] = s / rows[i][i]
+    return Tensor.stack(*(found[i] for i in range(n)), dim=-2)
+
+
+def pivots(a: Tensor) -> tuple[Tensor, Tensor]:
+    """The pivots of elimination, and the sign of the order in which the rows were taken."""
+    n, rows = a.shape[-1], entries(a)
+    found: list[Tensor] = []
+    sign = rows[0][0].const_like(1)
+
+    def at(now: Rows, j: int, swaps: Tensor) -> None:
+        nonlocal sign
+        found.append(now[j][j])
+        sign = sign * swaps
+        now[j][j] = now[j][j].eq(0).where(now[j][j].const_like(1), now[j][j])
+
+    eliminated(rows, n, at)
+    return Tensor.stack(*found, dim=-1), sign
