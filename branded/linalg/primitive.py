@@ -70,10 +70,13 @@ class MatrixOperation(Primitive):
     def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
         """The same operation, whose operands have the brands in front of their own batch."""
         row: Row = functools.reduce(union, (a.row for a in args), ())
-        own = max(len(a.uop.shape) - len(a.row) for a in args)
-        ys = call(self, *(tensor(_aligned(a, row, own)) for a in args))
         sizes = tuple(b.size for b in row)
         shapes = [sizes + tuple(y.shape) for y in u.src[0].src]
+        if 0 in sizes:
+            zeros = (broadcast_to(UOp.const(0, y.dtype), shape) for y, shape in zip(u.src[0].src, shapes, strict=True))
+            return Bundle(UOp.maketuple(*zeros), (row,) * len(shapes))
+        own = max(len(a.uop.shape) - len(a.row) for a in args)
+        ys = call(self, *(tensor(_aligned(a, row, own)) for a in args))
         made = [y.uop if y.shape == shape else broadcast_to(y.uop, shape) for y, shape in zip(ys, shapes, strict=True)]
         return Bundle(UOp.maketuple(*made), (row,) * len(made))
 
@@ -114,8 +117,6 @@ def call(p: MatrixOperation, *operands: Tensor) -> list[Tensor]:
     """The operation on these operands, each of which has its own batch: one FUNCTION in the graph."""
     xs = [on_device(x.contiguous().uop if x.uop.op is Ops.CONST else x.uop) for x in operands]
     body = _body(p, tuple((x.shape, x.dtype, x.device) for x in xs))
-    if all(0 in y.shape for y in body.src):
-        return [tensor(y.const_like(0)) for y in body.src]
     u = UOp(Ops.FUNCTION, dtypes.void, (body, *xs), CallInfo(name=p.name, aux=p))
     return [tensor(y) for y in results(u)]
 
