@@ -96,8 +96,14 @@ def without(u: UOp, brand: Scope) -> UOp:
 
 
 def _is_last(u: UOp, brand: Scope) -> bool:
-    """Is this the last brand that is open in `u`?  One that was left while it is open is still to be differentiated."""
-    return is_touched(u) and row_of(u) in ((brand,), ()) and all(b is brand or not b.is_open for b in left_brands([u]))
+    """Is this the last brand that is open in `u`?  One that was left while it is open is still to be differentiated.
+
+    One that stands beside it stays too: a rule may ask for the argument of one step of a loop.
+    """
+    if not is_touched(u) or row_of(u) not in ((brand,), ()):
+        return False
+    beside = (brand_of(x) for x in u.toposort(is_touched) if x.op is Ops.RANGE) if is_beside(u) else ()
+    return not any(b is not None and b is not brand and b.is_open for b in (*left_brands([u]), *beside))
 
 
 def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> list[UOp]:

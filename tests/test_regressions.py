@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -285,9 +286,56 @@ def test_a_rule_may_speak_of_an_argument_that_the_result_does_not_use(f: Any) ->
     close(grad(lambda w: f(xs[0], w)[0])(w), 3)
     close(grad(lambda w: vmap(lambda x: f(x, w)[0])(xs).sum())(w), 6)
     close(vmap(grad(lambda x: f(x, w)[1]))(xs), [5, 5])
+    close(grad(lambda xs: vmap(lambda x: f(w, x)[0])(xs).sum())(xs), [3, 3])
+    shared = vmap(lambda x: f(w, x)[0])(xs)  # nobody knew that it would be differentiated
     with pytest.raises(errors.DerivativeError, match="gives a derivative by what a result does not use") as e:
-        grad(lambda xs: vmap(lambda x: f(w, x)[0])(xs).sum())(xs)
-    assert "the same for all examples of `x`" in str(e.value) and "argument 2" in str(e.value)
+        shared.sum().gradient(xs)
+    assert "the same for all examples of `x`" in str(e.value)
+
+
+def rules_that_tell_apart(f: Callable[..., Any]) -> list[Any]:
+    """`(x, w) -> w`, for all `x` the same, with rules that say that its derivatives are 3 and cos x."""
+    g, h = custom_jvp(f), custom_vjp(f)
+    g.defjvp(lambda primals, ts: (g(*primals), 3 * ts[0] + primals[0].cos() * ts[1]))
+    h.defvjp(lambda x, w: (h(x, w), x), lambda x, ct: (3 * ct, x.cos() * ct))
+    return [g, h]
+
+
+@pytest.mark.parametrize("f", rules_that_tell_apart(lambda x, w: w * 1), ids=["custom_jvp", "custom_vjp"])
+def test_a_rule_may_tell_apart_what_the_function_does_not(f: Any) -> None:
+    """The derivative of the first example went for that of all of them."""
+    x, w, by = Tensor([0.0, 1.0, 2.0]).realize(), Tensor([2.0]).realize()[0], Tensor([1.0, 2.0, 3.0]).realize()
+    wanted = ([3.0, 6.0, 9.0], np.cos([0, 1, 2]) @ [1, 2, 3])
+
+    def loss(x: Tensor, w: Tensor) -> Any:
+        return vmap(lambda x: f(x, w))(x).dot(by)
+
+    def looped(x: Tensor, w: Tensor) -> Any:
+        return map_(lambda x: f(x, w), x, batch_size=2).dot(by)
+
+    def in_scan(x: Tensor, w: Tensor) -> Any:
+        return scan(lambda c, b: (c + b * vmap(lambda x: f(x, w))(x).dot(by), None), Tensor(0.0), by / 6)[0]
+
+    for total in (loss, looped, in_scan, jit(loss)):
+        for got, right in zip(grad(total, (0, 1))(x, w), wanted, strict=True):
+            close(got, right)
+    for dx in vmap(lambda w: grad(loss)(x, w))(w.expand(2)):
+        close(dx, wanted[0])
+    for out in (loss(x, w), vmap(lambda x: psum(f(x, w), "i"), out_axes=None, axis_name="i")(x)):
+        with pytest.raises(errors.DerivativeError, match="a derivative by what a result does not use"):
+            out.gradient(w)
+    with pytest.raises(errors.AxesError, match="the result varies over `x`"):
+        grad(lambda x: vmap(lambda x: f(x, w), out_axes=None)(x))(x)
+    close(vmap(lambda x: f(x, w), out_axes=None)(x), 2)
+
+
+def test_forward_mode_where_a_rule_tells_examples_apart() -> None:
+    f = rules_that_tell_apart(lambda x, w: w * 1)[0]
+    x, w = Tensor([0.0, 1.0, 2.0]), Tensor(2.0)
+    y, dy = jvp(lambda w: vmap(lambda x: f(x, w))(x), (w,), (w,))
+    close(y, [2, 2, 2])
+    close(dy, 2 * np.cos([0, 1, 2]))
+    close(jvp(lambda x: vmap(lambda x: f(x, w))(x), (x,), (x,))[1], [0, 3, 6])
 
 
 def test_a_loop_whose_step_uses_what_has_no_entries() -> None:

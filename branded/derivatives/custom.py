@@ -12,7 +12,8 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import tree
 from branded.calls import check_function
 from branded.crossing import lower
-from branded.derivatives.leaves import Level
+from branded.derivatives.apart import asked
+from branded.derivatives.leaves import Level, is_differentiating
 from branded.derivatives.ruled import JvpCall, RuledCall, VjpCall, positional, tensor_of
 from branded.errors import DerivativeError
 from branded.graph import replaced, tensor
@@ -89,6 +90,8 @@ class _Custom(Generic[P, R]):
         examples = Examples([()] * len(given_to_it), [()] * len(ys), visible(open_brands()))
         call = self.primitive(self, tuple(new_args), len(places), tree.rebuild(out, iter(ys)), examples)
         u = UOp(Ops.FUNCTION, dtypes.void, (closed_body, *given_to_it), CallInfo(name=self.name, aux=call))
+        if is_differentiating() and self.rule != self._missing and self not in asked.get():
+            u = call.told_apart(u)
         return cast(R, tree.rebuild(out, map(tensor, results(u))))
 
     def _tensors(self, x: Any, where: str) -> list[UOp]:

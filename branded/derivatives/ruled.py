@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -15,23 +16,22 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import tree
 from branded.calls import called, check_takes
 from branded.crossing import live_tensor
+from branded.derivatives.apart import Apart, row_by, transposed
 from branded.derivatives.leaves import Level, pull, transforming
 from branded.derivatives.reverse import ran_again
 from branded.errors import DerivativeError, OptionError
 from branded.graph import tensor
 from branded.patches.tg import CallInfo
-from branded.primitive import Batched, Bundle, Primitive, Run, primitive_of
-from branded.rows import is_touched, is_zero, no_change
+from branded.primitive import Batched, Bundle, Run, primitive_of
+from branded.rows import is_touched, is_zero, no_change, row_of
 from branded.rules.function import Examples, batch_body
-from branded.scope import Blocks, Row
+from branded.scope import Row, union
 from branded.values import vec_type
 
 _Backward = tuple[list["UOp | None"], "list[UOp] | None"]
-_transposed: Blocks[Level] = Blocks("branded_transposed")
-"""The rules of custom_jvp that are at work for reverse mode, which are transposed as soon as they are done."""
 
 
-class RuledCall(Primitive):
+class RuledCall(Apart):
     """A call of a function with a derivative of its own: which leaves of its arguments are tensors, and the trees.
 
     On a batch it is the same call, whose rule is that of one example.
@@ -94,7 +94,9 @@ class RuledCall(Primitive):
         self.check_closure(i for i, d in enumerate(tangents) if d is not None)
         with self.examples.opened() as closed:
             ts = self.examples.tangents(tangents)
-            ds = self.forward(self.examples.arguments(u.src[1:]), ts)
+            xs = self.examples.arguments(u.src[1:])
+            ds = self.forward(xs, ts)
+            self.check_rows(u, xs, {i for i, d in enumerate(ds) if not is_zero(d)}, closed)
         given: list[UOp | None] = []
         for i, d in enumerate(ds):
             meant = self.means(u, i)
@@ -114,6 +116,7 @@ class RuledCall(Primitive):
         with self.examples.opened() as closed:
             xs, cts = self.examples.arguments(u.src[1:]), self.examples.cotangents(cotangents)
             grads, values = self.backward(xs, cts, wanted)
+            self.check_rows(u, xs, {*meant}, closed)
             for i, slots_of in meant.items():
                 for slot in wanted - slots_of:
                     if (g := grads[slot]) is not None and (ct := cts[i]) is not None:
@@ -181,7 +184,7 @@ class JvpCall(RuledCall):
             for i, level in zip(wanted, levels, strict=True)
         }
         with transforming(levels):
-            with _transposed.during(level := Level()):
+            with transposed.during(level := Level()):
                 dys = self.forward(xs, [seeds.get(i, d) for i, d in enumerate(ts)])
             given = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None]
             grads, _ = pull([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
@@ -190,6 +193,16 @@ class JvpCall(RuledCall):
                 raise p.refused()
         found = dict(zip(seeds, grads, strict=True))
         return [found.get(i) for i in range(self.tensors)], None
+
+    def rows_of_rule(self, u: UOp, xs: Sequence[UOp]) -> list[Row]:
+        seeds = {
+            i: UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x,), Level())
+            for i, x in enumerate(xs[: self.tensors])
+            if dtypes.is_float(x.dtype)
+        }
+        with transforming([seed.arg for seed in seeds.values()]), transposed.during(Level()):
+            dys = self.forward(xs, [seeds.get(i) for i in range(len(xs))])
+            return [row_by(d, [*seeds.values()]) or () for d in dys]
 
 
 class VjpCall(RuledCall):
@@ -201,7 +214,7 @@ class VjpCall(RuledCall):
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """There is none, but in a rule that is about to be transposed: of its transpose there is."""
-        if not (levels := _transposed.get()):
+        if not (levels := transposed.get()):
             raise self.refused()
         self.check_closure(i for i, d in enumerate(tangents) if d is not None)
         return LinearCall.call(self, u, tangents, levels[-1])
@@ -248,6 +261,24 @@ class VjpCall(RuledCall):
         for i, (x, g) in enumerate(zip(primals, grads, strict=True)):
             result += self._cotangents(x, g, f"argument {i + 1}")
         return result, values
+
+    def rows_of_rule(self, u: UOp, xs: Sequence[UOp]) -> list[Row]:
+        return [self._row_by_rule(u, xs, i) for i in range(len(tree.leaves(self.out)))]
+
+    def _row_by_rule(self, u: UOp, xs: Sequence[UOp], i: int) -> Row:
+        """What the cotangents vary over that a result gives by itself."""
+        y = tree.leaves(self.out)[i]
+        if not dtypes.is_float(y.dtype):
+            return ()
+        ct = UOp(Ops.CONTIGUOUS_BACKWARD, y.dtype, (no_change(y).src[0] + 1,), Level())
+        with transforming([ct.arg]), transposed.during(Level()):
+            grads, _ = self.backward(xs, [ct if k == i else None for k in range(len(tree.leaves(self.out)))], {*()})
+            rows = [None if g is None else row_by(g, [ct]) for g in grads]
+        uses = self.uses(u, i)
+        for slot, row in enumerate(rows):
+            if row is not None and slot not in uses:  # an argument of each example has a derivative of each
+                rows[slot] = union(row, row_of(xs[slot]))
+        return functools.reduce(union, (row for row in rows if row is not None), ())
 
     def _cotangents(self, x: Any, g: Any, where: str) -> list[UOp | None]:
         own_leaves = tree.leaves(x)

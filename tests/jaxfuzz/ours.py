@@ -153,7 +153,7 @@ def with_jvp(f: Callable[..., Any], by: float, zeros: Any) -> Any:
 
 def with_jvp_by_hand(f: Callable[..., Any], rule: Callable[..., Any]) -> Any:
     g = branded.custom_jvp(f)
-    g.defjvp(lambda primals, tangents: (f(*primals), rule(*primals, *tangents)))
+    g.defjvp(lambda primals, tangents: (g(*primals), rule(*primals, *tangents)))
     return g
 
 
