@@ -28,7 +28,7 @@ if not _for_mypy_alone:
 
     patches.install()  # before anything else takes what they replace
 
-    from branded import cpu, random
+    from branded import cpu, random, tree
     from branded.brand import Brand, brand
     from branded.cpu import products as _products
     from branded.derivatives.api import (
@@ -130,6 +130,7 @@ __all__ = [
     "stack_module_state",
     "stop_gradient",
     "switch",
+    "tree",
     "unvec",
     "value_and_grad",
     "vec_type",

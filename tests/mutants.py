@@ -45,10 +45,9 @@ SOURCES = (
         "dispatch.py",
         "crossing.py",
         "brand.py",
-        "tree.py",
         "vmap.py",
     ),
-    *("rules", "derivatives", "loops", "runner", "transforms", "mypy"),
+    *("tree", "rules", "derivatives", "loops", "runner", "transforms", "mypy"),
     *(f"patches/{name}.py" for name in ("reads", "writes", "shapes", "gradient", "function", "operands", "rand")),
 )
 SLOW = (

@@ -322,7 +322,6 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
 
 def _like(given: Any, wanted: Any, ts: Sequence[Tensor], what: str, kind: str, of: str) -> list[UOp]:
     """The leaves of tangents or cotangents, which must have the tree, the shapes and the dtypes of the values."""
-    given = tree.in_order_of(given, wanted)
     xs, at = tree.leaves(given), tree.paths(wanted, "the result" if of == "result" else "primals")
     if tree.paths(given, "") != tree.paths(wanted, ""):
         raise DerivativeError(

@@ -376,7 +376,6 @@ def _zero(x: UOp) -> UOp:
 
 def _fitting(call: RuledCall, out: Any, kind: str) -> list[UOp]:
     """The leaves of what a rule gave, which must be like the result of the function."""
-    out = tree.in_order_of(out, call.out)
     if tree.paths(out, "") != tree.paths(call.out, ""):
         raise DerivativeError(
             f"{call.f.what}: the {kind} that the rule of {call.f.name} gave has another tree than the result"

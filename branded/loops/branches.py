@@ -108,7 +108,6 @@ def _leaves(out: Any, what: str, name: str) -> list[Any]:
 
 def _agreed(what: str, names: Sequence[str], outs: Sequence[Any]) -> list[list[Tensor]]:
     """The leaves of what the branches gave, which must be of the same trees, shapes and dtypes."""
-    outs = [tree.in_order_of(out, outs[0]) for out in outs]
     all_leaves = [_leaves(out, what, name) for out, name in zip(outs, names, strict=True)]
     for out, name in zip(outs[1:], names[1:], strict=True):
         if tree.paths(out, "") != tree.paths(outs[0], ""):

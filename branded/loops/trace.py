@@ -144,7 +144,6 @@ class State:
 
     def checked(self, new: Any) -> list[Tensor]:
         """The leaves of what a step gave, which has the tree of the carry."""
-        new = tree.in_order_of(new, self.tree)
         if not _same_tree(new, self.tree):
             raise CarryError(
                 f"{self.what}: the carry has another tree after a step than before it",

@@ -74,6 +74,7 @@ from branded.mypy.rows import (
     row_variables,
     same,
 )
+from branded.mypy.trees import TREES
 
 VMAP, MAPPED = "branded.vmap.vmap", "branded.vmap._Mapped"
 VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
@@ -100,7 +101,13 @@ class BrandedPlugin(Plugin):
         super().__init__(options)
         self.scope = Scope(self.lookup_fully_qualified)
         self.stored: dict[str, CallExpr] = {}
-        self.rules: dict[str, Rule] = {**LOOPS, **AT_ONCE, **COLLECTIVES, **dict.fromkeys(LATER, self._derivative)}
+        self.rules: dict[str, Rule] = {
+            **LOOPS,
+            **AT_ONCE,
+            **COLLECTIVES,
+            **TREES,
+            **dict.fromkeys(LATER, self._derivative),
+        }
 
     def report_config_data(self, ctx: ReportConfigContext) -> str:
         """What mypy keeps with what it knows of each module: another plugin, another answer."""

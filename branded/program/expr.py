@@ -145,7 +145,7 @@ class Expr:
             return NotImplemented
         if (self.level, self._canonical()) != (other.level, other._canonical()):
             return False
-        trees = [tree.structure((e._levels.arguments, e._levels.result)) for e in (self, other)]
+        trees = [tree.form((e._levels.arguments, e._levels.result)) for e in (self, other)]
         pairs = zip(self.consts, other.consts, strict=True)
         return trees[0] == trees[1] and all(a.uop is b.uop or _values(a) == _values(b) for a, b in pairs)
 
@@ -190,7 +190,7 @@ class Expr:
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
         takes = self._levels.arguments
-        if tree.structure((args, kwargs)) != tree.structure(takes):
+        if tree.form((args, kwargs)) != tree.form(takes):
             raise ProgramTypeError(
                 "program: these are not the arguments that it takes",
                 ("takes", _outline(*takes)),

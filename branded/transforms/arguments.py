@@ -63,14 +63,14 @@ def read(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) -> None:
         leaves.append(x)
     elif cls is dict and depth < _DEEP and all(type(k) is str for k in x):
         form.append((cls, *x))
-        for y in x.values():
-            read(y, form, leaves, depth + 1)
+        for k in tree.in_order(x):
+            read(x[k], form, leaves, depth + 1)
     elif x is None:
         form.append(None)
     elif tree.node(x) is None:
         _leaf(x, form, leaves)
     else:
-        form.append(Static((tree.structure(x), tuple(tree.paths(x, "")))))
+        form.append(Static((tree.form(x), tuple(tree.paths(x, "")), tree.orders(x))))
         for y in tree.leaves(x):
             _leaf(y, form, leaves)
 
@@ -111,6 +111,13 @@ def builder(out: Any, depth: int = 0) -> Builder:
             return lambda new: cls([next(new) for _ in n])
         return lambda new: cls([p(new) for p in parts])
     if cls is dict:
-        named = [(k, builder(y, depth + 1)) for k, y in out.items()]
-        return lambda new: {k: p(new) for k, p in named}
+        named = [(k, builder(out[k], depth + 1)) for k in tree.in_order(out)]
+        if (order := tuple(out)) == tuple(k for k, _ in named):
+            return lambda new: {k: p(new) for k, p in named}
+
+        def build(new: Any) -> Any:
+            found = {k: p(new) for k, p in named}
+            return {k: found[k] for k in order}
+
+        return build
     return lambda new: tree.rebuild(out, new)

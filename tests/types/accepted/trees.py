@@ -5,7 +5,7 @@ from typing import Generic, NamedTuple, Never, TypeAlias, TypedDict, TypeVar, as
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, vmap
+from branded import Brand, Vec, tree, vmap
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
@@ -312,3 +312,13 @@ def widened(b: Solid[S], a: Vec[S1]) -> Solid[S | S1]:
 
 
 assert_type(vmap(at_rest)(x).pace, Tensor)
+
+# --- tree.map gives each leaf what the function gives
+assert_type(tree.map(lambda a: a * 2, (x, [y])), tuple[Tensor, list[Tensor]])
+assert_type(vmap(lambda a: tree.map(lambda p, g: p - g, {"w": y}, {"w": a}))(x), dict[str, Tensor])
+
+# --- tree.map of per-example and shared leaves
+vmap(lambda a: reveal_type(tree.map(lambda p, g: p - g, [y], [a])))(x)  # N: list[branded.vec.Vec[a,
+
+# --- tree.ravel varies over all that its leaves do
+vmap(lambda a: reveal_type(tree.ravel({"w": a, "b": y})[0]))(x)  # N: Vec[a,

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from tinygrad import Tensor, TinyJit
 
-from branded import Brand, Vec, brand, unvec, vmap
+from branded import Brand, Vec, brand, tree, unvec, vmap
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
@@ -182,3 +182,9 @@ vmap(TinyJit(plain_double))(x)  # E: TinyJit: a value that varies over "a" is no
 # --- a tensor made of a list of values that vary
 def listed(a: Vec[S]) -> Tensor:
     return Tensor([a[0], a[1]])  # E: Tensor: values that vary over "S" are no data to make a tensor of
+
+
+# --- a leaf of a tree is per-example in the function of tree.map
+vmap(lambda a: tree.map(lambda v: v.item(), {"w": a}))(
+    x
+)  # E: item: a value that varies over "a" has no single value to read

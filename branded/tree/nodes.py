@@ -1,7 +1,9 @@
-"""Pytrees: the containers through which vmap looks for tensors.
+"""What trees are, and how they are walked through.
 
 A tuple, list, dict, NamedTuple, dataclass, None, or an instance of a class given to `register_pytree_node` is a
-node; everything else is a leaf.  The children of a dict are addressed by key, those of a dataclass by field.
+node; everything else is a leaf.  The children of a dict are addressed by key, those of a dataclass by field.  Those of
+a dict come in the order of its keys, sorted, so that trees which differ in that order alone have the same leaves; a
+dict that is made anew has the keys in the order in which they were.
 """
 
 from __future__ import annotations
@@ -9,10 +11,9 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
-import functools
 import inspect
 import operator
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
 from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 import numpy as np
@@ -118,11 +119,24 @@ def _with_fields(obj: Any, values: Sequence[Any]) -> Any:
     return new
 
 
+def in_order(keys: Iterable[Any]) -> tuple[Any, ...]:
+    """The keys of a dict in an order that does not depend on the one in which they were put into it: sorted."""
+    found = tuple(keys)
+    if len(found) < 2:
+        return found
+    try:
+        if not any(isinstance(key, Set) for key in found):  # of which `<` is no order
+            return tuple(sorted(found))
+    except TypeError:  # an int and a str
+        pass
+    return tuple(sorted(found, key=lambda key: (type(key).__qualname__, repr(key))))
+
+
 def _with_items(obj: Any, keys: Sequence[Any], values: Sequence[Any]) -> Any:
-    new = copy.copy(obj)
-    new.clear()  # the keys come in this order
-    for key, value in zip(keys, values, strict=True):
-        new[key] = value
+    """A dict with other values; its keys come in the order in which `obj` has them."""
+    new, of = copy.copy(obj), dict(zip(keys, values, strict=True))
+    for key in obj:
+        new[key] = of[key]
     return new
 
 
@@ -141,21 +155,24 @@ def node(x: Any) -> Node | None:
     if isinstance(x, tuple | list | collections.deque):
         return Node(tuple(range(len(x))), tuple(x), lambda new: cls(new))
     if isinstance(x, dict):
-        keys = tuple(x)
-        return Node(keys, tuple(x.values()), lambda new: _with_items(x, keys, new))
+        keys = in_order(x)
+        return Node(keys, tuple([x[key] for key in keys]), lambda new: _with_items(x, keys, new))
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         names = tuple(f.name for f in dataclasses.fields(x))
         return Node(names, tuple(getattr(x, n) for n in names), lambda new: _with_fields(x, new))
     return None
 
 
-def _flat(x: Any, *, by_key: bool = False) -> list[tuple[Any, Node | None]]:
+IsLeaf = Callable[[Any], bool]
+Flat = list[tuple[Any, Node | None]]
+
+
+def flat(x: Any, is_leaf: IsLeaf | None = None) -> Flat:
     """All that a tree consists of: a container stands before its children, which are in order.
 
-    It does not recurse, so that a tree may be as deep as it likes.  With `by_key`, the children of a dict come in an
-    order that does not depend on the one in which they were put into it.
+    It does not recurse, so that a tree may be as deep as it likes.  What is said to be a leaf is not looked into.
     """
-    found: list[tuple[Any, Node | None]] = []
+    found: Flat = []
     waiting, around = [x], dict[int, Any]()
     watching = False
     while waiting:
@@ -166,10 +183,7 @@ def _flat(x: Any, *, by_key: bool = False) -> list[tuple[Any, Node | None]]:
         if type(x) is Tensor:
             found.append((x, None))
             continue
-        n = node(x)
-        if n is not None and by_key and isinstance(x, dict):
-            keys = tuple(sorted(n.keys, key=lambda key: (hash(key), str(key))))
-            n = Node(keys, tuple(x[key] for key in keys), n.rebuild)
+        n = None if is_leaf is not None and is_leaf(x) else node(x)
         found.append((x, n))
         if n is None or not n.children:
             continue
@@ -206,62 +220,57 @@ def _refuse_endless(x: Any, is_inside_itself: bool) -> NoReturn:
     raise TreeError(f"tree: {describe(x)} is more than {_DEEPEST} containers deep", fix="tensors with more axes")
 
 
-def leaves(x: Any) -> list[Any]:
-    """The leaves of `x` in order.
+def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+    """The leaves of a tree, in order: those of a dict by its keys, sorted.
+
+    Args:
+        tree: A tree of anything.
+        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
 
     Raises:
         TreeError: A container contains itself.
+
+    Example:
+        >>> from branded import tree
+        >>> tree.leaves({"b": [1, 2], "a": (3, None)})
+        [3, 1, 2]
+
+    Source: `jax.tree.leaves`.
     """
-    if type(x) is Tensor:
-        return [x]
-    return [leaf for leaf, n in _flat(x) if n is None]
+    if type(tree) is Tensor:
+        return [tree]
+    return [leaf for leaf, n in flat(tree, is_leaf) if n is None]
 
 
 def rebuild(x: Any, new: Iterator[Any]) -> Any:
     """The like of `x` with its leaves taken from `new`, in the order of `leaves`."""
     if type(x) is Tensor:
         return next(new)
-    flat = _flat(x)
-    values = [next(new) for _, n in flat if n is None]
+    parts = flat(x)
+    values = [next(new) for _, n in parts if n is None]
     made: list[Any] = []
-    for _, n in reversed(flat):  # the children before their container, the last one first
+    for _, n in reversed(parts):  # the children before their container, the last one first
         made.append(values.pop() if n is None else n.rebuild([made.pop() for _ in n.children]))
     return made[0]
 
 
-def in_order_of(x: Any, wanted: Any) -> Any:
-    """`x` with the keys of its dicts in the order in which `wanted` has them, where it has the same ones.
-
-    A dict is known by its keys: trees that differ in their order alone are of one form.
-    """
-    if paths(x, "") == paths(wanted, ""):
-        return x
-    flat: list[tuple[Any, Node | None]] = []
-    waiting = [(x, wanted)]
-    while waiting:
-        x, like = waiting.pop()
-        n, m = node(x), node(like)
-        are_dicts = isinstance(x, dict) and isinstance(like, dict)
-        if n is not None and m is not None and are_dicts and set(n.keys) == set(m.keys):
-            n = Node(m.keys, tuple(x[key] for key in m.keys), functools.partial(_with_items, x, m.keys))
-        flat.append((x, n))
-        if n is not None:
-            fits = m is not None and len(m.children) == len(n.children)
-            others = m.children if m is not None and fits else n.children
-            waiting.extend([*zip(n.children, others, strict=True)][::-1])
-    made: list[Any] = []
-    for y, n in reversed(flat):
-        made.append(y if n is None else n.rebuild([made.pop() for _ in n.children]))
-    return made[0]
-
-
-def structure(x: Any) -> Hashable:
+def form(x: Any) -> Hashable:
     """What a tree is beside its leaves: equal for trees that differ in leaves, and in the order of dicts, alone."""
-    parts: list[Any] = []
-    for y, n in _flat(x, by_key=True):
-        reg = _registry.get(type(y))
-        parts.append(_LEAF if n is None else (type(y), n.keys, None if reg is None else _flattened(y, reg)[1]))
-    return tuple(parts)
+    return form_of(flat(x))
+
+
+def form_of(parts: Flat) -> Hashable:
+    return tuple(_LEAF if n is None else (type(y), n.keys, beside(y)) for y, n in parts)
+
+
+def is_registered(x: Any) -> bool:
+    return type(x) in _registry
+
+
+def beside(x: Any) -> Hashable:
+    """What `flatten` of a registered class gives beside the children."""
+    reg = _registry.get(type(x))
+    return None if reg is None else _flattened(x, reg)[1]
 
 
 _LEAF = "leaf"
@@ -269,7 +278,12 @@ _LEAF = "leaf"
 
 def containers(x: Any) -> list[type]:
     """The types of the containers of a tree, in order."""
-    return [type(y) for y, n in _flat(x) if n is not None]
+    return [type(y) for y, n in flat(x) if n is not None]
+
+
+def orders(x: Any) -> tuple[tuple[str, ...], ...]:
+    """The keys of each dict of a tree as they came."""
+    return tuple(tuple(map(repr, y)) for y, n in flat(x) if n is not None and isinstance(y, dict))
 
 
 def positions(given: Any, what: str, option: str = "static_argnums") -> tuple[int, ...]:
@@ -308,14 +322,17 @@ def paths(x: Any, at: str) -> list[str]:
     """How each leaf of `x` is reached from it, as Python would write it: `['w'][0].bias`."""
     if type(x) is Tensor:
         return [at]
-    found, waiting = [], [at]
-    for y, n in _flat(x):
-        place = waiting.pop()
-        if n is None:
-            found.append(place)
-        else:
+    parts = flat(x)
+    return [place for place, (_, n) in zip(places(parts, at), parts, strict=True) if n is None]
+
+
+def places(parts: Flat, at: str) -> Iterator[str]:
+    """How each part of a tree is reached from it."""
+    waiting = [at]
+    for y, n in parts:
+        yield (place := waiting.pop())
+        if n is not None:
             waiting.extend([place + _step(y, key) for key in n.keys[::-1]])
-    return found
 
 
 def _step(x: Any, key: Any) -> str:

@@ -1,0 +1,80 @@
+"""Trees: the containers through which every transform looks for tensors.
+
+A tuple, list, dict, deque, NamedTuple, dataclass, None, or an instance of a class given to `register_pytree_node` is a
+node; everything else is a leaf.  None is a tree without leaves.  The leaves of a dict come in the order of its keys,
+sorted; a dict that is made anew has its keys in the order in which they were.  So nothing depends on that order.
+
+Example:
+    >>> from branded import tree
+    >>> from tinygrad import Tensor
+    >>> params = {"w": Tensor([1.0, 2.0]), "b": Tensor(3.0)}
+    >>> tree.map(lambda x: x.shape, params), tree.reduce(lambda n, x: n + x.numel(), params, 0)
+    ({'w': (2,), 'b': ()}, 3)
+
+Source: `jax.tree`, `jax.tree_util`; optree.
+"""
+
+from branded.tree.api import all as all
+from branded.tree.api import flatten as flatten
+from branded.tree.api import map as map
+from branded.tree.api import map_with_path as map_with_path
+from branded.tree.api import reduce as reduce
+from branded.tree.api import transpose as transpose
+from branded.tree.api import unflatten as unflatten
+from branded.tree.nodes import Axis as Axis
+from branded.tree.nodes import Node as Node
+from branded.tree.nodes import advice as advice
+from branded.tree.nodes import as_int as as_int
+from branded.tree.nodes import as_size as as_size
+from branded.tree.nodes import as_tensor as as_tensor
+from branded.tree.nodes import check_axes as check_axes
+from branded.tree.nodes import check_axis as check_axis
+from branded.tree.nodes import containers as containers
+from branded.tree.nodes import describe as describe
+from branded.tree.nodes import form as form
+from branded.tree.nodes import in_order as in_order
+from branded.tree.nodes import leaves as leaves
+from branded.tree.nodes import node as node
+from branded.tree.nodes import normalize_axis as normalize_axis
+from branded.tree.nodes import orders as orders
+from branded.tree.nodes import out_axis as out_axis
+from branded.tree.nodes import outline as outline
+from branded.tree.nodes import package_of as package_of
+from branded.tree.nodes import paths as paths
+from branded.tree.nodes import positions as positions
+from branded.tree.nodes import rebuild as rebuild
+from branded.tree.nodes import register_pytree_node as register_pytree_node
+from branded.tree.nodes import shown as shown
+from branded.tree.nodes import spread as spread
+from branded.tree.nodes import static as static
+from branded.tree.paths import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    SequenceKey,
+    keystr,
+    leaves_with_path,
+)
+from branded.tree.ravel import ravel
+from branded.tree.structures import Structure, structure
+
+__all__ = [
+    "DictKey",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "SequenceKey",
+    "Structure",
+    "all",
+    "flatten",
+    "keystr",
+    "leaves",
+    "leaves_with_path",
+    "map",
+    "map_with_path",
+    "ravel",
+    "reduce",
+    "register_pytree_node",
+    "structure",
+    "transpose",
+    "unflatten",
+]

@@ -1,0 +1,240 @@
+"""What is done to all leaves of a tree: map, reduce, all, transpose."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from branded.errors import CallError, TreeError
+from branded.tree.nodes import Flat, IsLeaf, beside, describe, flat, node, outline, places
+from branded.tree.paths import ways
+from branded.tree.structures import Structure, check_structure
+
+T = TypeVar("T")
+
+
+def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """`map(f, tree)` is the tree of `f(leaf)`; `map(f, tree, other)` that of `f(leaf, other_leaf)`.
+
+    Args:
+        f: A function of a leaf of each tree.
+        tree: A tree of anything.
+        rest: Trees that have the form of `tree`; where that has a leaf, they may have any tree, which `f` gets.
+        is_leaf: What it says of a part of `tree` decides whether that is a leaf, whatever it is.
+
+    Returns:
+        A tree of the form of `tree`; its dicts have their keys in the order of those of `tree`.
+
+    Raises:
+        TreeError: A tree has another form than the first one.
+        CallError: `f` is not a function.
+
+    Example:
+        >>> from branded import tree
+        >>> tree.map(lambda p, g: p - 0.5 * g, {"w": 1.0, "b": [2.0]}, {"b": [4.0], "w": 2.0})
+        {'w': 0.0, 'b': [0.0]}
+
+    Source: `jax.tree.map`.
+    """
+    return _mapped("tree.map", f, tree, rest, is_leaf, with_path=False)
+
+
+def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """`map`, of a function that gets the path to the leaf before the leaf.
+
+    Args:
+        f: A function of a path, as `leaves_with_path` gives it, and of a leaf of each tree.
+        tree: A tree of anything.
+        rest: Trees that have the form of `tree`.
+        is_leaf: What it says of a part of `tree` decides whether that is a leaf, whatever it is.
+
+    Returns:
+        A tree of the form of `tree`.
+
+    Raises:
+        TreeError: A tree has another form than the first one.
+        CallError: `f` is not a function.
+
+    Example:
+        >>> from branded import tree
+        >>> tree.map_with_path(lambda path, x: f"{tree.keystr(path)}={x}", {"w": [1, 2]})
+        {'w': ["['w'][0]=1", "['w'][1]=2"]}
+
+    Source: `jax.tree.map_with_path`.
+    """
+    return _mapped("tree.map_with_path", f, tree, rest, is_leaf, with_path=True)
+
+
+def _mapped(
+    what: str, f: Callable[..., Any], tree: Any, rest: tuple[Any, ...], is_leaf: IsLeaf | None, with_path: bool
+) -> Any:
+    if not callable(f):
+        raise CallError(f"{what}: {describe(f)} is not a function", fix=f"{what}(f, tree)")
+    parts = flat(tree, is_leaf)
+    given = [[x for x, n in parts if n is None], *(_along(what, parts, x, i + 2) for i, x in enumerate(rest))]
+    if with_path:
+        given.insert(0, [path for path, (_, n) in zip(ways(parts), parts, strict=True) if n is None])
+    values = [f(*xs) for xs in zip(*given, strict=True)]
+    made: list[Any] = []
+    for _, n in reversed(parts):  # the children before their container, the last one first
+        made.append(values.pop() if n is None else n.rebuild([made.pop() for _ in n.children]))
+    return made[0]
+
+
+def _along(what: str, parts: Flat, other: Any, number: int) -> list[Any]:
+    """What another tree has where this one has its leaves."""
+    found, waiting = [], [other]
+    for i, (x, n) in enumerate(parts):
+        y = waiting.pop()
+        if n is None:
+            found.append(y)
+            continue
+        m = node(y)
+        if type(x) is not type(y) or m is None or m.keys != n.keys or beside(x) != beside(y):
+            at = list(places(parts, "tree"))[i]
+            raise TreeError(
+                f"{what}: tree {number} has another form than the first one",
+                ("first", outline(x)),
+                (f"tree {number}", outline(y)),
+                *([("where", at)] if i else []),
+                fix="trees of the same containers, or is_leaf= for where the first one ends",
+            )
+        waiting.extend(m.children[::-1])
+    return found
+
+
+def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
+    """The leaves of a tree, and its structure: `unflatten(structure, leaves)` is the tree again.
+
+    Args:
+        tree: A tree of anything.
+        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
+
+    Returns:
+        What `leaves` and `structure` give.
+
+    Example:
+        >>> from branded import tree
+        >>> tree.flatten({"w": [1, 2], "b": 3})
+        ([3, 1, 2], Structure({'w': [*, *], 'b': *}))
+
+    Source: `jax.tree.flatten`.
+    """
+    parts = flat(tree, is_leaf)
+    return [x for x, n in parts if n is None], Structure(parts)
+
+
+def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
+    """The tree of this structure that has these leaves.
+
+    Args:
+        structure: What `structure` or `flatten` gave.
+        leaves: As many leaves as it has, in the order in which `leaves` gives them.
+
+    Raises:
+        TreeError: The number of leaves is another, or `structure` is none.
+
+    Example:
+        >>> from branded import tree
+        >>> tree.unflatten(tree.structure({"w": [0, 0], "b": 0}), "xyz")
+        {'w': ['y', 'z'], 'b': 'x'}
+
+    Source: `jax.tree.unflatten`.
+    """
+    return check_structure(structure, "tree.unflatten", "the structure").unflatten(leaves)
+
+
+_NOTHING: Any = object()
+
+
+def reduce(f: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING, is_leaf: IsLeaf | None = None) -> Any:
+    """`f(f(f(a, b), c), d)` of the leaves `a`, `b`, `c` and `d`.
+
+    Args:
+        f: A function of what it gave last and of a leaf.
+        tree: A tree of anything.
+        initializer: What stands before the first leaf; the result where there is none.
+        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
+
+    Raises:
+        TreeError: There is no leaf, and no initializer.
+        CallError: `f` is not a function.
+
+    Example:
+        >>> from branded import tree
+        >>> tree.reduce(lambda a, b: a + b, {"w": [1, 2], "b": 3})
+        6
+
+    Source: `jax.tree.reduce`.
+    """
+    if not callable(f):
+        raise CallError(f"tree.reduce: {describe(f)} is not a function", fix="tree.reduce(f, tree)")
+    found = [x for x, n in flat(tree, is_leaf) if n is None]
+    if initializer is not _NOTHING:
+        return functools.reduce(f, found, initializer)
+    if not found:
+        raise TreeError("tree.reduce: the tree has no leaves", fix="an initializer: tree.reduce(f, tree, 0)")
+    return functools.reduce(f, found)
+
+
+def all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
+    """Is each leaf of a tree true?
+
+    Args:
+        tree: A tree of anything.
+        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
+
+    Raises:
+        ReadError: A leaf differs from example to example.
+
+    Example:
+        >>> from branded import tree
+        >>> tree.all({"w": [True, 1], "b": 0}), tree.all([])
+        (False, True)
+
+    Source: `jax.tree.all`.
+    """
+    return builtins.all(x for x, n in flat(tree, is_leaf) if n is None)
+
+
+def transpose(outer: Structure, inner: Structure | None, tree: Any) -> Any:
+    """An outer tree of inner trees as an inner tree of outer trees.
+
+    Args:
+        outer: The structure of the outer tree.
+        inner: That of each tree in it; None is that of the first one.
+        tree: The outer tree of inner trees.
+
+    Raises:
+        TreeError: The tree is not of this form.
+
+    Example:
+        >>> from branded import tree
+        >>> pairs = {"w": (1, 2), "b": (3, 4)}
+        >>> tree.transpose(tree.structure({"w": 0, "b": 0}), tree.structure((0, 0)), pairs)
+        ({'w': 1, 'b': 3}, {'w': 2, 'b': 4})
+
+    Source: `jax.tree.transpose`.
+    """
+    what = "tree.transpose"
+    outer = check_structure(outer, what, "outer")
+    inside = _along(what, flat(outer.unflatten([0] * outer.num_leaves)), tree, 2)
+    if inner is None:
+        if not inside:
+            raise TreeError(f"{what}: nothing says what the inner trees are", fix="inner=tree.structure(...)")
+        inner = flatten(inside[0])[1]
+    inner = check_structure(inner, what, "inner")
+    columns = []
+    for x in inside:
+        found, s = flatten(x)
+        if s != inner:
+            raise TreeError(
+                f"{what}: an inner tree has another form than inner",
+                ("inner", repr(inner)),
+                ("tree", repr(s)),
+                fix="an outer tree of trees of one form",
+            )
+        columns.append(found)
+    return inner.unflatten([outer.unflatten([c[i] for c in columns]) for i in range(inner.num_leaves)])

@@ -1,0 +1,102 @@
+"""How a leaf of a tree is reached: the keys on the way to it."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from branded.tree.nodes import Flat, IsLeaf, Node, flat, is_registered
+
+
+class DictKey(NamedTuple):
+    """The value of a dict at `key`."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+
+class SequenceKey(NamedTuple):
+    """The entry `idx` of a tuple, a list or a deque."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx}]"
+
+
+class GetAttrKey(NamedTuple):
+    """The field `name` of a NamedTuple or a dataclass."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+
+class FlattenedIndexKey(NamedTuple):
+    """The child `key` of an object of a registered class."""
+
+    key: int
+
+    def __str__(self) -> str:
+        return f"[<flat index {self.key}>]"
+
+
+Key = DictKey | SequenceKey | GetAttrKey | FlattenedIndexKey
+Path = tuple[Key, ...]
+
+
+def keystr(path: Path) -> str:
+    """A path as Python would write it.
+
+    Example:
+        >>> from branded import tree
+        >>> [tree.keystr(path) for path, _ in tree.leaves_with_path({"w": [1, 2]})]
+        ["['w'][0]", "['w'][1]"]
+
+    Source: `jax.tree_util.keystr`.
+    """
+    return "".join(map(str, path))
+
+
+def leaves_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> list[tuple[Path, Any]]:
+    """The leaves of a tree in order, each behind the path that leads to it.
+
+    Args:
+        tree: A tree of anything.
+        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
+
+    Returns:
+        Pairs of a path, a tuple of keys, and a leaf.
+
+    Example:
+        >>> from branded import tree
+        >>> tree.leaves_with_path({"w": (1, 2)})
+        [((DictKey(key='w'), SequenceKey(idx=0)), 1), ((DictKey(key='w'), SequenceKey(idx=1)), 2)]
+
+    Source: `jax.tree.leaves_with_path`.
+    """
+    parts = flat(tree, is_leaf)
+    return [(path, x) for path, (x, n) in zip(ways(parts), parts, strict=True) if n is None]
+
+
+def ways(parts: Flat) -> Iterator[Path]:
+    """The path to each part of a tree."""
+    waiting: list[Path] = [()]
+    for x, n in parts:
+        yield (path := waiting.pop())
+        if n is not None:
+            waiting.extend([(*path, key) for key in reversed(_keys(x, n))])
+
+
+def _keys(x: Any, n: Node) -> list[Key]:
+    if isinstance(x, dict) and not is_registered(x):
+        return [DictKey(key) for key in n.keys]
+    if n.keys and isinstance(n.keys[0], str):
+        return [GetAttrKey(key) for key in n.keys]
+    if isinstance(x, tuple | list | collections.deque) and not is_registered(x):
+        return [SequenceKey(i) for i in n.keys]
+    return [FlattenedIndexKey(i) for i in n.keys]

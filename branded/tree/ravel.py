@@ -1,0 +1,69 @@
+"""A tree of tensors as one vector."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import least_upper_dtype, strong_dtype
+
+from branded.errors import TreeError
+from branded.rows import type_text
+from branded.tree.api import flatten
+from branded.tree.nodes import advice, as_tensor, describe, paths
+
+
+def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """All the numbers of a tree in one vector, and the function that makes such a tree of a vector.
+
+    Args:
+        tree: A tree of tensors and numbers.
+
+    Returns:
+        `(vector, unravel)`: an `f32[n]`, or of the least dtype that holds all; and `unravel(vector)`, a tree of the
+        structure, the shapes and, where the leaves are of several, the dtypes of `tree`.
+
+    Raises:
+        TreeError: A leaf is no tensor; a vector has another size than the tree, or, of several, another dtype.
+
+    Example:
+        >>> from branded import tree
+        >>> from tinygrad import Tensor
+        >>> vector, unravel = tree.ravel({"w": Tensor([[1.0, 2.0], [3.0, 4.0]]), "b": Tensor(5.0)})
+        >>> vector.tolist(), unravel(vector * 10)["w"].tolist()
+        ([5.0, 1.0, 2.0, 3.0, 4.0], [[10.0, 20.0], [30.0, 40.0]])
+
+    Source: `jax.flatten_util.ravel_pytree`.
+    """
+    values, structure = flatten(tree)
+    ts = [_tensor(x, at) for x, at in zip(values, paths(tree, "the tree"), strict=True)]
+    kinds, shapes = [t.dtype for t in ts], [t.shape for t in ts]
+    sizes = [math.prod(s) for s in shapes]
+    dtype = functools.reduce(least_upper_dtype, kinds) if kinds else dtypes.default_float
+    some = [t.cast(dtype).reshape(-1) for t, n in zip(ts, sizes, strict=True) if n]
+    vector = some[0].cat(*some[1:]) if some else Tensor.zeros(0, dtype=dtype)
+    is_mixed, total, text = len(set(kinds)) > 1, sum(sizes), type_text(vector.uop, ())
+
+    def unravel(given: Tensor) -> Any:
+        x = _tensor(given, "the vector")
+        if x.shape != (total,) or (is_mixed and x.dtype != dtype):
+            raise TreeError(
+                "tree.ravel: this vector does not fit the tree",
+                ("vector", type_text(x.uop)),
+                ("wanted", text),
+                fix="the shape and the dtype of the vector that ravel gave",
+            )
+        parts = x.split(sizes) if sizes else ()
+        each = zip(parts, shapes, kinds, strict=True)
+        return structure.unflatten([p.reshape(s).cast(d if is_mixed else x.dtype) for p, s, d in each])
+
+    return vector, unravel
+
+
+def _tensor(x: Any, where: str) -> Tensor:
+    if (t := as_tensor(x)) is None:
+        raise TreeError(f"tree.ravel: {where} is {describe(x)}, not a tensor", fix=advice(x) or "tensors and numbers")
+    return t.cast(strong_dtype(t.dtype))

@@ -1,0 +1,133 @@
+"""What a tree is beside its leaves, as a value."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from branded.errors import TreeError
+from branded.tree.nodes import Flat, IsLeaf, Node, describe, flat, form_of, is_registered
+
+
+class Structure:
+    """What a tree is beside its leaves: two are equal if their trees differ in leaves, or the order of keys, alone.
+
+    Attributes:
+        num_leaves: How many leaves the tree has.
+
+    Example:
+        >>> from branded import tree
+        >>> tree.structure({"b": 1, "a": (2, None)})
+        Structure({'b': *, 'a': (*, None)})
+        >>> tree.structure({"b": 1, "a": 2}) == tree.structure({"a": 3, "b": 4})
+        True
+
+    Source: JAX, `PyTreeDef`.
+    """
+
+    __slots__ = ("_form", "_makers", "_text", "num_leaves")
+
+    def __init__(self, parts: Flat) -> None:
+        self._form = form_of(parts)
+        self._makers = [None if n is None else (len(n.children), _maker(x, n)) for x, n in parts]
+        self._text = _written(parts)
+        self.num_leaves = sum(m is None for m in self._makers)
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The tree that has these leaves."""
+        values = list(leaves)
+        if len(values) != self.num_leaves:
+            raise TreeError(
+                f"tree.unflatten: {len(values)} leaves for a tree of {self.num_leaves}",
+                ("tree", repr(self)),
+                fix="as many leaves as tree.leaves gives of such a tree",
+            )
+        made: list[Any] = []
+        for maker in reversed(self._makers):  # the children before their container, the last one first
+            made.append(values.pop() if maker is None else maker[1]([made.pop() for _ in range(maker[0])]))
+        return made[0]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Structure) and self._form == other._form
+
+    def __hash__(self) -> int:
+        return hash(self._form)
+
+    def __repr__(self) -> str:
+        return f"Structure({self._text})"
+
+
+def structure(tree: Any, is_leaf: IsLeaf | None = None) -> Structure:
+    """What a tree is beside its leaves.
+
+    Args:
+        tree: A tree of anything.
+        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
+
+    Returns:
+        A `Structure`, which `unflatten` makes a tree of.
+
+    Example:
+        >>> from branded import tree
+        >>> tree.structure([1, (2, 3)])
+        Structure([*, (*, *)])
+
+    Source: `jax.tree.structure`.
+    """
+    return Structure(flat(tree, is_leaf))
+
+
+def _maker(x: Any, n: Node) -> Callable[[Sequence[Any]], Any]:
+    """How to make the like of a container, without a hold on what is in this one."""
+    if is_registered(x):
+        return n.rebuild
+    if isinstance(x, dict):
+        empty, order, keys = copy.copy(x), tuple(x), n.keys
+        empty.clear()
+
+        def made(new: Sequence[Any]) -> Any:
+            out, of = copy.copy(empty), dict(zip(keys, new, strict=True))
+            for key in order:
+                out[key] = of[key]
+            return out
+
+        return made
+    if dataclasses.is_dataclass(x) and n.keys == tuple(inspect.signature(type(x)).parameters):
+        cls: Any = type(x)
+        names = n.keys
+        return lambda new: cls(**dict(zip(names, new, strict=True)))
+    return n.rebuild
+
+
+def _written(parts: Flat) -> str:
+    """The tree with a star for each leaf."""
+    made: list[str] = []
+    for x, n in reversed(parts):
+        made.append("*" if n is None else _container(x, n, [made.pop() for _ in n.children]))
+    return made[0]
+
+
+def _container(x: Any, n: Node, inside: Sequence[str]) -> str:
+    if x is None:
+        return "None"
+    name = type(x).__name__
+    if isinstance(x, dict) and not is_registered(x):
+        of = dict(zip(n.keys, inside, strict=True))
+        text = "{" + ", ".join(f"{key!r}: {of[key]}" for key in x) + "}"
+        return text if type(x) is dict else f"{name}({text})"
+    if type(x) is tuple:
+        return f"({inside[0]},)" if len(inside) == 1 else f"({', '.join(inside)})"
+    if type(x) is list:
+        return f"[{', '.join(inside)}]"
+    named = [f"{key}={text}" if isinstance(key, str) else text for key, text in zip(n.keys, inside, strict=True)]
+    return f"{name}({', '.join(named)})"
+
+
+def check_structure(given: Any, what: str, name: str) -> Structure:
+    """A structure that the user gave."""
+    if not isinstance(given, Structure):
+        raise TreeError(f"{what}: {name} is {describe(given)}", fix=f"tree.structure(...) for {name}")
+    return given
