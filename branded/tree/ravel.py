@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import least_upper_dtype, strong_dtype
+from tinygrad.dtype import DType, strong_dtype
 
 from branded.errors import TreeError
 from branded.rows import type_text
@@ -42,7 +42,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     ts = [_tensor(x, at) for x, at in zip(values, paths(tree, "the tree"), strict=True)]
     kinds, shapes = [t.dtype for t in ts], [t.shape for t in ts]
     sizes = [math.prod(s) for s in shapes]
-    dtype = functools.reduce(least_upper_dtype, kinds) if kinds else dtypes.default_float
+    dtype = functools.reduce(_upper, kinds) if kinds else dtypes.default_float
     some = [t.cast(dtype).reshape(-1) for t, n in zip(ts, sizes, strict=True) if n]
     vector = some[0].cat(*some[1:]) if some else Tensor.zeros(0, dtype=dtype)
     is_mixed, total, text = len(set(kinds)) > 1, sum(sizes), type_text(vector.uop, ())
@@ -67,3 +67,8 @@ def _tensor(x: Any, where: str) -> Tensor:
     if (t := as_tensor(x)) is None:
         raise TreeError(f"tree.ravel: {where} is {describe(x)}, not a tensor", fix=advice(x) or "tensors and numbers")
     return t.cast(strong_dtype(t.dtype))
+
+
+def _upper(a: DType, b: DType) -> DType:
+    """The least dtype that holds both."""
+    return (Tensor.zeros(0, dtype=a) + Tensor.zeros(0, dtype=b)).dtype
