@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
-from branded.crossing import check_live, enter, entered, left_all
+from branded.crossing import enter, entered, left_all
 from branded.errors import AxisTypeError, EscapeError, NameTakenError, OptionError, SizeError, caller, examples
 from branded.graph import tensor
-from branded.rows import row_of, type_text
+from branded.rows import check_live, row_of, type_text
 from branded.scope import OpenedOne, Scope, open_brands
 from branded.tree import advice, as_size, as_tensor, check_axis, describe, normalize_axis, out_axis, shown
 

@@ -8,7 +8,7 @@ leave    the rules of dispatch run over the graph of `y`: what one batches by ha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tinygrad import Tensor
@@ -21,7 +21,8 @@ from branded.errors import BrandedError, EscapeError, ProgramTypeError, WriteErr
 from branded.graph import expand, lead, replaced, tensor
 from branded.patches.tg import _function, keep_axis, keep_shape
 from branded.recording import is_recording, put
-from branded.rows import Left, has_left, is_beside, is_sharded, is_touched, left_brands, row_of, type_text
+from branded.rows import Left, has_left, info_of, is_touched, left_brands, row_of, type_text
+from branded.rows import check_live as check_live
 from branded.scope import Row, Scope, brand_of
 
 
@@ -31,12 +32,13 @@ def enter(x: UOp, b: Scope, axis: int = 0) -> UOp:
         x = UOp(Ops.PERMUTE, x.dtype, (x,), (axis, *(i for i in range(len(x.shape)) if i != axis)))
     out = UOp(Ops.INDEX, x.dtype, (x, b.range))
     keep_shape(out, x.shape[1:])
-    return _keep_shards(x, out, -1)
+    return _keep_shards(x, out, -1) if info_of(x).sharded else out
 
 
 def stage(y: UOp, b: Scope) -> UOp:
     """`y` with the examples of `b` as its leading axis, not yet worked out: an outer brand is still open in it."""
-    return _keep_shards(y, UOp(Ops.STAGE, y.dtype, (y, b.range), Left(y)), 1)
+    out = UOp(Ops.STAGE, y.dtype, (y, b.range), Left(y))
+    return _keep_shards(y, out, 1) if info_of(y).sharded else out
 
 
 def every(y: UOp, b: Scope) -> UOp:
@@ -46,7 +48,7 @@ def every(y: UOp, b: Scope) -> UOp:
 
 def _keep_shards(x: UOp, out: UOp, gained: int) -> UOp:
     """Tell tinygrad the axis of `out` over which `x` is sharded, where `out` has gained or lost a leading axis."""
-    if is_sharded(x) and (axis := x.axis) is not None:
+    if (axis := x.axis) is not None:
         keep_axis(out, axis + gained if axis + gained >= 0 else None)
     return out
 
@@ -92,7 +94,7 @@ def without(u: UOp, brand: Scope) -> UOp:
     """A value that does not vary over `brand`, in a graph in which it does not occur, not even beside the value."""
     if _is_last(u, brand):
         return settled(u)
-    return Pass((brand,)).run([u], {}, is_touched)[0].uop if is_beside(u) else u
+    return Pass((brand,)).run([u], {}, is_touched)[0].uop if info_of(u).beside else u
 
 
 def _is_last(u: UOp, brand: Scope) -> bool:
@@ -102,7 +104,7 @@ def _is_last(u: UOp, brand: Scope) -> bool:
     """
     if not is_touched(u) or row_of(u) not in ((brand,), ()):
         return False
-    beside = (brand_of(x) for x in u.toposort(is_touched) if x.op is Ops.RANGE) if is_beside(u) else ()
+    beside = (brand_of(x) for x in u.toposort(is_touched) if x.op is Ops.RANGE) if info_of(u).beside else ()
     return not any(b is not None and b is not brand and b.is_open for b in (*left_brands([u]), *beside))
 
 
@@ -115,12 +117,12 @@ def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> 
     last = [u for u in us if _is_last(u, brand)] if not is_recording() else []
     done = dict(zip(last, close(last), strict=True)) if last else {}
 
-    def out(u: UOp) -> UOp:
+    outs = []
+    for u in us:
         if (x := done.get(u)) is not None:
-            return x.uop if x.row else expand(x.uop, (repeat,))
-        return stage(u, brand) if brand in row_of(u) else expand(without(u, brand), (repeat,))
-
-    outs = [out(u) for u in us]
+            outs.append(x.uop if x.row else expand(x.uop, (repeat,)))
+        else:
+            outs.append(stage(u, brand) if brand in row_of(u) else expand(without(u, brand), (repeat,)))
     if _function.depth:
         outs = lower(outs)
     return [lead(u, (*range(1, axis + 1), 0)) for u, axis in zip(outs, axes, strict=True)]
@@ -144,7 +146,7 @@ def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
 
 def _alone(us: Sequence[UOp]) -> list[UOp]:
     """The same values without the closed brands that occur beside what they use."""
-    if not any(map(is_beside, us)):
+    if not any(info_of(u).beside for u in us):
         return list(us)
     graph = UOp(Ops.SINK, src=tuple(us)).toposort(is_touched, enter_calls=False)
     brands = [brand_of(u) for u in graph if u.op is Ops.RANGE]
@@ -165,6 +167,14 @@ class Lost(Scope):
     def is_open(self) -> bool:
         return False
 
+    def refusal(self, u: UOp, where: str) -> BrandedError:
+        return WriteError(
+            f"{where}: a view of this value was written, and it has no memory in which it would see that",
+            ("value", f"{type_text(u, _open(u))}, not worked out yet"),
+            ("written", type_text(self.view)),
+            fix="x = x.clone() before the view is taken; or x[1:3] = ... in place of v = x[1:3]; v.assign(...)",
+        )
+
     def lose(self, u: UOp) -> UOp:
         return enter(expand(u, (1,)), self)
 
@@ -184,36 +194,21 @@ class Donated(Scope):
     def is_open(self) -> bool:
         return False
 
+    def refusal(self, u: UOp, where: str) -> BrandedError:
+        return EscapeError(
+            f"{where}: this tensor was donated to a call of jit, which may have a result in its memory",
+            ("value", type_text(u, _open(u))),
+            fix="the result of that call in its place; or no donate_argnums",
+        )
+
     def of(self, shape: tuple[Any, ...], dtype: DType, device: Any) -> UOp:
         """A value of this type that cannot be used."""
         x: UOp = UOp.new_buffer(device, math.prod(shape), dtype).reshape((1, *shape))
         return enter(x, self)
 
 
-def check_live(u: UOp, what: str | Callable[[], str]) -> None:
-    """Refuse a value of a closed brand."""
-    if dead := [b for b in row_of(u) if not b.is_open]:
-        names = ", ".join(f"`{b.name}`" for b in dead)
-        where = what if isinstance(what, str) else what()
-        if lost := next((b for b in dead if isinstance(b, Lost)), None):
-            raise WriteError(
-                f"{where}: a view of this value was written, and it has no memory in which it would see that",
-                ("value", f"{type_text(u, tuple(b for b in row_of(u) if b.is_open))}, not worked out yet"),
-                ("written", type_text(lost.view)),
-                fix="x = x.clone() before the view is taken; or x[1:3] = ... in place of v = x[1:3]; v.assign(...)",
-            )
-        if any(isinstance(b, Donated) for b in dead):
-            raise EscapeError(
-                f"{where}: this tensor was donated to a call of jit, which may have a result in its memory",
-                ("value", type_text(u, tuple(b for b in row_of(u) if b.is_open))),
-                fix="the result of that call in its place; or no donate_argnums",
-            )
-        raise EscapeError(
-            f"{where}: this value belongs to {names}, which {'is' if len(dead) == 1 else 'are'} closed",
-            ("value", type_text(u)),
-            *((f"{b.name}", f"opened by {b.where}") for b in dead if b.where),
-            fix="return the value from the mapped function, or brand.unvec it, and use what comes back",
-        )
+def _open(u: UOp) -> Row:
+    return tuple(b for b in row_of(u) if b.is_open)
 
 
 def live_tensor(

@@ -47,6 +47,7 @@ class Resolution:
     op: Ops
     operands: tuple[Row, ...]
     row: Row
+    sizes: tuple[int, ...]
     rule: Rule
     within: Pass | None = None
 
@@ -58,10 +59,6 @@ class Resolution:
         only = {b: f"broadcast, only operand {' and '.join(carry)} carries it" for b, carry in who.items()}
         how = {b: "zip, all operands carry it" if self.kind(b) == "zip" else only[b] for b in self.row}
         return "\n".join([self.op.name.lower(), *(f"  {b!r}: {text}" for b, text in how.items())])
-
-    @functools.cached_property
-    def sizes(self) -> tuple[int, ...]:
-        return tuple(b.size for b in self.row)
 
     def align(self, x: Batched, per_example: int, rank: int) -> UOp:
         """`x`, whose examples have rank `per_example`: axes of size 1 for the brands and for the axes that it lacks."""
@@ -121,7 +118,7 @@ def resolve(op: Ops, operands: Iterable[Row], within: Pass | None = None) -> Res
         row = tuple(b for b in rows[0] if b not in rows[1])
     for when, f in _table.get(op, ()):
         if when(tuple(map(bool, rows))):
-            return Resolution(op, rows, row, f, within)
+            return Resolution(op, rows, row, tuple([b.size for b in row]), f, within)
     fix = "compute it outside of vmap, or register a rule with branded.dispatch.rule"
     raise UnsupportedError(f"{op.name}: no batching rule for this operation of tinygrad", ("rows", repr(rows)), fix=fix)
 

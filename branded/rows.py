@@ -1,4 +1,4 @@
-"""Rows: which brands are open in a graph.
+"""Rows: which brands are open in a graph, and whether they are open still.
 
 A brand is one fresh tinygrad `RANGE`.  A tensor enters it as `INDEX(X, RANGE)`, of per-example shape, and leaves it
 as `STAGE(y, RANGE)`, tinygrad's own opposite of INDEX.  The row of a value is the set of ranges that are open in its
@@ -7,13 +7,14 @@ graph.  Nothing else is kept about a batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
+from branded.errors import EscapeError
 from branded.patches.tg import srender
 from branded.primitive import uses
 from branded.scope import Row, brand_of, union
@@ -30,13 +31,14 @@ class Left:
         return self.value.device
 
 
-class _Info(NamedTuple):
+class Info(NamedTuple):
     """What is kept about a graph."""
 
     row: Row
     left: bool
     """Was a brand left below, and not yet closed?"""
     sharded: bool
+    """May the devices have parts of it?"""
     differentiated: bool
     """Is it made from a leaf of a derivative?"""
     beside: bool
@@ -51,11 +53,11 @@ class _Info(NamedTuple):
         return self.left or self.beside or bool(self.row)
 
 
-_PLAIN = _Info((), False, False, False, False)
+_PLAIN = Info((), False, False, False, False)
 _KEY = "_branded"
 
 
-def _info(u: UOp) -> _Info:
+def info_of(u: UOp) -> Info:
     """What is kept about `u`, on the UOp itself, as tinygrad keeps its own; the operands come first.
 
     x = INDEX(X, RANGE i)       row (i,)
@@ -69,15 +71,15 @@ def _info(u: UOp) -> _Info:
             stack += below
             continue
         stack.pop()
-        v.__dict__[_KEY] = _of_operation(v, [cast("_Info", s.__dict__[_KEY]) for s in v.src])
-    return cast("_Info", u.__dict__[_KEY])
+        v.__dict__[_KEY] = _of_operation(v, [cast("Info", s.__dict__[_KEY]) for s in v.src])
+    return cast("Info", u.__dict__[_KEY])
 
 
-def _of_operation(u: UOp, operands: Sequence[_Info]) -> _Info:
+def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
     """What is known of `u`, from what is known of its operands."""
     if u.op is Ops.GETTUPLE and u.src[0].op is Ops.FUNCTION:
         call = u.src[0]
-        return _of_result(call, u.arg, [_info(s) for s in call.src[1:]])
+        return _of_result(call, u.arg, [info_of(s) for s in call.src[1:]])
     info = _joined(operands)
     if u.op is Ops.RANGE and (b := brand_of(u)) is not None:
         return _PLAIN._replace(row=(b,))
@@ -87,10 +89,10 @@ def _of_operation(u: UOp, operands: Sequence[_Info]) -> _Info:
         return operands[0]._replace(row=row, left=True)
     if u.op is Ops.UNSHARD or (u.op is Ops.PARAM and u.arg.axis is not None):
         return info._replace(sharded=True)
-    return info._replace(differentiated=True) if is_leaf(u) else info
+    return info._replace(differentiated=True) if u.op is Ops.CONTIGUOUS_BACKWARD and is_leaf(u) else info
 
 
-def _joined(infos: Iterable[_Info]) -> _Info:
+def _joined(infos: Iterable[Info]) -> Info:
     out = _PLAIN
     for info in infos:
         if info is _PLAIN or info is out:
@@ -98,52 +100,47 @@ def _joined(infos: Iterable[_Info]) -> _Info:
         if out is _PLAIN:
             out = info
         elif info != out:
-            out = _Info(union(out.row, info.row), *(a or b for a, b in zip(out[1:], info[1:], strict=True)))
+            out = Info(union(out.row, info.row), *(a or b for a, b in zip(out[1:], info[1:], strict=True)))
     return out
 
 
-def _of_result(call: UOp, i: int, arguments: Sequence[_Info]) -> _Info:
+def _of_result(call: UOp, i: int, arguments: Sequence[Info]) -> Info:
     """A result of a function varies over what those arguments do that it uses, less what its body leaves."""
     out = call.src[0].src[i]
-    if (own := _info(out)).left:
+    if (own := info_of(out)).left:
         info = _in_body(out, arguments)
     else:
         info = _joined([own, *(arguments[slot] for slot in uses(call, i))])
-    return info._replace(beside=True) if any(x.touched for x in (_info(call.src[0]), *arguments)) else info
+    return info._replace(beside=True) if any(x.touched for x in (info_of(call.src[0]), *arguments)) else info
 
 
-def _in_body(out: UOp, arguments: Sequence[_Info]) -> _Info:
+def _in_body(out: UOp, arguments: Sequence[Info]) -> Info:
     """What is known of a part of a body, from what is known of the arguments."""
-    known: dict[UOp, _Info] = {}
+    known: dict[UOp, Info] = {}
     for u in out.toposort(enter_calls=False):
         if u.op is Ops.PARAM and u.arg.slot < len(arguments):
             known[u] = arguments[u.arg.slot]
         elif u.op is Ops.GETTUPLE and u.src[0].op is Ops.FUNCTION:
             known[u] = _of_result(u.src[0], u.arg, [known[s] for s in u.src[0].src[1:]])
         else:
-            known[u] = _of_operation(u, [known[s] if s in known else _info(s) for s in u.src])
+            known[u] = _of_operation(u, [known[s] if s in known else info_of(s) for s in u.src])
     return known[out]
 
 
 def row_of(u: UOp) -> Row:
     """The brands that are open in a graph."""
-    return _info(u).row
+    return info_of(u).row
 
 
 def is_touched(u: UOp) -> bool:
     """Does a brand occur anywhere in the graph, open or left?"""
-    info = u.__dict__.get(_KEY) or _info(u)
+    info = u.__dict__.get(_KEY) or info_of(u)
     return info is not _PLAIN and info.touched
-
-
-def is_beside(u: UOp) -> bool:
-    """Does a brand occur in the graph that no value of it varies over, beside what the value uses?"""
-    return _info(u).beside
 
 
 def has_left(u: UOp) -> bool:
     """Was a brand left somewhere in the graph, and not yet closed?"""
-    return _info(u).left
+    return info_of(u).left
 
 
 class Mark:
@@ -222,7 +219,7 @@ def is_place(u: UOp) -> bool:
 
 def is_differentiated(u: UOp) -> bool:
     """Is this made from a leaf of a derivative?"""
-    return _info(u).differentiated
+    return info_of(u).differentiated
 
 
 def left_brands(us: Sequence[UOp], *, beside: bool = False) -> Row:
@@ -230,21 +227,33 @@ def left_brands(us: Sequence[UOp], *, beside: bool = False) -> Row:
 
     With `beside`, also in an argument that a function does not use for its result: a rule may speak of it.
     """
-    if not any(has_left(u) or (beside and is_beside(u)) for u in us):
+    if not any(has_left(u) or (beside and info_of(u).beside) for u in us):
         return ()
     nodes = UOp(Ops.SINK, src=tuple(us)).toposort(is_touched if beside else has_left)
     left = (brand_of(u.src[1]) for u in nodes if u.op is Ops.STAGE)
     return tuple(dict.fromkeys(b for b in left if b is not None))
 
 
-def is_sharded(u: UOp) -> bool:
-    """May the devices have parts of it?"""
-    return _info(u).sharded
-
-
 def visible(row: Row) -> Row:
     """The brands of a row, without the scopes of loops: from step to step is not from example to example."""
     return tuple(b for b in row if b.is_brand)
+
+
+def check_live(u: UOp, what: str | Callable[[], str]) -> None:
+    """Refuse a value of a closed brand."""
+    if not (dead := [b for b in row_of(u) if not b.is_open]):
+        return
+    where = what if isinstance(what, str) else what()
+    for b in dead:
+        if (error := b.refusal(u, where)) is not None:
+            raise error
+    names = ", ".join(f"`{b.name}`" for b in dead)
+    raise EscapeError(
+        f"{where}: this value belongs to {names}, which {'is' if len(dead) == 1 else 'are'} closed",
+        ("value", type_text(u)),
+        *((f"{b.name}", f"opened by {b.where}") for b in dead if b.where),
+        fix="return the value from the mapped function, or brand.unvec it, and use what comes back",
+    )
 
 
 # ---- as text ----

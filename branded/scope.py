@@ -27,7 +27,7 @@ from typing import Any, Generic, TypeVar
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import AxisType, Ops, UOp
 
-from branded.errors import OptionError
+from branded.errors import BrandedError, OptionError
 from branded.graph import tensor
 from branded.patches.tg import _METADATA, all_tensors
 
@@ -235,6 +235,10 @@ class Scope(Region):
     def is_open(self) -> bool:
         """Is its block not over?"""
         return self._block is None or ((block := self._block()) is not None and not block.closed)
+
+    def refusal(self, u: UOp, where: str) -> BrandedError | None:
+        """Why `u` cannot be used any more, where there is more to say than that this is closed."""
+        return None
 
     @property
     def _mark(self) -> Tensor | None:

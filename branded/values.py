@@ -11,9 +11,8 @@ from tinygrad import Tensor
 from branded import tree
 from branded.brand import Brand
 from branded.calls import called, check_function
-from branded.crossing import check_live
 from branded.errors import EscapeError
-from branded.rows import row_of, visible
+from branded.rows import check_live, row_of, visible
 from branded.scope import Row
 from branded.vec import Vec
 

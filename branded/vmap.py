@@ -14,11 +14,11 @@ from branded import tree
 from branded.brand import Brand, Randomness, check_randomness, make_brand, sizes_differ
 from branded.calls import called, check_function
 from branded.chunks import as_one_step, chunk_of, joined
-from branded.crossing import check_live, entered, left_all, without
+from branded.crossing import entered, left_all, without
 from branded.errors import AxesError, AxisTypeError, OptionError, caller
 from branded.graph import tensor
 from branded.patches.rand import Draws
-from branded.rows import row_of
+from branded.rows import check_live, row_of
 from branded.scope import method_restored, opened
 from branded.tree import normalize_axis, out_axis
 from branded.values import vec_type
@@ -128,10 +128,25 @@ def vmap(
             ("axes", tree.shown(in_axes)),
             fix="in_axes=({...},) with one entry for each positional argument",
         )
-    options = _Options(in_axes, out_axes, axis_name, axis_size, chunk_size, randomness, caller(2, "vmap"))
     if f is None:
-        return lambda f: _mapped(f, options)
-    return _mapped(f, options)
+        return functools.partial(
+            vmap,
+            in_axes=in_axes,
+            out_axes=out_axes,
+            axis_name=axis_name,
+            axis_size=axis_size,
+            chunk_size=chunk_size,
+            randomness=randomness,
+        )
+    hint = "vmap(f)(x)" if isinstance(f, Tensor | np.ndarray) else "a function of the values of one example"
+    check_function(f, "vmap", hint, AxisTypeError)
+    options = _Options(in_axes, out_axes, axis_name, axis_size, chunk_size, randomness, caller(2, "vmap"))
+
+    @functools.wraps(f)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        return _MappedCall(f, options, args, kwargs).run()
+
+    return mapped
 
 
 class _Options(NamedTuple):
@@ -144,17 +159,6 @@ class _Options(NamedTuple):
     where: str
 
 
-def _mapped(f: Any, options: _Options) -> Callable[..., Any]:
-    hint = "vmap(f)(x)" if isinstance(f, Tensor | np.ndarray) else "a function of the values of one example"
-    check_function(f, "vmap", hint, AxisTypeError)
-
-    @functools.wraps(f)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        return _MappedCall(f, options, args, kwargs).run()
-
-    return mapped
-
-
 class _MappedCall:
     """One call of a mapped function."""
 
@@ -163,8 +167,14 @@ class _MappedCall:
         self.leaves = [leaf for x in (*args, *kwargs.values()) for leaf in tree.leaves(x)]
         self.axes = [*self._positional_axes(), *(0 for x in kwargs.values() for _ in tree.leaves(x))]
         for i, axis in enumerate(self.axes):
-            if axis is not None:
-                self.leaves[i], self.axes[i] = self._mapped_leaf(i, axis)
+            if axis is None:
+                continue
+            x = tree.as_tensor(self.leaves[i])
+            if x is None or not x.shape:
+                raise self._has_no_axis(i, axis)
+            check_live(x.uop, lambda: self._where(i))
+            self.leaves[i] = x
+            self.axes[i] = axis if axis == 0 else normalize_axis(axis, x, f"in_axes: {self._where(i)}")
         self.size = self._batch_size()
 
     def _positional_axes(self) -> list[tree.Axis]:
@@ -196,21 +206,16 @@ class _MappedCall:
         positional = i < sum(len(tree.leaves(a)) for a in self.args)
         return "None for it in in_axes" if positional else "functools.partial(f, ...)"
 
-    def _mapped_leaf(self, i: int, axis: int) -> tuple[Tensor, int]:
+    def _has_no_axis(self, i: int, axis: int) -> AxisTypeError:
         x = self.leaves[i]
-        if isinstance(x, np.ndarray):
-            x = tree.as_tensor(x)
-        if not isinstance(x, Tensor) or not x.shape:
-            kind = "a 0-d tensor" if isinstance(x, Tensor) else tree.describe(self.leaves[i])
-            fix = tree.advice(self.leaves[i])
-            raise AxisTypeError(
-                f"in_axes: {self._where(i)} is {kind}"
-                + (", not a tensor" if fix else f": there is no axis {axis} to map over"),
-                ("call", self.options.where),
-                fix=fix or self._share(i),
-            )
-        check_live(x.uop, lambda: self._where(i))
-        return x, axis if axis == 0 else normalize_axis(axis, x, f"in_axes: {self._where(i)}")
+        kind = "a 0-d tensor" if isinstance(x, Tensor) else tree.describe(x)
+        fix = tree.advice(x)
+        return AxisTypeError(
+            f"in_axes: {self._where(i)} is {kind}"
+            + (", not a tensor" if fix else f": there is no axis {axis} to map over"),
+            ("call", self.options.where),
+            fix=fix or self._share(i),
+        )
 
     def _batch_size(self) -> int:
         first: int | None = None
@@ -325,21 +330,17 @@ class _MappedCall:
                         fix="an int, or reduce it over the examples outside",
                     )
                 continue
-            t = self._tensor(out, i, y)
+            if (t := tree.as_tensor(y)) is None:
+                raise AxisTypeError(
+                    f"out_axes: {self._result(out, i)} is {tree.describe(y)}, which cannot be stacked",
+                    ("call", self.options.where),
+                    fix=tree.advice(y) or "return tensors, or out_axes=None for it",
+                )
             tensors.append(t)
             at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
         left = map(tensor, left_all([t.uop for t in tensors], b, at, self.size))
         return tree.rebuild(
             out, iter([_shared(y, b) if a is None else next(left) for y, a in zip(leaves, axes, strict=True)])
-        )
-
-    def _tensor(self, out: Any, i: int, y: Any) -> Tensor:
-        if (t := tree.as_tensor(y)) is not None:
-            return t
-        raise AxisTypeError(
-            f"out_axes: {self._result(out, i)} is {tree.describe(y)}, which cannot be stacked",
-            ("call", self.options.where),
-            fix=tree.advice(y) or "return tensors, or out_axes=None for it",
         )
 
     def _result(self, out: Any, i: int) -> str:

@@ -10,12 +10,12 @@ from tinygrad import Tensor
 
 from branded import tree
 from branded.calls import called, check_function
-from branded.crossing import check_live, stage
+from branded.crossing import stage
 from branded.derivatives.ruled import by_key, positional, tensor_of
 from branded.errors import AxesError
 from branded.graph import tensor
 from branded.loops.api import map as map_
-from branded.rows import row_of
+from branded.rows import check_live, row_of
 from branded.scope import Row, Scope, union
 from branded.transforms.collectives import own
 from branded.values import vec_type

@@ -18,12 +18,11 @@ import numpy as np
 from tinygrad import Tensor
 
 from branded import tree as trees
-from branded.crossing import check_live
 from branded.dispatch import close, full
 from branded.errors import AxisTypeError, PictureError
 from branded.graph import tensor
 from branded.learn import _drawing as d
-from branded.rows import row_of, type_text, visible
+from branded.rows import check_live, row_of, type_text, visible
 from branded.scope import Row, Scope, outside, union
 from branded.tree import normalize_axis
 from branded.vmap import vmap

@@ -17,12 +17,12 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import recording, tree
 from branded.brand import Brand
 from branded.calls import check_takes
-from branded.crossing import check_live, live_tensor
+from branded.crossing import live_tensor
 from branded.errors import CarryError
 from branded.graph import tensor
 from branded.loops.primitive import safe
 from branded.patches.tg import _function, all_tensors, capturing
-from branded.rows import is_differentiated, row_of
+from branded.rows import check_live, is_differentiated, row_of
 from branded.rules.storage import cell
 from branded.scope import branch, undone
 from branded.values import vec_type

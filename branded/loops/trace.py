@@ -11,14 +11,14 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
-from branded.crossing import check_live, copied, enter, enter_all, live_tensor, live_tensors, lower
+from branded.crossing import copied, enter, enter_all, live_tensor, live_tensors, lower
 from branded.dispatch import Pass
 from branded.errors import CarryError
 from branded.graph import replaced, tensor
 from branded.loops.primitive import Carry, param
 from branded.patches.tg import canonicalize_device
 from branded.primitive import Batched
-from branded.rows import as_place, row_of, type_text, visible
+from branded.rows import as_place, check_live, row_of, type_text, visible
 from branded.scope import Row, Scope, method_restored, open_brands, opened, union
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
-from branded.crossing import check_live, lower
+from branded.crossing import lower
 from branded.derivatives.forward import products_of_others
 from branded.derivatives.leaves import plain, pull, transforming
 from branded.derivatives.reverse import is_pulling
@@ -17,7 +17,7 @@ from branded.graph import on_device, tensor
 from branded.patches import tg
 from branded.patches.methods import Method, wrap
 from branded.primitive import at_slot, derives_from, params, primitive_of
-from branded.rows import is_marked, left_brands, row_of
+from branded.rows import check_live, is_marked, left_brands, row_of
 from branded.rules import storage
 from branded.scope import brand_of
 from branded.values import vec_type

@@ -8,11 +8,11 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded.crossing import check_live, settled
+from branded.crossing import settled
 from branded.errors import ReadError, ShapeError
 from branded.patches import tg
 from branded.patches.methods import Method, wrap
-from branded.rows import is_differentiated, row_of
+from branded.rows import check_live, is_differentiated, row_of
 from branded.rules import storage
 from branded.scope import Row
 from branded.values import vec_type

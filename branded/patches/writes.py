@@ -9,13 +9,12 @@ from typing import Any, cast
 from tinygrad import Tensor, nn
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.crossing import check_live
 from branded.derivatives.leaves import unseen
 from branded.errors import WriteError
 from branded.graph import tensor
 from branded.patches.methods import Method, wrap
 from branded.patches.reads import names
-from branded.rows import is_marked, row_of
+from branded.rows import check_live, is_marked, row_of
 from branded.rules import storage
 from branded.scope import Region, Row, branches, open_brands
 from branded.values import vec_type

@@ -12,7 +12,7 @@ from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
 from branded.calls import called, check_function
-from branded.crossing import check_live, live_results
+from branded.crossing import live_results
 from branded.derivatives.leaves import Level
 from branded.dispatch import close
 from branded.errors import OptionError, ProgramError, ProgramTypeError
@@ -24,7 +24,7 @@ from branded.program.html import Shown, html
 from branded.program.operators import watched
 from branded.program.reader import read
 from branded.program.terms import BrandName, Printer, Program, Var
-from branded.rows import is_differentiated, row_of
+from branded.rows import check_live, is_differentiated, row_of
 from branded.scope import Scope, opened
 
 Which = Literal["operations", "primitives", "batched"]

@@ -12,8 +12,8 @@ from tinygrad.dtype import DType, DTypeLike, to_dtype
 
 from branded import tree
 from branded.brand import Brand
-from branded.crossing import check_live
 from branded.errors import DrawError, DrawTypeError
+from branded.rows import check_live
 from branded.values import vec_type
 from branded.vec import Vec
 

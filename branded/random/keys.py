@@ -13,7 +13,6 @@ from tinygrad.dtype import DType, DTypeLike, can_lossless_cast
 from branded import tree
 from branded.brand import Brand
 from branded.calls import operation
-from branded.crossing import check_live
 from branded.errors import DrawError, DrawTypeError
 from branded.patches.tg import truncate
 from branded.random.draws import (
@@ -32,6 +31,7 @@ from branded.random.draws import (
     words,
 )
 from branded.random.special import below_one, erf, erfinv, next_above
+from branded.rows import check_live
 from branded.tree import normalize_axis
 from branded.values import vec_type
 from branded.vec import Vec

@@ -12,8 +12,8 @@ import numpy as np
 from tinygrad import Tensor
 
 from branded import tree
-from branded.crossing import check_live
 from branded.patches.tg import canonicalize_device
+from branded.rows import check_live
 from branded.runner.handed import KNOWN, known
 
 NUMBERS = frozenset({bool, int, float})

@@ -13,11 +13,12 @@ from tinygrad import Tensor
 from branded import recording, tree
 from branded.calls import called, check_function
 from branded.cpu import kernels
-from branded.crossing import check_live, live_results
+from branded.crossing import live_results
 from branded.derivatives.leaves import is_differentiating
 from branded.errors import OptionError
 from branded.loops.trace import LeafType, trace
 from branded.patches.tg import _function, canonicalize_device, capturing
+from branded.rows import check_live
 from branded.scope import in_call_body, open_brands
 from branded.transforms import traces
 from branded.transforms.arguments import Static, builder, read
