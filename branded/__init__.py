@@ -73,8 +73,12 @@ if not _for_mypy_alone:
 
 if TYPE_CHECKING:
     from branded import linalg
+    from branded.functions.arrays import array, convolve, cross, kron, outer, take_along_axis, trace
 else:
+    from branded.functions import WHERE
+
     _LATER = {
+        **{name: f"branded.functions:{name}" for name in WHERE},
         "linalg": "branded.linalg",
     }
 
@@ -97,11 +101,14 @@ __all__ = [
     "Vec",
     "all_gather",
     "all_to_all",
+    "array",
     "axis_index",
     "axis_size",
     "brand",
     "brands",
     "cond",
+    "convolve",
+    "cross",
     "custom_jvp",
     "custom_vjp",
     "custom_vmap",
@@ -113,10 +120,12 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "kron",
     "lift",
     "linalg",
     "make_expr",
     "map",
+    "outer",
     "pmax",
     "pmean",
     "pmin",
@@ -130,6 +139,8 @@ __all__ = [
     "stack_module_state",
     "stop_gradient",
     "switch",
+    "take_along_axis",
+    "trace",
     "tree",
     "unvec",
     "value_and_grad",

@@ -71,6 +71,10 @@ class OperandError(BrandedError, TypeError):
     """What stands beside a tensor in an operation is neither a tensor nor what could be one."""
 
 
+class ArgumentError(BrandedError, ValueError):
+    """An argument of a function has a shape or a value that it cannot have, beside the others or at all."""
+
+
 class AxesError(BrandedError, ValueError):
     """The axes do not fit the arguments or the results."""
 

@@ -31,13 +31,14 @@ from tests.malformed import (
     derivatives,
     draws,
     exchanges,
+    functions,
     learning,
     mapping,
     programs,
 )
 from tests.malformed.commands import COMMANDS, folder
 
-TABLES = (mapping, bodies, brands, derivatives, control, exchanges, draws, programs, learning)
+TABLES = (mapping, bodies, brands, derivatives, control, exchanges, draws, functions, programs, learning)
 ROWS: tuple[Row, ...] = tuple(row for table in TABLES for row in table.ROWS)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mypy.checker import TypeChecker
 from mypy.expandtype import expand_type
-from mypy.nodes import CallExpr, Expression
+from mypy.nodes import CallExpr, Expression, ListExpr, TupleExpr
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.subtypes import is_same_type
 from mypy.types import AnyType, CallableType, Instance, Type, TypeVarId, TypeVarType, get_proper_type
@@ -16,6 +16,8 @@ from branded.mypy.rows import CONTAINERS, TENSOR, Brand, has_rows, occurs, row_o
 
 UNITED = {f"{TENSOR}.{name}" for name in ("stack", "cat", "einsum", "gradient", "meshgrid", "where")}
 """The methods of Tensor that take several operands at once."""
+
+ARRAY = "branded.functions.arrays.array"
 
 DEEPEST = 5
 """How many calls in the arguments of calls are looked into: each doubles what there is to look at."""
@@ -41,6 +43,26 @@ def operands(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
         if sig.is_type_obj() and (not rows or any(is_same_type(union(row), united) for row in rows)):
             continue  # mypy can tell, by what is wanted too: an object may be declared to have more rows than its parts
         known[v.id] = united
+    return _solved(sig, known)
+
+
+def nested(ctx: FunctionSigContext) -> CallableType:
+    """The signature of `array([[a, 0], [b, 1]])`: the rows of all that stands in the lists."""
+    sig, api = ctx.default_signature, checker(ctx)
+    entries = [e for given in ctx.args[:1] for e in _entries(given)]
+    if any(map(_is_deep, entries)) or (types := _types(entries, api)) is None:
+        return sig
+    united = union(b for t in types for b in _rows(t))
+    return _solved(sig, {v.id: united for v in row_variables(sig)})
+
+
+def _entries(given: Sequence[Expression]) -> list[Expression]:
+    """What stands in displays of lists and tuples."""
+    return [x for e in given for x in (_entries(e.items) if isinstance(e, ListExpr | TupleExpr) else [e])]
+
+
+def _solved(sig: CallableType, known: dict[TypeVarId, Type]) -> CallableType:
+    """The signature with what is known of its variables."""
     if not known:
         return sig
     solved = expand_type(sig.copy_modified(variables=[v for v in sig.variables if v.id not in known]), known)

@@ -123,6 +123,8 @@ class BrandedPlugin(Plugin):
         if (rule := self.rules.get(fullname)) is not None:
             return partial(by_rule, node=self._overloaded(fullname), scope=self.scope, rule=rule)
         own = {"builtins.len": reading.length}.get(fullname) if "." in fullname else self._local_signature
+        if fullname == operands.ARRAY:
+            return operands.nested
         return own or (operands.operands if self._is_generic_in_rows(fullname) else None)
 
     def _is_vmap(self, fullname: str) -> bool:
@@ -233,7 +235,10 @@ class BrandedPlugin(Plugin):
                 return compiled
             case "tinygrad.function.function":
                 return as_it_was
-        plain = fullname.startswith("branded.random.") or fullname == "branded.transforms.modules.functional_call"
+        plain = (
+            fullname.startswith(("branded.random.", "branded.functions."))
+            or fullname == "branded.transforms.modules.functional_call"
+        )
         return emptied if plain or self._is_generic_in_rows(fullname) else None
 
     def _vmap_result(self, ctx: FunctionContext) -> Type:

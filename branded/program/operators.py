@@ -6,11 +6,11 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from tinygrad import Tensor
 
-from branded import recording
+from branded import functions, recording
 from branded.calls import DUNDERS, FUNCTIONS, REFLECTED, Operator, record
 from branded.patches.reads import READS
 from branded.scope import undone
@@ -39,6 +39,8 @@ def methods() -> frozenset[str]:
 
 def function_of(op: str) -> Operator | None:
     """The method of Tensor, or the function of this package, that an operation is."""
+    if op.startswith("functions.") and (found := getattr(functions, op.partition(".")[2], None)) is not None:
+        return cast(Operator, found)
     if op in FUNCTIONS:
         return FUNCTIONS[op]
     name = op if op in methods() else _METHODS.get(op, op)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-KINDS = ("derivatives", "operations", "branches", "loops", "collectives", "custom", "nesting")
+KINDS = ("derivatives", "operations", "branches", "loops", "collectives", "custom", "nesting", "functions")
 
 
 class Program(NamedTuple):

@@ -24,6 +24,10 @@ def array(x: Any) -> Tensor:
     return Tensor(registry.array(x))
 
 
+def nested(x: Any) -> Tensor:
+    return branded.array(x)
+
+
 def some(*shape: int) -> Tensor:
     return Tensor(registry.some(*shape))
 
@@ -68,10 +72,6 @@ def transpose(x: Tensor, axes: Any) -> Tensor:
     return x.permute(*axes)
 
 
-def outer(x: Tensor, y: Tensor) -> Tensor:
-    return x.reshape(-1, 1) * y.reshape(1, -1)
-
-
 def einsum(formula: str, *xs: Tensor) -> Tensor:
     return Tensor.einsum(formula, *xs)
 
@@ -82,10 +82,6 @@ def flip(x: Tensor, axis: int) -> Tensor:
 
 def sort(x: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
     return x.sort(axis, descending)[0]
-
-
-def take_along_axis(x: Tensor, i: Tensor, axis: int) -> Tensor:
-    return x.gather(axis, i)
 
 
 def var(x: Tensor, axis: int | None = None) -> Tensor:

@@ -6,12 +6,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.special
 import numpy as np
 from jax import custom_batching, lax
 
 from tests.golden import registry
 
-PLACES = (jax, jnp, lax, jax.nn, custom_batching)
+PLACES = (jax, jnp, lax, jax.nn, custom_batching, jax.scipy.special, jax.ops)
 
 
 def __getattr__(name: str) -> Any:
@@ -23,6 +24,10 @@ def __getattr__(name: str) -> Any:
 
 def array(x: Any) -> Any:
     return jnp.asarray(registry.array(x))
+
+
+def nested(x: Any) -> Any:
+    return jnp.array(x)
 
 
 def some(*shape: int) -> Any:

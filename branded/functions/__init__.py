@@ -1,0 +1,46 @@
+"""Functions of arrays that tinygrad's `Tensor` does not have: names and meanings are those of `jax.numpy`.
+
+They are functions of one example, typed by rows, as all else here: under vmap each is what a loop gives.  Dtypes are
+those that tinygrad's methods give: `branded.functions.outer(i8, f16)` is of the dtype of `i8 * f16`.  Their modules are
+imported at the first use of one.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from branded.functions.arrays import array, convolve, cross, kron, outer, take_along_axis, trace
+
+__all__ = [
+    "array",
+    "convolve",
+    "cross",
+    "kron",
+    "outer",
+    "take_along_axis",
+    "trace",
+]
+
+_MODULES = {
+    "arrays": (
+        "array",
+        "take_along_axis",
+        "outer",
+        "kron",
+        "cross",
+        "trace",
+        "convolve",
+    ),
+}
+WHERE = {name: f"branded.functions.{module}" for module, names in _MODULES.items() for name in names}
+"""The module of each function."""
+
+if not TYPE_CHECKING:  # checkers would take any name for one that it gives
+
+    def __getattr__(name: str) -> Any:
+        if name not in WHERE:
+            raise AttributeError(f"module 'branded.functions' has no attribute {name!r}")
+        found = globals()[name] = getattr(importlib.import_module(WHERE[name]), name)
+        return found

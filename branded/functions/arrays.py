@@ -1,0 +1,349 @@
+"""Arrays made of others: of nested lists, by indices, and products of their entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar, Union
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DTypeLike, least_upper_dtype, strong_dtype
+
+from branded import tree
+from branded.brand import Brand
+from branded.calls import operation
+from branded.errors import ArgumentError, OperandError
+from branded.functions._given import as_dtype, fit, ints, one_of, operand, operands
+from branded.tree import normalize_axis
+from branded.values import vec_type
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+
+Nested = Union["Vec[S]", float, "Sequence[Nested[S]]"]
+"""A tensor, a number, or a list of such lists."""
+
+# ---- of nested lists ----
+
+
+@operation
+def array(object: Nested[S], dtype: DTypeLike | None = None) -> Vec[S]:
+    """The tensor of nested lists of numbers and tensors: `array([a, b])[i]` is entry `i`, for each example.
+
+    Args:
+        object: A number, a tensor, or lists and tuples of such, to any depth.  All entries of a list have one shape.
+        dtype: The dtype of the result; None for that of the sum of all entries: numbers take that of the tensors.
+
+    Returns:
+        `Vec[S, T[n, ..., *shape]]`, with an axis for each level of lists, and those of the tensors behind them.
+
+    Raises:
+        OperandError: An entry is neither a tensor nor a number.
+        ArgumentError: The entries of a list have different shapes, or `dtype` is none.
+
+    Example:
+        >>> from branded import array, vmap
+        >>> from tinygrad import Tensor
+        >>> turn = vmap(lambda t: array([[t.cos(), -t.sin(), 0], [t.sin(), t.cos(), 0], [0, 0, 1]]))
+        >>> turn(Tensor([0.0, 3.1415927])).round().int().tolist()[1]
+        [[-1, 0, 0], [0, -1, 0], [0, 0, 1]]
+
+    Source: `jax.numpy.array`.
+    """
+    found = None if dtype is None else as_dtype(dtype, "array")
+    tree.leaves(object)  # has it an end?
+    x = _stacked(object, "the array")
+    return x.cast(found or strong_dtype(x.dtype))
+
+
+def _stacked(x: Any, where: str) -> Tensor:
+    if not isinstance(x, list | tuple):
+        return operand(x, "array", where)
+    if not x:
+        return Tensor([], dtype=dtypes.default_float)
+    parts = [_stacked(v, f"{where}[{i}]" if where != "the array" else f"entry [{i}]") for i, v in enumerate(x)]
+    odd = next((i for i, p in enumerate(parts) if p.shape != parts[0].shape), None)
+    if odd is not None:
+        inside = "" if where == "the array" else f" of {where}"
+        raise ArgumentError(
+            f"array: the entries{inside} have different shapes",
+            ("[0]", vec_type(parts[0])),
+            (f"[{odd}]", vec_type(parts[odd])),
+            fix="lists of equal lengths, and tensors of one shape in them",
+        )
+    to = least_upper_dtype(*(p.dtype for p in parts))
+    return Tensor.stack(*(p.cast(to) for p in parts))
+
+
+# ---- by indices ----
+
+_OUTSIDE = ("fill", "clip", "promise_in_bounds")
+
+
+@operation
+def take_along_axis(
+    arr: Vec[S1], indices: Vec[S2], axis: int | None = -1, mode: str | None = None, fill_value: float | None = None
+) -> Vec[S1 | S2]:
+    """`out[i, j] = arr[i, indices[i, j]]` for the last axis, and so for another.
+
+    Args:
+        arr: `Vec[S1, T[..., n, ...]]`.
+        indices: `Vec[S2, i32[..., m, ...]]`, of as many axes, of which the others broadcast.  Negative ones count from
+            the end.
+        axis: The axis along which they are taken; None for `arr` flattened.
+        mode: What an index out of range gives: `"fill"` (the same as None), `fill_value`; `"clip"`, the nearest entry.
+        fill_value: By default NaN, of ints the least, of unsigned ones the largest, of bools True.
+
+    Returns:
+        `Vec[S1 | S2, T[..., m, ...]]`.
+
+    Raises:
+        OperandError: `arr` is no tensor, or `indices` are no ints.
+        ArgumentError: They do not have as many axes, their other axes do not broadcast, or there is no such mode.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import take_along_axis
+        >>> from tinygrad import Tensor
+        >>> x = Tensor([[3, 1, 2], [9, 8, 7]])
+        >>> take_along_axis(x, x.argmin(1, keepdim=True), axis=1).tolist()
+        [[1], [7]]
+
+    Source: `jax.numpy.take_along_axis`.
+    """
+    what = "take_along_axis"
+    x, at = operand(arr, what, "arr"), ints(indices, what, "indices")
+    mode = one_of("fill" if mode is None else mode, what, "mode", _OUTSIDE)
+    if axis is None:
+        x, axis = x.flatten(), 0
+    if x.ndim != at.ndim:
+        raise ArgumentError(
+            f"{what}: arr and indices have different numbers of axes",
+            ("arr", vec_type(x)),
+            ("indices", vec_type(at)),
+            fix="indices.unsqueeze(axis), or expand_dims of arr",
+        )
+    dim = normalize_axis(axis, x, what)
+    n, m = x.shape[dim], at.shape[dim]
+    sizes = fit(what, ("arr", x, _without(x, dim)), ("indices", at, _without(at, dim)))
+    sizes = (*sizes[:dim], 1, *sizes[dim:])
+    x = x.expand(*(n if i == dim else k for i, k in enumerate(sizes)))
+    at = at.expand(*(m if i == dim else k for i, k in enumerate(sizes)))
+    if mode == "clip":
+        return _entries(x, dim, at.clamp(0, n - 1))
+    place = (at < 0).where(at + n, at)
+    inside = (place >= 0) & (place < n)
+    return inside.where(_entries(x, dim, place), _filler(x, fill_value, what))
+
+
+def _without(x: Tensor, dim: int) -> list[int]:
+    return [n for i, n in enumerate(x.shape) if i != dim]
+
+
+def _entries(x: Tensor, dim: int, at: Tensor) -> Tensor:
+    if x.shape[dim] == 0:
+        return Tensor.zeros(at.shape, dtype=x.dtype)
+    return x.gather(dim, at)
+
+
+def _filler(x: Tensor, value: float | None, what: str) -> float | bool:
+    if value is not None:
+        if not isinstance(value, bool | int | float):
+            raise OperandError(f"{what}: fill_value is {tree.describe(value)}", fix="a number")
+        return value
+    if dtypes.is_float(x.dtype):
+        return float("nan")
+    if x.dtype == dtypes.bool:
+        return True
+    edge: int = x.dtype.max if dtypes.is_unsigned(x.dtype) else x.dtype.min
+    return edge
+
+
+# ---- products ----
+
+
+@operation
+def outer(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
+    """`out[i, j] = a[i] * b[j]`, of each flattened.
+
+    Args:
+        a: `Vec[S1, T[n]]`.
+        b: `Vec[S2, T[m]]`.
+
+    Returns:
+        `Vec[S1 | S2, T[n, m]]`.
+
+    Raises:
+        OperandError: One of them is neither a tensor nor a number.
+
+    Example:
+        >>> from branded import outer
+        >>> from tinygrad import Tensor
+        >>> outer(Tensor([1, 2]), Tensor([3, 4, 5])).tolist()
+        [[3, 4, 5], [6, 8, 10]]
+
+    Source: `jax.numpy.outer`.
+    """
+    x, y = operands("outer", a=a, b=b)
+    return x.flatten().unsqueeze(1) * y.flatten().unsqueeze(0)
+
+
+@operation
+def kron(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
+    """The Kronecker product: each entry of `a` times all of `b`.
+
+    Args:
+        a: `Vec[S1, T[n, m]]`, or of another number of axes.
+        b: `Vec[S2, T[k, l]]`, of any; the one of fewer axes gets them in front.
+
+    Returns:
+        `Vec[S1 | S2, T[n * k, m * l]]`.
+
+    Raises:
+        OperandError: One of them is neither a tensor nor a number.
+
+    Example:
+        >>> from branded import kron
+        >>> from tinygrad import Tensor
+        >>> kron(Tensor([1, 10]), Tensor([[1, 2], [3, 4]])).tolist()
+        [[1, 2, 10, 20], [3, 4, 30, 40]]
+
+    Source: `jax.numpy.kron`.
+    """
+    x, y = operands("kron", a=a, b=b)
+    rank = max(x.ndim, y.ndim)
+    m, n = ((1,) * (rank - t.ndim) + t.shape for t in (x, y))
+    left = x.reshape(tuple(k for size in m for k in (size, 1)))
+    right = y.reshape(tuple(k for size in n for k in (1, size)))
+    return (left * right).reshape(tuple(i * j for i, j in zip(m, n, strict=True)))
+
+
+@operation
+def cross(
+    a: Vec[S1], b: Vec[S2], axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Vec[S1 | S2]:
+    """The cross product of vectors in three dimensions; of those in two, its third component.
+
+    Args:
+        a: `Vec[S1, T[..., 3]]`, or 2.
+        b: `Vec[S2, T[..., 3]]`, or 2; the other axes broadcast.
+        axisa: The axis of the components of `a`.
+        axisb: That of `b`.
+        axisc: That of the result, where it has one.
+        axis: All three.
+
+    Returns:
+        `Vec[S1 | S2, T[..., 3]]`; `Vec[S1 | S2, T[...]]` where both have two components.
+
+    Raises:
+        OperandError: One of them is not a tensor.
+        ArgumentError: There are not two or three components, or the other axes do not broadcast.
+        AxisRangeError: An axis is out of range.
+
+    Example:
+        >>> from branded import cross
+        >>> from tinygrad import Tensor
+        >>> cross(Tensor([1, 0, 0]), Tensor([0, 1, 0])).tolist()
+        [0, 0, 1]
+
+    Source: `jax.numpy.cross`.
+    """
+    x, y = operands("cross", a=a, b=b)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = _last(x, axisa), _last(y, axisb)
+    if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
+        raise ArgumentError(
+            "cross: a vector has two or three components", ("a", vec_type(x)), ("b", vec_type(y)), fix="axis=, its axis"
+        )
+    fit("cross", ("a", x, x.shape[:-1]), ("b", y, y.shape[:-1]))
+    if x.shape[-1] == y.shape[-1] == 2:
+        return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
+    u, v = ([*(t[..., i] for i in range(t.shape[-1])), t[..., 0] * 0][:3] for t in (x, y))
+    parts = [u[i] * v[j] - u[j] * v[i] for i, j in ((1, 2), (2, 0), (0, 1))]
+    out = Tensor.stack(*parts, dim=-1)
+    to = normalize_axis(axisc, out, "cross")
+    rest = [*range(out.ndim - 1)]
+    return out.permute(*rest[:to], out.ndim - 1, *rest[to:])
+
+
+def _last(x: Tensor, axis: int) -> Tensor:
+    """`x` with this axis as its last."""
+    at = normalize_axis(axis, x, "cross")
+    return x.permute(*(i for i in range(x.ndim) if i != at), at)
+
+
+@operation
+def trace(a: Vec[S], offset: int = 0, axis1: int = 0, axis2: int = 1) -> Vec[S]:
+    """The sum of a diagonal: `out = Σᵢ a[i, i + offset]`.
+
+    Args:
+        a: `Vec[S, T[n, m, ...]]`.
+        offset: Which diagonal; those above the main one are positive.
+        axis1: The axis of the rows.
+        axis2: That of the columns.
+
+    Returns:
+        `Vec[S, T[...]]`, without these two axes; of small ints and bools an i32, as of `Tensor.sum`.
+
+    Raises:
+        OperandError: `a` is not a tensor, or `offset` not an int.
+        AxisRangeError: An axis is out of range.
+        ArgumentError: The axes are the same.
+
+    Example:
+        >>> from branded import trace
+        >>> from tinygrad import Tensor
+        >>> trace(Tensor([[1, 2], [3, 4]])).item(), trace(Tensor([[1, 2], [3, 4]]), 1).item()
+        (5, 2)
+
+    Source: `jax.numpy.trace`.
+    """
+    x = operand(a, "trace", "a")
+    k = tree.as_int(offset)
+    if k is None:
+        raise OperandError(f"trace: offset is {tree.describe(offset)}", fix="an int")
+    i, j = normalize_axis(axis1, x, "trace"), normalize_axis(axis2, x, "trace")
+    if i == j:
+        raise ArgumentError(f"trace: axis1 and axis2 are both {i}", ("a", vec_type(x)), fix="two axes")
+    k = max(-x.shape[i], min(k, x.shape[j]))
+    return x.diagonal(k, i, j).sum(-1)
+
+
+@operation
+def convolve(a: Vec[S1], v: Vec[S2], mode: str = "full") -> Vec[S1 | S2]:
+    """The convolution of two sequences: `out[k] = Σⱼ a[k - j] * v[j]`.
+
+    Args:
+        a: `Vec[S1, T[n]]`.
+        v: `Vec[S2, T[m]]`.
+        mode: `"full"` for all n + m - 1 places at which they meet, `"same"` for the middle ones, as many as the longer
+            one has, `"valid"` for those at which the shorter one lies wholly in the longer one.
+
+    Returns:
+        `Vec[S1 | S2, T[k]]`.
+
+    Raises:
+        OperandError: One of them is not a tensor.
+        ArgumentError: One is not a sequence, or is empty, or there is no such mode.
+
+    Example:
+        >>> from branded import convolve
+        >>> from tinygrad import Tensor
+        >>> convolve(Tensor([1, 2, 3]), Tensor([1, 1])).tolist()
+        [1, 3, 5, 3]
+
+    Source: `jax.numpy.convolve`.
+    """
+    x, y = operands("convolve", a=a, v=v)
+    one_of(mode, "convolve", "mode", ("full", "same", "valid"))
+    if x.ndim != 1 or y.ndim != 1 or not x.shape[0] or not y.shape[0]:
+        facts = (("a", vec_type(x)), ("v", vec_type(y)))
+        raise ArgumentError("convolve: two sequences with entries are convolved", *facts, fix="vmap over other axes")
+    if x.shape[0] < y.shape[0]:
+        x, y = y, x
+    n, m = x.shape[0], y.shape[0]
+    start, size = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}[mode]
+    padded = x.pad(((m - 1, m - 1),)).shrink(((start, start + size + m - 1),))
+    return (padded.unfold(0, m, 1) * y.flip(0)).sum(1, dtype=x.dtype)

@@ -1,0 +1,114 @@
+"""The laws of `branded.functions`, on the calls of `tests/golden/functions.py`: vmap, derivatives, programs, types."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Context, Tensor, dtypes
+
+import branded
+from branded import functions, jvp, make_expr, vmap
+from branded.functions import WHERE
+from tests.by_numpy import read
+from tests.golden import registry, with_branded
+from tests.golden.functions import CASES, Case, moving
+
+registry.load()
+TAKING = {name: c for name, c in CASES.items() if c.args}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def interpreted() -> Iterator[None]:
+    with Context(DEV="PYTHON", NOOPT=1):
+        yield
+
+
+def numbers(out: Any) -> list[np.ndarray]:
+    return [read(y) for _, y in registry.flat(out)]
+
+
+def batches(c: Case) -> list[Tensor]:
+    """Three examples of each argument: the first is that of the table, the others have its entries in another order."""
+    found = []
+    for a in c.args:
+        flat = a.reshape(-1)
+        found.append(Tensor(np.stack([np.roll(flat, i).reshape(a.shape) for i in range(3)])))
+    return found
+
+
+def same(got: Any, wanted: Any, **given: Any) -> None:
+    for y, z in zip(numbers(got), numbers(wanted), strict=True):
+        assert (y.dtype, y.shape) == (z.dtype, z.shape)
+        np.testing.assert_allclose(y, z, **({"rtol": 1e-5, "atol": 1e-6} | given))
+
+
+def picked(xs: Any, i: int) -> Any:
+    return {k: picked(v, i) for k, v in xs.items()} if isinstance(xs, dict) else [x[i] for _, x in registry.flat(xs)]
+
+
+def test_every_function_has_a_case_and_a_page() -> None:
+    assert {*WHERE} == {*functions.__all__} <= {*branded.__all__}
+    begun = {name.partition(" ")[0] for name in CASES}
+    assert {*WHERE} - begun == set()
+
+
+@pytest.mark.parametrize("name", TAKING)
+def test_vmap_is_the_loop(name: str) -> None:
+    """With every argument mapped, and each of them the only one that is, or is not."""
+    c = TAKING[name]
+    xs = batches(c)
+    n = len(xs)
+    masks = {(True,) * n} | {tuple((i == k) == way for i in range(n)) for k in range(n) for way in (True, False)}
+    for mask in sorted(mask for mask in masks if any(mask)):
+        given = [x if mapped else x[0] for x, mapped in zip(xs, mask, strict=True)]
+        got = vmap(lambda *ys: c.f(with_branded, *ys), in_axes=tuple(0 if m else None for m in mask))(*given)
+        for i in range(3):
+            one = c.f(with_branded, *(x[i] if m else x for x, m in zip(given, mask, strict=True)))
+            same(picked(got, i), one)
+
+
+@pytest.mark.parametrize("name", [name for name, c in CASES.items() if len(c.args) >= 2])
+def test_each_argument_may_have_a_brand_of_its_own(name: str) -> None:
+    c = CASES[name]
+    xs = batches(c)
+
+    def nested(*ys: Tensor) -> Any:
+        k = len(ys)
+        return c.f(with_branded, *ys) if k == len(xs) else vmap(lambda x: nested(*ys, x))(xs[k])
+
+    got = nested()
+    for at in itertools.product(range(3), repeat=len(xs)):
+        if sum(at) % 3 == 1:
+            own = got
+            for i in at:
+                own = picked(own, i) if not isinstance(own, list) else [y[i] for y in own]
+            same(own, c.f(with_branded, *(x[i] for x, i in zip(xs, at, strict=True))))
+
+
+@pytest.mark.parametrize("name", [name for name, c in CASES.items() if c.wrt and c.smooth])
+def test_derivatives_are_finite_differences(name: str) -> None:
+    c = CASES[name]
+    xs = [Tensor(a).cast(dtypes.float64) if i in c.wrt else Tensor(a) for i, a in enumerate(c.args)]
+    f, at = moving(with_branded, c, xs), [xs[i] for i in c.wrt]
+    ts = [Tensor(np.cos(np.arange(x.numel()) * 3.7 + 1).reshape(x.shape)) for x in at]
+    h = 1e-5
+    up, down = (f(*(x + sign * h * t for x, t in zip(at, ts, strict=True))) for sign in (1, -1))
+    wanted = [(a - b) / (2 * h) for a, b in zip(numbers(up), numbers(down), strict=True)]
+    got = numbers(jvp(f, tuple(at), tuple(ts))[1])
+    for y, z in zip(got, wanted, strict=True):
+        assert y.dtype == np.float64, "a function of float64 gives float64"
+        np.testing.assert_allclose(y, z, rtol=2e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", TAKING)
+def test_a_call_is_one_operation_of_a_typed_program(name: str) -> None:
+    c = TAKING[name]
+    xs = [Tensor(a) for a in c.args]
+    e = make_expr(lambda *ys: c.f(with_branded, *ys))(*xs)
+    assert name == "array of one" or f"functions.{name.partition(' ')[0]}" in str(e)
+    assert e.from_text(str(e)) == e
+    same(e(*xs), c.f(with_branded, *xs))
