@@ -173,6 +173,13 @@ def _() -> None:
     assert np.frombuffer(out.buffer.as_memoryview(), np.float32).tolist() == [2.0, 3.0, 4.0, 5.0]
 
 
+@check("_compile_kernel")
+def _() -> None:
+    _, linear, _ = computed()
+    number, program = tg._compile_kernel((7, (linear.src[0].src[0], Device["CPU"].renderer), {}))
+    assert number == 7 and program.src[-1].op is Ops.BINARY and program.src[-2].op is Ops.SOURCE
+
+
 @check("graph_split_rewrite")
 def _() -> None:
     _, linear, _ = computed()
@@ -313,6 +320,7 @@ def _() -> None:
 
 FORMS = {
     "codegen.do_to_program": "ast renderer",
+    "codegen.linearize": "sink",
     "codegen.pm_move_gates_from_index": "PatternMatcher",
     "codegen.pm_number_params": "PatternMatcher",
     "codegen.pm_reduce_unparented": "PatternMatcher",
@@ -373,6 +381,7 @@ FORMS = {
     "worker.PARALLEL": "ContextVar",
     "worker._WorkerProcess": "class",
     "worker._init_worker": "",
+    "worker.getenv": "_lru_cache_wrapper",
     "worker.get_worker_pool": "",
     "worker.worker_pool": "NoneType",
 }

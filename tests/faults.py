@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from tinygrad import Context, Device, Tensor, TinyJit, dtypes, function
-from tinygrad.codegen import to_program
+from tinygrad import Context, Device, Tensor, TinyJit, codegen, dtypes, function
 from tinygrad.engine.realize import get_runtime
-from tinygrad.uop.ops import AxisType, KernelInfo, UOp
+from tinygrad.uop.ops import AxisType, KernelInfo, Ops, UOp
 
 CRASHES = ("alignment", "numbering")
 """Those that end the process."""
@@ -36,7 +35,7 @@ def numbering() -> None:
     n = UOp.variable("n", 0, 7, dtypes.int, param=True)
     at = thread * 4 + i
     write = out.index(at).store(x.index(at) * 2 + n.cast(dtypes.float))
-    kernel = to_program(
+    kernel = codegen.to_program(
         write.end(thread, i).sink(arg=KernelInfo(name="threads", opts_to_apply=())), Device["CPU"].renderer
     )
     given, result = Tensor(np.arange(8, dtype=np.float32)).to("CPU").realize(), Tensor.zeros(8, device="CPU").clone()
@@ -141,12 +140,40 @@ def writes_after_changes() -> None:
     assert x.tolist() == [2.0, 7.0]
 
 
+def ordering() -> None:
+    class Number:
+        compared = 0
+
+        def __init__(self, value: int) -> None:
+            self.value = value
+
+        def __eq__(self, other: object) -> bool:
+            Number.compared += 1
+            return self is other
+
+        def __lt__(self, other: Number) -> bool:
+            Number.compared += 1
+            return self.value < other.value
+
+        def __hash__(self) -> int:
+            return self.value
+
+    def chain(x: UOp) -> UOp:
+        for _ in range(120):
+            x = UOp(Ops.NEG, dtypes.float, (x,))
+        return x
+
+    kernel = UOp.sink(*(chain(UOp(Ops.NOOP, dtypes.float, (), Number(i))) for i in range(4)))
+    assert len(codegen.linearize(kernel)) == 485 and Number.compared < 1_000
+
+
 def byte_order() -> None:
     assert Tensor(np.array([1.0, 2.0], dtype=">f4")).tolist() == [1.0, 2.0]
 
 
 MENDED: tuple[Callable[[], None], ...] = (
     *(images, ranges, numbering, gates, alignment, views, empty, whole, workers, byte_order, products),
+    *(ordering,),
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer,)

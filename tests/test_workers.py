@@ -15,6 +15,8 @@ PROGRAM = """
 import os, sys
 os.environ["PARENT"] = str(os.getpid())
 import branded, warnings
+from branded.patches import beside
+beside.MANY = 0
 from tinygrad import Tensor, helpers
 
 def two(n):
@@ -29,6 +31,21 @@ with warnings.catch_warnings(record=True) as said:
     print(two(2))
     print(two(3), helpers.PARALLEL.value)
 print(*[w.message for w in said if w.category is RuntimeWarning], sep="\\n")
+"""
+HERE = """
+import branded
+from branded.patches import tg, workers
+from tinygrad import Tensor
+
+def three(n):
+    x = Tensor([1.0, 2.0, 3.0]).realize()
+    ys = (x * n + 1).contiguous(), (x * n + 2).sum().contiguous(), (x * n).max().contiguous()
+    Tensor.realize(*ys)
+    return [y.tolist() for y in ys]
+
+print(three(2), three(3), workers._started)
+made = tg.realize.to_program_cache.values()
+print(len(made), all(p.src[-1].arg for p in made))
 """
 RIGHT = ["[3.0, 5.0, 7.0, 18.0]", "[4.0, 7.0, 10.0, 24.0]"]
 FAILED = (
@@ -111,3 +128,19 @@ def test_what_does_not_compile_there_is_said_here(tmp_path: Path) -> None:
         "  says: No such file or directory",
         "  try:  CC=clang or another clang; gcc does not know the options",
     ]
+
+
+def few(**env: str) -> subprocess.CompletedProcess[str]:
+    """Three kernels, and again three."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "CACHELEVEL": "0", "PARALLEL": "2", "DEV": "CPU", **env}
+    return subprocess.run([sys.executable, "-c", HERE], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_few_kernels_are_made_here() -> None:
+    values = "[[3.0, 5.0, 7.0], 18.0, 6.0] [[4.0, 7.0, 10.0], 24.0, 9.0]"
+    assert few().stdout.splitlines() == [f"{values} []", "6 True"]
+
+
+def test_what_does_not_compile_here_is_said_once(tmp_path: Path) -> None:
+    out = few(CC=str(tmp_path / "no compiler"))
+    assert out.returncode == 1 and out.stderr.count("CompilerError") == 1

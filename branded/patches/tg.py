@@ -61,6 +61,7 @@ TAKEN = {
     "transform_to_call": "tinygrad.tensor",  # the call that computes a graph, and what its values become
     "create_linear_with_vars": "tinygrad.schedule",  # the kernels of a call in order, and the values of variables
     "memory_plan_rewrite": "tinygrad.schedule.memory",  # lets the buffers between kernels share memory
+    "_compile_kernel": "tinygrad.engine.realize",  # makes a kernel, as a task of a process that compiles
     "compile_linear": "tinygrad.engine.realize",  # with its kernels compiled
     "link_linear": "tinygrad.engine.realize",  # with its buffers looked up
     "run_linear": "tinygrad.engine.realize",  # runs it on the buffers that stand for its parameters
@@ -105,6 +106,7 @@ TAKEN = {
 
 REPLACED = {
     "codegen.do_to_program": "sets the option that forbids devices back by C",
+    "codegen.linearize": "takes the operations of a long kernel as its graph has them",
     "codegen.pm_move_gates_from_index": "leaves what stands for a load that is not done its dtype",
     "codegen.pm_number_params": "numbers variables behind all buffers",
     "codegen.pm_reduce_unparented": "leaves a product of bools a bool",
@@ -165,6 +167,7 @@ REPLACED = {
     "worker.PARALLEL": "switched off where processes cannot be started",
     "worker._WorkerProcess": "its `_Popen` tells who was started",
     "worker._init_worker": "puts the patches into a process that compiles",
+    "worker.getenv": "says after how many kernels a process is started anew",
     "worker.get_worker_pool": "a pool that is not waited for in vain",
     "worker.worker_pool": "given up where its processes ended",
 }

@@ -7,6 +7,9 @@ A pool of `multiprocessing` starts a process again when it has ended: for ever, 
 package has changed under it or cannot be imported there.  What a process was doing that was killed, it waits for for
 ever.  And after a fork, the child has a pool without processes.  Here such a pool is given up, and what it has not done
 is done in this process; so is what raised an exception in the other, which then says here what is wrong.
+
+They are started when there is enough to do: see `beside.py`.  tinygrad starts each anew after 16 kernels, which takes
+longer than these.
 """
 
 from __future__ import annotations
@@ -22,14 +25,17 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from branded.patches import tg
+from branded.patches import beside, tg
 
-COMPILING = ("cache", "images", "ranges", "numbering", "gates", "vectorizer", "products")
+COMPILING = ("cache", "images", "ranges", "numbering", "gates", "vectorizer", "ordering", "products")
 """The patches that such a process needs."""
 INSTALLED: list[str] = []
 """The modules that such a process installs as it starts, in this order; they need tinygrad and `tg` alone."""
 LOOK = 0.1
 """Seconds without a result after which one looks whether the processes are still there."""
+
+KERNELS = 400
+"""So many does a process compile before it is started anew; BEAM_MAX_TASKS_PER_CHILD says another number."""
 
 _started: list[Any] = []
 """The processes of the pool, but those that ended when they had done enough."""
@@ -40,12 +46,18 @@ _pools: list[tuple[int, Any]] = []
 class Pool:
     """What tinygrad uses of a pool.  A task is a tuple that begins with its number, and so is its result."""
 
-    def __init__(self, pool: Any) -> None:
-        self.pool = pool
+    def __init__(self, started: Callable[[], Any]) -> None:
+        self.started = started
 
     def imap_unordered(self, f: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
         left = {task[0]: task for task in tasks}
-        results = self.pool.imap_unordered(f, list(left.values()))
+        if not _is_there() and beside.is_little(f, list(left.values())):
+            yield from beside.made(list(left.values()), tg.worker.PARALLEL.value)
+            return
+        if (pool := self.started()) is None:
+            yield from map(f, left.values())
+            return
+        results = pool.imap_unordered(f, list(left.values()))
         while left:
             try:
                 done = results.next(timeout=LOOK)
@@ -59,6 +71,11 @@ class Pool:
                 del left[done[0]]
                 yield done
         yield from map(f, left.values())
+
+
+def _is_there() -> bool:
+    """Has this process a pool?"""
+    return tg.worker.worker_pool is not None and bool(_pools) and _pools[-1][0] == os.getpid()
 
 
 def _status() -> int | None:
@@ -88,8 +105,7 @@ def _end() -> None:
 
 
 def _pool(get: Callable[[], Any]) -> Callable[[], Pool | None]:
-    @functools.wraps(get)
-    def get_worker_pool() -> Pool | None:
+    def started() -> Any:
         if _pools and _pools[-1][0] != os.getpid():
             tg.worker.worker_pool = None
         elif tg.worker.worker_pool is not None and _status():
@@ -106,9 +122,21 @@ def _pool(get: Callable[[], Any]) -> Callable[[], Pool | None]:
             return None
         if not _pools or _pools[-1][1] is not pool:
             _pools[:] = [(pid, p) for pid, p in _pools if pid != os.getpid()] + [(os.getpid(), pool)]
-        return Pool(pool)
+        return pool
+
+    @functools.wraps(get)
+    def get_worker_pool() -> Pool | None:
+        return Pool(started) if tg.worker.PARALLEL.value else None
 
     return get_worker_pool
+
+
+def _setting(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def getenv(name: str, default: Any = 0) -> Any:
+        return original(name, KERNELS if name == "BEAM_MAX_TASKS_PER_CHILD" else default)
+
+    return getenv
 
 
 def _noted(start: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -129,6 +157,7 @@ def install() -> None:
     if not all(hasattr(tg.worker, name) for name in ("_WorkerProcess", "get_worker_pool", "worker_pool", "PARALLEL")):
         return
     tg.worker._WorkerProcess._Popen = staticmethod(_noted(tg.worker._WorkerProcess._Popen))
+    tg.worker.getenv = _setting(tg.worker.getenv)
     old = tg.worker.get_worker_pool
     new = _pool(old)
     for module in [m for name, m in list(sys.modules.items()) if name.startswith("tinygrad") and m is not None]:

@@ -1,0 +1,79 @@
+"""Few kernels are made in this process, and the C compiler works beside it.
+
+A process in which tinygrad compiles takes as long to start as 20 kernels take to be made, and the C compiler, which is
+a process of its own, half of their time.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from tinygrad.helpers import DEBUG, Context
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.patches import tg
+
+MANY = 2_000
+"""The operations of so many kernels that processes pay: about fifty kernels."""
+
+
+def is_little(f: Any, tasks: Sequence[Any]) -> bool:
+    """Is this to make kernels, and less work than to start processes for it?"""
+    if f is not tg._compile_kernel or DEBUG.value >= 3:
+        return False
+    return sum(len(kernel.toposort()) for _, (kernel, _), _ in tasks) < MANY
+
+
+class _Later:
+    """The compiler of a renderer, which gives the code later."""
+
+    def __init__(self, compiler: Any, threads: ThreadPoolExecutor) -> None:
+        self.compiler, self.threads = compiler, threads
+        self.job: Future[bytes] | None = None
+        self.source = ""
+
+    def compile_cached(self, source: str) -> bytes:
+        cached = tg.helpers.diskcache_get(self.compiler.cachekey, source) if self.compiler.cachekey else None
+        if cached is not None:
+            return bytes(cached)
+        self.source, self.job = source, self.threads.submit(self.compiler.compile, source)
+        return b""
+
+    def done(self, program: UOp) -> UOp:
+        assert self.job is not None
+        code = self.job.result()
+        if self.compiler.cachekey:
+            tg.helpers.diskcache_put(self.compiler.cachekey, self.source, code)
+        return program.replace(src=(*program.src[:-1], UOp(Ops.BINARY, arg=code)))
+
+
+def made(tasks: Sequence[Any], threads: int) -> Iterator[tuple[int, UOp]]:
+    """These kernels, each as soon as it is finished, with the number of its task."""
+    waiting: dict[Future[bytes], tuple[int, UOp, _Later]] = {}
+
+    def finished(timeout: float | None) -> Iterator[tuple[int, UOp]]:
+        for job in wait(waiting, timeout, FIRST_COMPLETED).done:
+            number, program, later = waiting.pop(job)
+            yield number, later.done(program)
+
+    with ThreadPoolExecutor(max(threads, 1)) as executor:
+        try:
+            for number, (kernel, renderer), options in tasks:
+                one = copy.copy(renderer)
+                one.compiler = later = _Later(renderer.compiler, executor)
+                with Context(**options):  # type: ignore[no-untyped-call]
+                    program = tg.codegen.do_to_program(kernel, one)
+                if later.job is None:
+                    yield number, program
+                else:
+                    waiting[later.job] = number, program, later
+                if waiting:
+                    yield from finished(0)
+            while waiting:
+                yield from finished(None)
+        finally:
+            for job in waiting:
+                job.cancel()
