@@ -1,0 +1,60 @@
+"""Edit distances of all pairs of words: one pair is a scan, and two brands make the table.
+
+python examples/edit_distance.py
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from tinygrad import Tensor
+
+from branded import Brand, Vec, jit, scan, vmap
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+
+Word = tuple[Vec[S], Vec[S]]
+"""The letters `i32[n]`, and how many of them count: a batch has one shape."""
+
+
+def distance(a: Word[S], b: Word[S1]) -> Vec[S | S1]:
+    """How many letters are put in, left out or changed, at least (Wagner and Fischer 1974).
+
+    Row i of the table holds the distances of the first i letters of `a` to all beginnings of `b`.
+    """
+    letters, length = a
+    others, other_length = b
+    columns = Tensor.arange(others.shape[0] + 1)
+
+    def next_row(row: Vec[S | S1], letter: Vec[S]) -> tuple[Vec[S | S1], Vec[S | S1]]:
+        changed = row[:-1] + (others != letter).int()
+        above = (row + 1).minimum((row[:1] + 1).cat(changed))
+        row = columns - (columns - above).cummax(0)[0]  # from the left: at each step to the right one more
+        return row, row
+
+    first = columns + length * 0 + other_length * 0
+    rows = first[None].cat(scan(next_row, first, letters)[1])
+    return rows[length][other_length]
+
+
+def encode(words: list[str]) -> Word[S]:
+    """All words, filled up to one length."""
+    longest = max(map(len, words))
+    return Tensor([[ord(c) for c in w.ljust(longest)] for w in words]), Tensor([len(w) for w in words])
+
+
+def main() -> None:
+    words = ["kitten", "sitting", "mitten", "sit", "knitting"]
+    letters, lengths = encode(words)
+    table = jit(
+        lambda letters, lengths: vmap(
+            lambda a, n: vmap(lambda b, m: distance((a, n), (b, m)))(letters, lengths)  # all pairs
+        )(letters, lengths)
+    )(letters, lengths)
+    for word, row in zip(words, table.tolist(), strict=True):
+        print(f"{word:>8}", *row)
+
+
+if __name__ == "__main__":
+    main()
