@@ -284,6 +284,14 @@ def _() -> None:
     assert sorted(r.vmax + 1 for r in split.toposort() if r.op is Ops.RANGE) == [2, 3] and split.arg == info
 
 
+@check("remove_bufferize")
+def _() -> None:
+    assert list(inspect.signature(tg.remove_bufferize).parameters) == ["src", "buf", "idx"]
+    x = UOp.new_buffer("CPU", 4, dtypes.float)
+    big, _ = tg.transform_to_call(UOp.sink((x.exp2() + 1).exp2()))
+    assert len(tg.create_linear_with_vars(big)[0].src) == 1
+
+
 @check("pm_flatten_linear")
 def _() -> None:
     _, linear, _ = computed()
@@ -356,6 +364,7 @@ FORMS = {
     "ops.pm_contiguous_view_offset": "PatternMatcher",
     "rangeify.earliest_rewrites": "PatternMatcher",
     "rangeify.pm_reduce_simplify": "PatternMatcher",
+    "rangeify.pm_remove_bufferize": "PatternMatcher",
     "realize.ExecContext": "class",
     "realize.capturing": "list",
     "realize.compile_linear": "linear beam validate input_uops profile",

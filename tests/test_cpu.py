@@ -102,6 +102,63 @@ def test_only_what_is_added_up_may_be_added_in_any_order() -> None:
     assert "pragma" not in source(made(data(40, 30).exp() - 1)[0])
 
 
+# ---- what is kept in memory ----
+
+
+def worked_out(*xs: Tensor) -> tuple[int, list[int]]:
+    """How often the kernels have an `exp` in them, and how many numbers each of them writes."""
+    asts = [call.src[0] for call in xs[0].schedule_linear(*xs[1:]).src]
+    sizes = [int(u.src[0].src[0].max_numel()) for ast in asts for u in ast.toposort() if u.op is Ops.STORE]
+    return sum(u.op is Ops.EXP2 for ast in asts for u in ast.toposort()), sizes
+
+
+KEPT: dict[str, Callable[[], list[Tensor]]] = {
+    "softmax": lambda: [data(64, 128).softmax()],
+    "sums of rows and of columns": lambda: [(y := data(64, 128).tanh()).sum(0), y.sum(1)],
+    "attention": lambda: [(data(4, 64, 16) @ data(4, 16, 64)).softmax() @ data(4, 64, 16)],
+    "large, and more than an exp": lambda: [(y := data(1200, 1200).sigmoid()).sum(0), y.sum(1)],
+}
+AGAIN: dict[str, Callable[[], list[Tensor]]] = {
+    "small": lambda: [data(16, 20).softmax()],
+    "large": lambda: [data(1200, 1200).softmax()],
+    "more than it is worked out from": lambda: [(y := (data(128, 1) * data(1, 128)).exp()).sum(0), y.sum(1)],
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_is_dear_is_worked_out_once(name: str) -> None:
+    times, _ = worked_out(*KEPT[name]())
+    with cpu.plain():
+        before, _ = worked_out(*KEPT[name]())
+    assert (times, before) == (1, 2)
+    once = [x.numpy() for x in KEPT[name]()]
+    with cpu.plain():
+        for x, y in zip(once, KEPT[name](), strict=True):
+            np.testing.assert_allclose(x, y.numpy(), rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_what_is_better_worked_out_again(name: str) -> None:
+    found = worked_out(*AGAIN[name]())
+    with cpu.plain():
+        assert found == worked_out(*AGAIN[name]())
+
+
+def test_an_outer_product_that_is_summed_at_once_is_never_there() -> None:
+    a, b = data(512), data(512)
+    _, sizes = worked_out((a.reshape(512, 1) * b).exp().sum(1))
+    assert sizes == [512]
+
+
+def test_what_is_kept_is_no_matter_of_what_was_asked_before() -> None:
+    """tinygrad remembers its schedules; those with the switch off are others."""
+    x = data(64, 128)
+    assert worked_out(x.softmax())[0] == 1
+    with cpu.plain():
+        assert worked_out(x.softmax())[0] == 2
+    assert worked_out(x.softmax())[0] == 1
+
+
 # ---- numbers ----
 
 SPECIAL = np.array(

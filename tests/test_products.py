@@ -102,6 +102,30 @@ def test_what_is_done_to_the_sums_is_a_kernel_after_it() -> None:
     close(got, np.maximum(A @ B + 1, 0))
 
 
+def test_a_number_that_the_sums_are_multiplied_by_is_part_of_the_product() -> None:
+    a, b = array(64, 300), array(300, 48)
+    made, kernels, got = done(here(a)[0] @ here(b)[0] / 8)
+    assert [p.alpha for p in made] == [0.125]
+    assert not kernels
+    close(got, a @ b / 8)
+    made, kernels, got = done((here(a)[0] @ here(b)[0] * 3 + 1).relu())
+    assert ([p.alpha for p in made], len(kernels)) == ([3.0], 1)
+    close(got, np.maximum(a @ b * 3 + 1, 0))
+    x = here(a)[0] @ here(b)[0]
+    made, kernels, got = done(x * 3 + x)
+    close(got, a @ b * 4)
+
+
+def test_zero_times_a_product_with_nan_is_nan() -> None:
+    a = A.copy()
+    a[3, 4] = np.nan
+    (ta, tb) = here(a, B)
+    got = ((ta @ tb) * 0.0).numpy()
+    with Context(BRANDED_CPU=0):
+        want = ((ta @ tb) * 0.0).numpy()
+    np.testing.assert_array_equal(got, want)
+
+
 def test_what_is_no_buffer_is_worked_out_once_before() -> None:
     made, kernels, got = done(here(A)[0].exp() @ here(B)[0])
     assert (len(made), len(kernels)) == (1, 1)

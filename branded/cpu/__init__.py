@@ -1,6 +1,7 @@
 """What makes the CPU fast.  `BRANDED_CPU=0`, in the environment or in a `Context`, switches all of it off.
 
-`kernels` says how kernels are made, `products` which are products of matrices; `docs/speed.md` is about both.
+`kernels` says how kernels are made, `products` which are products of matrices, `kept` what they give to one another;
+`docs/speed.md` is about all three.
 
 Example:
     >>> from branded import cpu
@@ -20,7 +21,7 @@ from contextlib import contextmanager
 from tinygrad.helpers import Context
 
 from branded import patches
-from branded.cpu import kernels
+from branded.cpu import kept, kernels
 from branded.patches import workers
 
 
@@ -46,4 +47,5 @@ def install() -> None:
     """Not where tinygrad is to be left as it is, is one that the tests have not seen, or compiles without us."""
     if "workers" in patches.installed:
         kernels.install()
+        kept.install()
         workers.INSTALLED.append(kernels.__name__)

@@ -223,18 +223,19 @@ def _indices(us: Iterable[UOp]) -> list[UOp]:
     return [u.src[1] for u in UOp.sink(*us).toposort() if u.op is Ops.INDEX]
 
 
-def plan(red: UOp, out: Array | None, after: float, slot: int, limit: int) -> Plan | None:
-    """The best way to do a sum by BLAS, if that is better than a kernel; `out` is where it may go to at once.
+def plan(red: UOp, by: float, out: Array | None, after: float, slot: int, limit: int) -> Plan | None:
+    """The best way to do a sum, times a number, by BLAS, if that is better than a kernel.
 
-    What comes after it costs `after`; new arrays take the slots from `slot` on, and not more bytes than `limit`.
+    It may go to `out` at once.  What comes after it costs `after`; new arrays take the slots from `slot` on, and not
+    more bytes than `limit`.
     """
     sums, factors = frozenset(red.src[1:]), list(_factors(red.src[0]))
     every = sums | frozenset(red.ranges)
     if len(factors) < 2 or any(u.dtype != red.dtype for u in factors) or not all(map(_is_plain, every)):
         return None
-    alpha = math.prod(float(u.val) for u in factors if u.op is Ops.CONST)
+    alpha = by * math.prod(float(u.val) for u in factors if u.op is Ops.CONST)
     factors = [u for u in factors if u.op is not Ops.CONST]
-    if len(factors) < 2 or len(factors) > FACTORS or not math.isfinite(alpha):
+    if len(factors) < 2 or len(factors) > FACTORS or not math.isfinite(alpha) or not alpha:
         return None
     best: Plan | None = None
     result = out or _laid_out(slot, red.ranges, [])
@@ -320,6 +321,10 @@ class _Maker:
         self.parts: list[Part] = []
         self.buffers: list[tuple[int, int, DType]] = []
         self.new: dict[UOp, UOp] = {}
+        self.readers: dict[UOp, list[UOp]] = {}
+        for u in value.toposort():
+            for s in u.src:
+                self.readers.setdefault(s, []).append(u)
         found = array(to, value.dtype)
         self.whole = found if found is not None and not is_read and _is_onto(found, over) else None
         """What the kernel writes, where the sums may go to at once: each is stored once, and nothing of it is read."""
@@ -340,11 +345,13 @@ class _Maker:
     def _one(self, red: UOp, slot: int) -> None:
         """A sum of products by BLAS, if that is better."""
         is_whole = frozenset(red.ranges) == frozenset(self.over) and red.dtype == self.value.dtype
-        is_whole &= red is self.value or not self._reads_beside()
-        after = 0.0 if red is self.value else LAUNCH + _moved(red.ranges)
-        found = plan(self._now(red), self.whole, after, slot, self.limit) if is_whole and self.whole else None
+        result, by = self._scaled(red)
+        is_whole &= result is self.value or not self._reads_beside()
+        now, later = self._now(red), LAUNCH + _moved(red.ranges)
+        after = 0.0 if result is self.value else later
+        found = plan(now, by, self.whole, after, slot, self.limit) if is_whole and self.whole else None
         if found is None:
-            found = plan(self._now(red), None, LAUNCH + _moved(red.ranges), slot, self.limit)
+            found = plan(now, by, None, later, slot, self.limit)
         if found is None:
             return
         out = found.out
@@ -356,9 +363,18 @@ class _Maker:
             outermost = sorted(x.of, key=x.of.__getitem__, reverse=True)
             self.parts.append(_stored(self._at(x, red.dtype), operand.value, outermost))
         self.parts.append(Part(blas.call(found.product, found.variable), (out.slot, found.a.slot, found.b.slot)))
-        self.new[red] = self.to if out is self.whole else self._at(out, red.dtype)
+        self.new[result] = self.to if out is self.whole else self._at(out, red.dtype)
         if out is self.whole:
             self.whole = None
+
+    def _scaled(self, red: UOp) -> tuple[UOp, float]:
+        """What BLAS is to work out: the sum, or the sum times a number where nothing else is asked of it."""
+        readers = self.readers.get(red, [])
+        if red is not self.value and len(readers) == 1 and readers[0].op is Ops.MUL:
+            (other,) = (s for s in readers[0].src if s is not red)
+            if other.op is Ops.CONST:
+                return readers[0], float(other.val)
+        return red, 1.0
 
     def _reads_beside(self) -> bool:
         """Is something read just where the result is written?  Then that may lie there, if it was donated."""

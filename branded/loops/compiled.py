@@ -383,7 +383,10 @@ def _realized(g: UOp, t: UOp) -> UOp | None:
 
 
 class _Schedules(dict[bytes, UOp]):
-    """tinygrad's schedules, which it keeps for ever; those with loops are kept as long as they are among the last."""
+    """tinygrad's schedules, which it keeps for ever; those with loops are kept as long as they are among the last.
+
+    Those that `BRANDED_CPU=0` makes are others.
+    """
 
     KEPT = 64
 
@@ -391,7 +394,13 @@ class _Schedules(dict[bytes, UOp]):
         super().__init__(before)
         self.of_loops: dict[bytes, None] = {}
 
+    @staticmethod
+    def _here(key: bytes) -> bytes:
+        """What is kept in memory depends on the room for the CPU."""
+        return key if kernels.room.value else b"plain" + key
+
     def __setitem__(self, key: bytes, linear: UOp) -> None:
+        key = self._here(key)
         super().__setitem__(key, linear)
         if any(isinstance(u.arg, Name) for u in linear.toposort()):
             self.of_loops[key] = None
@@ -400,6 +409,7 @@ class _Schedules(dict[bytes, UOp]):
                 del self.of_loops[oldest], self[oldest]
 
     def get(self, key: bytes, default: Any = None) -> Any:
+        key = self._here(key)
         if key in self.of_loops:
             self.of_loops[key] = self.of_loops.pop(key)
         return super().get(key, default)

@@ -77,6 +77,7 @@ TAKEN = {
     "get_call_outs_ins": "tinygrad.engine.realize",  # the positions of those that it writes, and of those that it reads
     "get_runtime": "tinygrad.engine.realize",  # the function that runs a compiled kernel on a device
     "Estimates": "tinygrad.renderer",  # how many operations and bytes a call is said to be
+    "remove_bufferize": "tinygrad.schedule.rangeify",  # works a value out again instead of keeping it, or None
     # the C compiler
     "_Device": "tinygrad.device",  # the class of `Device`
     "TinyELF": "tinygrad.device",  # compiled code as a device gets it
@@ -142,6 +143,7 @@ REPLACED = {
     "ops.pm_contiguous_view_offset": "sees through `contiguous` and `detach`",
     "rangeify.earliest_rewrites": "lowers loops and functions of the host inside of functions",
     "rangeify.pm_reduce_simplify": "leaves a product of bools a bool",
+    "rangeify.pm_remove_bufferize": "leaves in memory what takes longer to work out again than to read",
     "realize.ExecContext": "tells when all is compiled, and runs begin",
     "realize.capturing": "each thread has its own",
     "realize.compile_linear": "one thread at a time",

@@ -1,0 +1,47 @@
+"""Which values are worked out once and kept in memory, and not again by each kernel that reads them.
+
+tinygrad's scheduler puts a value into memory where kernels that go through it in different ways read it, and takes it
+out again where it is worked out from few buffers, whatever that costs: softmax has each `exp` twice, once for the sum
+and once for what is divided by it.  What has an `exp`, a `log` or the like in it stays in memory, on the CPU, if it is
+no larger than what it is worked out from: an outer product that is summed at once never is there as a whole.
+"""
+
+from __future__ import annotations
+
+from tinygrad.uop.ops import Ops, PatternMatcher, UOp
+
+from branded.cpu.kernels import room
+from branded.patches import tg
+from branded.patches.tg import AddrSpace
+
+DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.POW, Ops.RECIPROCAL}
+"""What takes longer to work out than to read: `tanh`, `sigmoid`, `erf` and `gelu` have an `exp` and a division."""
+FEW, MANY = 1 << 12, 1 << 20
+"""So few numbers are worked out again before a kernel more pays; an `exp` alone where no cache has so many."""
+_MEMORY = {Ops.AFTER, Ops.STAGE, Ops.PARAM, Ops.BUFFER, Ops.MSTACK, Ops.MSELECT}
+
+
+def is_kept(value: UOp, stage: UOp) -> bool:
+    """Is what the scheduler would work out again better kept?  `stage` says which memory it would take."""
+    if not (room.value and stage.arg.addrspace == AddrSpace.GLOBAL and str(stage.arg.device).split(":")[0] == "CPU"):
+        return False
+    if not all(isinstance(n, int) for n in stage.shape) or (size := stage.numel()) < FEW:
+        return False
+    inside = value.toposort(gate=lambda u: u.op not in _MEMORY)
+    if not (dear := [u.op for u in inside if u.op in DEAR]) or dear == [Ops.RECIPROCAL]:
+        return False
+    if size > MANY and dear == [Ops.EXP2]:
+        return False
+    read = {s for u in inside for s in u.src if s.op in _MEMORY}
+    return bool(size <= sum(s.numel() for s in read))
+
+
+def _removed(src: UOp, buf: UOp, idx: UOp) -> UOp | None:
+    found: UOp | None = None if is_kept(src, buf) else tg.remove_bufferize(src, buf, idx)
+    return found
+
+
+def install() -> None:
+    rules = tg.rangeify.pm_remove_bufferize.patterns
+    new = [(pattern, _removed if f is tg.remove_bufferize else f) for pattern, f in rules]
+    tg.rangeify.pm_remove_bufferize = PatternMatcher(new)
