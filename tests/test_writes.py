@@ -498,6 +498,24 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
           try:    a value of shape (4,), or of one that repeats to it
         """,
     ),
+    "a shape that does not fit what it is added to": (
+        lambda x, v: x.__iadd__(v),
+        """
+        +=: a value of shape (2,) does not go into one of (4,)
+          tensor: Vec[x:3, f32[4]]
+          value:  Vec[x:3, f32[2]]
+          try:    a value of shape (4,), or of one that repeats to it
+        """,
+    ),
+    "a shape that does not fit the part that it divides": (
+        lambda x, v: x[0:4:1].__itruediv__(v),
+        """
+        /=: a value of shape (2,) does not go into one of (4,)
+          tensor: Vec[x:3, f32[4]]
+          value:  Vec[x:3, f32[2]]
+          try:    a value of shape (4,), or of one that repeats to it
+        """,
+    ),
     "a shape that does not fit a part": (
         lambda x, v: x.__setitem__(slice(0, 3), v),
         """

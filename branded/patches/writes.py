@@ -126,7 +126,30 @@ def _set(original: Method, self: Tensor, indices: Any, v: Any) -> None:
     storage.write(self, apart.uop)
 
 
+_IN_PLACE = {
+    "__iadd__": "+=", "__isub__": "-=", "__imul__": "*=", "__itruediv__": "/=", "__ifloordiv__": "//=",
+    "__ipow__": "**=", "__iand__": "&=", "__ior__": "|=", "__ixor__": "^=", "__ilshift__": "<<=", "__irshift__": ">>=",
+}  # fmt: skip
+
+
+def _in_place(symbol: str) -> Callable[[Method], Method]:
+    """`y += x` fails where `y + x` does, before there is anything to write."""
+
+    def make(original: Method) -> Method:
+        def write(self: Tensor, x: Any) -> Any:
+            if not _is_value(self.uop, x):
+                return original(self, x)
+            with storage.explained(symbol, self, lambda: self, x):
+                return original(self, x)
+
+        return write
+
+    return make
+
+
 def install() -> None:
     for name in ("assign", "replace", "__setitem__"):
         wrap(name, _writer(name))
+    for name, symbol in _IN_PLACE.items():
+        wrap(name, _in_place(symbol))
     nn.BatchNorm.__call__ = functools.wraps(nn.BatchNorm.__call__)(_batch_norm(nn.BatchNorm.__call__))  # type: ignore[method-assign]

@@ -144,8 +144,8 @@ def with_jvp(f: Callable[..., Any], by: float, zeros: Any) -> Any:
     g = branded.custom_jvp(f)
 
     def rule(primals: Any, tangents: Any) -> Any:
-        y, dy = branded.jvp(f, primals, tangents)
-        return y, tuple(d * by if z else d * 0 for d, z in zip(dy, zeros, strict=True))
+        _, dy = branded.jvp(f, primals, tangents)
+        return g(*primals), tuple(d * by if z else d * 0 for d, z in zip(dy, zeros, strict=True))
 
     g.defjvp(rule)
     return g

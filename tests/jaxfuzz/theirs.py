@@ -51,6 +51,11 @@ def clip(x: Any, low: float, high: float) -> Any:
     return jnp.where(x < low, jnp.asarray(low, x.dtype), jnp.where(x > high, jnp.asarray(high, x.dtype), x))
 
 
+def all_to_all(x: Any, name: str, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Any:
+    # of a value that does not vary, JAX 0.10 gives an axis too many
+    return lax.all_to_all(lax.select(lax.axis_index(name) >= 0, x, x), name, split_axis, concat_axis, tiled=tiled)
+
+
 def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return jnp.sum(x, axis, dtype="int32" if x.dtype == bool else x.dtype, keepdims=keepdims)
 
@@ -123,8 +128,8 @@ def with_jvp(f: Callable[..., Any], by: float, zeros: Any) -> Any:
     g = jax.custom_jvp(f)
 
     def rule(primals: Any, tangents: Any) -> Any:
-        y, dy = jax.jvp(f, primals, tangents)
-        return y, tuple(d * by if z else d * 0 for d, z in zip(dy, zeros, strict=True))
+        _, dy = jax.jvp(f, primals, tangents)
+        return g(*primals), tuple(d * by if z else d * 0 for d, z in zip(dy, zeros, strict=True))
 
     g.defjvp(rule)
     return g
