@@ -55,10 +55,8 @@ def main(chains: int = 64, length: int = 200, picture: str | None = None) -> Non
     keys = random.split(random.key(0), chains)
     places = jit(vmap(lambda key: chain(key, length)))(keys)[:, length // 5 :].reshape(-1, 2)
     x, y = places[:, 0], places[:, 1]
-    print(
-        f"{chains} chains: x has mean {x.mean().item():.1f} (exactly 0) and variance {x.var().item():.1f} (exactly 1)"
-    )
-    print(f"y has mean {y.mean().item():.1f} (exactly 0.5)")
+    print(f"{chains} chains: x has mean {x.mean().item():.1f} and variance {x.var().item():.1f}, exactly 0 and 1")
+    print(f"y has mean {y.mean().item():.1f}, exactly 0.5")
     if picture:
         draw(places, picture)
 

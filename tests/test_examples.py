@@ -36,7 +36,7 @@ PRINTED = {
     "nbody": r"4 planets, 20 steps: energy (-0\.000\d) before, \1 after",
     "ode": r"mean squared distance from the true paths: 0\.[56]\d at first, 0\.0[01]\d at the end",
     "private_sgd": r"noise  0\.0: [78]\d % .*\nnoise  1\.0: [78]\d % .*\nnoise 10\.0: [1-4]\d % ",
-    "raymarch": r"[#%*]{4}\n[#%*]-\+#",
+    "raymarch": r"[#%*]{4}\n[#%*+]-\+#",
     "recommender": r"user 0 may like film 0\nuser 1 may like film 1\nuser 2 may like film 0\nuser 3 may like film 1",
     "robot_arm": r"16 things: 100% within 0\.01",
     "springs": r"stiffness 1: \+0.536 after 1 s, exactly \+0.540\nstiffness 4: -0.425 after 1 s, exactly -0.416",
