@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
@@ -14,9 +14,10 @@ from branded.errors import AxisTypeError, EscapeError, NameTakenError, OptionErr
 from branded.graph import tensor
 from branded.rows import check_live, row_of, type_text
 from branded.scope import OpenedOne, Scope, open_brands
-from branded.tree import advice, as_size, as_tensor, check_axis, describe, normalize_axis, out_axis, shown
+from branded.tree import describe, shown
+from branded.tree.given import Randomness, advice, as_size, as_tensor, check_randomness, normalize_axis, out_axis
+from branded.tree.nodes import check_axis
 
-Randomness = Literal["error", "same", "different"]
 if TYPE_CHECKING:
     from branded.vec import Vec
 
@@ -224,11 +225,6 @@ def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error
     check_randomness(randomness)
     where = caller(2, "brand")
     return OpenedOne(lambda: make_brand(name, size, where=where, randomness=randomness))
-
-
-def check_randomness(randomness: object) -> None:
-    if not (isinstance(randomness, str) and randomness in ("error", "same", "different")):
-        raise OptionError(f"randomness: {shown(randomness)} is not a choice", fix='"error", "same" or "different"')
 
 
 def sizes_differ(name: str, size: int, other: str, sides: tuple[str, str], fix: str) -> SizeError:

@@ -10,10 +10,10 @@ from tinygrad import Tensor
 
 from branded import tree
 from branded.brand import Brand
-from branded.calls import called, check_function
 from branded.errors import EscapeError
 from branded.rows import check_live, row_of, visible
 from branded.scope import Row
+from branded.tree.given import called, check_function
 from branded.vec import Vec
 
 T = TypeVar("T")

@@ -11,16 +11,15 @@ import numpy as np
 from tinygrad import Tensor
 
 from branded import tree
-from branded.brand import Brand, Randomness, check_randomness, make_brand, sizes_differ
-from branded.calls import called, check_function
+from branded.brand import Brand, make_brand, sizes_differ
 from branded.chunks import as_one_step, chunk_of, joined
 from branded.crossing import entered, left_all, without
-from branded.errors import AxesError, AxisTypeError, OptionError, caller
+from branded.errors import AxesError, AxisTypeError, caller
 from branded.graph import tensor
 from branded.patches.rand import Draws
 from branded.rows import check_live, row_of
 from branded.scope import method_restored, opened
-from branded.tree import normalize_axis, out_axis
+from branded.tree.given import Randomness, as_size, called, check_function, check_randomness, normalize_axis, out_axis
 from branded.values import vec_type
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -113,12 +112,11 @@ def vmap(
 
     Source: E. Z. Yang, "vmap in Haskell" (2020); `jax.vmap`; `torch.func.vmap` for `chunk_size` and `randomness`.
     """
-    if axis_size is not None:
-        axis_size = tree.as_size(axis_size, "axis_size")
-    if chunk_size is not None:
-        if (n := tree.as_int(chunk_size)) is None or n < 1:
-            raise OptionError(f"chunk_size: {tree.shown(chunk_size)} is not a size", fix="an int of 1 or more")
-        chunk_size = n
+    if f is not None:
+        hint = "vmap(f)(x)" if isinstance(f, Tensor | np.ndarray) else "a function of the values of one example"
+        check_function(f, "vmap", hint, AxisTypeError)
+    axis_size = None if axis_size is None else as_size(axis_size, "axis_size")
+    chunk_size = None if chunk_size is None else as_size(chunk_size, "chunk_size", least=1)
     check_randomness(randomness)
     tree.check_axes(in_axes, "in_axes")
     tree.check_axes(out_axes, "out_axes")
@@ -138,8 +136,6 @@ def vmap(
             chunk_size=chunk_size,
             randomness=randomness,
         )
-    hint = "vmap(f)(x)" if isinstance(f, Tensor | np.ndarray) else "a function of the values of one example"
-    check_function(f, "vmap", hint, AxisTypeError)
     options = _Options(in_axes, out_axes, axis_name, axis_size, chunk_size, randomness, caller(2, "vmap"))
 
     @functools.wraps(f)

@@ -12,7 +12,6 @@ from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.brand import Brand
-from branded.calls import called, check_function
 from branded.crossing import live_tensor, live_tensors, lower
 from branded.derivatives.forward import push
 from branded.derivatives.leaves import Level, in_reverse, kept, leaf, plain, pull, transforming
@@ -20,6 +19,7 @@ from branded.errors import DerivativeError
 from branded.graph import tensor
 from branded.rows import no_change
 from branded.scope import open_brands
+from branded.tree.given import called, check_function
 from branded.values import vec_type
 from branded.vec import Vec
 from branded.vmap import vmap

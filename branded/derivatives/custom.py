@@ -10,7 +10,6 @@ from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.calls import check_function
 from branded.crossing import lower
 from branded.derivatives.apart import asked
 from branded.derivatives.leaves import Level, is_differentiating
@@ -23,6 +22,7 @@ from branded.primitive import results
 from branded.rows import no_change, visible
 from branded.rules.function import Examples
 from branded.scope import call_body, open_brands
+from branded.tree.given import check_function
 
 F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")

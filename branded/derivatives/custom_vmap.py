@@ -9,7 +9,6 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 from tinygrad import Tensor
 
 from branded import tree
-from branded.calls import called, check_function
 from branded.crossing import stage
 from branded.derivatives.ruled import by_key, positional, tensor_of
 from branded.errors import AxesError
@@ -18,6 +17,7 @@ from branded.loops.api import map as map_
 from branded.rows import check_live, row_of
 from branded.scope import Row, Scope, union
 from branded.transforms.collectives import own
+from branded.tree.given import called, check_function
 from branded.values import vec_type
 
 F = TypeVar("F", bound=Callable[..., Any])

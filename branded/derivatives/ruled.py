@@ -14,7 +14,6 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.calls import called, check_takes
 from branded.crossing import live_tensor
 from branded.derivatives.apart import Apart, row_by, transposed
 from branded.derivatives.leaves import Level, pull, transforming
@@ -26,6 +25,7 @@ from branded.primitive import Batched, Bundle, Run, primitive_of
 from branded.rows import is_touched, is_zero, no_change, row_of
 from branded.rules.function import Examples, batch_body
 from branded.scope import Row, union
+from branded.tree.given import called, check_takes
 from branded.values import vec_type
 
 _Backward = tuple[list["UOp | None"], "list[UOp] | None"]

@@ -12,13 +12,13 @@ from tinygrad.dtype import strong_dtype
 
 from branded import recording, tree
 from branded.brand import Brand
-from branded.calls import called
 from branded.errors import CarryError, SizeError
 from branded.graph import tensor
 from branded.loops.primitive import Input
 from branded.loops.scan import scan as scan_steps
 from branded.loops.trace import LeafType, State, all_carried, carried
 from branded.loops.while_loop import while_loop as while_steps
+from branded.tree.given import called
 from branded.values import vec_type
 from branded.vec import Vec
 from branded.vmap import vmap

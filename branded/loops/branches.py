@@ -16,7 +16,6 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
 from branded.brand import Brand
-from branded.calls import check_takes
 from branded.crossing import live_tensor
 from branded.errors import CarryError
 from branded.graph import tensor
@@ -25,6 +24,7 @@ from branded.patches.tg import _function, all_tensors, capturing
 from branded.rows import check_live, is_differentiated, row_of
 from branded.rules.storage import cell
 from branded.scope import branch, undone
+from branded.tree.given import check_takes
 from branded.values import vec_type
 from branded.vec import Vec
 

@@ -11,7 +11,6 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
-from branded.calls import called, check_function
 from branded.crossing import live_results
 from branded.derivatives.leaves import Level
 from branded.dispatch import close
@@ -26,6 +25,7 @@ from branded.program.reader import read
 from branded.program.terms import BrandName, Printer, Program, Var
 from branded.rows import check_live, is_differentiated, row_of
 from branded.scope import Scope, opened
+from branded.tree.given import called, check_function
 
 Which = Literal["operations", "primitives", "batched"]
 

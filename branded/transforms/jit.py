@@ -11,7 +11,6 @@ from typing import Any, TypeVar, cast
 from tinygrad import Tensor
 
 from branded import recording, tree
-from branded.calls import called, check_function
 from branded.cpu import kernels
 from branded.crossing import live_results
 from branded.derivatives.leaves import is_differentiating
@@ -23,6 +22,7 @@ from branded.scope import in_call_body, open_brands
 from branded.transforms import traces
 from branded.transforms.arguments import Static, builder, read
 from branded.transforms.executable import Executable
+from branded.tree.given import called, check_function
 
 F = TypeVar("F", bound=Callable[..., Any])
 

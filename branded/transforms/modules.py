@@ -21,13 +21,13 @@ from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.brand import Brand
-from branded.calls import called
 from branded.errors import StateError, StateTypeError, UnsupportedError, WriteError
 from branded.graph import tensor
 from branded.patches.tg import _TinyJit
 from branded.rows import check_live, is_cell
 from branded.rules.storage import cell
 from branded.scope import undone
+from branded.tree.given import called
 from branded.values import vec_type
 from branded.vec import Vec
 

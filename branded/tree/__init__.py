@@ -21,32 +21,29 @@ from branded.tree.api import map_with_path as map_with_path
 from branded.tree.api import reduce as reduce
 from branded.tree.api import transpose as transpose
 from branded.tree.api import unflatten as unflatten
+from branded.tree.given import advice as advice
+from branded.tree.given import as_int as as_int
+from branded.tree.given import as_size as as_size
+from branded.tree.given import as_tensor as as_tensor
+from branded.tree.given import normalize_axis as normalize_axis
+from branded.tree.given import out_axis as out_axis
+from branded.tree.given import positions as positions
+from branded.tree.given import static as static
 from branded.tree.nodes import Axis as Axis
 from branded.tree.nodes import Node as Node
-from branded.tree.nodes import advice as advice
-from branded.tree.nodes import as_int as as_int
-from branded.tree.nodes import as_size as as_size
-from branded.tree.nodes import as_tensor as as_tensor
 from branded.tree.nodes import check_axes as check_axes
 from branded.tree.nodes import check_axis as check_axis
 from branded.tree.nodes import containers as containers
-from branded.tree.nodes import describe as describe
 from branded.tree.nodes import form as form
 from branded.tree.nodes import in_order as in_order
 from branded.tree.nodes import leaves as leaves
 from branded.tree.nodes import node as node
-from branded.tree.nodes import normalize_axis as normalize_axis
 from branded.tree.nodes import orders as orders
-from branded.tree.nodes import out_axis as out_axis
 from branded.tree.nodes import outline as outline
-from branded.tree.nodes import package_of as package_of
 from branded.tree.nodes import paths as paths
-from branded.tree.nodes import positions as positions
 from branded.tree.nodes import rebuild as rebuild
 from branded.tree.nodes import register_pytree_node as register_pytree_node
-from branded.tree.nodes import shown as shown
 from branded.tree.nodes import spread as spread
-from branded.tree.nodes import static as static
 from branded.tree.paths import (
     DictKey,
     FlattenedIndexKey,
@@ -57,6 +54,9 @@ from branded.tree.paths import (
 )
 from branded.tree.ravel import ravel
 from branded.tree.structures import Structure, structure
+from branded.tree.text import describe as describe
+from branded.tree.text import package_of as package_of
+from branded.tree.text import shown as shown
 
 __all__ = [
     "DictKey",

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from branded.errors import CallError, TreeError
-from branded.tree.nodes import Flat, IsLeaf, beside, describe, flat, node, outline, places
+from branded.tree.nodes import Flat, IsLeaf, beside, flat, node, outline, places
 from branded.tree.paths import ways
 from branded.tree.structures import Structure, check_structure
+from branded.tree.text import describe
 
 T = TypeVar("T")
 

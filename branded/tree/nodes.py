@@ -14,15 +14,15 @@ import dataclasses
 import inspect
 import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
-from typing import Any, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from tinygrad import Tensor
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
-from branded.errors import AxesError, AxisRangeError, AxisTypeError, OptionError, TreeError
-from branded.rows import type_text
+from branded.errors import AxesError, AxisTypeError, TreeError
+from branded.tree.text import describe, shown
 
 C = TypeVar("C")
 Axis = int | None
@@ -286,38 +286,6 @@ def orders(x: Any) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(map(repr, y)) for y, n in flat(x) if n is not None and isinstance(y, dict))
 
 
-def positions(given: Any, what: str, option: str = "static_argnums") -> tuple[int, ...]:
-    """`given` as positions of arguments: an int, or several."""
-    found = [as_int(i) for i in (given if isinstance(given, tuple | list) else (given,))]
-    if None in found:
-        raise OptionError(
-            f"{what}: {option}={shown(given)} are no positions of arguments",
-            fix=f"ints, counted from 0: {option}=(1,)",
-        )
-    return tuple(i for i in found if i is not None)
-
-
-def static(
-    f: Callable[..., Any], nums: Sequence[int], n: int, what: str, option: str = "static_argnums"
-) -> tuple[frozenset[int], frozenset[str]]:
-    """The positions, of `n`, and the names of the arguments of `f` that an option names."""
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    total = max(n, len(names))
-    if parameters and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        for i in nums:
-            if not -total <= i < total:
-                raise OptionError(
-                    f"{what}: {option}={i} for a function of {total} argument{'' if total == 1 else 's'}",
-                    fix="the positions of arguments, counted from 0",
-                )
-    at = [i + total if i < 0 else i for i in nums]
-    return frozenset(i for i in at if i < n), frozenset(names[i] for i in at if 0 <= i < len(names))
-
-
 def paths(x: Any, at: str) -> list[str]:
     """How each leaf of `x` is reached from it, as Python would write it: `['w'][0].bias`."""
     if type(x) is Tensor:
@@ -358,28 +326,6 @@ def check_axis(axis: Any, option: str) -> Axis:
         else "an int, None, or a tree of them"
     )
     raise AxisTypeError(f"{option}: {describe(axis)} is not an axis", fix=hint)
-
-
-def normalize_axis(axis: int, x: Any, what: str) -> int:
-    """`axis` of `x` counted from the front."""
-    at = check_axis(axis, what)
-    if at is None:
-        raise AxisTypeError(f"{what}: None is not an axis here", fix="an int")
-    rank = len(x.shape)
-    if not -rank <= at < rank:
-        raise AxisRangeError(
-            f"{what}: axis {at} is out of range for {type_text(x.uop)}",
-            fix=f"an axis from {-rank} to {rank - 1}" if rank else "a tensor with an axis; a 0-d one has none",
-        )
-    return at % rank
-
-
-def out_axis(axis: int, rank: int, what: str) -> int:
-    if not -rank - 1 <= axis <= rank:
-        raise AxisRangeError(
-            f"{what}: axis {axis} is out of range for a result with {rank + 1} axes", fix=f"{-rank - 1} to {rank}"
-        )
-    return axis % (rank + 1)
 
 
 def check_axes(axes: Any, option: str) -> None:
@@ -428,71 +374,6 @@ def _count(x: Any, n: Node) -> str:
     return f"{len(n.keys)} entries" if len(n.keys) != 1 else "1 entry"
 
 
-def as_int(x: object) -> int | None:
-    """`x` if it is an int that Python knows; None for a bool, a float, a tensor."""
-    if type(x) is int:
-        return x
-    if isinstance(x, bool | Tensor | np.ndarray):
-        return None
-    try:
-        return operator.index(cast(Any, x))
-    except TypeError:
-        return None
-
-
-_MOST = 2**63 - 1
-
-
-def as_size(x: object, what: str) -> int:
-    """`x` as a number of examples; anything else is a mistake."""
-    n = as_int(x)
-    if n is None or n < 0:
-        raise OptionError(f"{what}: {shown(x)} is not a size", fix="an int of 0 or more")
-    if n > _MOST:
-        raise OptionError(f"{what}: {shown(n)} is more than a tensor can have", fix="an int below 2**63")
-    return n
-
-
-def as_tensor(x: Any) -> Tensor | None:
-    """The tensor that a leaf is, or that a number or an array of numbers could be; None for anything else."""
-    if isinstance(x, Tensor):
-        return x
-    if isinstance(x, bool | int | float):
-        return Tensor(x)
-    if isinstance(x, np.ndarray | np.generic) and _has_dtype(x):
-        return Tensor(np.asarray(x, dtype=x.dtype.newbyteorder("=")))
-    return None
-
-
-def _has_dtype(x: np.ndarray | np.generic) -> bool:
-    """Are these bools, ints or floats of a size that tinygrad knows?"""
-    return x.dtype.kind in "biuf" and x.dtype.itemsize <= 8 and not np.ma.is_masked(x)
-
-
-_OTHERS = {"jaxlib": "jax"}
-_ARRAYS = frozenset({"torch", "jax", "tensorflow", "cupy", "mlx", "pandas", "polars", "xarray"})
-
-
-def package_of(x: object) -> str:
-    """The package that an array of another kind is from, by its name alone; empty for all else."""
-    top = (getattr(type(x), "__module__", None) or "").partition(".")[0]
-    name = _OTHERS.get(top, top)
-    return name if name in _ARRAYS else ""
-
-
-def advice(x: Any) -> str | None:
-    """How to make a tensor of what is none, where there is a way."""
-    if isinstance(x, np.ma.MaskedArray) and not _has_dtype(x):
-        return "x.filled(0), and the mask as an array of its own"
-    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f" and not _has_dtype(x):
-        return 'x.astype("float64")'
-    if package_of(x):
-        return "Tensor(numpy.asarray(x))"
-    if isinstance(x, list | tuple) and x and all(isinstance(v, Tensor) for v in x):
-        return "Tensor.stack(...) of them"
-    return None
-
-
 def outline(x: Any, levels: int = 6) -> str:
     """A tree in a few words, for messages: `(f32[3], dict(f32[]))`."""
     n = node(x)
@@ -504,44 +385,3 @@ def outline(x: Any, levels: int = 6) -> str:
 
 
 _FEW = 16
-
-
-def describe(x: Any) -> str:
-    """A value in a few words, for messages: `f32[3, 8]`, `the str 'train'`, `a Linear`."""
-    if isinstance(x, Tensor):
-        return type_text(x.uop)
-    if isinstance(x, np.ndarray):
-        masked = "masked " if isinstance(x, np.ma.MaskedArray) else ""
-        return f"numpy {masked}{x.dtype}[{', '.join(map(str, x.shape))}]"
-    if isinstance(x, np.generic):
-        return f"the {type(x).__name__} {x}"
-    if isinstance(x, int | float | complex | str | bytes | bool):
-        return f"the {type(x).__name__} {_short(x)}"
-    if x is None:
-        return "None"
-    if isinstance(x, type):
-        return f"the class {x.__name__}"
-    name = type(x).__name__
-    of = f" of {package}" if (package := package_of(x)) else ""
-    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}{of}"
-
-
-def shown(x: Any) -> str:
-    """A value as it was written, if that is short; else what it is."""
-    if x is None or isinstance(x, int | float | complex | str | bytes):
-        text = _short(x)
-        return f"an int {text}" if text.startswith("of about") else text
-    if isinstance(x, tuple | list | dict | set):
-        try:
-            text = repr(x)
-        except Exception:  # of what is in it
-            return describe(x)
-        return text if len(text) < 80 and "<" not in text else describe(x)
-    return describe(x)
-
-
-def _short(x: object) -> str:
-    if isinstance(x, int) and abs(x) >= 10**40:
-        return f"of about {abs(x).bit_length() * 301 // 1000} digits"
-    text = repr(x)
-    return text if len(text) < 40 else text[:36] + "..."

@@ -13,7 +13,9 @@ from tinygrad.dtype import DType, strong_dtype
 from branded.errors import TreeError
 from branded.rows import type_text
 from branded.tree.api import flatten
-from branded.tree.nodes import advice, as_tensor, describe, paths
+from branded.tree.given import advice, as_tensor
+from branded.tree.nodes import paths
+from branded.tree.text import describe
 
 
 def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:

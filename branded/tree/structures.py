@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from branded.errors import TreeError
-from branded.tree.nodes import Flat, IsLeaf, Node, describe, flat, form_of, is_registered
+from branded.tree.nodes import Flat, IsLeaf, Node, flat, form_of, is_registered
+from branded.tree.text import describe
 
 
 class Structure:
