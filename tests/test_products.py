@@ -5,6 +5,7 @@ Counts are tested, never times.
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -330,6 +331,35 @@ def test_a_large_product_is_shared_out(f: Callable[..., Any], args: list[Any], m
     if os.cpu_count() != 1:
         assert threads >> 8 > 1 or not where
     np.testing.assert_allclose(got, f(*args), rtol=1e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("way", ["late", "never"])
+def test_nobody_waits_for_a_thread_that_has_not_begun(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller does all parts; a thread that begins after that finds none left."""
+    address, kept, _ = blas._system()
+    if not address:
+        pytest.skip("there are no threads here")
+    begun: list[tuple[int, int]] = []
+
+    def create(thread: int, attributes: int, f: int, job: int) -> int:
+        begun.append((f, job))
+        return int(way == "never")
+
+    number, function = ctypes.c_uint64, ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_uint64] * 4)
+    mine, nothing = function(create), ctypes.CFUNCTYPE(ctypes.c_int, number)(lambda thread: 0)
+    where = [ctypes.cast(f, ctypes.c_void_p).value for f in (mine, nothing)]
+    table = (number * len(kept))(kept[0], *where, *kept[3:])
+    monkeypatch.setattr(blas, "_system", lambda: (ctypes.addressof(table), table, 3))
+    monkeypatch.setattr(blas, "_WORTH", 1 << 20)
+    a, b = array(300, 200), array(200, 150)
+    made, _, got = done(here(a)[0] @ here(b)[0])
+    assert blas._shared(made[0])[0] >> 8 == 3
+    close(got, a @ b)
+    assert len(begun) == 2
+    if way == "late":
+        for f, job in begun:
+            ctypes.CFUNCTYPE(ctypes.c_void_p, number)(f)(job)
+        close(got, a @ b)
 
 
 def test_openblas_has_its_threads_back() -> None:

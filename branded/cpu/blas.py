@@ -149,8 +149,11 @@ _THREADED = {False: 262_144, True: 9_216}
 """OpenBLAS takes threads for products of more multiplications than this, as matrices and as vectors.
 
 Its threads wait for one another by turns of the scheduler: on a machine whose cores have other things to do, a product
-of 50 us takes 40 ms.  So it is asked for one thread, and what is large goes to threads of this module in equal parts.
+of 50 us takes 40 ms.  So it is asked for one thread, and what is large goes to threads of this module in parts.  Who is
+free takes the next part; a thread that the scheduler lets begin late finds nothing left, and nobody waits for it.
 """
+PARTS = 2
+"""For each thread."""
 _WORTH = 1 << 22
 """So many multiplications are worth a thread."""
 MOST = 16
@@ -159,18 +162,19 @@ _BY_LOOP, _BY_ROWS, _BY_COLUMNS = 1, 2, 3
 
 @functools.cache
 def _system() -> tuple[int, Any, int]:
-    """Where the functions are that set the number of threads of OpenBLAS, that start a thread and that wait for one.
+    """Where the functions are that set the number of threads of OpenBLAS, and those for threads in `_SOURCE`.
 
     With it goes what keeps this, and how many threads there may be; 0 where one of them is missing.
     """
     library = _library()
     try:
         here = ctypes.CDLL(None)
-        found = (getattr(library, "openblas_set_num_threads_local"), here.pthread_create, here.pthread_join)  # noqa: B009
+        threading = (here.pthread_create, here.pthread_detach, here.malloc, here.free, here.sched_yield, here.usleep)
+        found = (getattr(library, "openblas_set_num_threads_local"), *threading)  # noqa: B009
         threads = int(getattr(library, "scipy_openblas_get_num_threads64_")())  # noqa: B009
     except (AttributeError, OSError, TypeError):
         return 0, None, 1
-    table = (ctypes.c_uint64 * 3)(*(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in found))
+    table = (ctypes.c_uint64 * len(found))(*(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in found))
     return ctypes.addressof(table), table, min(threads, MOST)
 
 
@@ -236,24 +240,53 @@ static void part(i64 *to, const i64 *w, i64 t, i64 count) {{
     to[Wob] += low * (form & 2 ? w[Wldb] : 1); to[Woc] += low;
   }}
 }}
+enum {{ SET, CREATE, DETACH, MALLOC, FREE, YIELD, SLEEP }};
+struct job {{
+  i64 next, done, users, count;
+  u64 *functions;
+  i64 words[WORDS];
+}};
+static void parts(struct job *job) {{
+  i64 t, own[WORDS];
+  while ((t = __atomic_fetch_add(&job->next, 1, __ATOMIC_SEQ_CST)) < job->count) {{
+    part(own, job->words, t, job->count);
+    work(own);
+    __atomic_fetch_add(&job->done, 1, __ATOMIC_SEQ_CST);
+  }}
+}}
+static void leave(struct job *job, i64 users) {{
+  u64 *functions = job->functions;
+  if (__atomic_fetch_sub(&job->users, users, __ATOMIC_SEQ_CST) == users) ((void (*)(void *))functions[FREE])(job);
+}}
+static void *helper(void *p) {{
+  parts((struct job *)p);
+  leave((struct job *)p, 1);
+  return 0;
+}}
+static int shared(u64 *functions, const i64 *words, i64 count) {{
+  struct job *job = ((void *(*)(u64))functions[MALLOC])(sizeof(struct job));
+  if (!job) return 0;
+  job->next = job->done = 0, job->users = count, job->count = {PARTS} * count, job->functions = functions;
+  for (int i = 0; i < WORDS; i++) job->words[i] = words[i];
+  i64 absent = 0;
+  for (i64 t = 1; t < count; t++) {{
+    u64 thread = 0;
+    if (((int (*)(u64 *, void *, void *(*)(void *), void *))functions[CREATE])(&thread, 0, helper, job)) absent++;
+    else ((int (*)(u64))functions[DETACH])(thread);
+  }}
+  parts(job);
+  for (int turns = 0; __atomic_load_n(&job->done, __ATOMIC_SEQ_CST) < job->count; turns++)
+    if (turns < 100) ((int (*)(void))functions[YIELD])();
+    else ((int (*)(unsigned))functions[SLEEP])(20);
+  leave(job, 1 + absent);
+  return 1;
+}}
 void branded_product({", ".join(f"u64 {x}" for x in _TAKES)}) {{
   i64 words[WORDS] = {{ {", ".join(f"(i64){x}" for x in _TAKES)} }}, count = (i64)form >> 8;
   u64 *functions = (u64 *)system;
-  if (!functions) {{ work(words); return; }}
-  int before = ((int (*)(int))functions[0])(1);
-  i64 jobs[{MOST}][WORDS];
-  u64 threads[{MOST}];
-  for (i64 t = count - 1; t >= 0; t--) {{
-    part(jobs[t], words, t, count);
-    threads[t] = 0;
-    if (!t || ((int (*)(u64 *, void *, void *(*)(void *), void *))functions[1])(threads + t, 0, work, jobs[t])) {{
-      threads[t] = 0;
-      work(jobs[t]);
-    }}
-  }}
-  for (i64 t = 1; t < count; t++)
-    if (threads[t]) ((int (*)(u64, void *))functions[2])(threads[t], 0);
-  ((int (*)(int))functions[0])(before);
+  int before = functions ? ((int (*)(int))functions[SET])(1) : 0;
+  if (!functions || count == 1 || !shared(functions, words, count)) work(words);
+  if (functions) ((int (*)(int))functions[SET])(before);
 }}
 static void *work(void *p) {{
   i64 *w = (i64 *)p, {", ".join(f"{x} = w[W{x}]" for x in _TAKES)};
@@ -272,6 +305,7 @@ def _glue() -> tuple[Any, Any]:
     device: Any = Device["CPU"]
     lib = device.renderer.compiler.compile_cached(_SOURCE)
     program = tg.CPUProgram(device, TinyELF(lib, "branded_product", device.renderer.target, ()))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # a thread that begins late may run it when Python ends
     return ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * len(_TAKES))(program.addr), program
 
 
