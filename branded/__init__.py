@@ -73,13 +73,17 @@ if not _for_mypy_alone:
 
 if TYPE_CHECKING:
     from branded import linalg
+    from branded.callbacks.api import pure_callback
+    from branded.callbacks.trees import ShapeDtypeStruct
     from branded.functions.arrays import array, convolve, cross, kron, outer, take_along_axis, trace
 else:
     from branded.functions import WHERE
 
     _LATER = {
         **{name: f"branded.functions:{name}" for name in WHERE},
+        "ShapeDtypeStruct": "branded.callbacks.trees:ShapeDtypeStruct",
         "linalg": "branded.linalg",
+        "pure_callback": "branded.callbacks.api:pure_callback",
     }
 
     def __getattr__(name: str) -> object:
@@ -98,6 +102,7 @@ else:
 __all__ = [
     "Brand",
     "BrandedError",
+    "ShapeDtypeStruct",
     "Vec",
     "all_gather",
     "all_to_all",
@@ -132,6 +137,7 @@ __all__ = [
     "ppermute",
     "psum",
     "psum_scatter",
+    "pure_callback",
     "random",
     "register_pytree_node",
     "scan",

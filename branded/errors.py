@@ -163,6 +163,10 @@ class CallbackError(BrandedError, RuntimeError):
     """A function of the host raised, or gave what it was not said to give."""
 
 
+class CallbackTypeError(BrandedError, TypeError):
+    """What should say the shape and dtype of a result of a callback does not."""
+
+
 class ProgramError(BrandedError, ValueError):
     """A typed program cannot be made, read or run."""
 

@@ -9,9 +9,26 @@ import numpy as np
 import pytest
 from tinygrad import Tensor, TinyJit, dtypes, function
 
-from branded import cond, custom_jvp, grad, jit, scan, vmap, while_loop
+from branded import (
+    ShapeDtypeStruct,
+    cond,
+    custom_jvp,
+    grad,
+    jit,
+    pure_callback,
+    scan,
+    vmap,
+    while_loop,
+)
 from branded.callbacks.host import Method, ShapeDtype, call
-from branded.errors import CallbackError, DerivativeError, UnsupportedError
+from branded.errors import (
+    CallbackError,
+    CallbackTypeError,
+    CallError,
+    DerivativeError,
+    OptionError,
+    UnsupportedError,
+)
 
 XS = np.arange(6, dtype=np.float32).reshape(3, 2)
 METHODS: list[Method] = ["sequential", "expand_dims", "broadcast_all", "legacy_vectorized"]
@@ -197,7 +214,7 @@ def test_an_error_of_one_example_names_it() -> None:
     with pytest.raises(CallbackError) as caught:
         y.realize()
     assert str(caught.value) == (
-        "picky: the function raised KeyError: 'twelve'\n  in: the call for example 4 of `x`, example 0 of `x2`"
+        "picky: `picky` raised KeyError: 'twelve'\n  in: the call for example 4 of `x`, example 0 of `x2`"
     )
 
 
@@ -227,3 +244,92 @@ def test_a_function_that_computes_with_tinygrad() -> None:
     for _ in range(2):
         with pytest.raises(CallbackError, match="the function runs the compiled program that it is called from"):
             itself(Tensor([1.0, 2.0]))
+
+
+# ---- pure_callback ----
+
+
+def test_trees_in_and_out() -> None:
+    def f(d: dict[str, Any], k: int) -> Any:
+        return {"b": d["a"].sum() * k, "a": [d["a"] * 2, None]}
+
+    def one(x: Tensor) -> Any:
+        like = {"a": [x, None], "b": ShapeDtypeStruct((), "float32")}
+        return pure_callback(f, like, {"a": x}, k=3, vmap_method="sequential")
+
+    out = vmap(one)(Tensor(XS))
+    assert np.array_equal(out["a"][0].numpy(), 2 * XS)
+    assert np.array_equal(out["b"].numpy(), 3 * XS.sum(1))
+    assert list(out) == ["a", "b"]
+    assert out["a"][1] is None
+
+
+def test_arrays_are_its_own() -> None:
+    seen: list[np.ndarray] = []
+
+    def keeps(x: np.ndarray) -> np.ndarray:
+        seen.append(x)
+        x += 1
+        return x
+
+    run = jit(vmap(lambda x: pure_callback(keeps, x, x, vmap_method="sequential")))
+    for k in range(2):
+        assert np.array_equal(run(Tensor(XS) * k).numpy(), XS * k + 1)
+    assert np.array_equal(np.stack(seen), np.concatenate([XS * 0 + 1, XS + 1]))
+
+
+def test_equal_calls_are_one_call() -> None:
+    calls = []
+
+    def f(x: np.ndarray) -> np.ndarray:
+        calls.append(x)
+        return x
+
+    x = Tensor(XS)
+    (pure_callback(f, x, x) + pure_callback(f, x, x)).realize()
+    assert len(calls) == 1
+
+
+def test_mistakes() -> None:
+    x = Tensor(XS)
+
+    def said(f: Callable[[], Any], error: type[Exception]) -> str:
+        with pytest.raises(error) as caught:
+            f()
+        return str(caught.value)
+
+    assert said(lambda: pure_callback(np.sin, 3, x), CallbackTypeError) == (
+        "pure_callback: result_shape_dtypes has the int 3, which has no shape and dtype\n"
+        '  try: ShapeDtypeStruct((2, 3), "float32"), a tensor that is like the result, or a tree of them'
+    )
+    assert said(lambda: ShapeDtypeStruct((2, -1), "float32"), CallbackTypeError) == (
+        "ShapeDtypeStruct: (2, -1) is not a shape\n  try: a tuple of ints: (2, 3), or ()"
+    )
+    assert said(lambda: ShapeDtypeStruct((2,), "floaty"), CallbackTypeError) == (
+        "ShapeDtypeStruct: 'floaty' is not a dtype\n  try: dtypes.float32, or \"float32\""
+    )
+    assert said(lambda: pure_callback(np.sin, x, "a"), CallbackTypeError) == (
+        "pure_callback: argument 1 is the str 'a', not a tensor\n"
+        "  try: tensors, arrays and numbers; what does not vary can be closed over, by functools.partial or a lambda"
+    )
+    assert said(lambda: pure_callback(np.sin, x, x, vmap_method="often"), OptionError) == (
+        'pure_callback: vmap_method=\'often\' is not a method\n  try: "sequential", "expand_dims" or "broadcast_all"'
+    )
+    assert said(lambda: vmap(lambda x: pure_callback(np.sin, x, x))(x), UnsupportedError) == (
+        "pure_callback: nothing says how the function is called for the examples of `x`\n"
+        '  try: vmap_method="sequential" for a call for each; "expand_dims" or "broadcast_all" for one call of all'
+    )
+    assert said(lambda: pure_callback(3, x, x), CallError).startswith("pure_callback: the int 3 is not a function")  # type: ignore[call-overload]
+    assert said(
+        lambda: pure_callback(lambda x: {"a": x, "c": x}, {"a": x, "b": x}, x)["a"].realize(), CallbackError
+    ) == (
+        "pure_callback: the function gave another tree than was announced\n"
+        "  announced: dict(a ShapeDtypeStruct, a ShapeDtypeStruct)\n"
+        "  given:     dict(numpy float32[3, 2], numpy float32[3, 2])"
+    )
+    assert said(lambda: pure_callback(lambda x: x[:2], x, x).realize(), CallbackError) == (
+        "pure_callback: result 1 of the function is not what was announced\n"
+        "  announced: f32[3, 2]\n"
+        "  given:     f32[2, 2]\n"
+        "  try:       an array of the shape and dtype that was announced, with .astype() and .reshape()"
+    )

@@ -16,6 +16,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 
+from branded import tree
 from branded.errors import CallbackError, DerivativeError, UnsupportedError
 from branded.graph import on_device, reshape, tensor
 from branded.loops.compiled import in_memory
@@ -124,6 +125,14 @@ def _call(made: Host, types: Sequence[ShapeDtype], args: Sequence[UOp], device: 
 _numbers = itertools.count(1)
 
 
+class OtherTreeError(Exception):
+    """What a function of trees gave has another form than its results."""
+
+    def __init__(self, announced: Any, given: Any) -> None:
+        super().__init__()
+        self.announced, self.given = announced, given
+
+
 class Axis(NamedTuple):
     """A leading axis of the arguments and results: the examples of a brand."""
 
@@ -196,6 +205,11 @@ class Host(Primitive):
 
     # ---- what runs ----
 
+    @property
+    def function(self) -> str:
+        name = getattr(self.f, "__name__", "<lambda>")
+        return "the function" if name == "<lambda>" else f"`{name}`"
+
     def work(self, args: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
         """Read the arguments, and write the results."""
         import numpy as np
@@ -212,13 +226,20 @@ class Host(Primitive):
     def _once(self, args: Sequence[np.ndarray], results: Sequence[np.ndarray], at: tuple[int, ...]) -> None:
         try:
             out = self.f(*([x.copy() for x in args] if self.copies else args))
+        except OtherTreeError as error:
+            raise CallbackError(
+                f"{self.name}: {self.function} gave another tree than was announced",
+                ("announced", tree.outline(error.announced)),
+                ("given", tree.outline(error.given)),
+                *self._where(at),
+            ) from None
         except Exception as error:
             said = f"{type(error).__name__}: {error}".split("\n")[0]
-            raise CallbackError(f"{self.name}: the function raised {said}", *self._where(at)) from error
+            raise CallbackError(f"{self.name}: {self.function} raised {said}", *self._where(at)) from error
         given = list(out) if isinstance(out, tuple | list) else [out]
         if len(given) != len(results):
             raise CallbackError(
-                f"{self.name}: the function gave {_many(len(given))}, and should give {len(results)}",
+                f"{self.name}: {self.function} gave {_many(len(given))}, and should give {len(results)}",
                 *self._where(at),
                 fix="an array for each of the results that were announced",
             )
@@ -239,7 +260,7 @@ class Host(Primitive):
             np.copyto(to, new, casting="unsafe")
             return
         raise CallbackError(
-            f"{self.name}: result {i + 1} of the function is not what was announced",
+            f"{self.name}: result {i + 1} of {self.function} is not what was announced",
             ("announced", _type(to.dtype, to.shape)),
             ("given", _type(new.dtype, new.shape) if new.dtype != object else f"a {type(x).__name__}"),
             *self._where(at),

@@ -1,0 +1,163 @@
+"""`pure_callback`: a function of numpy arrays as one operation, under all transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from tinygrad import Tensor
+
+from branded import tree
+from branded.brand import Brand
+from branded.callbacks import host
+from branded.callbacks.trees import Flat, HasShapeDtype, Results
+from branded.crossing import live_tensors
+from branded.errors import CallbackTypeError, OptionError
+from branded.graph import tensor
+from branded.rows import row_of, visible
+from branded.tree.given import check_function
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+
+METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
+
+
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: HasShapeDtype,
+    x: Vec[S, Tensor] | float,
+    /,
+    *,
+    vmap_method: str | None = None,
+) -> Vec[S, Tensor]: ...
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: HasShapeDtype,
+    x: Vec[S, Tensor] | float,
+    y: Vec[S1, Tensor] | float,
+    /,
+    *,
+    vmap_method: str | None = None,
+) -> Vec[S | S1, Tensor]: ...
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: HasShapeDtype,
+    x: Vec[S, Tensor] | float,
+    y: Vec[S1, Tensor] | float,
+    z: Vec[S2, Tensor] | float,
+    /,
+    *,
+    vmap_method: str | None = None,
+) -> Vec[S | S1 | S2, Tensor]: ...
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: tuple[HasShapeDtype, HasShapeDtype],
+    x: Vec[S, Tensor] | float,
+    /,
+    *,
+    vmap_method: str | None = None,
+) -> tuple[Vec[S, Tensor], Vec[S, Tensor]]: ...
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: tuple[HasShapeDtype, HasShapeDtype],
+    x: Vec[S, Tensor] | float,
+    y: Vec[S1, Tensor] | float,
+    /,
+    *,
+    vmap_method: str | None = None,
+) -> tuple[Vec[S | S1, Tensor], Vec[S | S1, Tensor]]: ...
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    /,
+    *args: Any,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any: ...
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    /,
+    *args: Any,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """`pure_callback(f, like, *xs)` is `f(*xs)`, of a function of numpy arrays that gives numpy arrays.
+
+    It is one operation: under vmap, in loops, branches and compiled functions.  It runs when a result is needed, and
+    not if none is; how often is not said, so `f` must give the same for the same arguments and do nothing else.
+
+    Args:
+        callback: A function of trees of numpy arrays, of which it gets copies.  It must not wait for another thread
+            that computes with tinygrad.
+        result_shape_dtypes: A tree like the result of `f` for one example, of anything with a shape and a dtype:
+            `ShapeDtypeStruct`, tensors, arrays.
+        args: Trees of tensors, arrays and numbers.
+        vmap_method: How `f` is called under vmap.  `"sequential"`: for each example; `"expand_dims"`: once, with one
+            leading axis for each brand of any argument (outermost first), of size 1 in arguments that do not vary
+            over it; `"broadcast_all"`: once, with these axes in full; `None`: vmap is an error.
+        kwargs: More arguments, by name.
+
+    Returns:
+        A tree like `result_shape_dtypes`, of tensors that vary over all that the arguments do.
+
+    Raises:
+        CallbackError: When a result is read: `f` raised, or gave what was not announced.
+        CallbackTypeError: `result_shape_dtypes` has something without a shape and dtype, or an argument is no tensor.
+        UnsupportedError: An argument varies over a brand, and there is no `vmap_method`.
+        DerivativeError: A result that is a float is differentiated: wrap the call in `custom_jvp` or `custom_vjp`.
+        OptionError: `vmap_method` is none of these.
+
+    Example:
+        >>> import numpy as np
+        >>> from branded import pure_callback, vmap
+        >>> from tinygrad import Tensor
+        >>> def ranks(x):
+        ...     return pure_callback(lambda x: np.argsort(np.argsort(x)), x.int(), x, vmap_method="sequential")
+        >>> vmap(ranks)(Tensor([[3.0, 1.0, 2.0], [5.0, 7.0, 6.0]])).tolist()
+        [[2, 0, 1], [0, 2, 1]]
+
+    Source: `jax.pure_callback`.
+    """
+    what = "pure_callback"
+    check_function(callback, what, "pure_callback(f, result_shape_dtypes, *args)")
+    method = checked_method(vmap_method, what)
+    announced = Results(result_shape_dtypes, what)
+    given = arguments(args, kwargs, what)
+    row = [b for x in given for b in visible(row_of(x.uop))]
+    if method is None and row:
+        raise host.no_method(what, tuple(dict.fromkeys(row)))
+    flat = Flat(callback, (args, kwargs), [True] * len(given), announced.skeleton)
+    made = host.Host.of(what, flat, method, True)
+    return announced.rebuilt([tensor(u) for u in host.called(made, announced.types, [x.uop for x in given])])
+
+
+def checked_method(vmap_method: object, what: str) -> host.Method | None:
+    if vmap_method is not None and not (isinstance(vmap_method, str) and vmap_method in METHODS):
+        raise OptionError(
+            f"{what}: vmap_method={tree.shown(vmap_method)} is not a method",
+            fix='"sequential", "expand_dims" or "broadcast_all"',
+        )
+    known: Any = "sequential" if vmap_method == "sequential_unrolled" else vmap_method
+    found: host.Method | None = known
+    return found
+
+
+def arguments(args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> list[Tensor]:
+    """The leaves of the arguments, as tensors."""
+    fix = "tensors, arrays and numbers; what does not vary can be closed over, by functools.partial or a lambda"
+    found = [
+        t for i, x in enumerate(args) for t in live_tensors(x, f"{what}: argument {i + 1}", CallbackTypeError, fix)
+    ]
+    for name, x in kwargs.items():
+        found += live_tensors(x, f"{what}: argument `{name}`", CallbackTypeError, fix)
+    return found

@@ -1,0 +1,129 @@
+"""Trees of arguments and results of a function of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType, strong_dtype
+
+from branded import tree
+from branded.callbacks.host import OtherTreeError, ShapeDtype
+from branded.errors import CallbackTypeError
+from branded.patches.tg import all_int
+from branded.rows import dtype_text
+
+
+class HasShapeDtype(Protocol):
+    """Anything with a shape and a dtype: a tensor, an array of numpy, a `ShapeDtypeStruct`."""
+
+    @property
+    def shape(self) -> Any: ...
+    @property
+    def dtype(self) -> Any: ...
+
+
+class ShapeDtypeStruct:
+    """A shape and a dtype: what a result of a callback is, for one example.
+
+    Args:
+        shape: A tuple of ints.
+        dtype: A dtype of tinygrad or numpy, or the name of one.
+
+    Raises:
+        CallbackTypeError: These are none.
+
+    Example:
+        >>> from branded import ShapeDtypeStruct
+        >>> ShapeDtypeStruct((2, 3), "float32")
+        ShapeDtypeStruct((2, 3), 'f32')
+
+    Source: `jax.ShapeDtypeStruct`.
+    """
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: Sequence[int], dtype: Any) -> None:
+        self.shape, self.dtype = _shape(shape, "ShapeDtypeStruct"), _dtype(dtype, "ShapeDtypeStruct")
+
+    def __repr__(self) -> str:
+        return f"ShapeDtypeStruct({self.shape}, {dtype_text(self.dtype)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, ShapeDtypeStruct)
+        return same and (self.shape, self.dtype) == (other.shape, other.dtype)  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+
+def _shape(shape: Any, what: str) -> tuple[int, ...]:
+    if isinstance(shape, tuple | list) and all_int(sizes := tuple(shape)) and all(n >= 0 for n in sizes):
+        return sizes
+    raise CallbackTypeError(f"{what}: {tree.shown(shape)} is not a shape", fix="a tuple of ints: (2, 3), or ()")
+
+
+def _dtype(dtype: Any, what: str) -> DType:
+    if isinstance(dtype, DType):
+        return strong_dtype(dtype)
+    name = dtype
+    if not isinstance(dtype, str):
+        import numpy as np
+
+        try:
+            name = np.dtype(dtype).name
+        except TypeError:
+            name = None
+    found = getattr(dtypes, name, None) if isinstance(name, str) else None
+    if isinstance(found, DType):
+        return found
+    raise CallbackTypeError(f"{what}: {tree.shown(dtype)} is not a dtype", fix='dtypes.float32, or "float32"')
+
+
+class Results:
+    """The tree of results that a callback was said to give."""
+
+    def __init__(self, x: Any, what: str) -> None:
+        self.skeleton = self._of(x, f"{what}: result_shape_dtypes", what)
+        self.types = [ShapeDtype(t.shape, t.dtype) for t in tree.leaves(self.skeleton)]
+
+    def _of(self, x: Any, at: str, what: str) -> Any:
+        if hasattr(x, "shape") and hasattr(x, "dtype"):
+            return ShapeDtypeStruct(_shape(x.shape, what), _dtype(x.dtype, what))
+        if (n := tree.node(x)) is None:
+            raise CallbackTypeError(
+                f"{at} has {tree.describe(x)}, which has no shape and dtype",
+                fix='ShapeDtypeStruct((2, 3), "float32"), a tensor that is like the result, or a tree of them',
+            )
+        return n.rebuild([self._of(child, at, what) for child in n.children])
+
+    def rebuilt(self, values: Sequence[Tensor]) -> Any:
+        return tree.rebuild(self.skeleton, iter(values))
+
+
+class Flat:
+    """A function of trees as one of arrays; equal for the same function and arguments of the same form."""
+
+    def __init__(self, f: Callable[..., Any], call: tuple[Any, Any], is_array: Sequence[bool], results: Any) -> None:
+        self.f, self.results = f, results
+        self.call = tree.rebuild(call, iter(range(len(is_array))))
+        values = zip(tree.leaves(call), is_array, strict=True)
+        self.constants = {i: x for i, (x, varies) in enumerate(values) if not varies}
+        self.key = (f, tree.form(call), tuple(self.constants.items()), tree.form(results))
+        self.__name__ = getattr(f, "__name__", "<lambda>")
+
+    def __call__(self, *arrays: Any) -> list[Any]:
+        new = iter(arrays)
+        leaves = [self.constants[i] if i in self.constants else next(new) for i in range(len(tree.leaves(self.call)))]
+        args, kwargs = tree.rebuild(self.call, iter(leaves))
+        out = self.f(*args, **kwargs)
+        if tree.paths(out, "") != tree.paths(self.results, ""):
+            raise OtherTreeError(self.results, out)
+        return tree.leaves(out)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Flat) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
