@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, cast, overload
 
 import numpy as np
 from tinygrad import Tensor
@@ -112,11 +113,9 @@ def vmap(
 
     Source: E. Z. Yang, "vmap in Haskell" (2020); `jax.vmap`; `torch.func.vmap` for `chunk_size` and `randomness`.
     """
-    if f is not None:
-        hint = "vmap(f)(x)" if isinstance(f, Tensor | np.ndarray) else "a function of the values of one example"
-        check_function(f, "vmap", hint, AxisTypeError)
+    f = None if f is None else _function(f)
     axis_size = None if axis_size is None else as_size(axis_size, "axis_size")
-    chunk_size = None if chunk_size is None else as_size(chunk_size, "chunk_size", least=1)
+    chunk_size = None if chunk_size is None else as_size(chunk_size, "chunk_size", 1, math.inf)
     check_randomness(randomness)
     tree.check_axes(in_axes, "in_axes")
     tree.check_axes(out_axes, "out_axes")
@@ -126,23 +125,8 @@ def vmap(
             ("axes", tree.shown(in_axes)),
             fix="in_axes=({...},) with one entry for each positional argument",
         )
-    if f is None:
-        return functools.partial(
-            vmap,
-            in_axes=in_axes,
-            out_axes=out_axes,
-            axis_name=axis_name,
-            axis_size=axis_size,
-            chunk_size=chunk_size,
-            randomness=randomness,
-        )
     options = _Options(in_axes, out_axes, axis_name, axis_size, chunk_size, randomness, caller(2, "vmap"))
-
-    @functools.wraps(f)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        return _MappedCall(f, options, args, kwargs).run()
-
-    return mapped
+    return _mapped(f, options) if f is not None else lambda f: _mapped(_function(f), options)
 
 
 class _Options(NamedTuple):
@@ -153,6 +137,20 @@ class _Options(NamedTuple):
     chunk_size: int | None
     randomness: Randomness
     where: str
+
+
+def _function(f: Any) -> Callable[..., Any]:
+    hint = "vmap(f)(x)" if isinstance(f, Tensor | np.ndarray) else "a function of the values of one example"
+    check_function(f, "vmap", hint, AxisTypeError)
+    return cast(Callable[..., Any], f)
+
+
+def _mapped(f: Callable[..., Any], options: _Options) -> Callable[..., Any]:
+    @functools.wraps(f)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        return _MappedCall(f, options, args, kwargs).run()
+
+    return mapped
 
 
 class _MappedCall:

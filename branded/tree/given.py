@@ -87,12 +87,12 @@ def as_int(x: object) -> int | None:
 _MOST = 2**63 - 1
 
 
-def as_size(x: object, what: str, least: int = 0) -> int:
+def as_size(x: object, what: str, least: int = 0, most: float = _MOST) -> int:
     """`x` as a number of examples; anything else is a mistake."""
     n = as_int(x)
     if n is None or n < least:
         raise OptionError(f"{what}: {shown(x)} is not a size", fix=f"an int of {least} or more")
-    if n > _MOST:
+    if n > most:
         raise OptionError(f"{what}: {shown(n)} is more than a tensor can have", fix="an int below 2**63")
     return n
 
