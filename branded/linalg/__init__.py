@@ -13,15 +13,56 @@ Example:
 Source: `jax.numpy.linalg`, `jax.scipy.linalg`.
 """
 
-from branded.linalg.solving import cho_factor, cho_solve, cholesky, det, inv, slogdet, solve, solve_triangular
+from branded.linalg.factors import (
+    EighResult,
+    LstsqResult,
+    QRResult,
+    SVDResult,
+    eigh,
+    eigvalsh,
+    lstsq,
+    matrix_rank,
+    pinv,
+    qr,
+    svd,
+)
+from branded.linalg.norms import expm, matrix_power, multi_dot, norm, trace
+from branded.linalg.solving import (
+    SlogdetResult,
+    cho_factor,
+    cho_solve,
+    cholesky,
+    det,
+    inv,
+    slogdet,
+    solve,
+    solve_triangular,
+)
 
 __all__ = [
+    "EighResult",
+    "LstsqResult",
+    "QRResult",
+    "SVDResult",
+    "SlogdetResult",
     "cho_factor",
     "cho_solve",
     "cholesky",
     "det",
+    "eigh",
+    "eigvalsh",
+    "expm",
     "inv",
+    "lstsq",
+    "matrix_power",
+    "matrix_rank",
+    "multi_dot",
+    "norm",
+    "pinv",
+    "qr",
     "slogdet",
     "solve",
     "solve_triangular",
+    "svd",
+    "trace",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from tinygrad import Tensor
 
@@ -18,6 +18,7 @@ from branded.vec import Vec
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
 S2 = TypeVar("S2", bound=Brand)
+Row = TypeVar("Row", bound=Brand)
 
 
 @operation
@@ -281,20 +282,22 @@ def _of_shape(x: Tensor, value: float) -> Tensor:
     return Tensor.full(x.shape[:-2], value, dtype=x.dtype)
 
 
-class SlogdetResult(NamedTuple):
-    sign: Any
-    logabsdet: Any
+class SlogdetResult(NamedTuple, Generic[Row]):
+    """The sign of a determinant, and the logarithm of its size."""
+
+    sign: Vec[Row]
+    logabsdet: Vec[Row]
 
 
 @operation
-def slogdet(a: Vec[S]) -> tuple[Vec[S], Vec[S]]:
+def slogdet(a: Vec[S]) -> SlogdetResult[S]:
     """The sign of the determinant, and the logarithm of its size.
 
     Args:
         a: `Vec[S, f32[n, n]]`.
 
     Returns:
-        `(sign, logabsdet)`, each `Vec[S, f32[]]`: 0 and -inf where `a` is singular.
+        `SlogdetResult(sign, logabsdet)`, each `Vec[S, f32[]]`: 0 and -inf where `a` is singular.
 
     Raises:
         MatrixError: `a` is not a square matrix.

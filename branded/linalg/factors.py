@@ -1,0 +1,331 @@
+"""QR, eigenvalues and singular values, and what is made of them: least squares, pseudo-inverses, ranks."""
+
+from __future__ import annotations
+
+from typing import Generic, Literal, NamedTuple, TypeVar, overload
+
+from tinygrad import Tensor, dtypes
+
+from branded.brand import Brand
+from branded.calls import operation
+from branded.errors import MatrixError
+from branded.linalg import spectra
+from branded.linalg.arguments import check_matrix, check_square, floats
+from branded.linalg.primitive import transposed
+from branded.values import vec_type
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+Row = TypeVar("Row", bound=Brand)
+
+
+class QRResult(NamedTuple, Generic[Row]):
+    """`a = Q @ R`."""
+
+    Q: Vec[Row]
+    R: Vec[Row]
+
+
+class EighResult(NamedTuple, Generic[Row]):
+    """`a @ eigenvectors = eigenvectors * eigenvalues`."""
+
+    eigenvalues: Vec[Row]
+    eigenvectors: Vec[Row]
+
+
+class SVDResult(NamedTuple, Generic[Row]):
+    """`a = U * S @ Vh`."""
+
+    U: Vec[Row]
+    S: Vec[Row]
+    Vh: Vec[Row]
+
+
+class LstsqResult(NamedTuple, Generic[Row]):
+    """The solution, what is left of each column, the rank, and the singular values."""
+
+    x: Vec[Row]
+    residuals: Vec[Row]
+    rank: Vec[Row]
+    s: Vec[Row]
+
+
+def _eye(x: Tensor, rows: int, columns: int) -> Tensor:
+    """For each matrix of an empty one, or of an empty batch."""
+    return Tensor.eye(rows, columns, dtype=x.dtype).expand(*x.shape[:-2], rows, columns)
+
+
+@overload
+def qr(a: Vec[S], mode: Literal["reduced", "complete"] = "reduced") -> QRResult[S]: ...
+@overload
+def qr(a: Vec[S], mode: Literal["r"]) -> Vec[S]: ...
+@operation
+def qr(a: Vec[S], mode: str = "reduced") -> QRResult[S] | Vec[S]:
+    """The orthonormal `Q` and the upper triangular `R` with `Q @ R == a`.
+
+    Args:
+        a: `Vec[S, f32[m, n]]`.
+        mode: "reduced" for k = min(m, n) columns of `Q`, "complete" for all m, "r" for `R` alone.
+
+    Returns:
+        `QRResult(Q, R)`: `Vec[S, f32[m, k]]` and `Vec[S, f32[k, n]]`, with the signs of LAPACK.  Derivatives are NaN or
+        infinite where the first k columns depend on each other.
+
+    Raises:
+        MatrixError: `a` is not a matrix, or there is no such mode.
+        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> linalg.qr(Tensor([[0.0, 2.0], [3.0, 4.0]])).R.tolist()
+        [[-3.0, -4.0], [0.0, -2.0]]
+
+    Source: `jax.numpy.linalg.qr`; J. Townsend, "Differentiating the QR decomposition" (2018).
+    """
+    (x,) = floats("qr", ("a", a))
+    check_matrix("qr", "a", x)
+    if mode not in ("reduced", "complete", "r"):
+        raise MatrixError(f"qr: mode={mode!r} means nothing", fix='"reduced", "complete" or "r"')
+    m, n = x.shape[-2:]
+    k = m if mode == "complete" else min(m, n)
+    pair = (_eye(x, m, k), x[..., :k, :]) if 0 in x.shape else spectra.qr(x, mode == "complete")
+    return pair[1] if mode == "r" else QRResult(*pair)
+
+
+def _symmetric(what: str, a: object, UPLO: str | None, symmetrize: bool) -> Tensor:  # noqa: N803  as in JAX
+    """The matrix whose lower half counts."""
+    (x,) = floats(what, ("a", a))
+    check_square(what, "a", x)
+    if UPLO not in (None, "L", "U"):
+        raise MatrixError(f"{what}: UPLO={UPLO!r} means nothing", fix='"L" for the lower half, "U" for the upper one')
+    x = transposed(x) if UPLO == "U" else x
+    return (x + transposed(x)) / 2 if symmetrize else x
+
+
+@operation
+def eigh(a: Vec[S], UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult[S]:  # noqa: N803  as in JAX
+    """The eigenvalues of a symmetric matrix in ascending order, and eigenvectors of length one.
+
+    Args:
+        a: `Vec[S, f32[n, n]]`, symmetric.
+        UPLO: "L" or "U", the half that is read where `symmetrize_input` is False.
+        symmetrize_input: Take the mean of `a` and its transpose.
+
+    Returns:
+        `EighResult(eigenvalues, eigenvectors)`: `Vec[S, f32[n]]` and `Vec[S, f32[n, n]]`, a vector in each column, whose
+        sign may be either.  Derivatives of vectors are NaN or infinite where eigenvalues are equal.
+
+    Raises:
+        MatrixError: `a` is not a square matrix, or UPLO is something else.
+        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> linalg.eigh(Tensor([[3.0, 0.0], [0.0, 2.0]])).eigenvalues.tolist()
+        [2.0, 3.0]
+
+    Source: `jax.numpy.linalg.eigh`; M. Seeger et al., "Auto-differentiating linear algebra" (2017).
+    """
+    x = _symmetric("eigh", a, UPLO, symmetrize_input)
+    return EighResult(*((x[..., 0], x) if 0 in x.shape[:-2] else (x.sum(-1), x) if 0 in x.shape else spectra.eigh(x)))
+
+
+@operation
+def eigvalsh(a: Vec[S], UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Vec[S]:  # noqa: N803  as in JAX
+    """The eigenvalues of a symmetric matrix, in ascending order.
+
+    Their derivatives are those of `eigh`, which do not mind where eigenvalues are equal.
+
+    Args:
+        a: `Vec[S, f32[n, n]]`, symmetric.
+        UPLO: "L" or "U", the half that is read where `symmetrize_input` is False.
+        symmetrize_input: Take the mean of `a` and its transpose.
+
+    Returns:
+        `Vec[S, f32[n]]`.
+
+    Raises:
+        MatrixError: `a` is not a square matrix, or UPLO is something else.
+        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> linalg.eigvalsh(Tensor([[3.0, 0.0], [0.0, 2.0]])).tolist()
+        [2.0, 3.0]
+
+    Source: `jax.numpy.linalg.eigvalsh`.
+    """
+    x = _symmetric("eigvalsh", a, UPLO, symmetrize_input)
+    return x.sum(-1) if 0 in x.shape else spectra.eigenvalues(x)
+
+
+@overload
+def svd(a: Vec[S], full_matrices: bool = True, compute_uv: Literal[True] = True) -> SVDResult[S]: ...
+@overload
+def svd(a: Vec[S], full_matrices: bool = True, *, compute_uv: Literal[False]) -> Vec[S]: ...
+@overload
+def svd(a: Vec[S], full_matrices: bool, compute_uv: Literal[False]) -> Vec[S]: ...
+@operation
+def svd(a: Vec[S], full_matrices: bool = True, compute_uv: bool = True) -> SVDResult[S] | Vec[S]:
+    """The singular values of a matrix in descending order, and its singular vectors: `U * S @ Vh == a`.
+
+    Args:
+        a: `Vec[S, f32[m, n]]`.
+        full_matrices: All m columns of `U` and n rows of `Vh`, in place of k = min(m, n).
+        compute_uv: The vectors too; otherwise `S` alone.
+
+    Returns:
+        `SVDResult(U, S, Vh)`: `Vec[S, f32[m, k]]`, `Vec[S, f32[k]]` and `Vec[S, f32[k, n]]`.  The signs of a pair of
+        vectors may be either.  Derivatives of vectors are NaN or infinite where singular values are equal or zero.
+
+    Raises:
+        MatrixError: `a` is not a matrix.
+        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> linalg.svd(Tensor([[0.0, 2.0], [-3.0, 0.0]]), compute_uv=False).tolist()
+        [3.0, 2.0]
+
+    Source: `jax.numpy.linalg.svd`; J. Townsend, "Differentiating the singular value decomposition" (2016).
+    """
+    (x,) = floats("svd", ("a", a))
+    check_matrix("svd", "a", x)
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    if 0 in x.shape:
+        s = Tensor.zeros(*x.shape[:-2], k, dtype=x.dtype)
+        rows, columns = (m, n) if full_matrices else (k, k)
+        return SVDResult(_eye(x, m, rows), s, _eye(x, columns, n)) if compute_uv else s
+    return SVDResult(*spectra.svd(x, full_matrices)) if compute_uv else spectra.singular_values(x)
+
+
+def epsilon(x: Tensor) -> float:
+    """The distance from 1 to the next float."""
+    return 2.0 ** (-52 if x.dtype == dtypes.float64 else -23)
+
+
+@operation
+def pinv(a: Vec[S], rtol: float | None = None) -> Vec[S]:
+    """The inverse of Moore and Penrose, of a matrix of any shape and rank.
+
+    Args:
+        a: `Vec[S, f32[m, n]]`.
+        rtol: Singular values of at most `rtol` times the largest count as zero; None for 10 * max(m, n) * epsilon.
+
+    Returns:
+        `Vec[S, f32[n, m]]`.
+
+    Raises:
+        MatrixError: `a` is not a matrix.
+        MatrixTypeError: It is not a tensor of numbers, or of half precision; `rtol` is not a number.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> linalg.pinv(Tensor([[2.0, 0.0], [0.0, 0.0]])).tolist()
+        [[0.5, 0.0], [0.0, 0.0]]
+
+    Source: `jax.numpy.linalg.pinv`; G. Golub, V. Pereyra, "The differentiation of pseudo-inverses" (1973).
+    """
+    (x,) = floats("pinv", ("a", a))
+    check_matrix("pinv", "a", x)
+    part = 10 * max(x.shape[-2:]) * epsilon(x) if rtol is None else _number("pinv", "rtol", rtol)
+    return transposed(x) if 0 in x.shape else spectra.pinv(x, part)
+
+
+def _number(what: str, name: str, x: object) -> float:
+    if isinstance(x, bool) or not isinstance(x, int | float):
+        raise MatrixError(f"{what}: {name} is not a number that Python knows", fix=f"{name}=1e-6")
+    return float(x)
+
+
+@operation
+def lstsq(a: Vec[S1], b: Vec[S2], rcond: float | None = None) -> LstsqResult[S1 | S2]:
+    """The shortest `x` of those for which `a @ x` is closest to `b`.
+
+    Args:
+        a: `Vec[S1, f32[m, n]]`.
+        b: `Vec[S2, f32[m]]`, or `f32[m, k]` for k right sides.
+        rcond: Singular values below `rcond` times the largest count as zero; None for max(m, n) * epsilon.
+
+    Returns:
+        `LstsqResult(x, residuals, rank, s)`: `Vec[S1 | S2, f32[n]]` or `f32[n, k]`; for each right side the square of
+        the distance; the rank of `a` as an i32[]; its singular values.
+
+    Raises:
+        MatrixError: `a` is not one matrix for each example, or `b` does not fit it.
+        MatrixTypeError: One of them is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> line = linalg.lstsq(Tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), Tensor([1.0, 3.0, 5.0]))
+        >>> [round(x, 3) for x in line.x.tolist()]
+        [1.0, 2.0]
+
+    Source: `jax.numpy.linalg.lstsq`.
+    """
+    x, y = floats("lstsq", ("a", a), ("b", b))
+    if x.ndim != 2 or y.ndim not in (1, 2):
+        raise MatrixError(
+            "lstsq: one matrix, and one or more right sides",
+            ("a", vec_type(x)),
+            ("b", vec_type(y)),
+            fix="vmap for a batch of them",
+        )
+    if x.shape[0] != y.shape[0]:
+        raise MatrixError(
+            f"lstsq: a has {x.shape[0]} rows, and b has {y.shape[0]}", ("a", vec_type(x)), ("b", vec_type(y))
+        )
+    part = max(x.shape) * epsilon(x) if rcond is None else _number("lstsq", "rcond", rcond)
+    part = epsilon(x) if part < 0 else part
+    if 0 in x.shape:
+        nothing = Tensor.zeros(x.shape[1], *y.shape[1:], dtype=x.dtype)
+        none = Tensor.zeros(0, dtype=x.dtype)
+        return LstsqResult(nothing, y.square().sum(0, keepdim=y.ndim == 1), Tensor(0, dtype=dtypes.int32), none)
+    s = spectra.singular_values(x)
+    found = spectra.pinv(x, part) @ y
+    distance = (y - x @ found).square().sum(0, keepdim=y.ndim == 1)
+    return LstsqResult(found, distance, _rank(s, part), s)
+
+
+def _rank(s: Tensor, part: float) -> Tensor:
+    return (s > part * s[..., :1]).sum(-1).cast(dtypes.int32)
+
+
+@operation
+def matrix_rank(M: Vec[S], rtol: float | None = None) -> Vec[S]:  # noqa: N803  as in JAX
+    """The number of singular values that are not zero.
+
+    Args:
+        M: `Vec[S, f32[m, n]]`.
+        rtol: Singular values of at most `rtol` times the largest count as zero; None for max(m, n) * epsilon.
+
+    Returns:
+        `Vec[S, i32[]]`; of a vector 1, and of one of zeros 0.
+
+    Raises:
+        MatrixTypeError: It is not a tensor of numbers, or of half precision; `rtol` is not a number.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> linalg.matrix_rank(Tensor([[1.0, 2.0], [2.0, 4.0]])).item()
+        1
+
+    Source: `jax.numpy.linalg.matrix_rank`.
+    """
+    (x,) = floats("matrix_rank", ("M", M))
+    if x.ndim < 2:
+        return x.ne(0).max().cast(dtypes.int32)
+    if 0 in x.shape:
+        return Tensor.zeros(x.shape[:-2], dtype=dtypes.int32)
+    part = max(x.shape[-2:]) * epsilon(x) if rtol is None else _number("matrix_rank", "rtol", rtol)
+    return _rank(spectra.singular_values(x), part)

@@ -1,0 +1,314 @@
+"""Norms, traces, powers, chains of products and the exponential of matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from tinygrad import Tensor, dtypes
+
+from branded import tree
+from branded.brand import Brand
+from branded.calls import operation
+from branded.crossing import live_tensor
+from branded.errors import MatrixError, MatrixTypeError
+from branded.linalg import spectra, systems
+from branded.linalg.arguments import check_matrix, check_square, floats
+from branded.loops.api import scan
+from branded.values import vec_type
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+
+Order = float | str | None
+
+
+@operation
+def norm(x: Vec[S], ord: Order = None, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Vec[S]:
+    """The length of a vector, or the size of a matrix.
+
+    Args:
+        x: `Vec[S, f32[...]]`.
+        ord: Of vectors a number p for the p-norm, `inf` and `-inf` for the largest and the smallest entry, 0 for how
+            many are not zero; of matrices "fro" for the root of the sum of squares, "nuc" for the sum of singular
+            values, 2 and -2 for the largest and the smallest, 1, -1, inf and -inf for sums of columns and rows.  None for
+            the root of the sum of squares.
+        axis: The axis of the vectors, or both axes of the matrices; None for all axes.
+        keepdims: Axes of size 1 stay in their places.
+
+    Returns:
+        `Vec[S, f32[...]]`, without these axes.
+
+    Raises:
+        MatrixError: There is no norm of this order, or the axes are not one or two of those of `x`.
+        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg, vmap
+        >>> from tinygrad import Tensor
+        >>> vmap(linalg.norm)(Tensor([[3.0, 4.0], [5.0, 12.0]])).tolist()
+        [5.0, 13.0]
+
+    Source: `jax.numpy.linalg.norm`.
+    """
+    (v,) = floats("norm", ("x", x))
+    if ord is None and axis is None:
+        return v.square().sum(tuple(range(v.ndim)), keepdim=keepdims).sqrt() if v.ndim else v.abs()
+    axes = _axes(v, axis)
+    if len(axes) == 1:
+        return _of_vectors(v, ord, axes[0], keepdims)
+    return _of_matrices(v, ord, axes, keepdims)
+
+
+def _axes(x: Tensor, axis: Any) -> tuple[int, ...]:
+    given = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
+    found = [tree.as_int(i) for i in given]
+    if len(found) not in (1, 2) or any(i is None or not -x.ndim <= i < x.ndim for i in found):
+        raise MatrixError(
+            f"norm: axis={axis!r} are not one or two axes", ("x", vec_type(x)), fix="axis=-1, or axis=(-2, -1)"
+        )
+    axes = tuple(i % x.ndim for i in found if i is not None)
+    if len({*axes}) != len(axes):
+        raise MatrixError(f"norm: axis={axis!r} names an axis twice", fix="two different ones")
+    return axes
+
+
+def _unknown(ord: Any, what: str, fix: str) -> MatrixError:
+    return MatrixError(f"norm: there is no norm of {what} of order {ord!r}", fix=fix)
+
+
+def _of_vectors(x: Tensor, ord: Any, axis: int, keep: bool) -> Tensor:
+    if isinstance(ord, str) or (ord is not None and not isinstance(ord, int | float)):
+        raise _unknown(ord, "vectors", "a number, inf or -inf")
+    size = x.abs()
+    if ord in (None, 2):
+        return x.square().sum(axis, keepdim=keep).sqrt()
+    if ord == math.inf:
+        return size.max(axis, keepdim=keep)
+    if ord == -math.inf:
+        return size.min(axis, keepdim=keep)
+    if ord == 0:
+        return x.ne(0).sum(axis, keepdim=keep).cast(x.dtype)
+    if ord == 1:
+        return size.sum(axis, keepdim=keep)
+    return size.pow(ord).sum(axis, keepdim=keep).pow(1 / ord)
+
+
+def _of_matrices(x: Tensor, ord: Any, axes: tuple[int, ...], keep: bool) -> Tensor:
+    row, column = axes
+    if ord in (None, "fro", "f"):
+        return x.square().sum(axes, keepdim=keep).sqrt()
+    if ord in (1, -1, math.inf, -math.inf):
+        along, over = (row, column) if abs(ord) == 1 else (column, row)
+        sums = x.abs().sum(along, keepdim=True)
+        found = sums.max(over, keepdim=True) if ord > 0 else sums.min(over, keepdim=True)
+        return found if keep else found.squeeze(max(axes)).squeeze(min(axes))
+    if ord not in ("nuc", 2, -2):
+        raise _unknown(ord, "matrices", '"fro", "nuc", 1, -1, 2, -2, inf or -inf')
+    rest = [i for i in range(x.ndim) if i not in axes]
+    s = spectra.singular_values(x.permute(*rest, row, column))
+    out = s.sum(-1) if ord == "nuc" else s.max(-1) if ord == 2 else s.min(-1)
+    return out.reshape(tuple(1 if i in axes else n for i, n in enumerate(x.shape))) if keep else out
+
+
+@operation
+def trace(x: Vec[S], offset: int = 0) -> Vec[S]:
+    """The sum of the diagonal of a matrix.
+
+    Args:
+        x: `Vec[S, f32[m, n]]`, or of ints.
+        offset: Of a diagonal above, or below where it is negative.
+
+    Returns:
+        `Vec[S, f32[]]`.
+
+    Raises:
+        MatrixError: `x` is not a matrix.
+        MatrixTypeError: It is not a tensor of numbers.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> linalg.trace(Tensor([[1, 2], [3, 4]])).item()
+        5
+
+    Source: `jax.numpy.linalg.trace`.
+    """
+    v = live_tensor(x, "trace: x", MatrixTypeError, "a tensor of numbers")
+    check_matrix("trace", "x", v)
+    m, n = v.shape[-2:]
+    on = (Tensor.arange(m).unsqueeze(1) + offset).eq(Tensor.arange(n).unsqueeze(0))
+    return on.where(v, 0).sum((-2, -1))
+
+
+@operation
+def matrix_power(a: Vec[S], n: int) -> Vec[S]:
+    """`a @ a @ ... @ a`, n times; for n below 0 of the inverse.
+
+    Args:
+        a: `Vec[S, f32[m, m]]`.
+        n: An int that Python knows.
+
+    Returns:
+        `Vec[S, f32[m, m]]`.
+
+    Raises:
+        MatrixError: `a` is not a square matrix.
+        MatrixTypeError: It is not a tensor of numbers, or of half precision; `n` is not an int.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> linalg.matrix_power(Tensor([[1.0, 1.0], [1.0, 0.0]]), 10).tolist()
+        [[89.0, 55.0], [55.0, 34.0]]
+
+    Source: `jax.numpy.linalg.matrix_power`.
+    """
+    if (count := tree.as_int(n)) is None:
+        raise MatrixTypeError(f"matrix_power: n is {tree.describe(n)}", fix="an int that Python knows")
+    (x,) = floats("matrix_power", ("a", a))
+    check_square("matrix_power", "a", x)
+    if 0 in x.shape:
+        return x
+    if count == 0:
+        return Tensor.eye(x.shape[-1], dtype=x.dtype).expand(*x.shape)
+    x = systems.inv(x) if count < 0 else x
+    count, out = abs(count), None
+    while count:
+        if count % 2:
+            out = x if out is None else out @ x
+        count //= 2
+        x = x @ x if count else x
+    assert out is not None
+    return out
+
+
+@operation
+def multi_dot(arrays: Sequence[Vec[S]]) -> Vec[S]:
+    """The product of two or more matrices, in the order that takes the fewest multiplications.
+
+    Args:
+        arrays: `Vec[S, f32[m, n]]` each; the first and the last may be vectors.
+
+    Returns:
+        `Vec[S, f32[m, n]]`; without the first axis if the first is a vector, without the last if the last is one.
+
+    Raises:
+        MatrixError: There are fewer than two, or they do not fit each other.
+        MatrixTypeError: One of them is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> linalg.multi_dot([Tensor.ones(2, 3), Tensor.ones(3, 4), Tensor.ones(4)]).tolist()
+        [12.0, 12.0]
+
+    Source: `jax.numpy.linalg.multi_dot`; T. Cormen et al., "Introduction to algorithms", 15.2.
+    """
+    if not isinstance(arrays, tuple | list) or len(arrays) < 2:
+        raise MatrixError("multi_dot: a chain has two or more matrices", fix="multi_dot([a, b, c])")
+    xs = floats("multi_dot", *((f"array {i + 1}", x) for i, x in enumerate(arrays)))
+    first, last = xs[0].ndim == 1, xs[-1].ndim == 1
+    xs[0] = xs[0].unsqueeze(0) if first else xs[0]
+    xs[-1] = xs[-1].unsqueeze(1) if last else xs[-1]
+    for i, x in enumerate(xs):
+        if x.ndim != 2:
+            raise MatrixError(f"multi_dot: array {i + 1} is {vec_type(x)}, not a matrix", fix="vmap for batches")
+        if i and xs[i - 1].shape[1] != x.shape[0]:
+            raise MatrixError(
+                f"multi_dot: array {i} has {xs[i - 1].shape[1]} columns, and array {i + 1} has {x.shape[0]} rows",
+                (f"array {i}", vec_type(xs[i - 1])),
+                (f"array {i + 1}", vec_type(x)),
+            )
+    out = _product(xs, _splits([*(x.shape[0] for x in xs), xs[-1].shape[1]]), 0, len(xs) - 1)
+    out = out.squeeze(0) if first else out
+    return out.squeeze(-1) if last else out
+
+
+def _splits(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """For each part of a chain the place where it is to be split."""
+    n = len(sizes) - 1
+    cost: dict[tuple[int, int], int] = {(i, i): 0 for i in range(n)}
+    best: dict[tuple[int, int], int] = {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            ways = {
+                k: cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)
+            }
+            best[i, j] = min(ways, key=lambda k: ways[k])
+            cost[i, j] = ways[best[i, j]]
+    return best
+
+
+def _product(xs: list[Tensor], best: dict[tuple[int, int], int], i: int, j: int) -> Tensor:
+    if i == j:
+        return xs[i]
+    return _product(xs, best, i, best[i, j]) @ _product(xs, best, best[i, j] + 1, j)
+
+
+# ---- the exponential ----
+
+_PADE = {
+    3: (120.0, 60.0, 12.0, 1.0),
+    5: (30240.0, 15120.0, 3360.0, 420.0, 30.0, 1.0),
+    7: (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0),
+    13: (
+        *(64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0),
+        *(10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0),
+    ),
+}
+"""The coefficients of the numerators, from those of the constants on."""
+
+
+@operation
+def expm(A: Vec[S], *, max_squarings: int = 16) -> Vec[S]:  # noqa: N803  as in JAX
+    """The exponential of a matrix: I + A + A² / 2 + A³ / 6 + ...
+
+    Args:
+        A: `Vec[S, f32[n, n]]`.
+        max_squarings: The most that its approximation is squared; a matrix that needs more gives NaN.
+
+    Returns:
+        `Vec[S, f32[n, n]]`.
+
+    Raises:
+        MatrixError: `A` is not a square matrix, or `max_squarings` is not a number of them.
+        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+
+    Example:
+        >>> from branded import linalg
+        >>> from tinygrad import Tensor
+        >>> linalg.expm(Tensor([[0.0, 1.0], [0.0, 0.0]])).tolist()
+        [[1.0, 1.0], [0.0, 1.0]]
+
+    Source: `jax.scipy.linalg.expm`; N. Higham, "The scaling and squaring method for the matrix exponential
+    revisited" (2005).
+    """
+    (x,) = floats("expm", ("A", A))
+    check_square("expm", "A", x)
+    most = tree.as_int(max_squarings)
+    if most is None or most < 0:
+        raise MatrixError(f"expm: max_squarings={max_squarings!r} is not a number of them", fix="an int of 0 or more")
+    if 0 in x.shape:
+        return x
+    order, limit = (13, 5.371920351148152) if x.dtype == dtypes.float64 else (7, 3.925724783138660)
+    size = x.abs().sum(-2).max(-1).detach()
+    times = (size / limit).maximum(2.0**-60).log2().ceil().maximum(0).reshape(*x.shape[:-2], 1, 1)
+    start = _approximated(x / times.exp2(), order)
+    steps = Tensor.arange(most).cast(x.dtype)
+    done = scan(lambda r, i: ((i < times).where(r @ r, r), None), start, steps)[0] if most else start
+    return (times <= most).where(done, math.nan)
+
+
+def _approximated(x: Tensor, order: int) -> Tensor:
+    """The exponential of a small matrix, as a quotient of polynomials."""
+    c, eye = _PADE[order], Tensor.eye(x.shape[-1], dtype=x.dtype)
+    square = x @ x
+    even, odd, power = eye * c[0], eye * c[1], eye
+    for k in range(2, order, 2):
+        power = square if k == 2 else power @ square
+        even, odd = even + power * c[k], odd + power * c[k + 1]
+    odd = x @ odd
+    return systems.solve(even - odd, even + odd)

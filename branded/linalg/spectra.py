@@ -1,0 +1,210 @@
+"""QR, eigenvalues and singular values: as primitives, with their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinygrad import Tensor
+
+from branded.linalg import orthogonal
+from branded.linalg.primitive import MatrixOperation, call, one, transposed
+from branded.linalg.systems import solve_triangular
+
+
+class _QR(MatrixOperation):
+    """`q` and `r` of `a = q r`; of all columns where it is `full`."""
+
+    name = "qr"
+
+    def __init__(self, full: bool) -> None:
+        self.full = full
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        q, r = orthogonal.qr(xs[0])
+        k = min(xs[0].shape[-2:])
+        return [q, r] if self.full else [q[..., :k], r[..., :k, :]]
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """Of the leading columns, of which there are as many as rows at most, as of a tall matrix.
+
+        Source: S. Walter, L. Lehmann (2010); J. Townsend, "Differentiating the QR decomposition" (2018).
+        """
+        (a,), (q, r), (da,) = xs, ys, dxs
+        assert da is not None
+        k = min(a.shape[-2:])
+        q1, r1 = q[..., :k], r[..., :k, :k]
+        right = transposed(solve_triangular(transposed(r1), transposed(da[..., :k]), lower=True))
+        inside = transposed(q1) @ right
+        turn = _skew(inside.tril(-1))
+        dq = q1 @ (turn - inside) + right
+        dr = (inside - turn) @ r1
+        if a.shape[-1] > k:
+            dr = dr.cat(transposed(dq) @ a[..., k:] + transposed(q1) @ da[..., k:], dim=-1)
+        if self.full and a.shape[-2] > k:
+            dq = dq.cat(_complement(q1, dq, q[..., k:]), dim=-1)
+            dr = dr.cat(r[..., k:, :] * 0, dim=-2)
+        return [dq, dr]
+
+
+def _skew(x: Tensor) -> Tensor:
+    return x - transposed(x)
+
+
+def _complement(q: Tensor, dq: Tensor, rest: Tensor) -> Tensor:
+    """The tangent of the columns that are orthogonal to those of `q`: they do not turn among themselves."""
+    return -(q @ (transposed(dq) @ rest))
+
+
+class _Eigh(MatrixOperation):
+    """The eigenvalues and eigenvectors of what the lower half says."""
+
+    name = "eigh"
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        return orthogonal.eigh(xs[0])
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """dw = diag(vᵀ da v), and dv = v (f * vᵀ da v), with f the reciprocals of the differences of eigenvalues.
+
+        Source: M. Giles, "Collected matrix derivative results" (2008), 3.1; M. Seeger et al., "Auto-differentiating
+        linear algebra" (2017).
+        """
+        (w, v), (da,) = ys, dxs
+        assert da is not None
+        inside = transposed(v) @ (da.tril() + transposed(da.tril(-1))) @ v
+        eye = Tensor.eye(w.shape[-1], dtype=w.dtype)
+        f = 1 / (eye + w.unsqueeze(-2) - w.unsqueeze(-1)) - eye
+        return [diagonal(inside), v @ (f * inside)]
+
+
+class _Eigenvalues(MatrixOperation):
+    """The eigenvalues alone."""
+
+    name = "eigvalsh"
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        return [orthogonal.eigh(xs[0])[0]]
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """dw = diag(vᵀ da v)."""
+        (a,), (da,) = xs, dxs
+        assert da is not None
+        _, v = eigh(a)
+        return [(v * ((da.tril() + transposed(da.tril(-1))) @ v)).sum(-2)]
+
+
+class _SVD(MatrixOperation):
+    """`u`, `s` and the transpose of `v` of `a = u diag(s) vᵀ`; of all columns where it is `full`."""
+
+    name = "svd"
+
+    def __init__(self, full: bool) -> None:
+        self.full = full
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        u, s, vt = orthogonal.svd(xs[0])
+        k = s.shape[-1]
+        return [u, s, vt] if self.full else [u[..., :k], s, vt[..., :k, :]]
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """Source: J. Townsend, "Differentiating the singular value decomposition" (2016)."""
+        (u, s, vt), (da,) = ys, dxs
+        assert da is not None
+        k = s.shape[-1]
+        u1, v1, row, column = u[..., :k], transposed(vt[..., :k, :]), s.unsqueeze(-2), s.unsqueeze(-1)
+        inside = transposed(u1) @ da @ v1
+        eye = Tensor.eye(k, dtype=s.dtype)
+        f = 1 / ((row + column) * (row - column) + eye) - eye
+        by_row, by_column = row * inside, column * inside
+        du = u1 @ (f * (by_row + transposed(by_row)))
+        dv = v1 @ (f * (by_column + transposed(by_column)))
+        m, n = da.shape[-2:]
+        if m > k:
+            du = du + _outside(u1, da @ v1) / row
+        if n > k:
+            dv = dv + _outside(v1, transposed(da) @ u1) / row
+        if self.full and m > k:
+            du = du.cat(_complement(u1, du, u[..., k:]), dim=-1)
+        if self.full and n > k:
+            dv = dv.cat(_complement(v1, dv, transposed(vt[..., k:, :])), dim=-1)
+        return [du, diagonal(inside), transposed(dv)]
+
+
+def _outside(q: Tensor, x: Tensor) -> Tensor:
+    """What of `x` is orthogonal to the columns of `q`."""
+    return x - q @ (transposed(q) @ x)
+
+
+class _SingularValues(MatrixOperation):
+    """The singular values alone."""
+
+    name = "svdvals"
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        return [orthogonal.svd(xs[0])[1]]
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """ds = diag(uᵀ da v)."""
+        (a,), (da,) = xs, dxs
+        assert da is not None
+        u, _, vt = svd(a, False)
+        return [(u * (da @ transposed(vt))).sum(-2)]
+
+
+def diagonal(x: Tensor) -> Tensor:
+    return x.diagonal(dim1=-2, dim2=-1)
+
+
+class _Pinv(MatrixOperation):
+    """The inverse of Moore and Penrose, for which singular values below a part of the largest count as zero."""
+
+    name = "pinv"
+
+    def __init__(self, rtol: float) -> None:
+        self.rtol = rtol
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        u, s, vt = svd(xs[0], False)
+        large = s > self.rtol * s[..., :1]
+        parts = large.where(1 / large.where(s, 1), 0)
+        # NaN stays: an inverse of zeros would hide it
+        return [transposed(vt) @ (s.isnan().where(s, parts).unsqueeze(-1) * transposed(u))]
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """Source: G. Golub, V. Pereyra, "The differentiation of pseudo-inverses" (1973)."""
+        (a,), (p,), (da,) = xs, ys, dxs
+        assert da is not None
+        pt, dat = transposed(p), transposed(da)
+        left = p @ pt @ (dat - dat @ a @ p)
+        right = (dat - p @ (a @ dat)) @ pt @ p
+        return [left + right - p @ da @ p]
+
+
+# ---- calls ----
+
+
+def qr(a: Tensor, full: bool) -> tuple[Tensor, Tensor]:
+    q, r = call(one(_QR, full), a)
+    return q, r
+
+
+def eigh(a: Tensor) -> tuple[Tensor, Tensor]:
+    w, v = call(one(_Eigh), a)
+    return w, v
+
+
+def eigenvalues(a: Tensor) -> Tensor:
+    return call(one(_Eigenvalues), a)[0]
+
+
+def svd(a: Tensor, full: bool) -> tuple[Tensor, Tensor, Tensor]:
+    u, s, vt = call(one(_SVD, full), a)
+    return u, s, vt
+
+
+def singular_values(a: Tensor) -> Tensor:
+    return call(one(_SingularValues), a)[0]
+
+
+def pinv(a: Tensor, rtol: float) -> Tensor:
+    return call(one(_Pinv, rtol), a)[0]
