@@ -187,7 +187,7 @@ def test_it_can_be_switched_off() -> None:
 
 
 def test_without_a_library_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blas, "_library", lambda: None)
+    monkeypatch.setattr(blas, "library", lambda: None)
     made, kernels, got = done(here(A)[0] @ here(B)[0])
     assert (len(made), len(kernels)) == (0, 1)
     close(got, A @ B)
@@ -363,7 +363,7 @@ def test_nobody_waits_for_a_thread_that_has_not_begun(way: str, monkeypatch: pyt
 
 
 def test_openblas_has_its_threads_back() -> None:
-    library: Any = blas._library()
+    library: Any = blas.library()
     before = library.scipy_openblas_get_num_threads64_()
     x = array(300, 300)
     done(here(x)[0] @ here(x)[0])

@@ -119,7 +119,8 @@ _FUNCTIONS = ("scipy_cblas_sgemm64_", "scipy_cblas_dgemm64_", "scipy_cblas_sgemv
 
 
 @functools.cache
-def _library() -> ctypes.CDLL | None:
+def library() -> ctypes.CDLL | None:
+    """The OpenBLAS that numpy carries; None where there is none."""
     beside = Path(np.__file__).parent
     folders = (beside.parent / "numpy.libs", beside / ".dylibs")
     for path in (p for folder in folders for p in sorted(folder.glob("*scipy_openblas64_*"))):
@@ -134,13 +135,13 @@ def _library() -> ctypes.CDLL | None:
 
 def is_there(device: str) -> bool:
     """Can products be done by BLAS on this device?"""
-    return native.can_run(device) and _library() is not None
+    return native.can_run(device) and library() is not None
 
 
 @functools.cache
 def _function(dtype: DType, is_vector: bool) -> int:
     name = f"scipy_cblas_{'d' if dtype == dtypes.float64 else 's'}{'gemv' if is_vector else 'gemm'}64_"
-    return int(ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0)
+    return int(ctypes.cast(getattr(library(), name), ctypes.c_void_p).value or 0)
 
 
 # ---- threads ----
@@ -166,12 +167,12 @@ def _system() -> tuple[int, Any, int]:
 
     With it goes what keeps this, and how many threads there may be; 0 where one of them is missing.
     """
-    library = _library()
+    blas = library()
     try:
         here = ctypes.CDLL(None)
         threading = (here.pthread_create, here.pthread_detach, here.malloc, here.free, here.sched_yield, here.usleep)
-        found = (getattr(library, "openblas_set_num_threads_local"), *threading)  # noqa: B009
-        threads = int(getattr(library, "scipy_openblas_get_num_threads64_")())  # noqa: B009
+        found = (getattr(blas, "openblas_set_num_threads_local"), *threading)  # noqa: B009
+        threads = int(getattr(blas, "scipy_openblas_get_num_threads64_")())  # noqa: B009
     except (AttributeError, OSError, TypeError):
         return 0, None, 1
     table = (ctypes.c_uint64 * len(found))(*(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in found))

@@ -115,8 +115,8 @@ def eigh(a: Vec[S], UPLO: str | None = None, symmetrize_input: bool = True) -> E
         symmetrize_input: Take the mean of `a` and its transpose.
 
     Returns:
-        `EighResult(eigenvalues, eigenvectors)`: `Vec[S, f32[n]]` and `Vec[S, f32[n, n]]`, a vector in each column, whose
-        sign may be either.  Derivatives of vectors are NaN or infinite where eigenvalues are equal.
+        `EighResult(eigenvalues, eigenvectors)`: `Vec[S, f32[n]]` and `Vec[S, f32[n, n]]`, a vector in each column,
+        whose sign may be either.  Derivatives of vectors are NaN or infinite where eigenvalues are equal.
 
     Raises:
         MatrixError: `a` is not a square matrix, or UPLO is something else.

@@ -32,8 +32,8 @@ def norm(x: Vec[S], ord: Order = None, axis: int | Sequence[int] | None = None, 
         x: `Vec[S, f32[...]]`.
         ord: Of vectors a number p for the p-norm, `inf` and `-inf` for the largest and the smallest entry, 0 for how
             many are not zero; of matrices "fro" for the root of the sum of squares, "nuc" for the sum of singular
-            values, 2 and -2 for the largest and the smallest, 1, -1, inf and -inf for sums of columns and rows.  None for
-            the root of the sum of squares.
+            values, 2 and -2 for the largest and the smallest, 1, -1, inf and -inf for sums of columns and rows.  None
+            for the root of the sum of squares.
         axis: The axis of the vectors, or both axes of the matrices; None for all axes.
         keepdims: Axes of size 1 stay in their places.
 
@@ -234,9 +234,7 @@ def _splits(sizes: list[int]) -> dict[tuple[int, int], int]:
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            ways = {
-                k: cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)
-            }
+            ways = {k: cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)}
             best[i, j] = min(ways, key=lambda k: ways[k])
             cost[i, j] = ways[best[i, j]]
     return best

@@ -1,8 +1,9 @@
-"""QR by reflections, eigenvalues and singular values by rotations, by loops of tinygrad's operations, for any device."""
+"""QR by reflections, eigenvalues and singular values by rotations: loops of tinygrad's operations, for any device."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from tinygrad import Tensor, dtypes
 
@@ -119,17 +120,19 @@ SWEEPS = 30
 """More than rotations ever take: they converge quadratically, in about ten rounds of all pairs."""
 
 
-def _sweeps(state: tuple[Tensor, ...], step: object, steps: int, left: object) -> tuple[Tensor, ...]:
+Pair = tuple[Tensor, Tensor]
+
+
+def _sweeps(state: Pair, step: Callable[[Pair], Pair], steps: int, left: Callable[[Pair], Tensor]) -> Pair:
     """Rounds in which each column meets each, until nothing is left to rotate."""
-    turn, rest = step, left
 
-    def sweep(carry: tuple[Tensor, tuple[Tensor, ...]]) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def sweep(carry: tuple[Tensor, Pair]) -> tuple[Tensor, Pair]:
         count, now = carry
-        return count + 1, scan(lambda c, _: (turn(c), None), now, None, length=steps)[0]  # type: ignore[operator]
+        return count + 1, scan(lambda c, _: (step(c), None), now, None, length=steps)[0]
 
-    def go(carry: tuple[Tensor, tuple[Tensor, ...]]) -> Tensor:
+    def go(carry: tuple[Tensor, Pair]) -> Tensor:
         count, now = carry
-        return (count < SWEEPS) & rest(now)  # type: ignore[operator]
+        return (count < SWEEPS) & left(now)
 
     begun = (state[0].flatten()[0] < -math.inf).cast(dtypes.int32)
     return while_loop(go, sweep, (begun, state))[1]

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
+from branded.cpu.kernels import room
 from branded.derivatives.leaves import Level, pull, transforming
 from branded.graph import on_device, tensor
 from branded.loops.primitive import closed, param
@@ -116,14 +117,17 @@ def one(kind: Callable[..., P], *options: Any) -> P:
 def call(p: MatrixOperation, *operands: Tensor) -> list[Tensor]:
     """The operation on these operands, each of which has its own batch: one FUNCTION in the graph."""
     xs = [on_device(x.contiguous().uop if x.uop.op is Ops.CONST else x.uop) for x in operands]
-    body = _body(p, tuple((x.shape, x.dtype, x.device) for x in xs))
+    body = _body(p, tuple((x.shape, x.dtype, x.device) for x in xs), bool(room.value))
     u = UOp(Ops.FUNCTION, dtypes.void, (body, *xs), CallInfo(name=p.name, aux=p))
     return [tensor(y) for y in results(u)]
 
 
 @functools.lru_cache(maxsize=512)
-def _body(p: MatrixOperation, types: tuple[Any, ...]) -> UOp:
-    """What the operation does, over parameters: worked out once for operands of these types."""
+def _body(p: MatrixOperation, types: tuple[Any, ...], has_room: bool) -> UOp:
+    """What the operation does, over parameters: worked out once for operands of these types.
+
+    Without the room for the CPU it is another one.
+    """
     params = [param(*t) for t in types]
     with call_body():
         ys = p.run(*map(tensor, params))

@@ -274,7 +274,7 @@ def det(a: Vec[S]) -> Vec[S]:
     check_square("det", "a", x)
     if 0 in x.shape:
         return _of_shape(x, 1.0)
-    return systems.determinant(x)[2]
+    return systems.det(x)
 
 
 def _of_shape(x: Tensor, value: float) -> Tensor:
@@ -316,5 +316,4 @@ def slogdet(a: Vec[S]) -> SlogdetResult[S]:
     check_square("slogdet", "a", x)
     if 0 in x.shape:
         return SlogdetResult(_of_shape(x, 1.0), _of_shape(x, 0.0))
-    sign, log, _ = systems.determinant(x)
-    return SlogdetResult(sign, log)
+    return SlogdetResult(*systems.slogdet(x))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tinygrad import Tensor
 
-from branded.linalg import orthogonal
+from branded.linalg import lapack, orthogonal
 from branded.linalg.primitive import MatrixOperation, call, one, transposed
 from branded.linalg.systems import solve_triangular
 
@@ -20,8 +20,12 @@ class _QR(MatrixOperation):
         self.full = full
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        m, n = xs[0].shape[-2:]
+        k = min(m, n)
+        if lapack.serves(xs[0]):
+            columns = m if self.full else k
+            return lapack.results("qr", lapack.qr(self.full), xs, (m, columns), (columns, n))
         q, r = orthogonal.qr(xs[0])
-        k = min(xs[0].shape[-2:])
         return [q, r] if self.full else [q[..., :k], r[..., :k, :]]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
@@ -61,7 +65,10 @@ class _Eigh(MatrixOperation):
     name = "eigh"
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        return orthogonal.eigh(xs[0])
+        (a,) = xs
+        if lapack.serves(a):
+            return lapack.results("eigh", lapack.eigh, xs, a.shape[-1:], a.shape[-2:])
+        return orthogonal.eigh(a)
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
         """dw = diag(vᵀ da v), and dv = v (f * vᵀ da v), with f the reciprocals of the differences of eigenvalues.
@@ -83,7 +90,10 @@ class _Eigenvalues(MatrixOperation):
     name = "eigvalsh"
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        return [orthogonal.eigh(xs[0])[0]]
+        (a,) = xs
+        if lapack.serves(a):
+            return lapack.results("eigvalsh", lapack.eigvalsh, xs, a.shape[-1:])
+        return [orthogonal.eigh(a)[0]]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
         """dw = diag(vᵀ da v)."""
@@ -102,8 +112,12 @@ class _SVD(MatrixOperation):
         self.full = full
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        m, n = xs[0].shape[-2:]
+        k = min(m, n)
+        if lapack.serves(xs[0]):
+            rows, columns = (m, n) if self.full else (k, k)
+            return lapack.results("svd", lapack.svd(self.full), xs, (m, rows), (k,), (columns, n))
         u, s, vt = orthogonal.svd(xs[0])
-        k = s.shape[-1]
         return [u, s, vt] if self.full else [u[..., :k], s, vt[..., :k, :]]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
@@ -141,7 +155,10 @@ class _SingularValues(MatrixOperation):
     name = "svdvals"
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        return [orthogonal.svd(xs[0])[1]]
+        (a,) = xs
+        if lapack.serves(a):
+            return lapack.results("svdvals", lapack.svdvals, xs, (min(a.shape[-2:]),))
+        return [orthogonal.svd(a)[1]]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
         """ds = diag(uᵀ da v)."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 
 from tinygrad import Tensor
 
-from branded.linalg import elimination
+from branded.linalg import elimination, lapack, unrolled
 from branded.linalg.primitive import MatrixOperation, beside, call, one, summed_to, transposed
 
 
@@ -16,7 +16,10 @@ class _Cholesky(MatrixOperation):
     name = "cholesky"
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        return [elimination.cholesky(xs[0])]
+        (a,) = xs
+        if by_host(a):
+            return lapack.results("cholesky", lapack.cholesky, xs, a.shape[-2:])
+        return [elimination.cholesky(a)]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
         """dl = l phi(l⁻¹ da l⁻ᵀ), where phi takes the lower half, and half of the diagonal.
@@ -44,7 +47,11 @@ class _Triangular(MatrixOperation):
         self.lower, self.unit = lower, unit
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        return [elimination.solve_triangular(xs[0], xs[1], self.lower, self.unit)]
+        a, b = xs
+        if by_host(a):
+            f = lapack.solve_triangular(self.lower, self.unit)
+            return lapack.results("solve_triangular", f, xs, b.shape[-2:])
+        return [elimination.solve_triangular(a, b, self.lower, self.unit)]
 
     def half(self, x: Tensor) -> Tensor:
         """What counts of a matrix."""
@@ -73,7 +80,10 @@ class _Solve(MatrixOperation):
     name = "solve"
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        return [elimination.solve(xs[0], xs[1])]
+        a, b = xs
+        if by_host(a):
+            return lapack.results("solve", lapack.solve, xs, b.shape[-2:])
+        return [elimination.solve(a, b)]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
         """dx = a⁻¹ (db - da x)."""
@@ -97,7 +107,10 @@ class _Inverse(MatrixOperation):
     name = "inv"
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        return [elimination.solve(xs[0], elimination.identity(xs[0]))]
+        (a,) = xs
+        if by_host(a):
+            return lapack.results("inv", lapack.inv, xs, a.shape[-2:])
+        return [elimination.solve(a, elimination.identity(a))]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
         """d a⁻¹ = -a⁻¹ da a⁻¹."""
@@ -115,22 +128,45 @@ def _sum(a: Tensor | None, b: Tensor | None) -> Tensor:
     return a + b
 
 
-class _Pivots(MatrixOperation):
-    """The product of the pivots as a sign and the logarithm of its size, and as it is."""
+class _Det(MatrixOperation):
+    """The determinant."""
 
-    name = "pivots"
+    name = "det"
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        if by_host(xs[0]):
+            return lapack.results("det", lapack.det, xs, ())
         found, sign = elimination.pivots(xs[0])
-        return [sign * found.sign().prod(-1), found.abs().log().sum(-1), sign * found.prod(-1)]
+        return [sign * found.prod(-1)]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """d log |det a| = tr(a⁻¹ da), and d det a = tr(cofactors(a)ᵀ da)."""
-        (a,), (sign, _, det), (da,) = xs, ys, dxs
+        """d det a = tr(cofactors(a)ᵀ da)."""
+        (a,), (det,), (da,) = xs, ys, dxs
         assert da is not None
-        inverse = inv(a)
-        cofactors = inverse * det.reshape(*det.shape, 1, 1)
-        return [sign.const_like(0), *((transposed(x) * da).sum((-2, -1)) for x in (inverse, cofactors))]
+        return [(transposed(inv(a)) * det.reshape(*det.shape, 1, 1) * da).sum((-2, -1))]
+
+
+class _Slogdet(MatrixOperation):
+    """The sign of the determinant, and the logarithm of its size."""
+
+    name = "slogdet"
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        if by_host(xs[0]):
+            return lapack.results("slogdet", lapack.slogdet, xs, (), ())
+        found, sign = elimination.pivots(xs[0])
+        return [sign * found.sign().prod(-1), found.abs().log().sum(-1)]
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """d log |det a| = tr(a⁻¹ da)."""
+        (a,), (sign, _), (da,) = xs, ys, dxs
+        assert da is not None
+        return [sign.const_like(0), (transposed(inv(a)) * da).sum((-2, -1))]
+
+
+def by_host(a: Tensor) -> bool:
+    """Is this for LAPACK?  A few rows are a kernel, which takes many matrices at a time."""
+    return a.shape[-1] > unrolled.LARGEST and lapack.serves(a)
 
 
 # ---- calls ----
@@ -154,7 +190,10 @@ def inv(a: Tensor) -> Tensor:
     return call(one(_Inverse), a)[0]
 
 
-def determinant(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The sign, the logarithm of the size, and the determinant itself."""
-    sign, log, det = call(one(_Pivots), a)
-    return sign, log, det
+def det(a: Tensor) -> Tensor:
+    return call(one(_Det), a)[0]
+
+
+def slogdet(a: Tensor) -> tuple[Tensor, Tensor]:
+    sign, log = call(one(_Slogdet), a)
+    return sign, log

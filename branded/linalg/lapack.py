@@ -1,0 +1,258 @@
+"""Operations on matrices by the LAPACK that numpy carries: functions of arrays, whose leading axes are a batch.
+
+Where a matrix has no answer, its results are NaN, and those of the others are theirs.  Triangular systems, which numpy
+has no function for, are solved by BLAS, or for many small ones by numpy, row by row.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from tinygrad import Tensor
+
+from branded.callbacks.host import ShapeDtype, call
+from branded.cpu import blas
+from branded.cpu.kernels import room
+
+if TYPE_CHECKING:  # in a browser there is none
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    Arrays = Sequence[np.ndarray]
+Work = Callable[..., Any]
+
+
+@functools.cache
+def _has_numpy() -> bool:
+    return importlib.util.find_spec("numpy") is not None
+
+
+def serves(x: Tensor) -> bool:
+    """Is this for LAPACK?  It is for the CPU, unless all is to be as in plain tinygrad."""
+    device = x.device
+    return isinstance(device, str) and device.split(":")[0] == "CPU" and bool(room.value) and _has_numpy()
+
+
+def results(name: str, f: Work, xs: Sequence[Tensor], *shapes: tuple[int, ...]) -> list[Tensor]:
+    """The results of a function of arrays, of these shapes behind the batch, of the dtype of the operands."""
+    n = max(x.ndim for x in xs) - 2
+    fronts = [(1,) * (n + 2 - x.ndim) + tuple(x.shape[:-2]) for x in xs]
+    batch = tuple(max(sizes) for sizes in zip(*fronts, strict=True))
+    types = [ShapeDtype((*batch, *shape), xs[0].dtype) for shape in shapes]
+    return call(f"linalg.{name}", f, types, xs, vmap_method="expand_dims")
+
+
+# ---- functions of arrays ----
+
+
+def _each(f: Work, xs: Arrays) -> list[np.ndarray]:
+    """`f` of all matrices; where one has no answer, of each by itself."""
+    import numpy as np
+
+    with np.errstate(all="ignore"), _alone(xs):
+        try:
+            return _listed(f(*xs))
+        except np.linalg.LinAlgError:
+            batch = np.broadcast_shapes(*(x.shape[:-2] for x in xs))
+            full = [np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in xs]
+            like = _listed(f(*(np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype), x.shape[-2:]) for x in xs)))
+            out = [np.full((*batch, *y.shape), math.nan, y.dtype) for y in like]
+            for at in np.ndindex(*batch):
+                try:
+                    found = _listed(f(*(x[at] for x in full)))
+                except np.linalg.LinAlgError:
+                    continue
+                for whole, y in zip(out, found, strict=True):
+                    whole[at] = y
+            return out
+
+
+def _listed(y: Any) -> list[np.ndarray]:
+    return list(y) if isinstance(y, tuple) else [y]
+
+
+def cholesky(a: np.ndarray) -> list[np.ndarray]:
+    import numpy as np
+
+    (low,) = _each(np.linalg.cholesky, [a])
+    if np.isnan(low[..., -1, -1]).any():
+        low = np.tril(low)
+    return [low]
+
+
+def solve(a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
+    import numpy as np
+
+    return _each(np.linalg.solve, [a, b])
+
+
+def inv(a: np.ndarray) -> list[np.ndarray]:
+    import numpy as np
+
+    return _each(np.linalg.inv, [a])
+
+
+def det(a: np.ndarray) -> list[np.ndarray]:
+    import numpy as np
+
+    return [np.asarray(y, a.dtype) for y in _each(np.linalg.det, [a])]
+
+
+def slogdet(a: np.ndarray) -> list[np.ndarray]:
+    import numpy as np
+
+    return [np.asarray(y, a.dtype) for y in _each(np.linalg.slogdet, [a])]
+
+
+def eigh(a: np.ndarray) -> list[np.ndarray]:
+    import numpy as np
+
+    return _each(np.linalg.eigh, [a])
+
+
+def eigvalsh(a: np.ndarray) -> list[np.ndarray]:
+    import numpy as np
+
+    return _each(np.linalg.eigvalsh, [a])
+
+
+def svdvals(a: np.ndarray) -> list[np.ndarray]:
+    import numpy as np
+
+    return _each(functools.partial(np.linalg.svd, compute_uv=False), [a])
+
+
+@functools.cache
+def svd(full: bool) -> Work:
+    """The function with this option: the same one each time."""
+
+    def svd(a: np.ndarray) -> list[np.ndarray]:
+        import numpy as np
+
+        return _each(functools.partial(np.linalg.svd, full_matrices=full), [a])
+
+    return svd
+
+
+@functools.cache
+def qr(full: bool) -> Work:
+    def qr(a: np.ndarray) -> list[np.ndarray]:
+        import numpy as np
+
+        return _each(functools.partial(np.linalg.qr, mode="complete" if full else "reduced"), [a])
+
+    return qr
+
+
+# ---- triangular systems ----
+
+
+@functools.cache
+def solve_triangular(lower: bool, unit: bool) -> Work:
+    def solve_triangular(a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
+        import numpy as np
+
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        x = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])), order="C")
+        trsm = _trsm(a.dtype.char)
+        with np.errstate(all="ignore"):
+            if trsm is None or (math.prod(batch) > _MANY and a.shape[-1] <= _SMALL):
+                _substitute(np.broadcast_to(a, (*batch, *a.shape[-2:])), x, lower, unit)
+            else:
+                with _alone([x]):
+                    _by_blas(trsm, np.ascontiguousarray(a), x, lower, unit)
+        return [x]
+
+    return solve_triangular
+
+
+_MANY, _SMALL = 32, 32
+"""More matrices than this, of at most so many rows, are solved together, row by row."""
+_ROWS, _LEFT, _PLAIN = 101, 141, 111
+"""What BLAS calls matrices that lie in rows, a matrix on the left, and one that is not transposed."""
+
+
+def _substitute(a: np.ndarray, x: np.ndarray, lower: bool, unit: bool) -> None:
+    n = a.shape[-1]
+    for i in range(n) if lower else reversed(range(n)):
+        done = slice(0, i) if lower else slice(i + 1, n)
+        if i not in (0 if lower else n - 1,):
+            x[..., i, :] -= (a[..., i, None, done] @ x[..., done, :])[..., 0, :]
+        if not unit:
+            x[..., i, :] /= a[..., i, i, None]
+
+
+def _by_blas(trsm: Any, a: np.ndarray, x: np.ndarray, lower: bool, unit: bool) -> None:
+    import numpy as np
+
+    n, k = x.shape[-2:]
+    size, batch = a.itemsize * n * n, x.shape[:-2]
+    # how far the matrix moves with each step of the batch: not, where there is one for all
+    moves = np.zeros((1,) * len(batch), dtype=np.int64)
+    step = size
+    for i, m in reversed(list(enumerate(a.shape[:-2]))):
+        axis = i + len(batch) - (a.ndim - 2)
+        if m > 1:
+            shape = [1] * len(batch)
+            shape[axis] = m
+            moves = moves + (np.arange(m) * step).reshape(shape)
+        step *= m
+    at, to = a.ctypes.data, x.ctypes.data
+    half, ones = 122 if lower else 121, 132 if unit else 131
+    one = 1.0
+    for move in np.broadcast_to(moves, batch).ravel().tolist():
+        trsm(_ROWS, _LEFT, half, _PLAIN, ones, n, k, one, at + move, n, to, k)
+        to += x.itemsize * n * k
+
+
+@functools.cache
+def _trsm(char: str) -> Any:
+    """The function of BLAS for a triangular system, of `f` or `d`; None where there is none."""
+    found = getattr(blas.library(), f"scipy_cblas_{'s' if char == 'f' else 'd'}trsm64_", None)
+    if found is None:
+        return None
+    real = ctypes.c_float if char == "f" else ctypes.c_double
+    size, place = ctypes.c_longlong, ctypes.c_void_p
+    found.argtypes = [*[ctypes.c_int] * 5, size, size, real, place, size, place, size]
+    found.restype = None
+    return found
+
+
+# ---- threads ----
+
+_WORTH = 1 << 26
+"""Less work than this, in multiplications, is not worth the threads of OpenBLAS: they wait for one another."""
+
+
+def _alone(xs: Arrays) -> AbstractContextManager[None]:
+    n = max(max(x.shape[-2:]) for x in xs)
+    return _one_thread() if n**3 < _WORTH else nullcontext()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """OpenBLAS does its work in this thread."""
+    choose = _threads()
+    if choose is None:
+        yield
+        return
+    before = choose(1)
+    try:
+        yield
+    finally:
+        choose(before)
+
+
+@functools.cache
+def _threads() -> Any:
+    found = getattr(blas.library(), "openblas_set_num_threads_local", None)
+    if found is not None:
+        found.argtypes, found.restype = [ctypes.c_int], ctypes.c_int
+    return found
