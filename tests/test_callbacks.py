@@ -333,3 +333,14 @@ def test_mistakes() -> None:
         "  given:     f32[2, 2]\n"
         "  try:       an array of the shape and dtype that was announced, with .astype() and .reshape()"
     )
+
+
+def test_two_functions_of_one_name_in_calls_with_rules_are_two() -> None:
+    def scaled(by: float) -> Callable[[Tensor], Tensor]:
+        def f(x: np.ndarray) -> np.ndarray:
+            return x * np.float32(by)
+
+        return custom_jvp(lambda x: host.call("f", f, [host.ShapeDtype(x.shape, x.dtype)], [x])[0])
+
+    x = Tensor([1.0, 2.0]).realize()
+    assert [scaled(by)(x).tolist() for by in (2.0, 3.0)] == [[2.0, 4.0], [3.0, 6.0]]

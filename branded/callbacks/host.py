@@ -117,7 +117,9 @@ def _known(x: UOp) -> UOp:
 def _call(made: Host, types: Sequence[ShapeDtype], args: Sequence[UOp], device: Any) -> UOp:
     # what a result is, is said by a parameter behind those of the arguments: no graph of it stands for the function
     body = [UOp.param(len(args) + i, t.dtype, t.shape, device) for i, t in enumerate(types)]
-    return UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*body), *args), CallInfo(name=made.name, aux=made))
+    # tinygrad knows calls by their names and bodies: two functions of one name are two
+    info = CallInfo(name=f"{made.name} {made.number}", aux=made)
+    return UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*body), *args), info)
 
 
 # ---- the primitive ----
