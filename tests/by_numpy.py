@@ -13,6 +13,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
+from branded.callbacks.host import Host
 from branded.loops.primitive import Loop
 from branded.loops.scan import Scan
 from branded.primitive import primitive_of
@@ -148,6 +149,10 @@ def _function(u: UOp, args: list[Array]) -> list[Array]:
     body = u.src[0]
     if isinstance(loop := primitive_of(u), Loop):
         return _loop(loop, args)
+    if isinstance(made := primitive_of(u), Host):
+        outs = [np.empty(y.shape, _numpy(y.dtype)) for y in body.src]
+        made.work([np.ascontiguousarray(x) for x in args], outs)
+        return outs
     own = {p: args[p.arg.slot] for p in body.toposort(enter_calls=False) if p.op is Ops.PARAM}
     return evaluate(body.src, own)
 

@@ -340,7 +340,7 @@ def test_two_functions_of_one_name_in_calls_with_rules_are_two() -> None:
         def f(x: np.ndarray) -> np.ndarray:
             return x * np.float32(by)
 
-        return custom_jvp(lambda x: host.call("f", f, [host.ShapeDtype(x.shape, x.dtype)], [x])[0])
+        return custom_jvp(lambda x: call("f", f, [ShapeDtype(x.shape, x.dtype)], [x])[0])
 
     x = Tensor([1.0, 2.0]).realize()
     assert [scaled(by)(x).tolist() for by in (2.0, 3.0)] == [[2.0, 4.0], [3.0, 6.0]]

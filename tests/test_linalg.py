@@ -2,84 +2,54 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 
-from branded import grad, jit, jvp, linalg, scan, vjp, vmap
+from branded import cpu, grad, jit, jvp, linalg, scan, vjp, vmap
+from branded.linalg import lapack, primitive
 from tests.by_numpy import read
+from tests.linalg_cases import CASES, Array, Case, some
 
 Function = Callable[..., Tensor]
 
 
-def some(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).normal(size=shape)
+def value(f: Function, *xs: Array | Tensor) -> Array:
+    return read(f(*(x if isinstance(x, Tensor) else Tensor(x) for x in xs)))
 
 
-def well(*shape: int) -> np.ndarray:
-    """Matrices that are far from singular."""
-    return some(*shape) + 3 * np.eye(shape[-1])
+@pytest.mark.parametrize("n", [1, 3, 6])
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_values_are_those_of_numpy(case: Case, n: int) -> None:
+    """By LAPACK, but for systems of a few rows."""
+    xs = case.draw(n)
+    np.testing.assert_allclose(value(vmap(case.f), *xs), case.by_numpy(*xs), rtol=1e-9, atol=1e-9)
 
 
-def positive(*shape: int) -> np.ndarray:
-    a = some(*shape)
-    return a @ a.swapaxes(-1, -2) + np.eye(shape[-1])
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_operations_of_tinygrad_give_the_same(case: Case, n: int) -> None:
+    xs = case.draw(n)
+    with cpu.plain():
+        got = value(vmap(case.f), *xs)
+    np.testing.assert_allclose(got, case.by_numpy(*xs), rtol=1e-9, atol=1e-9)
 
 
-SYSTEMS: dict[str, tuple[Function, Callable[..., Any], Callable[[int], list[np.ndarray]]]] = {
-    "cholesky": (linalg.cholesky, np.linalg.cholesky, lambda n: [positive(2, n, n)]),
-    "solve": (linalg.solve, np.linalg.solve, lambda n: [well(2, n, n), some(2, n, 3)]),
-    "inv": (linalg.inv, np.linalg.inv, lambda n: [well(2, n, n)]),
-    "det": (linalg.det, np.linalg.det, lambda n: [some(2, n, n)]),
-    "sign": (lambda a: linalg.slogdet(a)[0], lambda a: np.linalg.slogdet(a)[0], lambda n: [some(2, n, n)]),
-    "logdet": (lambda a: linalg.slogdet(a)[1], lambda a: np.linalg.slogdet(a)[1], lambda n: [some(2, n, n)]),
-    "lower": (
-        lambda a, b: linalg.solve_triangular(a, b, lower=True),
-        lambda a, b: np.linalg.solve(np.tril(a), b),
-        lambda n: [well(2, n, n), some(2, n, 3)],
-    ),
-    "upper": (
-        linalg.solve_triangular,
-        lambda a, b: np.linalg.solve(np.triu(a), b),
-        lambda n: [well(2, n, n), some(2, n, 3)],
-    ),
-    "unit": (
-        lambda a, b: linalg.solve_triangular(a, b, "T", unit_diagonal=True),
-        lambda a, b: np.linalg.solve((np.triu(a, 1) + np.eye(a.shape[-1])).swapaxes(-1, -2), b),
-        lambda n: [some(2, n, n), some(2, n, 3)],
-    ),
-    "factor": (
-        lambda a, b: linalg.cho_solve(linalg.cho_factor(a), b),
-        np.linalg.solve,
-        lambda n: [positive(2, n, n), some(2, n, 3)],
-    ),
-}
-
-
-@pytest.mark.parametrize("n", [1, 2, 4, 6])
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_values_are_those_of_numpy(name: str, n: int) -> None:
-    f, by_numpy, draw = SYSTEMS[name]
-    xs = draw(n)
-    got = f(*map(Tensor, xs))
-    np.testing.assert_allclose(got.numpy() if n > 4 else read(got), by_numpy(*xs), rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_vmap_is_the_loop(name: str) -> None:
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_vmap_is_the_loop(case: Case) -> None:
     """Also where only one of the operands varies."""
-    f, _, draw = SYSTEMS[name]
-    xs = list(map(Tensor, draw(3)))
-    loop = np.stack([read(f(*(x[i] for x in xs))) for i in range(2)])
-    np.testing.assert_allclose(read(vmap(f)(*xs)), loop, rtol=1e-9)
+    f = case.f
+    xs = list(map(Tensor, case.draw(3)))
+    loop = np.stack([value(f, *(x[i] for x in xs)) for i in range(2)])
+    np.testing.assert_allclose(value(vmap(f), *xs), loop, rtol=1e-9, atol=1e-12)
     if len(xs) == 2:
         a, b = xs
-        shared = np.stack([read(f(a[0], b[i])) for i in range(2)])
+        shared = np.stack([value(f, a[0], b[i]) for i in range(2)])
         np.testing.assert_allclose(read(vmap(lambda b: f(a[0], b))(b)), shared, rtol=1e-9)
-        every = np.stack([[read(f(a[i], b[j])) for j in range(2)] for i in range(2)])
+        every = np.stack([[value(f, a[i], b[j]) for j in range(2)] for i in range(2)])
         np.testing.assert_allclose(read(vmap(lambda a: vmap(lambda b: f(a, b))(b))(a)), every, rtol=1e-9)
         turned = read(vmap(lambda b: vmap(lambda a: f(a, b))(a))(b))
         np.testing.assert_allclose(turned, every.swapaxes(0, 1), rtol=1e-9)
@@ -110,22 +80,21 @@ def derivatives(f: Function, xs: list[np.ndarray], seed: int = 7) -> None:
     np.testing.assert_allclose(read((again * tangents[0]).sum()), by_first, rtol=1e-7)
 
 
-@pytest.mark.parametrize("name", [name for name in SYSTEMS if name != "sign"])
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.has_derivative])
 def test_derivatives(name: str) -> None:
-    f, _, draw = SYSTEMS[name]
-    derivatives(f, [x[0] for x in draw(3)])
+    derivatives(CASES[name].f, [x[0] for x in CASES[name].draw(3)])
 
 
 @pytest.mark.parametrize("name", ["solve", "lower", "factor"])
 def test_derivatives_of_what_examples_share(name: str) -> None:
-    f, _, draw = SYSTEMS[name]
-    a, b = draw(3)
+    f = CASES[name].f
+    a, b = CASES[name].draw(3)
     derivatives(lambda a, b: vmap(lambda b: f(a, b))(b), [a[0], b])
     derivatives(lambda a, b: vmap(lambda a: f(a, b))(a), [a, b[0]])
 
 
 def test_in_a_loop_and_compiled() -> None:
-    a, b = well(5, 5), some(3, 5)
+    a, b = some(5, 5) + 3 * np.eye(5), some(3, 5)
 
     @jit
     def f(a: Tensor, bs: Tensor) -> Tensor:
@@ -138,22 +107,155 @@ def test_in_a_loop_and_compiled() -> None:
         np.testing.assert_allclose(f(Tensor(a), Tensor(b)).numpy(), x, rtol=1e-9)
 
 
+def test_by_kernels() -> None:
+    """What the other tests work out by numpy."""
+    a = some(2, 5, 5)
+    h = a + a.swapaxes(-1, -2)
+    with cpu.plain():
+        w, s = linalg.eigvalsh(Tensor(h)), linalg.svd(Tensor(a), compute_uv=False)
+        x = linalg.solve(Tensor(a), Tensor(h))
+        np.testing.assert_allclose(w.numpy(), np.linalg.eigvalsh(h), rtol=1e-9)
+        np.testing.assert_allclose(s.numpy(), np.linalg.svd(a, compute_uv=False), rtol=1e-9)
+        np.testing.assert_allclose(x.numpy(), np.linalg.solve(a, h), rtol=1e-9)
+    np.testing.assert_allclose(linalg.eigvalsh(Tensor(h)).numpy(), np.linalg.eigvalsh(h), rtol=1e-9)
+    np.testing.assert_allclose(linalg.inv(Tensor(a)).numpy(), np.linalg.inv(a), rtol=1e-9)
+
+
+def sizes_of(name: str, monkeypatch: pytest.MonkeyPatch, f: Callable[[], Tensor]) -> list[list[tuple[int, ...]]]:
+    """The shapes of what LAPACK gets in the calls of a function."""
+    seen: list[list[tuple[int, ...]]] = []
+    work = getattr(lapack, name)
+
+    def spied(*xs: Array) -> list[Array]:
+        seen.append([x.shape for x in xs])
+        return list(work(*xs))
+
+    monkeypatch.setattr(lapack, name, spied)
+    primitive._body.cache_clear()
+    read(f())
+    primitive._body.cache_clear()
+    return seen
+
+
+def test_what_examples_share_is_factored_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = Tensor(some(5, 5)), Tensor(some(7, 5))
+    both = sizes_of("solve", monkeypatch, lambda: vmap(lambda b: linalg.solve(a, b))(b))
+    assert both == [[(5, 5), (1, 5, 7)]]
+    many = Tensor(some(3, 5, 5))
+    nested = vmap(lambda a: vmap(lambda b: linalg.solve(a, b))(b))
+    assert sizes_of("solve", monkeypatch, lambda: nested(many)) == [[(3, 1, 5, 5), (1, 1, 5, 7)]]
+    assert sizes_of("cholesky", monkeypatch, lambda: vmap(lambda b: linalg.cholesky(a) @ b)(b)) == [[(5, 5)]]
+
+
+@pytest.mark.parametrize("name", ["cholesky", "eigh", "svd", "qr"])
+def test_a_derivative_takes_the_factor_that_is_there(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    a = Tensor(CASES["cholesky"].draw(5)[0][0])
+    f: Function = {
+        "cholesky": linalg.cholesky,
+        "eigh": lambda a: linalg.eigh(a).eigenvectors,
+        "svd": lambda a: linalg.svd(a, False).U,
+        "qr": lambda a: linalg.qr(a).Q,
+    }[name]
+    counted: list[str] = []
+    each = lapack._each
+    monkeypatch.setattr(lapack, "_each", lambda *args: counted.append(name) or each(*args))
+    read(Tensor.stack(f(a), jvp(f, (a,), (a,))[1], grad(lambda a: f(a).sum())(a)).sum())
+    assert counted == [name]
+
+
 def test_what_has_no_answer_is_nan_for_its_example_alone() -> None:
-    a = Tensor([[[1.0, 2.0], [2.0, 1.0]], [[4.0, 0.0], [0.0, 9.0]]])
-    low = read(vmap(linalg.cholesky)(a))
-    assert np.isnan(low[0][np.tril_indices(2)]).all() and low[0, 0, 1] == 0
-    assert low[1].tolist() == [[2, 0], [0, 3]]
-    singular = Tensor([[1.0, 2.0], [2.0, 4.0]])
-    assert not np.isfinite(read(linalg.inv(singular))).any()
-    assert read(linalg.det(singular)) == 0
-    sign, log = linalg.slogdet(singular)
-    assert (read(sign), read(log)) == (0, -np.inf)
+    for n in (2, 5):
+        good = np.diag(np.arange(n) + 1.0) ** 2
+        bad = good.copy()
+        bad[-1, -1] = -1
+        low = value(vmap(linalg.cholesky), np.stack([bad, good]))
+        assert np.isnan(low[0][np.tril_indices(n)]).all() and (low[0][np.triu_indices(n, 1)] == 0).all()
+        np.testing.assert_array_equal(low[1], np.sqrt(good))
+        bad[-1, -1] = 0
+        inverses = value(vmap(linalg.inv), np.stack([bad, good]))
+        assert not np.isfinite(inverses[0]).all()
+        np.testing.assert_array_equal(inverses[1], np.diag(1 / np.diag(good)))
+        assert value(linalg.det, bad) == 0
+        sign, log = linalg.slogdet(Tensor(bad))
+        assert (read(sign), read(log)) == (0, -math.inf)
+        nan = good * math.nan
+        for f in (lambda a: linalg.eigh(a).eigenvectors, lambda a: linalg.svd(a).U, linalg.pinv):
+            found = value(vmap(f), np.stack([nan, good]))
+            assert np.isnan(found[0]).all() and np.isfinite(found[1]).all()
+
+
+def test_equal_eigenvalues_have_no_vectors_that_move_with_them() -> None:
+    eye, change = Tensor.eye(3), Tensor.ones(3, 3)
+    _, (values, vectors) = jvp(lambda a: tuple(linalg.eigh(a)), (eye,), (change,))
+    assert np.isfinite(read(values)).all() and not np.isfinite(read(vectors)).any()
 
 
 def test_no_rows() -> None:
     none = Tensor.zeros(0, 0)
     assert linalg.det(none).item() == 1
-    assert linalg.cholesky(none).shape == linalg.inv(none).shape == (0, 0)
+    assert linalg.cholesky(none).shape == linalg.inv(none).shape == linalg.expm(none).shape == (0, 0)
     assert linalg.solve(none, Tensor.zeros(0, 3)).shape == (0, 3)
+    assert [x.shape for x in linalg.eigh(none)] == [(0,), (0, 0)]
+    assert [x.shape for x in linalg.svd(Tensor.zeros(0, 2))] == [(0, 0), (0,), (2, 2)]
+    assert [x.shape for x in linalg.qr(Tensor.zeros(2, 0))] == [(2, 0), (0, 0)]
+    assert linalg.pinv(Tensor.zeros(2, 0)).shape == (0, 2)
+    assert linalg.lstsq(Tensor.zeros(2, 0), Tensor([3.0, 4.0])).residuals.tolist() == [25.0]
     assert vmap(linalg.inv)(Tensor.zeros(0, 2, 2)).shape == (0, 2, 2)
     assert vmap(linalg.det)(Tensor.zeros(0, 2, 2)).shape == (0,)
+
+
+def test_axes_in_front_are_a_batch() -> None:
+    a, b = some(2, 1, 5, 5), some(3, 5, 2)
+    np.testing.assert_allclose(value(linalg.solve, a, b), np.linalg.solve(a, b), rtol=1e-9)
+    np.testing.assert_allclose(value(linalg.solve, a, b[0, :, 0]), np.linalg.solve(a, b[:1, :, :1])[..., 0], rtol=1e-9)
+    np.testing.assert_allclose(value(linalg.det, a), np.linalg.det(a), rtol=1e-9)
+
+
+def test_dtypes() -> None:
+    a = Tensor([[2, 1], [1, 2]])
+    assert linalg.inv(a).dtype == linalg.cholesky(a).dtype == linalg.eigvalsh(a).dtype == dtypes.float32
+    assert linalg.solve(a.double(), Tensor([1, 2])).dtype == dtypes.float64
+    assert linalg.trace(a).dtype == dtypes.int32
+    large = np.diag([1e30, 1.0, 1e10]).astype(np.float32)
+    with cpu.plain():  # their squares are none of its numbers
+        assert value(lambda a: linalg.svd(a).S, large).tolist() == np.float32([1e30, 1e10, 1]).tolist()
+
+
+@pytest.mark.parametrize("order", [None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf])
+@pytest.mark.parametrize("keepdims", [True, False])
+def test_norms_of_matrices(order: float | str | None, keepdims: bool) -> None:
+    x = some(3, 4, 2)
+    for axes in ((0, 1), (2, 0), (-1, -2)):
+        got = value(lambda x, axes=axes: linalg.norm(x, order, axes, keepdims), x)
+        np.testing.assert_allclose(got, np.linalg.norm(x, order, axes, keepdims), rtol=1e-9)
+
+
+@pytest.mark.parametrize("order", [None, 0, 1, -1, 2, -2, 3, 0.5, math.inf, -math.inf])
+def test_norms_of_vectors(order: float | None) -> None:
+    x = some(3, 4)
+    np.testing.assert_allclose(value(lambda x: linalg.norm(x, order, 1), x), np.linalg.norm(x, order, 1), rtol=1e-9)
+    np.testing.assert_allclose(value(lambda x: linalg.norm(x, order), x[0]), np.linalg.norm(x[0], order), rtol=1e-9)
+
+
+def test_chains_of_products() -> None:
+    xs = [some(4), some(4, 30), some(30, 2), some(2, 20), some(20)]
+    for part in (xs, xs[1:], xs[:-1], xs[1:-1], xs[:2]):
+        got = value(lambda *xs: linalg.multi_dot(xs), *part)
+        np.testing.assert_allclose(got, np.linalg.multi_dot(part), rtol=1e-9)
+
+
+def test_exponentials_that_are_squared() -> None:
+    a = some(4, 4)
+    np.testing.assert_allclose(value(linalg.expm, 10 * a), CASES["expm"].by_numpy(10 * a), rtol=1e-6)
+    np.testing.assert_allclose(value(linalg.expm, 0 * a), np.eye(4), atol=1e-15)
+    assert np.isnan(value(lambda a: linalg.expm(a, max_squarings=2), 1000 * a)).all()
+
+
+def test_least_squares() -> None:
+    a, b = some(6, 3), some(6, 2)
+    a[:, 2] = a[:, 0] + a[:, 1]
+    got, wanted = linalg.lstsq(Tensor(a), Tensor(b)), np.linalg.lstsq(a, b)
+    np.testing.assert_allclose(read(got.x), wanted[0], rtol=1e-9)
+    assert read(got.rank) == wanted[2] == 2
+    np.testing.assert_allclose(read(got.s)[:2], wanted[3][:2], rtol=1e-9)
+    np.testing.assert_allclose(read(got.residuals), ((b - a @ wanted[0]) ** 2).sum(0), rtol=1e-9)

@@ -66,6 +66,10 @@ class MatrixOperation(Primitive):
         found = dict(zip(wanted, map(tensor, grads), strict=True))
         return [found.get(i) for i in range(len(xs))]
 
+    def of_all(self, *xs: Tensor) -> list[Tensor]:
+        """The operation on whole batches, in which nothing is repeated that there is once."""
+        return call(self, *xs)
+
     # ---- what the transforms ask for ----
 
     def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
@@ -77,7 +81,7 @@ class MatrixOperation(Primitive):
             zeros = (broadcast_to(UOp.const(0, y.dtype), shape) for y, shape in zip(u.src[0].src, shapes, strict=True))
             return Bundle(UOp.maketuple(*zeros), (row,) * len(shapes))
         own = max(len(a.uop.shape) - len(a.row) for a in args)
-        ys = call(self, *(tensor(_aligned(a, row, own)) for a in args))
+        ys = self.of_all(*(tensor(_aligned(a, row, own)) for a in args))
         made = [y.uop if y.shape == shape else broadcast_to(y.uop, shape) for y, shape in zip(ys, shapes, strict=True)]
         return Bundle(UOp.maketuple(*made), (row,) * len(made))
 

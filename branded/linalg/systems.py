@@ -38,7 +38,15 @@ def halved(x: Tensor) -> Tensor:
     return (x.tril() + x.tril(-1)) / 2
 
 
-class _Triangular(MatrixOperation):
+class _System(MatrixOperation):
+    """`x` of `a x = b`, where right sides of one matrix are columns beside each other."""
+
+    def of_all(self, *xs: Tensor) -> list[Tensor]:
+        wide, back = beside(*xs)
+        return [back(call(self, xs[0], wide)[0])]
+
+
+class _Triangular(_System):
     """`x` of `a x = b`, where one half of `a` counts."""
 
     name = "solve_triangular"
@@ -74,7 +82,7 @@ class _Triangular(MatrixOperation):
         return [of_a, summed_to(back, b.shape)]
 
 
-class _Solve(MatrixOperation):
+class _Solve(_System):
     """`x` of `a x = b`."""
 
     name = "solve"
@@ -177,13 +185,15 @@ def cholesky(a: Tensor) -> Tensor:
 
 
 def solve_triangular(a: Tensor, b: Tensor, lower: bool, unit: bool = False) -> Tensor:
-    wide, back = beside(a, b)
-    return back(call(one(_Triangular, lower, unit), a, wide)[0])
+    x: Tensor
+    (x,) = one(_Triangular, lower, unit).of_all(a, b)
+    return x
 
 
 def solve(a: Tensor, b: Tensor) -> Tensor:
-    wide, back = beside(a, b)
-    return back(call(one(_Solve), a, wide)[0])
+    x: Tensor
+    (x,) = one(_Solve).of_all(a, b)
+    return x
 
 
 def inv(a: Tensor) -> Tensor:
