@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tinygrad import Tensor
-from tinygrad.dtype import DType
+from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
@@ -203,7 +203,7 @@ class Donated(Scope):
 
     def of(self, shape: tuple[Any, ...], dtype: DType, device: Any) -> UOp:
         """A value of this type that cannot be used."""
-        x: UOp = UOp.new_buffer(device, math.prod(shape), dtype).reshape((1, *shape))
+        x: UOp = UOp.new_buffer(device, math.prod(shape), strong_dtype(dtype)).reshape((1, *shape))
         return enter(x, self)
 
 

@@ -129,3 +129,21 @@ def test_positions() -> None:
         "jit: argument 0 is part of the program, and cannot be donated\n"
         "  try: its position in static_argnums or in donate_argnums alone"
     )
+
+
+def test_memory_that_came_from_another_result_is_given_once() -> None:
+    """Of `x, y = f(x, y)` the new y may lie in the memory of the old x, which was handed over as the first result."""
+    f = lambda x, y: (x + x.flip(0), x - y)  # noqa: E731
+    step = jit(f, donate_argnums=0)
+    got, wanted = ((floats(1, 2, 3, 4), floats(5, 6, 7, 8)) for _ in range(2))
+    for _ in range(5):
+        got, wanted = step(*got), jit(f)(*wanted)
+        assert at(got[0]) != at(got[1])
+    assert [x.tolist() for x in got] == [x.tolist() for x in wanted]
+
+
+def test_a_number_may_be_donated() -> None:
+    x = Tensor(0.75)
+    assert jit(lambda x: x * 2, donate_argnums=0)(x).item() == 1.5
+    with pytest.raises(EscapeError):
+        x.item()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections.abc import Collection
 from sys import getrefcount
 from typing import Any, NamedTuple
 
@@ -90,11 +91,12 @@ class Result:
         self.last: list[Handed] = []
         self.oldest = 0
 
-    def take(self) -> Handed:
-        """A buffer that nobody has."""
+    def take(self, but: Collection[Handed] = ()) -> Handed:
+        """A buffer that nobody has; not one of those that are about to be handed over."""
         for h in self.last:
             if (
-                getrefcount(h.uop) == h.uops
+                h not in but
+                and getrefcount(h.uop) == h.uops
                 and getrefcount(h.base) == h.bases
                 and getrefcount(h.buffer) == h.buffers
                 and h.table.get(self.device) is h.opaque

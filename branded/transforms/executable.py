@@ -147,7 +147,8 @@ class _Compiled:
             sole = i in donors and type(x) is Known and given.count(id(x.buffer)) == 1
             if sole and (h := taken(donors[i], self.results[j])) is not None:
                 found[j] = h
-        return [found.get(j) or r.take() for j, r in enumerate(self.results)]
+        used = found.values()  # remembered as results of other places, where they look as if nobody had them
+        return [found.get(j) or r.take(used) for j, r in enumerate(self.results)]
 
     def _lay_out(self) -> None:
         """Lay the program out for C, if C can run it."""
