@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tinygrad import Tensor
+from tinygrad.uop.ops import Ops
 
 from branded.crossing import settled
 from branded.errors import ReadError, ShapeError
@@ -91,17 +92,24 @@ def _buffer(original: Method) -> Method:
 
 
 def _realize(original: Method) -> Method:
-    """What cannot be worked out yet is said to be worked out by itself, when it is; nothing is read."""
+    """What cannot be worked out yet is said to be worked out by itself, when it is; nothing is read.
+
+    What is written is not worked out before the values beside it, which may be of what it was before, as in the step of
+    an optimizer: `Tensor.realize(weights, times_so_far)`.
+    """
 
     def realize(self: Tensor, *lst: Tensor, **kwargs: Any) -> Tensor:
         known, is_reading = [], _reading.get()
-        for t in (self, *lst):
+        given = (self, *lst)
+        for t in given:
             check_live(t.uop, "realize")
             if row_of(t.uop) or (is_differentiated(t.uop) and not is_reading):
                 storage.materialize(t)
             else:
                 t.uop = settled(t.uop)
                 known.append(t if is_reading else storage.inside(t))
+        if len(known) < len(given):
+            known = [t for t in known if not any(u.op is Ops.STORE for u in t.uop.toposort())]
         if known:
             original(*known, **kwargs)
         return self
