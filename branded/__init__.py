@@ -72,7 +72,7 @@ if not _for_mypy_alone:
     _products.install()
 
 if TYPE_CHECKING:
-    from branded import linalg
+    from branded import linalg, optim
     from branded.callbacks.api import pure_callback
     from branded.callbacks.trees import ShapeDtypeStruct
     from branded.functions.arrays import array, convolve, cross, kron, outer, take_along_axis, trace
@@ -83,6 +83,7 @@ else:
         **{name: f"branded.functions:{name}" for name in WHERE},
         "ShapeDtypeStruct": "branded.callbacks.trees:ShapeDtypeStruct",
         "linalg": "branded.linalg",
+        "optim": "branded.optim",
         "pure_callback": "branded.callbacks.api:pure_callback",
     }
 
@@ -130,6 +131,7 @@ __all__ = [
     "linalg",
     "make_expr",
     "map",
+    "optim",
     "outer",
     "pmax",
     "pmean",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from branded.errors import CallError, TreeError
@@ -39,7 +39,7 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
 
     Source: `jax.tree.map`.
     """
-    return _mapped("tree.map", f, tree, rest, is_leaf, with_path=False)
+    return mapped("tree.map", f, tree, rest, is_leaf)
 
 
 def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
@@ -65,16 +65,25 @@ def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf 
 
     Source: `jax.tree.map_with_path`.
     """
-    return _mapped("tree.map_with_path", f, tree, rest, is_leaf, with_path=True)
+    return mapped("tree.map_with_path", f, tree, rest, is_leaf, with_path=True)
 
 
-def _mapped(
-    what: str, f: Callable[..., Any], tree: Any, rest: tuple[Any, ...], is_leaf: IsLeaf | None, with_path: bool
+def mapped(
+    what: str,
+    f: Callable[..., Any],
+    tree: Any,
+    rest: Sequence[Any],
+    is_leaf: IsLeaf | None = None,
+    with_path: bool = False,
+    names: Sequence[str] = ("the first one",),
 ) -> Any:
+    """`map`, in whose messages the trees have these names."""
     if not callable(f):
         raise CallError(f"{what}: {describe(f)} is not a function", fix=f"{what}(f, tree)")
     parts = flat(tree, is_leaf)
-    given = [[x for x, n in parts if n is None], *(_along(what, parts, x, i + 2) for i, x in enumerate(rest))]
+    names = [*names[: len(rest) + 1], *(f"tree {i + 1}" for i in range(len(names), len(rest) + 1))]
+    given = [[x for x, n in parts if n is None]]
+    given += [_along(what, parts, x, (names[0], name)) for x, name in zip(rest, names[1:], strict=True)]
     if with_path:
         given.insert(0, [path for path, (_, n) in zip(ways(parts), parts, strict=True) if n is None])
     values = [f(*xs) for xs in zip(*given, strict=True)]
@@ -84,8 +93,9 @@ def _mapped(
     return made[0]
 
 
-def _along(what: str, parts: Flat, other: Any, number: int) -> list[Any]:
+def _along(what: str, parts: Flat, other: Any, names: tuple[str, str]) -> list[Any]:
     """What another tree has where this one has its leaves."""
+    first, second = names
     found, waiting = [], [other]
     for i, (x, n) in enumerate(parts):
         y = waiting.pop()
@@ -96,14 +106,18 @@ def _along(what: str, parts: Flat, other: Any, number: int) -> list[Any]:
         if type(x) is not type(y) or m is None or m.keys != n.keys or beside(x) != beside(y):
             at = list(places(parts, "tree"))[i]
             raise TreeError(
-                f"{what}: tree {number} has another form than the first one",
-                ("first", outline(x)),
-                (f"tree {number}", outline(y)),
+                f"{what}: {second} {'have' if second.endswith('s') else 'has'} another form than {first}",
+                (_label(first), outline(x)),
+                (_label(second), outline(y)),
                 *([("where", at)] if i else []),
                 fix="trees of the same containers, or is_leaf= for where the first one ends",
             )
         waiting.extend(m.children[::-1])
     return found
+
+
+def _label(name: str) -> str:
+    return name.removeprefix("the ").removesuffix(" one")
 
 
 def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
@@ -221,7 +235,7 @@ def transpose(outer: Structure, inner: Structure | None, tree: Any) -> Any:
     """
     what = "tree.transpose"
     outer = check_structure(outer, what, "outer")
-    inside = _along(what, flat(outer.unflatten([0] * outer.num_leaves)), tree, 2)
+    inside = _along(what, flat(outer.unflatten([0] * outer.num_leaves)), tree, ("outer", "the tree"))
     if inner is None:
         if not inside:
             raise TreeError(f"{what}: nothing says what the inner trees are", fix="inner=tree.structure(...)")

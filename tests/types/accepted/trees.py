@@ -5,7 +5,7 @@ from typing import Generic, NamedTuple, Never, TypeAlias, TypedDict, TypeVar, as
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, tree, vmap
+from branded import Brand, Vec, optim, tree, vmap
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
@@ -322,3 +322,6 @@ vmap(lambda a: reveal_type(tree.map(lambda p, g: p - g, [y], [a])))(x)  # N: lis
 
 # --- tree.ravel varies over all that its leaves do
 vmap(lambda a: reveal_type(tree.ravel({"w": a, "b": y})[0]))(x)  # N: Vec[a,
+
+# --- an optimizer is two functions of trees
+assert_type(optim.chain(optim.clip(1.0), optim.adam(optim.linear_schedule(0.1, 0.0, 9))), optim.GradientTransformation)

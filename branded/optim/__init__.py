@@ -1,0 +1,93 @@
+"""Optimizers as pairs of functions, in optax's form: `init(params)`, `update(grads, state, params)`.
+
+The state is a tree of tensors, so a training step is a function of trees, which `jit`, `scan` and `vmap` take: an
+ensemble whose members have learning rates of their own is one `vmap`.
+
+Example:
+    >>> from branded import optim, scan, value_and_grad
+    >>> from tinygrad import Tensor
+    >>> opt = optim.adam(0.5)
+    >>> def step(carry, _):
+    ...     params, state = carry
+    ...     loss, grads = value_and_grad(lambda p: (p - 3).square().sum())(params)
+    ...     updates, state = opt.update(grads, state, params)
+    ...     return (optim.apply_updates(params, updates), state), loss
+    >>> params = Tensor([0.0, 1.0])
+    >>> (params, state), losses = scan(step, (params, opt.init(params)), length=100)
+    >>> [round(x, 1) for x in params.tolist()]
+    [3.0, 3.0]
+
+Source: optax.
+"""
+
+from branded.optim.base import (
+    EmptyState,
+    GradientTransformation,
+    apply_updates,
+    chain,
+    global_norm,
+    identity,
+)
+from branded.optim.optimizers import adagrad, adam, adamw, lamb, lion, rmsprop, sgd
+from branded.optim.scaling import (
+    add_decayed_weights,
+    clip,
+    clip_by_global_norm,
+    scale,
+    scale_by_adam,
+    scale_by_learning_rate,
+    scale_by_lion,
+    scale_by_rms,
+    scale_by_rss,
+    scale_by_schedule,
+    scale_by_stddev,
+    scale_by_trust_ratio,
+    trace,
+)
+from branded.optim.schedules import (
+    constant_schedule,
+    cosine_decay_schedule,
+    exponential_decay,
+    join_schedules,
+    linear_schedule,
+    polynomial_schedule,
+    warmup_cosine_decay_schedule,
+    warmup_exponential_decay_schedule,
+)
+
+__all__ = [
+    "EmptyState",
+    "GradientTransformation",
+    "adagrad",
+    "adam",
+    "adamw",
+    "add_decayed_weights",
+    "apply_updates",
+    "chain",
+    "clip",
+    "clip_by_global_norm",
+    "constant_schedule",
+    "cosine_decay_schedule",
+    "exponential_decay",
+    "global_norm",
+    "identity",
+    "join_schedules",
+    "lamb",
+    "linear_schedule",
+    "lion",
+    "polynomial_schedule",
+    "rmsprop",
+    "scale",
+    "scale_by_adam",
+    "scale_by_learning_rate",
+    "scale_by_lion",
+    "scale_by_rms",
+    "scale_by_rss",
+    "scale_by_schedule",
+    "scale_by_stddev",
+    "scale_by_trust_ratio",
+    "sgd",
+    "trace",
+    "warmup_cosine_decay_schedule",
+    "warmup_exponential_decay_schedule",
+]

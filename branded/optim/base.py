@@ -1,0 +1,217 @@
+"""What a gradient transformation is, and what holds for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import strong_dtype
+
+from branded import tree
+from branded.errors import OptionError, StateError, StateTypeError
+from branded.tree.api import mapped
+
+S = TypeVar("S")
+
+
+class GradientTransformation(NamedTuple):
+    """What makes steps of gradients: two functions without a state of their own.
+
+    An optimizer is one, and so is each of the parts that `chain` puts together.
+
+    Attributes:
+        init: `init(params) -> state`, a tree of tensors.
+        update: `update(updates, state, params=None) -> (updates, state)`; the updates are first the gradients, and what
+            comes out at last is added to the parameters.
+
+    Example:
+        >>> from branded import grad, optim
+        >>> from tinygrad import Tensor
+        >>> params, (init, update) = Tensor([3.0, 4.0]), optim.sgd(0.5)
+        >>> updates, state = update(grad(lambda p: p.square().sum())(params), init(params))
+        >>> optim.apply_updates(params, updates).tolist()
+        [0.0, 0.0]
+
+    Source: optax, `GradientTransformation`.
+    """
+
+    init: Callable[[Any], Any]
+    update: Callable[..., tuple[Any, Any]]
+
+
+class EmptyState(NamedTuple):
+    """The state of what has none."""
+
+
+Scalar = Any
+"""A number, or a tensor of one: `f32[]`, which may differ from example to example."""
+Schedule = Callable[[Any], Any]
+"""From the number of steps done to a number."""
+
+
+def stateless(what: str, f: Callable[[Any, Any], Any]) -> GradientTransformation:
+    """The transformation `f(updates, params)`."""
+
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        return f(updates, params), own(what, state, EmptyState)
+
+    return GradientTransformation(lambda params: EmptyState(), update)
+
+
+def identity() -> GradientTransformation:
+    """Updates as they are.
+
+    Example:
+        >>> from branded import optim
+        >>> optim.identity().update(1.0, optim.identity().init(None))
+        (1.0, EmptyState())
+
+    Source: optax, `identity`.
+    """
+    return stateless("identity", lambda updates, params: updates)
+
+
+def chain(*parts: GradientTransformation) -> GradientTransformation:
+    """One transformation after the other; the state is a tuple of their states.
+
+    Args:
+        parts: What the updates go through, in this order.
+
+    Raises:
+        OptionError: A part is no transformation.
+
+    Example:
+        >>> from branded import optim
+        >>> from tinygrad import Tensor
+        >>> clipped = optim.chain(optim.clip_by_global_norm(1.0), optim.sgd(10.0))
+        >>> updates, _ = clipped.update(Tensor([3.0, 4.0]), clipped.init(Tensor([0.0, 0.0])))
+        >>> [round(x, 4) for x in updates.tolist()]
+        [-6.0, -8.0]
+
+    Source: optax, `chain`.
+    """
+    for i, part in enumerate(parts):
+        if not (isinstance(part, tuple) and len(part) == 2 and all(map(callable, part))):
+            raise OptionError(
+                f"chain: part {i + 1} is {tree.describe(part)}, not a transformation",
+                fix="chain(clip_by_global_norm(1.0), adam(1e-3))",
+            )
+
+    def init(params: Any) -> Any:
+        return tuple(start(params) for start, _ in parts)
+
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        if not isinstance(state, tuple) or len(state) != len(parts):
+            raise StateTypeError(
+                f"chain: the state is {tree.outline(state)}, and there are {len(parts)} parts",
+                fix="the state that init or the last update gave",
+            )
+        new = []
+        for (_, step), s in zip(parts, state, strict=True):
+            updates, s = step(updates, s, params)
+            new.append(s)
+        return updates, tuple(new)
+
+    return GradientTransformation(init, update)
+
+
+def apply_updates(params: Any, updates: Any) -> Any:
+    """`params + updates`, in the dtypes of the parameters.
+
+    Args:
+        params: A tree of tensors.
+        updates: A tree of the same form, as an optimizer gives it.
+
+    Raises:
+        TreeError: The trees differ.
+
+    Example:
+        >>> from branded import optim
+        >>> from tinygrad import Tensor
+        >>> optim.apply_updates({"w": Tensor([1.0, 2.0])}, {"w": Tensor([0.5, 0.5])})["w"].tolist()
+        [1.5, 2.5]
+
+    Source: optax, `apply_updates`.
+    """
+
+    def add(p: Tensor, u: Tensor) -> Tensor:
+        return (p + u).cast(p.dtype)
+
+    return each("apply_updates", add, params, updates, names=("the params", "the updates"))
+
+
+def global_norm(updates: Any) -> Any:
+    """The Euclidean norm of all the numbers of a tree.
+
+    Args:
+        updates: A tree of tensors.
+
+    Returns:
+        An `f32[]`, or of the dtype of the tree.
+
+    Example:
+        >>> from branded import optim
+        >>> from tinygrad import Tensor
+        >>> optim.global_norm([Tensor([3.0]), Tensor([[4.0]])]).item()
+        5.0
+
+    Source: optax, `global_norm`.
+    """
+    squares = [leaf("global_norm", x).square().sum() for x in tree.leaves(updates)]
+    return sum(squares[1:], squares[0]).sqrt() if squares else Tensor(0.0)
+
+
+# ---- for all transformations ----
+
+
+def each(what: str, f: Callable[..., Any], *trees: Any, names: tuple[str, ...] = ("the updates", "the state")) -> Any:
+    """The tree of `f` of the tensors of some trees."""
+    return mapped(what, lambda *xs: f(*(leaf(what, x) for x in xs)), trees[0], trees[1:], names=names)
+
+
+def leaf(what: str, x: Any) -> Tensor:
+    if (t := tree.as_tensor(x)) is None:
+        raise StateTypeError(
+            f"{what}: {tree.describe(x)} is not a tensor", fix=tree.advice(x) or "trees of tensors and numbers"
+        )
+    return t.cast(strong_dtype(t.dtype))
+
+
+def zeros(what: str, params: Any, dtype: Any = None, value: Any = 0) -> Any:
+    """A tree like the parameters, of the same number everywhere."""
+    return each(what, lambda p: p.full_like(value, dtype=dtype or p.dtype), params, names=("the params",))
+
+
+def none_done() -> Tensor:
+    """The number of steps at first."""
+    return Tensor(0, dtype=dtypes.int32)
+
+
+def own(what: str, state: Any, kind: type[S]) -> S:
+    """The state, if it is one of this transformation."""
+    if not isinstance(state, kind):
+        raise StateTypeError(
+            f"{what}: the state is {tree.describe(state)}, not one of its own ({kind.__name__})",
+            fix="the state that init or the last update of this optimizer gave",
+        )
+    return state
+
+
+def wanted(what: str, params: Any) -> Any:
+    """The parameters, which not every transformation needs."""
+    if params is None:
+        raise StateError(f"{what}: the update needs the parameters", fix="update(grads, state, params)")
+    return params
+
+
+def number(what: str, name: str, x: Any) -> Any:
+    """A hyperparameter: a number, or a tensor of one."""
+    if (t := tree.as_tensor(x)) is None or t.shape:
+        raise OptionError(f"{what}: {name} is {tree.describe(x)}, not one number", fix=f"{name}=0.1, or a tensor f32[]")
+    return x if isinstance(x, int | float) else t
+
+
+def of(h: Any, x: Tensor) -> Any:
+    """A hyperparameter in the dtype of a leaf."""
+    return h.cast(x.dtype) if isinstance(h, Tensor) else h

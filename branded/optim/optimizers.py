@@ -1,0 +1,298 @@
+"""Optimizers: the usual chains of the parts in `scaling.py`, with optax's names, options and numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from branded.optim.base import GradientTransformation, chain
+from branded.optim.scaling import (
+    add_decayed_weights,
+    scale_by_adam,
+    scale_by_learning_rate,
+    scale_by_lion,
+    scale_by_rms,
+    scale_by_rss,
+    scale_by_stddev,
+    scale_by_trust_ratio,
+)
+from branded.optim.scaling import (
+    momentum as momentum_of,
+)
+from branded.optim.schedules import Rate
+
+
+def sgd(
+    learning_rate: Rate, momentum: Any = None, nesterov: bool = False, accumulator_dtype: Any = None
+) -> GradientTransformation:
+    """Steps against the gradient: `-learning_rate * grads`, with momentum if wanted.
+
+    Args:
+        learning_rate: A number, a tensor of one (each example may have its own), or a schedule.
+        momentum: How much of the last step stays in the next one; None is nothing.
+        nesterov: Look one step ahead.
+        accumulator_dtype: The dtype of the momentum; None is that of the parameters.
+
+    Returns:
+        A `GradientTransformation`: `init(params)`, `update(grads, state, params)`.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
+
+    Example:
+        >>> from branded import optim, value_and_grad, vmap
+        >>> from tinygrad import Tensor
+        >>> def trained(rate):
+        ...     opt, p = optim.sgd(rate), Tensor(1.0)
+        ...     state = opt.init(p)
+        ...     for _ in range(3):
+        ...         loss, g = value_and_grad(lambda p: p * p)(p)
+        ...         updates, state = opt.update(g, state)
+        ...         p = optim.apply_updates(p, updates)
+        ...     return p
+        >>> [round(x, 4) for x in vmap(trained)(Tensor([0.0, 0.25, 0.5])).tolist()]
+        [1.0, 0.125, 0.0]
+
+    Source: optax, `sgd`.
+    """
+    return chain(momentum_of(momentum, nesterov, accumulator_dtype), scale_by_learning_rate(learning_rate))
+
+
+def adam(
+    learning_rate: Rate,
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-8,
+    eps_root: Any = 0.0,
+    mu_dtype: Any = None,
+    *,
+    nesterov: bool = False,
+) -> GradientTransformation:
+    """Adam: steps by the mean of the gradients over the root of the mean of their squares.
+
+    Args:
+        learning_rate: A number, a tensor of one (each example may have its own), or a schedule.
+        b1: How much of the mean of the gradients stays at each step.
+        b2: How much of that of their squares does.
+        eps: What is added to the root.
+        eps_root: What is added under it.
+        mu_dtype: The dtype of the mean of the gradients; None is that of the parameters.
+        nesterov: Look one step ahead.
+
+    Returns:
+        A `GradientTransformation`: `init(params)`, `update(grads, state, params)`.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
+
+    Example:
+        >>> from branded import optim
+        >>> from tinygrad import Tensor
+        >>> opt, params = optim.adam(0.1), {"w": Tensor([1.0, -1.0])}
+        >>> updates, state = opt.update({"w": Tensor([4.0, -0.5])}, opt.init(params), params)
+        >>> [round(x, 4) for x in optim.apply_updates(params, updates)["w"].tolist()]
+        [0.9, -0.9]
+
+    Source: optax, `adam`; Kingma and Ba 2015.
+    """
+    return chain(
+        scale_by_adam(b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov), scale_by_learning_rate(learning_rate)
+    )
+
+
+def adamw(
+    learning_rate: Rate,
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-8,
+    eps_root: Any = 0.0,
+    mu_dtype: Any = None,
+    weight_decay: Any = 1e-4,
+    mask: Any = None,
+    *,
+    nesterov: bool = False,
+) -> GradientTransformation:
+    """Adam, and parameters that decay by themselves.
+
+    Args:
+        learning_rate: A number, a tensor of one (each example may have its own), or a schedule.
+        b1: How much of the mean of the gradients stays at each step.
+        b2: How much of that of their squares does.
+        eps: What is added to the root.
+        eps_root: What is added under it.
+        mu_dtype: The dtype of the mean of the gradients; None is that of the parameters.
+        weight_decay: How much of the parameters goes at each step, times the learning rate.
+        mask: A tree of bools that says which parameters decay, or a function that gives it of the parameters.
+        nesterov: Look one step ahead.
+
+    Returns:
+        A `GradientTransformation`, whose update needs the parameters.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
+        StateError: The update does not get the parameters.
+
+    Example:
+        >>> from branded import optim
+        >>> from tinygrad import Tensor
+        >>> opt, p = optim.adamw(0.1, weight_decay=0.5), Tensor([2.0])
+        >>> updates, state = opt.update(Tensor([3.0]), opt.init(p), p)
+        >>> [round(x, 4) for x in updates.tolist()]
+        [-0.2]
+
+    Source: optax, `adamw`; Loshchilov and Hutter 2019.
+    """
+    return chain(
+        scale_by_adam(b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov),
+        add_decayed_weights(weight_decay, mask),
+        scale_by_learning_rate(learning_rate),
+    )
+
+
+def rmsprop(
+    learning_rate: Rate,
+    decay: Any = 0.9,
+    eps: Any = 1e-8,
+    initial_scale: Any = 0.0,
+    eps_in_sqrt: bool = True,
+    centered: bool = False,
+    momentum: Any = None,
+    nesterov: bool = False,
+) -> GradientTransformation:
+    """RMSProp: steps by the gradients over the root of the mean of their squares.
+
+    Args:
+        learning_rate: A number, a tensor of one (each example may have its own), or a schedule.
+        decay: How much of the mean stays at each step.
+        eps: What is added to it.
+        initial_scale: The mean at first.
+        eps_in_sqrt: Is `eps` added under the root?  torch adds it to the root.
+        centered: Over the standard deviation instead.
+        momentum: How much of the last step stays in the next one; None is nothing.
+        nesterov: Look one step ahead.
+
+    Returns:
+        A `GradientTransformation`: `init(params)`, `update(grads, state, params)`.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
+
+    Example:
+        >>> from branded import optim
+        >>> from tinygrad import Tensor
+        >>> opt, p = optim.rmsprop(0.1, decay=0.75), Tensor([2.0])
+        >>> [round(x, 4) for x in opt.update(Tensor([3.0]), opt.init(p))[0].tolist()]
+        [-0.2]
+
+    Source: optax, `rmsprop`; Hinton 2012.
+    """
+    scaled = (scale_by_stddev if centered else scale_by_rms)(decay, eps, initial_scale, eps_in_sqrt)
+    return chain(scaled, scale_by_learning_rate(learning_rate), momentum_of(momentum, nesterov))
+
+
+def adagrad(learning_rate: Rate, initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> GradientTransformation:
+    """Adagrad: steps by the gradients over the root of the sum of all their squares.
+
+    Args:
+        learning_rate: A number, a tensor of one (each example may have its own), or a schedule.
+        initial_accumulator_value: The sum at first.
+        eps: What is added under the root.
+
+    Returns:
+        A `GradientTransformation`: `init(params)`, `update(grads, state, params)`.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
+
+    Example:
+        >>> from branded import optim
+        >>> from tinygrad import Tensor
+        >>> opt, p = optim.adagrad(0.1, initial_accumulator_value=0.0), Tensor([2.0])
+        >>> [round(x, 4) for x in opt.update(Tensor([3.0]), opt.init(p))[0].tolist()]
+        [-0.1]
+
+    Source: optax, `adagrad`; Duchi et al. 2011.
+    """
+    return chain(scale_by_rss(initial_accumulator_value, eps), scale_by_learning_rate(learning_rate))
+
+
+def lion(
+    learning_rate: Rate,
+    b1: Any = 0.9,
+    b2: Any = 0.99,
+    mu_dtype: Any = None,
+    weight_decay: Any = 1e-3,
+    mask: Any = None,
+) -> GradientTransformation:
+    """Lion: steps of one size, in the direction of the sign of a mean of the gradients.
+
+    Args:
+        learning_rate: A number, a tensor of one (each example may have its own), or a schedule.
+        b1: How much of the mean goes into the step.
+        b2: How much of it stays.
+        mu_dtype: Its dtype; None is that of the parameters.
+        weight_decay: How much of the parameters goes at each step, times the learning rate.
+        mask: A tree of bools that says which parameters decay, or a function that gives it of the parameters.
+
+    Returns:
+        A `GradientTransformation`, whose update needs the parameters.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
+        StateError: The update does not get the parameters.
+
+    Example:
+        >>> from branded import optim
+        >>> from tinygrad import Tensor
+        >>> opt, p = optim.lion(0.5, weight_decay=0.0), Tensor([2.0, 2.0])
+        >>> opt.update(Tensor([3.0, -0.1]), opt.init(p), p)[0].tolist()
+        [-0.5, 0.5]
+
+    Source: optax, `lion`; Chen et al. 2023.
+    """
+    return chain(
+        scale_by_lion(b1, b2, mu_dtype), add_decayed_weights(weight_decay, mask), scale_by_learning_rate(learning_rate)
+    )
+
+
+def lamb(
+    learning_rate: Rate,
+    b1: Any = 0.9,
+    b2: Any = 0.999,
+    eps: Any = 1e-6,
+    eps_root: Any = 0.0,
+    weight_decay: Any = 0.0,
+    mask: Any = None,
+) -> GradientTransformation:
+    """LAMB: Adam whose step is, for each leaf, as long as its parameters, times the learning rate.
+
+    Args:
+        learning_rate: A number, a tensor of one (each example may have its own), or a schedule.
+        b1: How much of the mean of the gradients stays at each step.
+        b2: How much of that of their squares does.
+        eps: What is added to the root.
+        eps_root: What is added under it.
+        weight_decay: How much of the parameters is added to the step.
+        mask: A tree of bools that says which parameters decay, or a function that gives it of the parameters.
+
+    Returns:
+        A `GradientTransformation`, whose update needs the parameters.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
+        StateError: The update does not get the parameters.
+
+    Example:
+        >>> from branded import optim
+        >>> from tinygrad import Tensor
+        >>> opt, p = optim.lamb(0.5), Tensor([2.0])
+        >>> [round(x, 4) for x in opt.update(Tensor([3.0]), opt.init(p), p)[0].tolist()]
+        [-1.0]
+
+    Source: optax, `lamb`; You et al. 2020.
+    """
+    return chain(
+        scale_by_adam(b1, b2, eps, eps_root),
+        add_decayed_weights(weight_decay, mask),
+        scale_by_trust_ratio(),
+        scale_by_learning_rate(learning_rate),
+    )

@@ -1,0 +1,269 @@
+"""Schedules: numbers that depend on how many steps are done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinygrad import Tensor, dtypes
+
+from branded import tree
+from branded.errors import OptionError
+from branded.optim.base import Schedule, number
+
+
+def _steps(count: Any) -> Tensor:
+    if (t := tree.as_tensor(count)) is None:
+        raise OptionError(f"schedule: {tree.describe(count)} is no number of steps", fix="an int, or a tensor i32[]")
+    return t.cast(dtypes.float32)
+
+
+def _positive(what: str, name: str, n: Any) -> int:
+    if (found := tree.as_int(n)) is None or found < 1:
+        raise OptionError(f"{what}: {name}={tree.shown(n)} is not a number of steps", fix="an int of 1 or more")
+    return found
+
+
+def constant_schedule(value: Any) -> Schedule:
+    """The same number at each step.
+
+    Example:
+        >>> from branded import optim
+        >>> optim.constant_schedule(0.1)(7)
+        0.1
+
+    Source: optax, `constant_schedule`.
+    """
+    number("constant_schedule", "value", value)
+    return lambda count: value
+
+
+def polynomial_schedule(
+    init_value: Any, end_value: Any, power: Any, transition_steps: int, transition_begin: int = 0
+) -> Schedule:
+    """From one number to another along a power of the steps that are left.
+
+    Args:
+        init_value: The number until `transition_begin`.
+        end_value: The number from `transition_begin + transition_steps` on.
+        power: 1 is a line, 2 a parabola.
+        transition_steps: How many steps it takes.
+        transition_begin: The step with which it begins.
+
+    Raises:
+        OptionError: A value is not a number.
+
+    Example:
+        >>> from branded import optim
+        >>> [optim.polynomial_schedule(1.0, 0.0, 2, 2)(i).item() for i in range(3)]
+        [1.0, 0.25, 0.0]
+
+    Source: optax, `polynomial_schedule`.
+    """
+    what = "polynomial_schedule"
+    init_value, end_value = number(what, "init_value", init_value), number(what, "end_value", end_value)
+    n, begin = _positive(what, "transition_steps", transition_steps), max(transition_begin, 0)
+
+    def schedule(count: Any) -> Any:
+        left = (1 - (_steps(count) - begin).clip(0, n) / n).maximum(0)
+        return (init_value - end_value) * (left if power == 1 else left**power) + end_value
+
+    return schedule
+
+
+def linear_schedule(init_value: Any, end_value: Any, transition_steps: int, transition_begin: int = 0) -> Schedule:
+    """From one number to another along a line.
+
+    Args:
+        init_value: The number until `transition_begin`.
+        end_value: The number from `transition_begin + transition_steps` on.
+        transition_steps: How many steps it takes.
+        transition_begin: The step with which it begins.
+
+    Example:
+        >>> from branded import optim
+        >>> [optim.linear_schedule(0.0, 1.0, 4)(i).item() for i in (0, 1, 4, 9)]
+        [0.0, 0.25, 1.0, 1.0]
+
+    Source: optax, `linear_schedule`.
+    """
+    return polynomial_schedule(init_value, end_value, 1, transition_steps, transition_begin)
+
+
+def exponential_decay(
+    init_value: Any,
+    transition_steps: int,
+    decay_rate: Any,
+    transition_begin: int = 0,
+    staircase: bool = False,
+    end_value: Any = None,
+) -> Schedule:
+    """`init_value * decay_rate ** (count / transition_steps)`.
+
+    Args:
+        init_value: The number until `transition_begin`.
+        transition_steps: After so many steps it is multiplied by `decay_rate`.
+        decay_rate: A number other than 0.
+        transition_begin: The step with which it begins.
+        staircase: Only after each `transition_steps` steps.
+        end_value: Where it stops.
+
+    Example:
+        >>> from branded import optim
+        >>> [round(optim.exponential_decay(1.0, 2, 0.25)(i).item(), 4) for i in range(3)]
+        [1.0, 0.5, 0.25]
+
+    Source: optax, `exponential_decay`.
+    """
+    what = "exponential_decay"
+    init_value, n = number(what, "init_value", init_value), _positive(what, "transition_steps", transition_steps)
+    rate, begin = number(what, "decay_rate", decay_rate), max(transition_begin, 0)
+    if isinstance(rate, int | float) and rate <= 0:
+        raise OptionError(f"{what}: decay_rate={rate} is not above 0", fix="decay_rate=0.9")
+
+    def schedule(count: Any) -> Any:
+        done = _steps(count) - begin
+        p = (done / n).floor() if staircase else done / n
+        value = (done <= 0).where(init_value, init_value * rate**p)
+        if end_value is None:
+            return value
+        return value.maximum(end_value) if rate < 1 else value.minimum(end_value)
+
+    return schedule
+
+
+def cosine_decay_schedule(init_value: Any, decay_steps: int, alpha: Any = 0.0, exponent: float = 1.0) -> Schedule:
+    """From one number to a fraction `alpha` of it along half a wave of a cosine.
+
+    Args:
+        init_value: The number at first.
+        decay_steps: How many steps it takes.
+        alpha: What is left of it at last.
+        exponent: The power to which the cosine is raised.
+
+    Example:
+        >>> from branded import optim
+        >>> [round(optim.cosine_decay_schedule(1.0, 4)(i).item(), 4) for i in (0, 2, 4)]
+        [1.0, 0.5, 0.0]
+
+    Source: optax, `cosine_decay_schedule`; Loshchilov and Hutter 2017, SGDR.
+    """
+    what = "cosine_decay_schedule"
+    init_value, alpha = number(what, "init_value", init_value), number(what, "alpha", alpha)
+    n = _positive(what, "decay_steps", decay_steps)
+
+    def schedule(count: Any) -> Any:
+        wave = 0.5 * (1 + (math.pi * _steps(count).minimum(n) / n).cos())
+        return init_value * ((1 - alpha) * (wave if exponent == 1 else wave**exponent) + alpha)
+
+    return schedule
+
+
+def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
+    """One schedule after another; each counts its steps from where it begins.
+
+    Args:
+        schedules: Functions of the number of steps.
+        boundaries: The steps at which all but the first begin.
+
+    Example:
+        >>> from branded import optim
+        >>> joined = optim.join_schedules([optim.constant_schedule(1.0), optim.linear_schedule(2.0, 4.0, 2)], [3])
+        >>> [joined(i).item() for i in (2, 3, 4, 5)]
+        [1.0, 2.0, 3.0, 4.0]
+
+    Source: optax, `join_schedules`.
+    """
+    if len(boundaries) != len(schedules) - 1:
+        raise OptionError(
+            f"join_schedules: {len(boundaries)} boundaries for {len(schedules)} schedules",
+            fix="one less than there are schedules",
+        )
+
+    def schedule(count: Any) -> Any:
+        steps = _steps(count)
+        value = schedules[0](count)
+        for at, later in zip(boundaries, schedules[1:], strict=True):
+            value = (steps < at).where(value, later(steps - at))
+        return value
+
+    return schedule
+
+
+def warmup_cosine_decay_schedule(
+    init_value: Any, peak_value: Any, warmup_steps: int, decay_steps: int, end_value: Any = 0.0, exponent: float = 1.0
+) -> Schedule:
+    """A line up to `peak_value`, then half a wave of a cosine down.
+
+    Args:
+        init_value: The number at first.
+        peak_value: The number after the warm-up.
+        warmup_steps: How many steps that takes.
+        decay_steps: How many steps all takes, with the warm-up.
+        end_value: The number at last.
+        exponent: The power to which the cosine is raised.
+
+    Example:
+        >>> from branded import optim
+        >>> warm = optim.warmup_cosine_decay_schedule(0.0, 1.0, 2, 6)
+        >>> [round(warm(i).item(), 4) for i in (0, 1, 2, 4, 6)]
+        [0.0, 0.5, 1.0, 0.5, 0.0]
+
+    Source: optax, `warmup_cosine_decay_schedule`.
+    """
+    what = "warmup_cosine_decay_schedule"
+    n, total = _positive(what, "warmup_steps", warmup_steps), _positive(what, "decay_steps", decay_steps)
+    if total <= n:
+        raise OptionError(
+            f"{what}: decay_steps={total} is not more than warmup_steps={n}", fix="the steps of both together"
+        )
+    peak = number(what, "peak_value", peak_value)
+    decay = cosine_decay_schedule(peak, total - n, _ratio(number(what, "end_value", end_value), peak), exponent)
+    return join_schedules([linear_schedule(init_value, peak, n), decay], [n])
+
+
+def warmup_exponential_decay_schedule(
+    init_value: Any,
+    peak_value: Any,
+    warmup_steps: int,
+    transition_steps: int,
+    decay_rate: Any,
+    transition_begin: int = 0,
+    staircase: bool = False,
+    end_value: Any = None,
+) -> Schedule:
+    """A line up to `peak_value`, then `exponential_decay` of it.
+
+    Args:
+        init_value: The number at first.
+        peak_value: The number after the warm-up.
+        warmup_steps: How many steps that takes.
+        transition_steps: As for `exponential_decay`, and so all below.
+        decay_rate: A number other than 0.
+        transition_begin: The step after the warm-up with which it begins.
+        staircase: Only after each `transition_steps` steps.
+        end_value: Where it stops.
+
+    Example:
+        >>> from branded import optim
+        >>> warm = optim.warmup_exponential_decay_schedule(0.0, 1.0, 2, 1, 0.5)
+        >>> [round(warm(i).item(), 4) for i in range(5)]
+        [0.0, 0.5, 1.0, 0.5, 0.25]
+
+    Source: optax, `warmup_exponential_decay_schedule`.
+    """
+    n = _positive("warmup_exponential_decay_schedule", "warmup_steps", warmup_steps)
+    decay = exponential_decay(peak_value, transition_steps, decay_rate, transition_begin, staircase, end_value)
+    return join_schedules([linear_schedule(init_value, peak_value, n), decay], [n])
+
+
+def _ratio(a: Any, b: Any) -> Any:
+    """a / b, and 0 where b is."""
+    if isinstance(b, Tensor):
+        return (b == 0).where(0.0, a / (b == 0).where(1.0, b))
+    return a / b if b else 0.0
+
+
+Rate = Any | Callable[[Any], Any]
+"""A number, a tensor of one, or a schedule."""
