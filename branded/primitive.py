@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from tinygrad.uop.ops import Ops, UOp
 
+from branded.patches.tg import CallInfo
 from branded.scope import Row, union
 
 
@@ -52,8 +53,15 @@ class Primitive:
 
     is_rule = False
     """Is its derivative a rule of the user, which runs in the scope of the call?"""
+    is_transposed = False
+    """Is it there to be transposed alone, so that nobody can run it?"""
     can_fail = False
     """Does it run a function of the user, which may raise?"""
+
+    @property
+    def content(self) -> str:
+        """What tells it from others whose body is equal, and which compute something else."""
+        return ""
 
     def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
         """The call on the values of all examples."""
@@ -67,8 +75,8 @@ class Primitive:
         """The cotangents of the arguments, at least of those that are needed."""
         raise NotImplementedError
 
-    def in_reverse(self, u: UOp) -> Sequence[UOp] | None:
-        """The results as reverse mode gives them, where it does not give them as they are."""
+    def in_reverse(self, u: UOp, moved: Set[int]) -> Sequence[UOp] | None:
+        """The results as reverse mode by these arguments gives them, where it does not give them as they are."""
         return None
 
     def uses(self, u: UOp, i: int) -> set[int]:
@@ -85,6 +93,29 @@ class Primitive:
     def speaks_of(self, u: UOp, i: int) -> set[int]:
         """The arguments by which the result `i` may have derivatives."""
         return self.uses(u, i)
+
+
+class Name(str):
+    """The name of a call, and what tells it from others in the key of a graph, which no other part of it does."""
+
+    __slots__ = ("content",)
+    content: str
+
+    def __new__(cls, name: str, content: str) -> Name:
+        new = super().__new__(cls, name)
+        new.content = content
+        return new
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()} {self.content}"
+
+    def __reduce__(self) -> Any:
+        return Name, (str(self), self.content)
+
+
+def info(name: str, primitive: Primitive) -> CallInfo:
+    """What the call of a primitive says beside its operands."""
+    return CallInfo(name=Name(name, primitive.content), aux=primitive)
 
 
 def primitive_of(u: UOp) -> Primitive | None:

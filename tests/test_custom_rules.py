@@ -435,3 +435,40 @@ def test_what_the_forward_rule_gives_must_fit() -> None:
     f.defvjp(lambda x: (x.sum(), None), lambda residuals, ct: (ct,))
     with pytest.raises(errors.DerivativeError, match="custom_vjp: the value that the rule of <lambda> gave"):
         grad(lambda x: f(x).sum())(Tensor([1.0, 2.0]))
+
+
+def test_reverse_mode_goes_by_the_forward_rule_in_loops_too() -> None:
+    f = custom_vjp(lambda x: x * 1)
+    f.defvjp(lambda x: (x + 100, x), lambda x, ct: (5 * x * ct,))
+    xs = Tensor([1.0, 2.0])
+
+    def loop(x: Tensor) -> Any:
+        return scan(lambda c, y: (f(c) * y, f(c + y)), x, xs)
+
+    last, seen = vjp(loop, Tensor(2.0))[0]
+    assert (last.item(), seen.tolist()) == (404, [103, 204])
+    assert [y.tolist() for y in loop(Tensor(2.0))] == [4, [3, 4]]
+    value, slope = value_and_grad(lambda x: loop(x)[0])(Tensor(2.0))
+    assert (value.item(), slope.item()) == (404, 5 * 2 * 5 * 102 * 2)
+    assert vmap(lambda x: vjp(loop, x)[0][0])(Tensor([2.0, 3.0])).tolist() == [404, 406]
+    nested = lambda x: scan(lambda c, y: (loop(c)[0] + y, None), x, xs)[0]  # noqa: E731
+    assert vjp(nested, Tensor(2.0))[0].item() == ((102 * 1 + 100) * 2 + 1 + 100 + 100) * 2 + 2
+
+
+def test_a_rule_may_push_through_a_loop_over_a_function_with_a_rule_for_reverse_mode() -> None:
+    f = custom_vjp(lambda x: x * 1)
+    f.defvjp(lambda x: (x * 1, x), lambda x, ct: (5 * x * ct,))
+    xs = Tensor([3.0, 2.0])
+
+    def loop(x: Tensor) -> Any:
+        return scan(lambda c, y: (f(c) * y, f(c + y)), x, xs)
+
+    total = lambda x: loop(x)[0] + loop(x)[1].sum()  # noqa: E731
+    g = custom_jvp(lambda x: x * 2)
+    g.defjvp(lambda primals, tangents: jvp(total, primals, tangents))
+    right = [grad(total)(Tensor(x)).item() for x in (2.0, 3.0)]
+    assert grad(g)(Tensor(2.0)).item() == right[0]
+    assert vmap(grad(g))(Tensor([2.0, 3.0])).tolist() == right
+    assert grad(lambda xs: vmap(g)(xs).sum())(Tensor([2.0, 3.0])).tolist() == right
+    with pytest.raises(errors.DerivativeError, match="has a rule for reverse mode alone"):
+        jvp(g, (Tensor(2.0),), (Tensor(1.0),))

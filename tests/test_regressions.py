@@ -10,10 +10,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor, TinyJit, function
+from tinygrad import Tensor, TinyJit, dtypes, function
 
-from branded import brand, brands, custom_jvp, custom_vjp, errors, grad, jit, jvp, make_expr, psum, scan, vmap
+from branded import (
+    brand,
+    brands,
+    custom_jvp,
+    custom_vjp,
+    errors,
+    grad,
+    jit,
+    jvp,
+    make_expr,
+    psum,
+    scan,
+    vmap,
+    while_loop,
+)
 from branded import map as map_
+from branded.callbacks.host import ShapeDtype, call
 from branded.scope import open_brands
 
 
@@ -409,3 +424,49 @@ def test_a_written_loop_over_numbers_that_no_device_has() -> None:
 
     last, ys = make_expr(f)(Tensor(5)).at("primitives")(Tensor(5))
     assert (last.tolist(), ys.tolist()) == (2, [2, 2])
+
+
+def test_loops_that_differ_in_a_loop_of_their_body() -> None:
+    """Of two with equal first steps, the one that came first ran for both."""
+    xs, x = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize(), Tensor([1.5]).realize()[0]
+
+    def nested(reverse: bool) -> Any:
+        inner = lambda c, y: scan(lambda d, z: (d * 2 + z, None), c, y, reverse=reverse)[0]  # noqa: E731
+        return scan(lambda c, y: (inner(c, y), None), x, xs)[0]
+
+    def until(n: float) -> Any:
+        inner = lambda c, y: while_loop(lambda d: d < n, lambda d: d * 2 + y.sum(), c)  # noqa: E731
+        return scan(lambda c, y: (inner(c, y) + 1, None), x, xs)[0]
+
+    found = [nested(False), nested(True), until(5.0), until(20.0)]
+    assert [y.item() for y in found] == [50, 55, 8, 35]
+
+
+def test_functions_that_differ_in_a_loop_of_their_body() -> None:
+    xs, x = Tensor([1.0, 2.0]).realize(), Tensor([1.5]).realize()[0].realize()
+    step = lambda c, y: (c * 2 + y, None)  # noqa: E731
+    found = [function(lambda x, xs, r=r: scan(step, x, xs, reverse=r)[0])(x, xs) for r in (False, True)]
+    assert [y.item() for y in found] == [10, 11]
+    found = [function(lambda x, n=n: while_loop(lambda c: c < n, lambda c: c * 2, x))(x) for n in (5.0, 20.0)]
+    assert [y.item() for y in found] == [6, 24]
+
+
+def test_loops_whose_bodies_differ_in_a_rule() -> None:
+    def by(k: float) -> Any:
+        f = custom_jvp(lambda x: x * 1.0)
+        f.defjvp(lambda primals, tangents: (f(*primals), tangents[0] * k))
+        return f
+
+    two, five, x, xs = by(2.0), by(5.0), Tensor(1.5), Tensor([1.0, 2.0])
+    total = lambda x: sum(scan(lambda c, y: (f(c) * y, None), x, xs)[0] for f in (two, five))  # noqa: E731
+    close(grad(total)(x), 2 * 2 * 2 + 2 * 5 * 5)
+    close(jvp(total, (x,), (x,))[1], 1.5 * 58)
+
+
+def test_loops_whose_bodies_differ_in_a_function_of_the_host() -> None:
+    x, types = Tensor([1.5]).realize()[0].realize(), [ShapeDtype((), dtypes.float32)]
+    fs = [lambda v: np.float32(2 * v), lambda v: np.float32(5 * v)]
+    looped = [scan(lambda c, _: (call("h", f, types, [c])[0], None), x, None, length=2)[0] for f in fs]
+    assert [y.item() for y in looped] == [6, 37.5]
+    calls = [function(lambda x, f=f: call("h", f, types, [x])[0])(x) for f in fs]
+    assert [y.item() for y in calls] == [3, 7.5]

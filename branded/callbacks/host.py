@@ -22,8 +22,8 @@ from branded.graph import on_device, reshape, tensor
 from branded.loops.compiled import in_memory
 from branded.patches import tg
 from branded.patches.serial import serial
-from branded.patches.tg import CallInfo, Estimates, _to_np_dtype, all_int, canonicalize_device
-from branded.primitive import Batched, Bundle, Primitive, Run, primitive_of, results
+from branded.patches.tg import Estimates, _to_np_dtype, all_int, canonicalize_device
+from branded.primitive import Batched, Bundle, Primitive, Run, info, primitive_of, results
 from branded.rows import dtype_text
 from branded.runner import host
 from branded.scope import Row, union
@@ -117,9 +117,7 @@ def _known(x: UOp) -> UOp:
 def _call(made: Host, types: Sequence[ShapeDtype], args: Sequence[UOp], device: Any) -> UOp:
     # what a result is, is said by a parameter behind those of the arguments: no graph of it stands for the function
     body = [UOp.param(len(args) + i, t.dtype, t.shape, device) for i, t in enumerate(types)]
-    # tinygrad knows calls by their names and bodies: two functions of one name are two
-    info = CallInfo(name=f"{made.name} {made.number}", aux=made)
-    return UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*body), *args), info)
+    return UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*body), *args), info(made.name, made))
 
 
 # ---- the primitive ----
@@ -171,6 +169,10 @@ class Host(Primitive):
             found.axes, found.number = axes, next(_numbers)
             found = self.made.setdefault(key, found)
         return found
+
+    @property
+    def content(self) -> str:
+        return f"{self.name}.{self.number}"
 
     def uses(self, u: UOp, i: int) -> set[int]:
         return {*range(len(u.src) - 1)}

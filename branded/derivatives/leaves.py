@@ -152,7 +152,7 @@ def in_reverse(ys: Sequence[UOp], targets: Sequence[UOp]) -> list[UOp]:
         call = u.src[0] if u.op is Ops.GETTUPLE else u
         if u is not call and call not in found and (p := primitive_of(call)) is not None:
             with transforming():
-                values = p.in_reverse(call)
+                values = p.in_reverse(call, {i for i, x in enumerate(call.src[1:]) if x in above})
             if values is not None:
                 found[call] = values
     return once(new[: len(ys)], found) if found else list(ys)

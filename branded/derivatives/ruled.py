@@ -219,7 +219,7 @@ class VjpCall(RuledCall):
         self.check_closure(i for i, d in enumerate(tangents) if d is not None)
         return LinearCall.call(self, u, tangents, levels[-1])
 
-    def in_reverse(self, u: UOp) -> Sequence[UOp]:
+    def in_reverse(self, u: UOp, moved: Set[int]) -> Sequence[UOp]:
         """What the forward rule gives."""
         with self.examples.opened() as closed:
             ys, _ = self._forward([tensor(x) for x in self.examples.arguments(u.src[1:])[: self.tensors]])
@@ -311,6 +311,7 @@ class LinearCall(VjpCall):
     the tangents of `given`.
     """
 
+    is_transposed = True
     level: Level
     moved: list[int]
     given: list[int]
@@ -339,16 +340,26 @@ class LinearCall(VjpCall):
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """The rule itself, which gives the cotangents of tangents as it does those of arguments."""
-        n, k = len(u.src) - 1 - len(self.moved), len(u.src[0].src) - len(self.given)
+        rule, call = self._of(u)
+        n, k = len(call.src) - 1, len(call.src[0].src)
         if any(i < n for i in needed) or any(ct is not None for ct in cotangents[:k]):
             raise self.refused()
-        rows, made, scope = self.examples.rows[:n], self.examples.results[:k], self.examples.scope
-        rule = VjpCall(self.f, self.args, self.tensors, self.out, Examples(rows, made, scope))
-        src = (UOp.maketuple(*u.src[0].src[:k]), *u.src[1 : 1 + n])
-        call = UOp(Ops.FUNCTION, u.dtype, src, CallInfo(name=u.arg.name, aux=rule))
         of = dict(zip(self.given, cotangents[k:], strict=True))
         grads = rule.pull(call, [of.get(i) for i in range(k)], {self.moved[i - n] for i in needed})
         return [*([None] * n), *(grads[i] for i in self.moved)]
+
+    def in_reverse(self, u: UOp, moved: Set[int]) -> Sequence[UOp]:
+        rule, call = self._of(u)
+        values = rule.in_reverse(call, moved)
+        return [*values, *(u.gettuple(len(values) + i) for i in range(len(self.given)))]
+
+    def _of(self, u: UOp) -> tuple[VjpCall, UOp]:
+        """The call of the function itself."""
+        n, k = len(u.src) - 1 - len(self.moved), len(u.src[0].src) - len(self.given)
+        rows, made, scope = self.examples.rows[:n], self.examples.results[:k], self.examples.scope
+        rule = VjpCall(self.f, self.args, self.tensors, self.out, Examples(rows, made, scope))
+        src = (UOp.maketuple(*u.src[0].src[:k]), *u.src[1 : 1 + n])
+        return rule, UOp(Ops.FUNCTION, u.dtype, src, CallInfo(name=u.arg.name, aux=rule))
 
 
 def _with_none(x: Any, g: Any) -> list[Any] | None:

@@ -23,8 +23,8 @@ from branded.derivatives.forward import is_float, push, zero
 from branded.dispatch import Pass, full
 from branded.errors import UnsupportedError
 from branded.graph import on_device, replaced
-from branded.patches.tg import CallInfo, broadcast_to, has_shape
-from branded.primitive import Batched, Primitive, Run, at_slot, params, results, slots
+from branded.patches.tg import broadcast_to, has_shape
+from branded.primitive import Batched, Primitive, Run, at_slot, info, params, primitive_of, results, slots
 from branded.rows import is_differentiated, is_marked, left_brands, row_of
 from branded.scope import Row, open_brands, union
 
@@ -88,13 +88,17 @@ class Loop(Primitive):
 
     what, name = "loop", ""
     made: ClassVar[weakref.WeakValueDictionary[str, Loop]] = weakref.WeakValueDictionary()
-    """The loops that a graph has, or that something may run: of equal ones there is one."""
+    """The loops that a graph has, or that something may run: of those with equal names and rules there is one."""
 
     def __init__(self, step: UOp, carries: int, inputs: int) -> None:
         self.step, self.carries, self.inputs = step, carries, inputs
         self.compiled: Any = None
         self.device = next(p.device for p in self.params() if p.device is not None)
         self._uses: dict[int, set[int]] = {}
+
+    @property
+    def content(self) -> str:
+        return self.name
 
     def params(self) -> list[UOp]:
         return params(self.step)
@@ -243,13 +247,19 @@ def assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[
 
 
 def known_loop(name: str, loop: Any) -> Any:
-    """The loop of this name: equal loops are one.  One that is about to be batched is none yet."""
+    """The loop of this name, which says what it computes: equal loops are one, if they have the same rules.
+
+    One that is about to be batched is none yet.
+    """
     loop.name = name
-    return loop if left_brands(loop.step.src) else Loop.made.setdefault(name, loop)
+    if left_brands(loop.step.src):
+        return loop
+    inside = [p for u in loop.step.toposort() if (p := primitive_of(u)) is not None]
+    return Loop.made.setdefault(name + "".join(f".{id(p)}" for p in inside), loop)
 
 
 def call_of(loop: Loop, body: Sequence[UOp], args: tuple[UOp, ...]) -> UOp:
-    return UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*body), *args), CallInfo(name=loop.what, aux=loop))
+    return UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*body), *args), info(loop.what, loop))
 
 
 def results_of(loop: Loop, call: UOp) -> list[UOp]:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from tinygrad.dtype import strong_dtype
-from tinygrad.uop.ops import UOp
+from tinygrad.uop.ops import Ops, UOp
 
 from branded.derivatives.forward import is_float, zero
+from branded.derivatives.leaves import in_reverse
 from branded.derivatives.reverse import gradients, ran_again
 from branded.dispatch import full
 from branded.graph import lead, replaced
@@ -33,7 +34,7 @@ from branded.loops.primitive import (
     steady_carries,
     without_size_zero,
 )
-from branded.primitive import Batched, Bundle, Run
+from branded.primitive import Batched, Bundle, Run, primitive_of
 from branded.scope import Row
 
 
@@ -89,13 +90,7 @@ class Scan(Loop):
         What no step changes has the sum of its cotangents of all steps, which is one more carry.
         """
         step, args, n, m = self.opened(u), self.cut(u.src[1:]), self.carries, self.inputs
-        known = dict(pairs(step.params.fixed, args.fixed))
-        # by their places among the carries, the inputs and the fixed: which have a cotangent
-        wanted = Args(
-            [i for i, x in enumerate(args.carries) if is_float(x) and (self.uses(u, i) & needed or i in needed)],
-            [i for i, x in enumerate(args.inputs) if is_float(x) and n + i in needed],
-            [i for i, x in enumerate(args.fixed) if is_float(x) and n + m + i in needed],
-        )
+        known, wanted = dict(pairs(step.params.fixed, args.fixed)), self._wanted(u, needed)
         cts = {i: ct for i, ct in enumerate(cotangents[n:]) if ct is not None and is_float(step.outs[i])}
         ct_next = [like(step.params.carries[i]) for i in wanted.carries]
         ct_ys = [param((y := step.outs[i]).shape, y.dtype, y.device or self.device) for i in cts]
@@ -105,7 +100,8 @@ class Scan(Loop):
         grads = cut(found, len(wanted.carries), len(wanted.inputs))
 
         before = [c for c in step.params.carries if any(c in g.toposort(enter_calls=False) for g in found)]
-        residuals = self._residuals(u, step, args, before, known) if before else []
+        again = self._step_in_reverse(step, wanted)
+        residuals = self._residuals(u, again or step, args, before) if before or again else []
         firsts = [or_zero(cotangents[i], args.carries[i]) for i in wanted.carries]
         sums = [(like(args.fixed[i]), zero(args.fixed[i])) for i in wanted.fixed]
         finals, ys = scan(
@@ -127,21 +123,69 @@ class Scan(Loop):
         of = dict(pairs(places, [*finals, *ys]))
         return [of.get(i) for i in range(len(u.src) - 1)]
 
-    def _residuals(
-        self, u: UOp, step: Step, args: Args[UOp], carries: Sequence[UOp], known: dict[UOp, UOp]
-    ) -> list[UOp]:
+    def _wanted(self, u: UOp, needed: Set[int]) -> Args[int]:
+        """By their places among the carries, the inputs and the fixed: which have a cotangent."""
+        args, n, m = self.cut(u.src[1:]), self.carries, self.inputs
+        return Args(
+            [i for i, x in enumerate(args.carries) if is_float(x) and (self.uses(u, i) & needed or i in needed)],
+            [i for i, x in enumerate(args.inputs) if is_float(x) and n + i in needed],
+            [i for i, x in enumerate(args.fixed) if is_float(x) and n + m + i in needed],
+        )
+
+    def _step_in_reverse(self, step: Step, wanted: Args[int]) -> Step | None:
+        """The step as reverse mode runs it, where it does not run it as it is."""
+        roots = [*step.nexts, *step.outs]
+        new = in_reverse(roots, [x[i] for x, places in pairs(step.params, wanted) for i in places])
+        if all(a is b for a, b in pairs(roots, new)):
+            return None
+        return step._replace(nexts=new[: self.carries], outs=new[self.carries :])
+
+    def in_reverse(self, u: UOp, moved: Set[int]) -> list[UOp] | None:
+        """A loop whose step has a function with a rule for reverse mode goes by that rule."""
+        new = self._step_in_reverse(self.opened(u), self._wanted(u, moved))
+        return None if new is None else self._run(new, self.cut(u.src[1:]), [])[0]
+
+    def _residuals(self, u: UOp, step: Step, args: Args[UOp], carries: Sequence[UOp]) -> list[UOp]:
         """What these carries were before each step, from the loop itself run again."""
-        finals, ys = scan(
-            list(map(Carry, step.params.carries, args.carries, step.nexts)),
+        results, residuals = self._run(step, args, carries, whole=u)
+        ran_again(u, results)
+        return residuals
+
+    def _run(
+        self, step: Step, args: Args[UOp], carries: Sequence[UOp], whole: UOp | None = None
+    ) -> tuple[list[UOp], list[UOp]]:
+        """The results of the loop, and what these carries are before each step.
+
+        What is there to be transposed stays in `whole`, the call that has it.
+        """
+        n, ys = self.carries, [*step.nexts, *step.outs]
+        left = _to_transpose(step) if whole is not None else set()
+        kept = [i for i in range(n) if i not in left], [i for i in range(n, len(ys)) if i not in left]
+        every = list(map(Carry, step.params.carries, args.carries, step.nexts))
+        finals, outs = scan(
+            [every[i] for i in kept[0]],
             list(map(Input, step.params.inputs, args.inputs)),
-            [*step.outs, *carries],
+            [*(ys[i] for i in kept[1]), *carries],
             self.length,
             self.reverse,
-            known,
+            dict(pairs(step.params.fixed, args.fixed)),
         )
-        kept = len(step.outs)
-        ran_again(u, [*finals, *ys[:kept]])
-        return ys[kept:]
+        found = dict(zip([*kept[0], *kept[1]], [*finals, *outs], strict=False))
+        results = [whole.gettuple(i) if whole is not None and i in left else found[i] for i in range(len(ys))]
+        return results, outs[len(kept[1]) :]
+
+
+def _to_transpose(step: Step) -> set[int]:
+    """The results of a step that are there to be transposed alone."""
+    ys, left = [*step.nexts, *step.outs], set[int]()
+    every = UOp(Ops.SINK, src=tuple(ys)).toposort()
+    if not (dead := {x for x in every if (p := primitive_of(x)) is not None and p.is_transposed}):
+        return left
+    graphs = [y.toposort() for y in ys]
+    while more := {i for i, graph in enumerate(graphs) if i not in left and not graph.keys().isdisjoint(dead)}:
+        left |= more
+        dead |= {step.params.carries[i] for i in more if i < len(step.nexts)}
+    return left
 
 
 def scan(
