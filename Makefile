@@ -9,7 +9,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= auto
 
-.PHONY: demo test quick fuzz fuzz-jax leaks mutants bench lint clean explorer site interrupts packages dist
+.PHONY: demo test quick fuzz fuzz-jax leaks mutants bench bench-jax lint clean explorer site interrupts packages dist
 
 demo: $(VENV)/demo.done
 	$(BIN)/python -m branded demo
@@ -38,6 +38,9 @@ leaks: $(VENV)/dev.done
 
 mutants: $(VENV)/dev.done
 	$(BIN)/python -m tests.mutants $(ARGS)
+
+bench-jax: $(VENV)/jax.done
+	PYTHONPATH=. $(VENV)/jax/bin/python -m bench jax $(ARGS)
 
 bench: $(VENV)/dev.done
 	$(BIN)/python -m bench $(ARGS)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from tinygrad import Device
 
 from bench import calls, cpu, peers, products, replay, trace
+from bench.against import command
 from bench.measure import Report, machine
 from bench.workloads import WORKLOADS
 
@@ -30,12 +32,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         "the CPU.",
         epilog="It runs on tinygrad's default device: where that is a GPU, so are the figures.  DEV=... sets another.",
     )
-    parser.add_argument("what", nargs="*", help="replay, trace, calls, products, cpu; all where none is named")
+    parser.add_argument(
+        "what",
+        nargs="*",
+        help="replay, trace, calls, products, cpu; all where none is named (jax: a command of its own)",
+    )
     parser.add_argument("--only", metavar="TEXT", default="", help="the workloads with this in their name")
     parser.add_argument("--peers", action="store_true", help="add columns for jax and torch, where they are installed")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each workload is measured (default 3)")
     parser.add_argument("--markdown", metavar="FILE", type=Path, help="write what is printed to a file too")
-    options = parser.parse_args(argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    if given[:1] == ["jax"]:
+        return command.main(given[1:])
+    options = parser.parse_args(given)
     if unknown := [w for w in options.what if w not in BENCHES]:
         parser.error(f"no benchmark is called {unknown[0]!r}; there are {', '.join(BENCHES)}")
     workloads = [w for w in WORKLOADS if options.only in w.name]
@@ -53,6 +62,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         BENCHES[name](report, workloads, found, options.seconds)
     if options.markdown is not None:
         options.markdown.write_text("\n".join(report.lines) + "\n")
+    return None
 
 
 if __name__ == "__main__":

@@ -1,0 +1,142 @@
+"""`python -m bench jax`: the table of `bench/JAX.md`, and two of them beside one another."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from bench.against.first import first
+from bench.against.libraries import LIBRARIES, installed
+from bench.against.programs import PROGRAMS, Program
+from bench.against.steady import measured, peak, share
+from bench.measure import Report, machine
+
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+Row = dict[str, Any]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench jax",
+        description="Programs here, under jax.jit and in eager torch, where these are installed: the time of a call in "
+        "turns in one process, and the time to the first result in processes of their own.",
+    )
+    parser.add_argument("--only", metavar="TEXT", default="", help="the programs with this in their name")
+    parser.add_argument("--seconds", type=float, default=3.0, help="how long each program is measured (default 3)")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="the time of the processor on a busy machine")
+    parser.add_argument("--part", choices=("steady", "first"), help="one of the two tables")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write all figures to a file")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write what is printed to a file too")
+    parser.add_argument("--compare", nargs=2, metavar="FILE", type=Path, help="two such files beside one another")
+    options = parser.parse_args(argv)
+    report = Report()
+    if options.compare:
+        compare(report, *(json.loads(path.read_text()) for path in options.compare))
+    else:
+        chosen = [p for p in PROGRAMS if options.only in p.name]
+        if not chosen:
+            parser.error(f"no program has {options.only!r} in its name")
+        found = collect(chosen, options.seconds, options.clock, options.part)
+        if options.json is not None:
+            options.json.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        show(report, found)
+    if options.markdown is not None:
+        options.markdown.write_text("\n".join(report.lines) + "\n")
+
+
+def collect(programs: Sequence[Program], seconds: float, clock: str, part: str | None = None) -> dict[str, Any]:
+    """All figures, as JSON has them."""
+    libraries = {name: LIBRARIES[name]() for name in installed()}
+    rows: dict[str, Row] = {p.name: {} for p in programs}
+    peaks = peak(CLOCKS[clock])
+    for p in programs:
+        row = rows[p.name]
+        if part != "first":
+            row |= measured(p, libraries, seconds, CLOCKS[clock])
+            row["share"] = share(p, row["seconds"]["here"], peaks)
+        if part != "steady":
+            row["first"] = {name: first(name, p.name) for name in libraries if name != "torch"}
+    return {
+        "machine": machine(),
+        "versions": {name: m.version for name, m in libraries.items()},
+        "clock": clock,
+        "peak": peaks,
+        "programs": rows,
+    }
+
+
+def show(report: Report, found: Mapping[str, Any]) -> None:
+    peers = [name for name in found["versions"] if name != "here"]
+    clock = {"wall": "by the clock on the wall", "cpu": "in time of the processor"}[found["clock"]]
+    report.write("# Beside JAX", "", *found["machine"])
+    versions = ", ".join(f"{name} {found['versions'][name]}" for name in peers)
+    report.write(f"- peers: {versions or 'none is installed'}")
+    flops, size = found["peak"]["flops"] / 1e9, found["peak"]["bytes"] / 1e9
+    report.write(f"- {clock}; numpy's product of 1024³ has {flops:.0f} GFLOPS, its walk through 128 MB {size:.1f} GB/s")
+    rows: dict[str, Row] = found["programs"]
+    if any("seconds" in row for row in rows.values()):
+        _steady(report, rows, peers)
+    if any("first" in row for row in rows.values()):
+        _first(report, rows, peers)
+
+
+def _steady(report: Report, rows: Mapping[str, Row], peers: Sequence[str]) -> None:
+    add = report.table(
+        "A call", "program", "here ms", *(f"{p} ms" for p in peers), *(f"vs {p}" for p in peers), "share", "spread"
+    )
+    for name, row in rows.items():
+        times, ratios = row["seconds"], row["ratio"]
+        ms = [1e3 * times[p] if p in times else None for p in ("here", *peers)]
+        add(name, *ms, *(ratios.get(p) for p in peers), row["share"], row["spread"]["here"])
+    middles = [median([r["ratio"][p] for r in rows.values() if p in r["ratio"]] or [float("nan")]) for p in peers]
+    add(f"median of {len(rows)}", *[None] * (1 + len(peers)), *middles, None, None)
+    report.write(
+        "",
+        *(f"`vs {p}`: the median over rounds of our time over that of {LIBRARIES[p].what}." for p in peers),
+        "`share`: of what numpy reaches here, in memory or in products; above 1 where the arrays stay in the cache.",
+        "`spread`: half of the rounds lie within this part of the median.",
+    )
+
+
+def _first(report: Report, rows: Mapping[str, Row], peers: Sequence[str]) -> None:
+    columns = ["program", "cold s", "warm s", "cold cpu", "warm cpu"]
+    has_jax = "jax" in peers
+    add = report.table(
+        "To the first result", *columns, *(["jax cold", "jax warm", "cold / cold", "warm / cold"] if has_jax else [])
+    )
+    for name, row in rows.items():
+        here, jax = row["first"]["here"], row["first"].get("jax")
+        cells = [here[when][what] for what in ("wall", "cpu") for when in ("cold", "warm")]
+        if jax is not None:
+            theirs, warm = jax["cold"]["cpu"], jax["warm"]["cpu"]
+            cells += [theirs, warm, here["cold"]["cpu"] / theirs, here["warm"]["cpu"] / theirs]
+        add(name, *cells)
+    report.write(
+        "",
+        "Each in a process of its own, from the arguments to the result, without the imports. `cold`: the cache on "
+        "disk is empty; `warm`: another process ran the program before.",
+        "`cpu`: in time of the processor, with all processes that were started, and so is all of jax. `jax warm` has "
+        "its own cache on disk, which it keeps only when it is asked to: `warm / cold` is what its users meet.",
+    )
+
+
+def compare(report: Report, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """What has become of each figure that both have."""
+    for name, found in (("before", before), ("after", after)):
+        report.write(f"- {name}: {found['machine'][0][2:]}; {found['machine'][1][2:]}; {found['clock']}")
+    add = report.table("Before and after", "program", "before ms", "after ms", "after / before", "cold", "warm")
+    for name, a in before["programs"].items():
+        if (b := after["programs"].get(name)) is None:
+            continue
+        x, y = (row.get("seconds", {}).get("here") for row in (a, b))
+        firsts = [
+            b["first"]["here"][when]["cpu"] / a["first"]["here"][when]["cpu"] if "first" in a and "first" in b else None
+            for when in ("cold", "warm")
+        ]
+        add(name, *(1e3 * v if v else None for v in (x, y)), y / x if x and y else None, *firsts)
+    report.write("", "`cold` and `warm`: to the first result, after over before, in time of the processor.")

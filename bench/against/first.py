@@ -1,0 +1,72 @@
+"""`python -m bench.against.first LIBRARY PROGRAM`: how long a process takes to the first result, as JSON.
+
+It is the time from the arguments, which are there, to the result: tracing, scheduling, compiling, one run.  `cpu` is
+that of the processor, with the C compiler and all processes that were started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+
+def used() -> float:
+    """The processor's time of this process, and of those that it started."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime + sum(map(_used_by, _children()))
+
+
+def _children() -> list[int]:
+    try:
+        files = list(Path("/proc/self/task").glob("*/children"))
+        return [int(pid) for f in files for pid in f.read_text().split()]
+    except OSError:
+        return []
+
+
+def _used_by(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / TICKS
+
+
+def measured(library: str, name: str, cache: Path) -> dict[str, float]:
+    """In this process."""
+    from bench.against.libraries import LIBRARIES
+    from bench.against.programs import PROGRAMS
+
+    m = LIBRARIES[library](cache)
+    imported = used()
+    program = next(p for p in PROGRAMS if p.name == name)
+    xs = [m.array(a) for a in program.arrays()]
+    f = m.jit(program.of(m))
+    cpu, wall = used(), time.perf_counter()
+    m.done(f(*xs))
+    return {"wall": time.perf_counter() - wall, "cpu": used() - cpu, "import": imported}
+
+
+def first(library: str, name: str) -> dict[str, Any]:
+    """Of two processes: one that finds nothing in its cache, and one that finds what the first has left there."""
+    with tempfile.TemporaryDirectory() as folder:
+        env = {**os.environ, "CACHEDB": f"{folder}/tinygrad.db"}
+        command = [sys.executable, "-m", "bench.against.first", library, name, f"{folder}/kept"]
+        runs = [subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True) for _ in range(2)]
+    if bad := next((r for r in runs if r.returncode), None):
+        raise RuntimeError(f"{' '.join(command)}:\n{bad.stderr}")
+    return dict(zip(("cold", "warm"), (json.loads(r.stdout.splitlines()[-1]) for r in runs), strict=True))
+
+
+if __name__ == "__main__":
+    print(json.dumps(measured(sys.argv[1], sys.argv[2], Path(sys.argv[3]))))

@@ -1,0 +1,82 @@
+"""How long programs take once they are compiled: the libraries in turns, in one process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median, quantiles
+from typing import Any
+
+import numpy as np
+
+from bench.against.programs import Program
+from bench.measure import check, interleave
+
+LEAST = 1e-3
+"""One measurement is so many calls that it takes about so many seconds."""
+Clock = Callable[[], float]
+
+
+def peak(clock: Clock) -> dict[str, float]:
+    """What numpy reaches, in operations and bytes each second: a product of 1024³, a sum of arrays of 64 MB."""
+    a, b = (np.ones((1024, 1024), np.float32) for _ in range(2))
+    big, out = (np.ones(1 << 24, np.float32) for _ in range(2))
+    products = interleave({"": lambda: np.matmul(a, b, out=out[: 1 << 20].reshape(1024, 1024))}, 1.0, clock=clock)
+    copies = interleave({"": lambda: np.add(big, 1, out=out)}, 1.0, clock=clock)
+    return {"flops": 2 * 1024**3 / min(products[""]), "bytes": 2 * big.nbytes / min(copies[""])}
+
+
+def _often(run: Callable[[], Any], n: int) -> Callable[[], None]:
+    def runs() -> None:
+        for _ in range(n):
+            run()
+
+    return runs
+
+
+def _calls(run: Callable[[], Any]) -> int:
+    run()
+    run()
+    start = time.perf_counter()
+    run()
+    return max(1, min(1000, round(LEAST / max(time.perf_counter() - start, 1e-6))))
+
+
+def measured(p: Program, libraries: Mapping[str, Any], seconds: float, clock: Clock) -> dict[str, Any]:
+    """The times of each library in seconds, the spread of each, and what ours are of the others'."""
+    runs, values = {}, {}
+    for name, m in libraries.items():
+        try:
+            f, xs = m.jit(p.of(m)), [m.array(a) for a in p.arrays()]
+        except AttributeError:  # it has no such operation
+            continue
+        runs[name] = lambda m=m, f=f, xs=xs: m.done(f(*xs))
+        values[name] = runs[name]()
+    for name, value in values.items():
+        check(f"{p.name}: {name}", values["here"], value)
+    calls = {name: _calls(run) for name, run in runs.items()}
+    times = interleave({name: _often(run, calls[name]) for name, run in runs.items()}, seconds, clock=clock)
+    each = {name: [t / calls[name] for t in ts] for name, ts in times.items()}
+    peers = [name for name in each if name != "here"]
+    return {
+        "seconds": {name: median(ts) for name, ts in each.items()},
+        "best": {name: min(ts) for name, ts in each.items()},
+        "spread": {name: _spread(ts) for name, ts in each.items()},
+        "ratio": {name: _ratio(each["here"], each[name]) for name in peers},
+    }
+
+
+def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    return median([a / b for a, b in zip(ours, theirs, strict=True) if b] or [float("nan")])
+
+
+def _spread(times: Sequence[float]) -> float:
+    """Half of the times lie within this part of the median."""
+    low, middle, high = quantiles(times, n=4)
+    return (high - low) / middle if middle else 0.0
+
+
+def share(p: Program, seconds: float, peaks: Mapping[str, float]) -> float | None:
+    """The part of what numpy reaches; None for a program that is neither a product nor a walk through memory."""
+    needed = max(p.flops / peaks["flops"], p.size / peaks["bytes"])
+    return needed / seconds if needed and seconds else None

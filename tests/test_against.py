@@ -1,0 +1,66 @@
+"""The programs of `python -m bench jax`, and what it prints; no time is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench.against import command
+from bench.against.libraries import Here
+from bench.against.programs import PROGRAMS, Program
+from bench.measure import Report, results
+
+SHAPES = {
+    "all pairs, 512² x 32": [(512, 512)],
+    "per-example gradients, MLP of 256": [(256, 64, 128), (256, 128), (256, 128, 10)],
+    "attention, 8 x 8 x 256 x 64": [(8, 8, 256, 64)],
+    "Cholesky as a loop, 64 x 32²": [(64, 32, 32)],
+    "32 RNNs of 128, 100 steps": [(32, 128)],
+    "transformer block, one step": [(64, 64)] * 4 + [(64, 256), (256, 64)],
+}
+
+
+@pytest.mark.parametrize("p", [p for p in PROGRAMS if p.name in SHAPES], ids=lambda p: p.name)
+def test_they_are_the_programs_that_they_say(p: Program) -> None:
+    m = Here()
+    assert [y.shape for y in results(p.of(m)(*map(m.array, p.arrays())))] == SHAPES[p.name]
+
+
+def _found(ms: float, cold: float) -> dict[str, Any]:
+    times = {"seconds": {"here": ms / 1e3, "jax": 1e-3}, "best": {}, "spread": {"here": 0.5}, "ratio": {"jax": ms}}
+    firsts = {
+        n: {"cold": {"wall": 9.0, "cpu": c}, "warm": {"wall": 8.0, "cpu": c / 4}}
+        for n, c in (("here", cold), ("jax", 2.0))
+    }
+    row = times | {"share": 0.25, "first": firsts}
+    peak = {"flops": 1e11, "bytes": 1e10}
+    versions = {"here": "1", "jax": "2"}
+    return {"machine": ["- a", "- b"], "versions": versions, "clock": "cpu", "peak": peak, "programs": {"f": row}}
+
+
+def _rows(report: Report) -> list[list[str]]:
+    return [[c.strip() for c in line.split("|")[1:-1]] for line in report.lines if line.startswith("| f ")]
+
+
+def test_the_tables() -> None:
+    report = Report()
+    command.show(report, _found(3.0, 4.0))
+    assert _rows(report) == [
+        ["f", "3.000", "1.000", "3.000", "0.250", "0.500"],
+        ["f", "9.000", "8.000", "4.000", "1.000", "2.000", "0.500", "2.000", "0.500"],
+    ]
+
+
+def test_two_of_them_beside_one_another() -> None:
+    report = Report()
+    command.compare(report, _found(4.0, 4.0), _found(3.0, 1.0))
+    assert _rows(report) == [["f", "4.000", "3.000", "0.750", "0.250", "0.250"]]
+
+
+def test_what_is_collected() -> None:
+    found = command.collect([p for p in PROGRAMS if p.name == "gather, 256 rows of 1000 x 64"], 0.01, "cpu", "steady")
+    (row,) = found["programs"].values()
+    assert row["seconds"]["here"] > 0 and row["share"] > 0
+    with pytest.raises(SystemExit):
+        command.main(["--only", "no such program"])
