@@ -318,6 +318,7 @@ def _() -> None:
     b = Buffer("CPU", 4, dtypes.uint8, preallocate=True)
     assert list(tg.memories(b)) == ["CPU"] and tg.memories(b)["CPU"] is b.get_buf("CPU")
     tg.register(tg.CACHELEVEL, "CACHELEVEL")
+    assert tg.options()["CACHELEVEL"] == tg.CACHELEVEL.value
     assert callable(getattr(Tensor, tg.NEXT_COUNTER)) and callable(getattr(Tensor, tg.MEMORY_OF))
     assert isinstance(vars(Tensor)[tg.COUNTERS], dict) and isinstance(vars(Tensor)[tg.SEEDS], dict)
     assert Tensor.sum.__code__.co_name == tg.NAMES_KERNELS
@@ -376,6 +377,8 @@ FORMS = {
     "realize.to_program_cache": "dict",
     "realize.to_program_context": "tuple",
     "schedule.capturing": "list",
+    "schedule.create_schedule": "sched_sink",
+    "schedule.get_kernel_graph": "sink",
     "schedule.pm_copy_from_store": "PatternMatcher",
     "schedule.schedule_cache": "dict",
     "simplify.graph_rewrite": "sink pm ctx bottom_up name bpm walk enter_calls",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import os
 import pickle
 import platform
@@ -24,10 +25,13 @@ from branded import patches
 from branded.patches import tg
 
 TABLE = "branded_programs"
+TABLES = "branded_%"
+"""Its own, and that of `schedules.py`."""
 MOST = 20_000
 """So many programs are kept, the last that were made."""
 _EVERY = 500
-_NOT_WHOLE = (
+_kept = itertools.count()
+NOT_WHOLE = (
     pickle.UnpicklingError,
     EOFError,
     AttributeError,
@@ -43,8 +47,6 @@ _NOT_WHOLE = (
 class Programs(dict[Any, UOp]):
     """The programs that are finished: of this process, and behind them those on disk."""
 
-    made = 0
-
     def __contains__(self, key: object) -> bool:
         return super().__contains__(key) or self._found(key)
 
@@ -53,18 +55,16 @@ class Programs(dict[Any, UOp]):
 
     def __setitem__(self, key: Any, program: UOp) -> None:
         super().__setitem__(key, program)
-        if _is_kept():
+        if is_kept():
             tg.helpers.diskcache_put(TABLE, _name(key), program)
-            self.made += 1
-            if self.made % _EVERY == 1 and _is_kept():  # there may turn out to be no cache
-                _forget_the_oldest()
+            count()
 
     def _found(self, key: object) -> bool:
-        if not _is_kept():
+        if not is_kept():
             return False
         try:
             program = tg.helpers.diskcache_get(TABLE, _name(key))
-        except _NOT_WHOLE:  # it is made anew
+        except NOT_WHOLE:  # it is made anew
             return False
         if not isinstance(program, UOp):
             return False
@@ -72,17 +72,17 @@ class Programs(dict[Any, UOp]):
         return True
 
 
-def _is_kept() -> bool:
+def is_kept() -> bool:
     """Is there a cache, and does nobody want to see how kernels are made?"""
     return bool(tg.CACHELEVEL.value) and DEBUG.value < 3
 
 
 def _name(key: object) -> str:
-    return hashlib.sha256(f"{key!r} {_made_by()}".encode()).hexdigest()
+    return hashlib.sha256(f"{key!r} {made_by()}".encode()).hexdigest()
 
 
 @functools.cache
-def _made_by() -> str:
+def made_by() -> str:
     """All that the code of a kernel depends on beside its graph."""
     folder = Path(__file__).parents[1]
     ours = hashlib.sha256()
@@ -97,10 +97,16 @@ def _made_by() -> str:
     return repr((patches.version(), patches.installed, platform.machine(), features, variables, ours.hexdigest()))
 
 
+def count() -> None:
+    """One more is kept, and from time to time the oldest go."""
+    if next(_kept) % _EVERY == 0 and is_kept():  # there may turn out to be no cache
+        _forget_the_oldest()
+
+
 def _forget_the_oldest() -> None:
     connection = tg.helpers.db_connection()
     try:
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE name LIKE ?", (f"{TABLE}%",)).fetchall()
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE name LIKE ?", (TABLES,)).fetchall()
         for (table,) in tables:
             connection.execute(f"DELETE FROM '{table}' WHERE rowid <= (SELECT MAX(rowid) FROM '{table}') - {MOST}")
         connection.commit()

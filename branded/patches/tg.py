@@ -155,6 +155,8 @@ REPLACED = {
     "realize.to_program_cache": "knows the programs that are on disk",
     "realize.to_program_context": "says whether the room for the CPU makes a kernel",
     "schedule.capturing": "each thread has its own",
+    "schedule.create_schedule": "keeps on disk what it finds",
+    "schedule.get_kernel_graph": "finds on disk what another process has found",
     "schedule.pm_copy_from_store": "puts products by BLAS in place of kernels",
     "schedule.schedule_cache": "keeps few schedules with loops, which have memory",
     "simplify.graph_rewrite": "merges no loop that is merged already",
@@ -239,6 +241,12 @@ def memories(buffer: Any) -> dict[str, Any]:
     """The memory of a buffer by device; it is the buffer's own table, in which it is as long as there is any."""
     found: dict[str, Any] = buffer._bufs
     return found
+
+
+def options() -> dict[str, Any]:
+    """The values of all options, by name."""
+    cache = type(__getattr__("CACHELEVEL"))._cache
+    return {name: option.value for name, option in cache.items()}
 
 
 def register(option: Any, key: str) -> None:

@@ -1,0 +1,65 @@
+"""What scheduling found, on disk: another process takes it for a graph of the same form, and for no other."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.patches import schedules, tg
+
+PROGRAM = """
+import sys
+import tinygrad.schedule as s
+
+found, original = [], s.get_kernel_graph
+def counted(graph):
+    found.append(len(graph.toposort()))
+    return original(graph)
+s.get_kernel_graph = counted
+import branded
+from branded.patches import schedules
+from tinygrad import Tensor
+
+by, shift = map(float, sys.argv[1:])
+x = Tensor([[0.0, 1.0], [2.0, 3.0]]).realize() * by
+y = branded.jit(branded.vmap(lambda a: (a.softmax() * 8 + shift).sum() + (a - a.mean()).square().sum()))(x.realize())
+print([round(v, 3) for v in y.tolist()], sum(n >= schedules.LEAST for n in found))
+"""
+
+
+def run(cache: Path, by: float = 1, shift: float = 0, **env: str) -> str:
+    """The numbers, and how many graphs were scheduled for them."""
+    variables = {**os.environ, "CACHEDB": str(cache), **env}
+    command = [sys.executable, "-c", PROGRAM, str(by), str(shift)]
+    return subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_another_process_does_not_schedule_again(tmp_path: Path) -> None:
+    cache = tmp_path / "cache.db"
+    assert run(cache) == "[8.5, 8.5] 1"
+    assert run(cache) == "[8.5, 8.5] 0"
+    assert run(cache, by=2) == "[10.0, 10.0] 0", "the numbers of its buffers are not the graph's"
+    assert run(cache, shift=1) == "[10.5, 10.5] 1", "those in the graph are"
+    assert run(cache, SPLIT_REDUCEOP="0") == "[8.5, 8.5] 1", "and so are tinygrad's options"
+    assert run(cache, CACHELEVEL="0") == "[8.5, 8.5] 1"
+    with sqlite3.connect(cache) as connection:
+        named = connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'branded_schedules%'").fetchall()
+        connection.execute(f"UPDATE '{named[0][0]}' SET val = substr(val, 1, 100)")
+    assert run(cache) == "[8.5, 8.5] 1", "what is not whole is found anew"
+
+
+@pytest.mark.parametrize("arg", [3, -0.0, "name", (Ops.ADD, (1,)), dtypes.float, None])
+def test_what_a_key_says_all_of(arg: object) -> None:
+    assert schedules.is_plain(arg)
+
+
+@pytest.mark.parametrize("arg", [print, object(), (1, lambda: 0), Tensor, tg.CallInfo(aux=(1,)), UOp.const(1)])
+def test_what_it_does_not(arg: object) -> None:
+    assert not schedules.is_plain(arg)
