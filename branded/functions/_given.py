@@ -91,7 +91,7 @@ def axes_of(axis: Axes, x: Tensor, what: str) -> tuple[int, ...]:
 def together(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """`x` with these axes as one, the last."""
     rest = [i for i in range(x.ndim) if i not in axes]
-    moved = x.permute(*rest, *axes)
+    moved = x.permute((*rest, *axes))
     n = 1
     for i in axes:
         n *= x.shape[i]

@@ -265,13 +265,13 @@ def cross(
     out = Tensor.stack(*parts, dim=-1)
     to = normalize_axis(axisc, out, "cross")
     rest = [*range(out.ndim - 1)]
-    return out.permute(*rest[:to], out.ndim - 1, *rest[to:])
+    return out.permute((*rest[:to], out.ndim - 1, *rest[to:]))
 
 
 def _last(x: Tensor, axis: int) -> Tensor:
     """`x` with this axis as its last."""
     at = normalize_axis(axis, x, "cross")
-    return x.permute(*(i for i in range(x.ndim) if i != at), at)
+    return x.permute((*(i for i in range(x.ndim) if i != at), at))
 
 
 @operation

@@ -125,7 +125,8 @@ class BrandedPlugin(Plugin):
         own = {"builtins.len": reading.length}.get(fullname) if "." in fullname else self._local_signature
         if fullname == operands.ARRAY:
             return operands.nested
-        return own or (operands.operands if self._is_generic_in_rows(fullname) else None)
+        generic = fullname.startswith("branded.functions.") or self._is_generic_in_rows(fullname)
+        return own or (operands.operands if generic else None)
 
     def _is_vmap(self, fullname: str) -> bool:
         """Is this vmap, or a variable that is?"""

@@ -30,6 +30,23 @@ def nested(x: Any) -> Any:
     return jnp.array(x)
 
 
+def _complex(x: Any) -> Any:
+    return lax.complex(*x) if isinstance(x, tuple) else x
+
+
+def _transform(name: str) -> Any:
+    """A Fourier transform of pairs."""
+
+    def f(x: Any, *args: Any, **given: Any) -> Any:
+        y = getattr(jnp.fft, name)(_complex(x), *args, **given)
+        return (y.real, y.imag) if jnp.iscomplexobj(y) else y
+
+    return f
+
+
+fft, ifft, rfft, irfft = (_transform(name) for name in ("fft", "ifft", "rfft", "irfft"))
+
+
 def some(*shape: int) -> Any:
     return jnp.asarray(registry.some(*shape))
 

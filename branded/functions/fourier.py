@@ -1,0 +1,290 @@
+"""Fourier transforms, of pairs: tinygrad has no complex numbers, so one is its real part and its imaginary part.
+
+A transform of n entries is products with small matrices, one for each factor of n, and turns between them (Cooley and
+Tukey); one with a large prime factor is a convolution of a power of two (Bluestein).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, TypeVar
+
+from tinygrad import Tensor, dtypes
+
+from branded import tree
+from branded.brand import Brand
+from branded.calls import operation
+from branded.errors import ArgumentError, OperandError
+from branded.functions._given import floats, number, one_of
+from branded.tree import normalize_axis
+from branded.values import vec_type
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+
+Pair = tuple[Tensor, Tensor]
+_NORMS = ("backward", "ortho", "forward")
+
+
+@operation
+def fft(
+    a: Vec[S] | tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: str | None = None
+) -> tuple[Vec[S], Vec[S]]:
+    """The Fourier transform along an axis: `out[k] = Σⱼ a[j] exp(-2πi j k / n)`.
+
+    Args:
+        a: `Vec[S, f32[..., m]]`, or a pair of them: the real and the imaginary part.
+        n: How many entries are taken: it is cut, or filled with 0; None for m.
+        axis: The axis.
+        norm: `"backward"` (as None): the inverse is divided by n; `"ortho"`: both by √n; `"forward"`: this one.
+
+    Returns:
+        The real and the imaginary part, `Vec[S, f32[..., n]]` each.
+
+    Raises:
+        OperandError: `a` is neither a tensor nor a pair of them.
+        ArgumentError: The parts have different shapes, there are no entries, or `norm` means nothing.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import fft
+        >>> from tinygrad import Tensor
+        >>> re, im = fft(Tensor([1.0, 0.0, -1.0, 0.0]))
+        >>> re.round().int().tolist()
+        [0, 2, 0, 2]
+
+    Source: `jax.numpy.fft.fft`; J. Cooley and J. Tukey (1965), L. Bluestein (1970).
+    """
+    return _transform(a, n, axis, norm, "fft", -1)
+
+
+@operation
+def ifft(
+    a: Vec[S] | tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: str | None = None
+) -> tuple[Vec[S], Vec[S]]:
+    """The inverse of `fft`: `out[j] = Σₖ a[k] exp(2πi j k / n) / n`.
+
+    Args:
+        a: `Vec[S, f32[..., m]]`, or a pair of them: the real and the imaginary part.
+        n: How many entries are taken: it is cut, or filled with 0; None for m.
+        axis: The axis.
+        norm: As of `fft`.
+
+    Returns:
+        The real and the imaginary part, `Vec[S, f32[..., n]]` each.
+
+    Raises:
+        OperandError: `a` is neither a tensor nor a pair of them.
+        ArgumentError: The parts have different shapes, there are no entries, or `norm` means nothing.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import fft, ifft
+        >>> from tinygrad import Tensor
+        >>> re, im = ifft(fft(Tensor([1.0, 2.0, 3.0])))
+        >>> re.round().tolist()
+        [1.0, 2.0, 3.0]
+
+    Source: `jax.numpy.fft.ifft`.
+    """
+    return _transform(a, n, axis, norm, "ifft", 1)
+
+
+@operation
+def rfft(a: Vec[S], n: int | None = None, axis: int = -1, norm: str | None = None) -> tuple[Vec[S], Vec[S]]:
+    """The first half of `fft` of real numbers, of which the second half is the mirror image.
+
+    Args:
+        a: `Vec[S, f32[..., m]]`.
+        n: How many entries are taken: it is cut, or filled with 0; None for m.
+        axis: The axis.
+        norm: As of `fft`.
+
+    Returns:
+        The real and the imaginary part, `Vec[S, f32[..., n // 2 + 1]]` each.
+
+    Raises:
+        OperandError: `a` is not a tensor.
+        ArgumentError: There are no entries, or `norm` means nothing.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import rfft
+        >>> from tinygrad import Tensor
+        >>> re, im = rfft(Tensor([0.0, 1.0, 0.0, -1.0]))
+        >>> re.shape, im.round().int().tolist()
+        ((3,), [0, -2, 0])
+
+    Source: `jax.numpy.fft.rfft`.
+    """
+    given: Any = a
+    if isinstance(given, tuple | list):
+        raise OperandError(f"rfft: a is {tree.describe(a)}", fix="a tensor of real numbers, or fft of the pair")
+    re, im = _transform(a, n, axis, norm, "rfft", -1)
+    dim = normalize_axis(axis, re, "rfft")
+    half = tuple((0, re.shape[dim] // 2 + 1) if i == dim else None for i in range(re.ndim))
+    return re.shrink(half), im.shrink(half)
+
+
+@operation
+def irfft(a: tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: str | None = None) -> Vec[S]:
+    """The inverse of `rfft`: the real numbers whose transform begins with `a`.
+
+    Args:
+        a: A pair of `Vec[S, f32[..., m]]`: the real and the imaginary part.
+        n: How many numbers there are in the result: 2 (m - 1) by default, which is even.
+        axis: The axis.
+        norm: As of `fft`.
+
+    Returns:
+        `Vec[S, f32[..., n]]`.
+
+    Raises:
+        OperandError: `a` is no pair of tensors.
+        ArgumentError: The parts have different shapes, there are no entries, or `norm` means nothing.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import irfft, rfft
+        >>> from tinygrad import Tensor
+        >>> irfft(rfft(Tensor([1.0, 2.0, 3.0])), n=3).round().tolist()
+        [1.0, 2.0, 3.0]
+
+    Source: `jax.numpy.fft.irfft`.
+    """
+    re, im = _pair(a, "irfft")
+    dim = normalize_axis(axis, re, "irfft")
+    size = number(2 * (re.shape[dim] - 1) if n is None else n, "irfft", "n", 1)
+    re, im = (_cut(t.transpose(dim, -1), size // 2 + 1) for t in (re, im))
+    behind = (size + 1) // 2
+    re = re.cat(re[..., 1:behind].flip(-1), dim=-1) if behind > 1 else re
+    im = im.cat(-im[..., 1:behind].flip(-1), dim=-1) if behind > 1 else im
+    out, _ = _dft(re, im, 1)
+    return (out * _scale(size, norm, "irfft", 1)).transpose(dim, -1)
+
+
+def _pair(a: Any, what: str) -> Pair:
+    """A complex tensor: a pair of tensors, or one alone."""
+    if not isinstance(a, tuple | list):
+        (re,) = floats(what, a=a)
+        re = re if re.dtype.itemsize >= 4 else re.cast(dtypes.float32)
+        return re, re.const_like(0)
+    if len(a) != 2:
+        raise OperandError(f"{what}: a is {tree.describe(a)} of {len(a)}", fix="a pair: the real and imaginary part")
+    re, im = floats(what, **{"the real part": a[0], "the imaginary part": a[1]})
+    if re.shape != im.shape:
+        facts = (("real", vec_type(re)), ("imaginary", vec_type(im)))
+        raise ArgumentError(f"{what}: the parts have different shapes", *facts, fix="two tensors of one shape")
+    if re.dtype.itemsize < 4:
+        re, im = re.cast(dtypes.float32), im.cast(dtypes.float32)
+    return re, im
+
+
+def _transform(a: Any, n: int | None, axis: int, norm: str | None, what: str, sign: int) -> Pair:
+    re, im = _pair(a, what)
+    dim = normalize_axis(axis, re, what)
+    size = number(re.shape[dim] if n is None else n, what, "n", 1)
+    scale = _scale(size, norm, what, sign)
+    real = not isinstance(a, tuple | list)
+    re = _cut(re.transpose(dim, -1), size)
+    out = _dft(re, None if real else _cut(im.transpose(dim, -1), size), sign)
+    re, im = (t * scale if scale != 1 else t for t in out)
+    return re.transpose(dim, -1), im.transpose(dim, -1)
+
+
+def _scale(n: int, norm: str | None, what: str, sign: int) -> float:
+    kind = one_of("backward" if norm is None else norm, what, "norm", _NORMS)
+    if kind == "ortho":
+        return 1 / math.sqrt(n)
+    return 1 / n if (kind == "backward") == (sign > 0) else 1.0
+
+
+def _cut(x: Tensor, n: int) -> Tensor:
+    """The first n entries along the last axis, 0 where there are none."""
+    m = x.shape[-1]
+    return x[..., :n] if m >= n else x.pad((*[None] * (x.ndim - 1), (0, n - m)))
+
+
+# ---- the transform along the last axis ----
+
+_SMALL = 64
+"""Up to how many entries the transform is one product with a matrix."""
+
+
+def _dft(re: Tensor, im: Tensor | None, sign: int) -> Pair:
+    """Σⱼ x[j] exp(sign 2πi j k / n); `im` is None where it is 0."""
+    n = re.shape[-1]
+    if n == 1:
+        return re, re.const_like(0) if im is None else im
+    if n <= _SMALL:
+        return _multiplied(re, im, _matrix(n, re, sign))
+    m = _factor(n)
+    if m == 1:
+        return _bluestein(re, im, sign)
+    rows = n // m  # j = j1 m + j2, k = k1 + k2 rows
+    split = [None if t is None else t.reshape((*t.shape[:-1], rows, m)).transpose(-1, -2) for t in (re, im)]
+    assert split[0] is not None
+    parts = _dft(split[0], split[1], sign)  # [..., j2, k1]
+    cos, sin = _turns([[j * k for k in range(rows)] for j in range(m)], n, re, sign)
+    parts = _times(parts, (cos, sin))
+    columns = _dft(parts[0].transpose(-1, -2), parts[1].transpose(-1, -2), sign)  # [..., k1, k2]
+    return _flat(columns[0]), _flat(columns[1])
+
+
+def _flat(x: Tensor) -> Tensor:
+    n, m = x.shape[-2:]
+    return x.transpose(-1, -2).reshape((*x.shape[:-2], n * m))
+
+
+def _factor(n: int) -> int:
+    """The largest divisor of n up to `_SMALL` that can be a product with one matrix; 1 if there is none."""
+    return next(m for m in range(min(_SMALL, n), 0, -1) if n % m == 0)
+
+
+def _multiplied(re: Tensor, im: Tensor | None, matrix: Pair) -> Pair:
+    cos, sin = matrix
+    if im is None:
+        return re @ cos, re @ sin
+    return re @ cos - im @ sin, re @ sin + im @ cos
+
+
+def _times(x: Pair, y: Pair) -> Pair:
+    return x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]
+
+
+def _matrix(n: int, like: Tensor, sign: int) -> Pair:
+    return _turns([[j * k for k in range(n)] for j in range(n)], n, like, sign)
+
+
+def _turns(steps: Any, n: int, like: Tensor, sign: int) -> Pair:
+    """The cosines and sines of `steps` of the n-th part of a turn."""
+    cos, sin = _circle(n)
+    device = like.device if isinstance(like.device, str) else None
+
+    def table(values: tuple[float, ...], by: int) -> Tensor:
+        rows = [[by * values[s % n] for s in row] if isinstance(row, list) else by * values[row % n] for row in steps]
+        return Tensor(rows, dtype=like.dtype, device=device)
+
+    return table(cos, 1), table(sin, sign)
+
+
+@functools.lru_cache(maxsize=16)
+def _circle(n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    angles = [2 * math.pi * k / n for k in range(n)]
+    return tuple(map(math.cos, angles)), tuple(map(math.sin, angles))
+
+
+def _bluestein(re: Tensor, im: Tensor | None, sign: int) -> Pair:
+    """j k = (j² + k² - (k - j)²) / 2: a convolution with a chirp, by transforms of a power of two."""
+    n = re.shape[-1]
+    size = 1 << (2 * n - 2).bit_length()
+    chirp = _turns([j * j % (2 * n) for j in range(n)], 2 * n, re, sign)
+    x = _times((re, re.const_like(0) if im is None else im), chirp)
+    spectrum = _dft(_cut(x[0], size), _cut(x[1], size), -1)
+    around = [min(j, size - j) for j in range(size)]
+    back = _turns([j * j % (2 * n) for j in around], 2 * n, re, -sign)
+    inside = Tensor([1.0 if j < n else 0.0 for j in around], dtype=re.dtype)
+    kernel = _dft(back[0] * inside, back[1] * inside, -1)
+    y = _dft(*_times(spectrum, kernel), 1)
+    return _times((y[0][..., :n] / size, y[1][..., :n] / size), chirp)

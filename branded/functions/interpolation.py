@@ -1,0 +1,106 @@
+"""Lines through points."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from tinygrad import Tensor, dtypes
+
+from branded import tree
+from branded.brand import Brand
+from branded.calls import operation
+from branded.errors import ArgumentError, OperandError
+from branded.functions._given import floats, operand
+from branded.functions._order import keys, ranks
+from branded.random.draws import as_number
+from branded.values import vec_type
+from branded.vec import Vec
+
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+S3 = TypeVar("S3", bound=Brand)
+
+
+@operation
+def interp(
+    x: Vec[S1] | float,
+    xp: Vec[S2],
+    fp: Vec[S3],
+    left: float | str | None = None,
+    right: float | str | None = None,
+    period: float | None = None,
+) -> Vec[S1 | S2 | S3]:
+    """The value at `x` of the line that joins the points `(xp[i], fp[i])`.
+
+    Args:
+        x: `Vec[S1, f32[...]]`.
+        xp: `Vec[S2, f32[n]]`, in ascending order unless there is a `period`.
+        fp: `Vec[S3, f32[n]]`.
+        left: The value before the first point: a number, `"extrapolate"`, or None for `fp[0]`.
+        right: That behind the last point, or None for `fp[-1]`.
+        period: The points come again after this much, and `left` and `right` mean nothing.
+
+    Returns:
+        `Vec[S1 | S2 | S3, f32[...]]`, of the shape of `x`.
+
+    Raises:
+        OperandError: An argument is not a tensor.
+        ArgumentError: The points are not two sequences of one length with entries, or an option means nothing.
+
+    Example:
+        >>> from branded import interp
+        >>> from tinygrad import Tensor
+        >>> interp(Tensor([0.5, 1.5, 9.0]), Tensor([0.0, 1.0, 2.0]), Tensor([0.0, 10.0, 30.0])).tolist()
+        [5.0, 20.0, 30.0]
+
+    Source: `jax.numpy.interp`.
+    """
+    at, xs, ys = floats("interp", x=x, xp=xp, fp=fp)
+    if xs.ndim != 1 or xs.shape != ys.shape or not xs.shape[0]:
+        facts = (("xp", vec_type(xs)), ("fp", vec_type(ys)))
+        raise ArgumentError("interp: the points are not two sequences of one length", *facts, fix="f32[n] and f32[n]")
+    beyond = [_option(left, "left"), _option(right, "right")]
+    if period is not None:
+        at, xs, ys = _periodic(at, xs, ys, period)
+        beyond = ["extrapolate", "extrapolate"]
+    n = xs.shape[0]
+    i = (keys(xs) <= keys(at).unsqueeze(-1)).sum(-1, dtype=dtypes.int32).maximum(1).minimum(max(n - 1, 1))
+    x0, x1, y0, y1 = (_taken(v, j) for v in (xs, ys) for j in (i - 1, i))
+    same = x1.eq(x0)
+    f = same.where(y0, y0 + (at - x0) / same.where(1, x1 - x0) * (y1 - y0))
+    for value, outside, edge in ((beyond[0], at < xs[0], ys[0]), (beyond[1], at > xs[-1], ys[-1])):
+        if not isinstance(value, str):
+            f = outside.where(edge if value is None else value, f)
+    return f
+
+
+def _taken(x: Tensor, i: Tensor) -> Tensor:
+    """`x[i]`, and the last entry beyond it."""
+    return x[i.minimum(x.shape[0] - 1)]
+
+
+def _option(value: Any, name: str) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        if value == "extrapolate":
+            return value
+        raise ArgumentError(f"interp: {name} is {tree.describe(value)}", fix="a number, or 'extrapolate'")
+    return operand(value, "interp", name)
+
+
+def _periodic(at: Tensor, xs: Tensor, ys: Tensor, period: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """The same with all places in one period, the points in order, and one more on each side."""
+    size = as_number(period)
+    if size is None:
+        raise OperandError(f"interp: period is {tree.describe(period)}", fix="a number")
+    if size == 0:
+        raise ArgumentError("interp: the period is 0", fix="another number")
+    size = abs(size)
+    at, xs = (v - (v / size).floor() * size for v in (at, xs))
+    rank = ranks(xs)
+    place = rank.unsqueeze(0).eq(Tensor.arange(xs.shape[0], dtype=dtypes.int32).unsqueeze(1))
+    xs, ys = (place.where(v.unsqueeze(0), 0).sum(1, dtype=v.dtype) for v in (xs, ys))
+    xs = (xs[-1:] - size).cat(xs, xs[:1] + size)
+    ys = ys[-1:].cat(ys, ys[:1])
+    return at, xs, ys

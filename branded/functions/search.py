@@ -1,0 +1,285 @@
+"""Where entries are: places in sorted ones, the largest, the different ones, those that are not zero."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeVar, overload
+
+from tinygrad import Tensor, dtypes
+
+from branded import tree
+from branded.brand import Brand
+from branded.calls import operation
+from branded.errors import ArgumentError, OperandError
+from branded.functions._given import number, one_of, operand, operands
+from branded.functions._order import at_rank, keys, ranks
+from branded.tree import normalize_axis
+from branded.values import vec_type
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+
+
+@operation
+def searchsorted(a: Vec[S1], v: Vec[S2] | float, side: str = "left", method: str = "scan") -> Vec[S1 | S2]:
+    """Where entries would stand in a sorted sequence: the number of those of `a` before each of `v`.
+
+    Args:
+        a: `Vec[S1, T[n]]`, in ascending order, NaN last.
+        v: `Vec[S2, T[...]]`: what is looked for.
+        side: `"left"` counts the entries below it, `"right"` also those that are equal.
+        method: As in JAX, where it says how; here it changes nothing.
+
+    Returns:
+        `Vec[S1 | S2, i32[...]]`, from 0 to n.
+
+    Raises:
+        OperandError: One of them is not a tensor.
+        ArgumentError: `a` is not a sequence, or an option means nothing.
+
+    Example:
+        >>> from branded import searchsorted
+        >>> from tinygrad import Tensor
+        >>> searchsorted(Tensor([1, 2, 2, 3]), Tensor([2, 5])).tolist()
+        [1, 4]
+        >>> searchsorted(Tensor([1, 2, 2, 3]), 2, side="right").item()
+        3
+
+    Source: `jax.numpy.searchsorted`.
+    """
+    x, y = operands("searchsorted", a=a, v=v)
+    one_of(side, "searchsorted", "side", ("left", "right"))
+    one_of(method, "searchsorted", "method", ("scan", "scan_unrolled", "sort", "compare_all"))
+    if x.ndim != 1:
+        raise ArgumentError("searchsorted: a is not a sequence", ("a", vec_type(x)), fix="vmap over its other axes")
+    own, wanted = keys(x), keys(y).unsqueeze(-1)
+    return (own < wanted if side == "left" else own <= wanted).sum(-1, dtype=dtypes.int32)
+
+
+@operation
+def top_k(operand: Vec[S], k: int, *, axis: int = -1) -> tuple[Vec[S], Vec[S]]:
+    """The k largest entries along an axis, the largest first, and where they stand.
+
+    Args:
+        operand: `Vec[S, T[..., n]]`.  NaN is the largest; of equal entries the first comes first.
+        k: How many, from 0 to n.
+        axis: The axis.
+
+    Returns:
+        The values `Vec[S, T[..., k]]`, with the derivatives of the entries that they are, and the indices
+        `Vec[S, i32[..., k]]`.
+
+    Raises:
+        OperandError: `operand` is not a tensor, or `k` not an int.
+        ArgumentError: `k` is below 0 or above n.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import grad, top_k
+        >>> from tinygrad import Tensor
+        >>> values, at = top_k(Tensor([3.0, 9.0, 5.0]), 2)
+        >>> values.tolist(), at.tolist()
+        ([9.0, 5.0], [1, 2])
+        >>> grad(lambda x: top_k(x, 2)[0].sum())(Tensor([3.0, 9.0, 5.0])).tolist()
+        [0.0, 1.0, 1.0]
+
+    Source: `jax.lax.top_k`.
+    """
+    x = _given(operand, "top_k")
+    dim = normalize_axis(axis, x, "top_k")
+    n, m = x.shape[dim], number(k, "top_k", "k")
+    if m > n:
+        raise ArgumentError(f"top_k: k = {m} of {n} entries", ("operand", vec_type(x)), fix=f"at most {n}")
+    moved = x.transpose(dim, -1)
+    rank, places = ranks(moved, descending=True), Tensor.arange(m, dtype=dtypes.int32)
+    values = at_rank(moved, rank, places)
+    at = at_rank(Tensor.arange(n, dtype=dtypes.int32).expand(moved.shape), rank, places)
+    return values.transpose(dim, -1), at.transpose(dim, -1)
+
+
+def _given(x: Any, what: str) -> Tensor:
+    return operand(x, what, "operand")
+
+
+# ---- results of a size that is given ----
+
+
+@operation
+def nonzero(
+    a: Vec[S], *, size: int | None = None, fill_value: float | tuple[float, ...] | None = None
+) -> tuple[Vec[S], ...]:
+    """Where the entries stand that are not zero: their indices along each axis, in row-major order.
+
+    Args:
+        a: `Vec[S, T[...]]`, of one axis or more.
+        size: How many there are in the result, which is cut or filled: a shape cannot depend on values.
+        fill_value: What fills it: an int, or one for each axis; 0 by default.
+
+    Returns:
+        A tuple of `Vec[S, i32[size]]`, one for each axis.
+
+    Raises:
+        OperandError: `a` is not a tensor, or `fill_value` not ints.
+        ArgumentError: `size` is not given or below 0, `a` has no axis, or `fill_value` does not fit its axes.
+
+    Example:
+        >>> from branded import nonzero
+        >>> from tinygrad import Tensor
+        >>> [i.tolist() for i in nonzero(Tensor([[0, 5], [7, 0]]), size=3, fill_value=-1)]
+        [[0, 1, -1], [1, 0, -1]]
+
+    Source: `jax.numpy.nonzero`.
+    """
+    return tuple(_nonzero(a, size, fill_value, "nonzero"))
+
+
+@operation
+def argwhere(a: Vec[S], *, size: int | None = None, fill_value: float | None = None) -> Vec[S]:
+    """Where the entries stand that are not zero: a row of indices for each, in row-major order.
+
+    Args:
+        a: `Vec[S, T[...]]`, of one axis or more.
+        size: How many rows there are in the result, which is cut or filled: a shape cannot depend on values.
+        fill_value: What fills it: an int; 0 by default.
+
+    Returns:
+        `Vec[S, i32[size, a.ndim]]`.
+
+    Raises:
+        OperandError: `a` is not a tensor, or `fill_value` not an int.
+        ArgumentError: `size` is not given or below 0, or `a` has no axis.
+
+    Example:
+        >>> from branded import argwhere
+        >>> from tinygrad import Tensor
+        >>> argwhere(Tensor([[0, 5], [7, 0]]), size=2).tolist()
+        [[0, 1], [1, 0]]
+
+    Source: `jax.numpy.argwhere`.
+    """
+    return Tensor.stack(*_nonzero(a, size, fill_value, "argwhere"), dim=-1)
+
+
+def _nonzero(a: Any, size: int | None, fill_value: Any, what: str) -> list[Tensor]:
+    x, size = operand(a, what, "a"), number(size, what, "size")
+    if not x.ndim:
+        raise ArgumentError(f"{what}: a number has no indices", ("a", vec_type(x)), fix="x.reshape(1)")
+    given = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * x.ndim
+    fills = [n for v in given if (n := tree.as_int(v)) is not None]
+    if len(fills) < len(given):
+        raise OperandError(f"{what}: fill_value is {tree.describe(fill_value)}", fix="an int")
+    if len(fills) != x.ndim:
+        raise ArgumentError(
+            f"{what}: {len(fills)} numbers in fill_value for {x.ndim} axes", ("a", vec_type(x)), fix="one for each"
+        )
+    found = x.ne(0).flatten().contiguous()
+    total = x.numel()
+    if not total:
+        return [Tensor.full((size,), v, dtype=dtypes.int32) for v in fills]
+    count = found.cast(dtypes.int32).cumsum()
+    rank = found.where(count - 1, -1)
+    places = Tensor.arange(size, dtype=dtypes.int32)
+    at = at_rank(Tensor.arange(total, dtype=dtypes.int32), rank, places)
+    out = []
+    for i, fill in enumerate(fills):
+        step = _numel(x.shape[i + 1 :])
+        out.append((places < count[-1]).where(at // step % x.shape[i], fill))
+    return out
+
+
+def _numel(shape: tuple[int, ...]) -> int:
+    n = 1
+    for k in shape:
+        n *= k
+    return n
+
+
+@overload
+def unique(
+    ar: Vec[S],
+    return_index: Literal[False] = False,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: float | None = None,
+) -> Vec[S]: ...
+@overload
+def unique(
+    ar: Vec[S],
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: float | None = None,
+) -> tuple[Vec[S], ...]: ...
+@operation
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: float | None = None,
+) -> Any:
+    """The different entries of `ar` in ascending order, as many as `size`.
+
+    Args:
+        ar: `Vec[S, T[...]]`, which is flattened.
+        return_index: Also where each stands first, `Vec[S, i32[size]]`.
+        return_inverse: Also which of them each entry is, of the shape of `ar`: `out[inverse]` is `ar`.
+        return_counts: Also how often each stands there, `Vec[S, i32[size]]`.
+        equal_nan: Is one NaN the same as another?
+        size: How many there are in the result, which is cut or filled: a shape cannot depend on values.
+        fill_value: What fills it; the least entry by default.
+
+    Returns:
+        `Vec[S, T[size]]`, or a tuple of it and of what else is asked for.
+
+    Raises:
+        OperandError: `ar` is not a tensor.
+        ArgumentError: `size` is not given or below 0, or `ar` is empty.
+
+    Example:
+        >>> from branded import unique
+        >>> from tinygrad import Tensor
+        >>> values, counts = unique(Tensor([3, 1, 3, 3]), return_counts=True, size=3)
+        >>> values.tolist(), counts.tolist()
+        ([1, 3, 1], [1, 3, 0])
+
+    Source: `jax.numpy.unique`.
+    """
+    given, n = operand(ar, "unique", "ar"), number(size, "unique", "size")
+    x = given.flatten()
+    if not x.shape[0]:
+        raise ArgumentError(
+            "unique: there are no entries to fill the result with", ("ar", vec_type(given)), fix="entries"
+        )
+    k = keys(x).contiguous()
+    at, places = Tensor.arange(x.shape[0], dtype=dtypes.int32), Tensor.arange(n, dtype=dtypes.int32)
+    own, other = k.unsqueeze(1), k.unsqueeze(0)
+    equal = other.eq(own) if equal_nan else other.eq(own) & (x.isnan().logical_not() | at.eq(at.unsqueeze(1)))
+    first = (equal & (at < at.unsqueeze(1))).any(1).logical_not().contiguous()
+    below = (other < own) | (other.eq(own) & equal.logical_not() & (at < at.unsqueeze(1)))
+    group = (below & first).sum(1, dtype=dtypes.int32).contiguous()
+    rank, total = first.where(group, -1), first.sum(dtype=dtypes.int32)
+    there = places < total
+    zero = Tensor.arange(1, dtype=dtypes.int32)
+    fill = at_rank(x, rank, zero) if fill_value is None else fill_value
+    values = there.where(at_rank(x, rank, places), fill).cast(x.dtype)
+    if not (return_index or return_inverse or return_counts):
+        return values
+    out = [values]
+    if return_index:
+        out.append(there.where(at_rank(at, rank, places), at_rank(at, rank, zero)))
+    if return_inverse:
+        out.append(group.reshape(given.shape))
+    if return_counts:
+        out.append(group.unsqueeze(0).eq(places.unsqueeze(1)).sum(1, dtype=dtypes.int32))
+    return tuple(out)

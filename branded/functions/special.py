@@ -1,0 +1,290 @@
+"""Special functions.  What is written here is differentiated as it stands: all of its steps are smooth."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeVar
+
+from tinygrad import Tensor, dtypes
+from tinygrad.helpers import polyN
+
+from branded.brand import Brand
+from branded.calls import operation
+from branded.derivatives.custom import custom_jvp
+from branded.functions._given import fit, floats
+from branded.random.special import erfinv as erfinv_between
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+
+# ---- the gamma function ----
+
+_FAR = {4: 7, 8: 11}
+"""From where on Stirling's series is right to the last bits, by the size of the float."""
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+_DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
+
+
+def _wide(x: Tensor) -> Tensor:
+    """Half floats are worked out as floats."""
+    return x if x.dtype.itemsize >= 4 else x.cast(dtypes.float32)
+
+
+def _shifted(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Where `x` is small, `x` itself and `x + n` for Stirling's series, else 1 and `x`."""
+    n = _FAR[x.dtype.itemsize]
+    small = x < n
+    return small, small.where(x, 1), small.where(x + n, x)
+
+
+def _series(y: Tensor, coefficients: tuple[float, ...]) -> Tensor:
+    """Σ c[k] / y²ᵏ: as many terms as the dtype has digits for."""
+    terms = coefficients if y.dtype.itemsize == 8 else coefficients[:4]
+    return polyN(1 / (y * y), list(terms[::-1]))
+
+
+def stirling(y: Tensor) -> Tensor:
+    """What is missing in log Γ(y) ≈ (y - 1/2) log y - y + log √2π, where y is large."""
+    return _series(y, _STIRLING) / y
+
+
+_ZETA = (
+    *(0.6449340668482264, 0.2020569031595943, 0.08232323371113819, 0.03692775514336993, 0.01734306198444914),
+    *(0.008349277381922827, 0.00407735619794434, 0.0020083928260822143, 0.0009945751278180853, 0.0004941886041194645),
+    *(0.0002460865533080483, 0.00012271334757848915, 6.124813505870483e-05, 3.058823630702049e-05),
+    *(1.528225940865187e-05, 7.637197637899763e-06, 3.81729326499984e-06, 1.908212716553939e-06),
+    *(9.539620338727962e-07, 4.769329867878064e-07, 2.38450502727733e-07, 1.1921992596531106e-07),
+    *(5.960818905125948e-08, 2.980350351465228e-08, 1.4901554828365043e-08, 7.45071178983543e-09),
+    *(3.725334024788457e-09, 1.862659723513049e-09),
+)
+"""ζ(k) - 1 from k = 2 on."""
+_ABOUT_2 = (1 - 0.5772156649015329, *((-1) ** k * z / k for k, z in enumerate(_ZETA, 2)))
+"""The series of log Γ(2 + z) / z."""
+
+
+def _lgamma_above(x: Tensor) -> Tensor:
+    """log Γ of x above 0: of what is small by the series about 2, which keeps the digits of its zeros at 1 and 2."""
+    small = x < _FAR[x.dtype.itemsize]
+    y = small.where(16, x)
+    far = (y - 0.5) * y.log() - y + (0.5 * math.log(2 * math.pi)) + stirling(y)
+    t = small.where(x, 2)
+    low = t < 1.5
+    u, product = low.where(2, t), 1 / low.where(t, 1)
+    for _ in range(_FAR[x.dtype.itemsize] - 2):
+        more = u >= 2.5
+        u = more.where(u - 1, u)
+        product = product * more.where(u, 1)
+    z = low.where(t - 1, u - 2)
+    terms = _ABOUT_2 if x.dtype.itemsize == 8 else _ABOUT_2[:13]
+    return small.where(z * polyN(z, list(terms[::-1])) + product.log(), far)
+
+
+def _digamma_above(x: Tensor) -> Tensor:
+    """The derivative of that."""
+    small, near, y = _shifted(x)
+    steps = 1 / near
+    for k in range(1, _FAR[x.dtype.itemsize]):
+        steps = steps + 1 / (near + k)
+    far = y.log() - 0.5 / y - _series(y, _DIGAMMA) / (y * y)
+    return small.where(far - steps, far)
+
+
+@operation
+def lgamma(x: Vec[S] | float) -> Vec[S]:
+    """The logarithm of the absolute value of the gamma function.
+
+    Args:
+        x: `Vec[S, f32[...]]`.
+
+    Returns:
+        `Vec[S, f32[...]]`; inf at 0 and the ints below.
+
+    Raises:
+        OperandError: `x` is not a tensor.
+
+    Example:
+        >>> from branded import lgamma
+        >>> round(lgamma(5.0).exp().item(), 3)
+        24.0
+
+    Source: `jax.lax.lgamma`, which is `jax.scipy.special.gammaln`; here Stirling's series, and the reflection formula.
+    """
+    (given,) = floats("lgamma", x=x)
+    t = _wide(given)
+    below = t < 0.5
+    pole = (t <= 0) & t.eq(t.floor())
+    rest = pole.where(0.25, t - t.round())
+    sine = below.where((rest * math.pi).sin().abs(), 1)
+    above = _lgamma_above(_finite(below.where(1 - t, t)))
+    y = below.where(math.log(math.pi) - sine.log() - above, above)
+    y = (pole | t.isinf()).where(float("inf"), t.isnan().where(float("nan"), y))
+    return y.cast(given.dtype)
+
+
+def _finite(t: Tensor) -> Tensor:
+    """`t`, and 1 for what has its own value and must not spoil the derivative: NaN and infinities."""
+    return t.isfinite().where(t, 1)
+
+
+@operation
+def digamma(x: Vec[S] | float) -> Vec[S]:
+    """The derivative of `lgamma`.
+
+    Args:
+        x: `Vec[S, f32[...]]`.
+
+    Returns:
+        `Vec[S, f32[...]]`; NaN at 0 and the ints below.
+
+    Raises:
+        OperandError: `x` is not a tensor.
+
+    Example:
+        >>> from branded import digamma
+        >>> round(digamma(1.0).item(), 4)  # Euler's constant, below 0
+        -0.5772
+
+    Source: `jax.scipy.special.digamma`; here the asymptotic series, and the reflection formula.
+    """
+    (given,) = floats("digamma", x=x)
+    t = _wide(given)
+    below = t < 0.5
+    pole = (t <= 0) & t.eq(t.floor())
+    rest = (below & pole.logical_not() & t.isfinite()).where(t - t.round(), 0.25)
+    above = _digamma_above(_finite(below.where(1 - t, t)))
+    angle = rest * math.pi
+    y = below.where(above - math.pi * angle.cos() / angle.sin(), above)
+    y = t.eq(float("inf")).where(t, (pole | t.isnan() | t.eq(-float("inf"))).where(float("nan"), y))
+    return y.cast(given.dtype)
+
+
+@operation
+def betaln(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
+    """The logarithm of the beta function: `lgamma(a) + lgamma(b) - lgamma(a + b)`, without loss where one is large.
+
+    Args:
+        a: `Vec[S1, f32[...]]`, above 0.
+        b: `Vec[S2, f32[...]]`, above 0.
+
+    Returns:
+        `Vec[S1 | S2, f32[...]]`.
+
+    Raises:
+        OperandError: One of them is not a tensor.
+        ArgumentError: Their shapes do not broadcast.
+
+    Example:
+        >>> from branded import betaln
+        >>> round(betaln(2.0, 3.0).exp().item(), 6)  # 1 / 12
+        0.083333
+
+    Source: `jax.scipy.special.betaln`.
+    """
+    x, y = floats("betaln", a=a, b=b)
+    fit("betaln", ("a", x, x.shape), ("b", y, y.shape))
+    low, high = _wide(x.minimum(y)), _wide(x.maximum(y))
+    far = high >= _FAR[high.dtype.itemsize]
+    big = far.where(high, 8.0)
+    both = big + low
+    apart = low - (both - 0.5) * log1p(low / big) - low * big.log() + stirling(big) - stirling(both)
+    near = far.where(1.0, high)
+    direct = lgamma(near) - lgamma(near + low)
+    return (lgamma(low) + far.where(apart, direct)).cast(x.dtype)
+
+
+# ---- sums of exponentials ----
+
+
+def log1p(x: Tensor) -> Tensor:
+    """log(1 + x) for x from 0 to 1, to the last bits of small ones: 2 artanh(x / (2 + x))."""
+    s = x / (x + 2)
+    terms = 18 if x.dtype.itemsize == 8 else 9
+    return 2 * s * polyN(s * s, [1 / (2 * k + 1) for k in range(terms)][::-1])
+
+
+@custom_jvp
+def _logaddexp(x: Tensor, y: Tensor) -> Tensor:
+    return x.maximum(y) + log1p((-_difference(x, y).abs()).exp())
+
+
+@_logaddexp.defjvp
+def _logaddexp_rule(primals: tuple[Tensor, Tensor], tangents: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """Each changes it by its share of the sum; two equal infinities by half."""
+    x, y = primals
+    share = _difference(x, y).sigmoid()
+    return _logaddexp(x, y), tangents[0] * share + tangents[1] * (1 - share)
+
+
+def _difference(x: Tensor, y: Tensor) -> Tensor:
+    """x - y, and 0 of equal infinities."""
+    both = x.isinf() & x.eq(y)
+    return both.where(0, x) - both.where(0, y)
+
+
+@operation
+def logaddexp(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
+    """`log(exp(a) + exp(b))`, without overflow.
+
+    Args:
+        a: `Vec[S1, f32[...]]`.
+        b: `Vec[S2, f32[...]]`.
+
+    Returns:
+        `Vec[S1 | S2, f32[...]]`.
+
+    Raises:
+        OperandError: One of them is not a tensor.
+        ArgumentError: Their shapes do not broadcast.
+
+    Example:
+        >>> from branded import logaddexp
+        >>> round(logaddexp(1000.0, 1000.0).item(), 2)
+        1000.69
+
+    Source: `jax.numpy.logaddexp`.
+    """
+    x, y = floats("logaddexp", a=a, b=b)
+    shape = fit("logaddexp", ("a", x, x.shape), ("b", y, y.shape))
+    return _logaddexp(x.expand(shape), y.expand(shape))
+
+
+# ---- the error function ----
+
+
+@custom_jvp
+def _erfinv(x: Tensor) -> Tensor:
+    inside = x.abs() < 1
+    y = erfinv_between(inside.where(x, 0))
+    return inside.where(y, x.abs().eq(1).where(x * float("inf"), float("nan")))
+
+
+@_erfinv.defjvp
+def _erfinv_rule(primals: tuple[Tensor], tangents: tuple[Tensor]) -> tuple[Tensor, Tensor]:
+    y = _erfinv(primals[0])
+    return y, tangents[0] * (y * y).exp() * (math.sqrt(math.pi) / 2)
+
+
+@operation
+def erfinv(x: Vec[S] | float) -> Vec[S]:
+    """The inverse of the error function.
+
+    Args:
+        x: `Vec[S, f32[...]]`, from -1 to 1.
+
+    Returns:
+        `Vec[S, f32[...]]`; infinite at -1 and 1, NaN beyond.
+
+    Raises:
+        OperandError: `x` is not a tensor.
+
+    Example:
+        >>> from branded import erfinv
+        >>> round(erfinv(0.5).item(), 4)
+        0.4769
+
+    Source: `jax.scipy.special.erfinv`; M. Giles, "Approximating the erfinv function" (2010).
+    """
+    (t,) = floats("erfinv", x=x)
+    return _erfinv(t)

@@ -1,0 +1,46 @@
+"""Functions of arrays: rows that are declared, and are not those of the arguments."""
+
+from typing import TypeVar
+
+from tinygrad import Tensor
+
+from branded import Brand, Vec, array, interp, outer, quantile, segment_sum, top_k
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+x = Tensor([1.0, 2.0])
+
+
+# --- two brands meet in a function where one is declared
+def product(a: Vec[S1], b: Vec[S2]) -> Vec[S1]:
+    return outer(a, b)  # E: Incompatible return value type (got "Vec[S1 | S2, Tensor]", expected "Vec[S1, Tensor]")
+
+
+# --- the numbers of segments have a brand too
+def sums(a: Vec[S1], ids: Vec[S2]) -> Vec[S1]:
+    return segment_sum(a, ids, 3)  # E: Incompatible return value type
+
+
+# --- an entry of an array has a brand that is not declared
+def entries(a: Vec[S1], b: Vec[S2]) -> Vec[S1]:
+    return array([[a, 0], [1, b]])  # E: Incompatible return value type
+
+
+# --- the points of a line have a brand
+def line(a: Vec[S1], points: Vec[S2]) -> Vec[S1]:
+    return interp(a, points, x)  # E: Incompatible return value type
+
+
+# --- a quantile of examples is no tensor
+def middle(a: Vec[S]) -> Tensor:
+    return quantile(a, 0.5)  # E: Incompatible return value type
+
+
+# --- both results of top_k have the row
+def best(a: Vec[S]) -> Tensor:
+    return top_k(a, 2)[1]  # E: Incompatible return value type
+
+
+# --- a string is no operand
+outer(x, "a")  # E: Argument 2 to "outer" has incompatible type "str"
