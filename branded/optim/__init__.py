@@ -28,6 +28,8 @@ from branded.optim.base import (
     global_norm,
     identity,
 )
+from branded.optim.implicit import RootResults, fixed_point, root
+from branded.optim.minimize import OptimizeResults, minimize
 from branded.optim.optimizers import adagrad, adam, adamw, lamb, lion, rmsprop, sgd
 from branded.optim.scaling import (
     add_decayed_weights,
@@ -58,6 +60,8 @@ from branded.optim.schedules import (
 __all__ = [
     "EmptyState",
     "GradientTransformation",
+    "OptimizeResults",
+    "RootResults",
     "adagrad",
     "adam",
     "adamw",
@@ -69,14 +73,17 @@ __all__ = [
     "constant_schedule",
     "cosine_decay_schedule",
     "exponential_decay",
+    "fixed_point",
     "global_norm",
     "identity",
     "join_schedules",
     "lamb",
     "linear_schedule",
     "lion",
+    "minimize",
     "polynomial_schedule",
     "rmsprop",
+    "root",
     "scale",
     "scale_by_adam",
     "scale_by_learning_rate",

@@ -1,0 +1,190 @@
+"""Equations: a root and a fixed point, whose derivatives are those of the solution, not of the steps that led to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tinygrad import Tensor, dtypes
+
+from branded import tree
+from branded.derivatives.api import jacfwd, stop_gradient
+from branded.errors import OptionError
+from branded.linalg import solve
+from branded.loops.api import while_loop
+from branded.optim.line_search import epsilon
+from branded.optim.minimize import start
+from branded.tree.given import as_int, called, check_function
+from branded.tree.text import shown
+
+Vector = Callable[[Tensor], Tensor]
+
+
+class RootResults(NamedTuple):
+    """What `root` or `fixed_point` found.
+
+    Attributes:
+        x: The solution: a tree like `x0`, with derivatives of all orders up to the third.
+        success: Is it one?
+        fun: What is left of the equation there: a tree like `x0`.
+        nit: The number of steps.
+    """
+
+    x: Any
+    success: Any
+    fun: Any
+    nit: Any
+
+
+def root(
+    fun: Callable[..., Any], x0: Any, args: Sequence[Any] = (), *, tol: float | None = None, maxiter: int = 100
+) -> RootResults:
+    """`x` with `fun(x) = 0`, near `x0`, by Newton's method.
+
+    Its derivative by whatever `fun` depends on, arguments or not, is that of the solution, by the implicit function
+    theorem: `dx = -(d fun / dx)⁻¹ d fun`, in both modes, whatever steps led there.  Under vmap each example has its
+    own.
+
+    Args:
+        fun: `fun(x, *args)` gives a tree of as many numbers as `x` has.
+        x0: Where to begin: a tensor of floats, or a tree of them.  The solution does not depend on it.
+        args: What `fun` gets besides.
+        tol: How far from 0 each number may be; None is a power of the precision (2e-5 for f32).
+        maxiter: The most steps.
+
+    Returns:
+        `RootResults`.  Where `success` is false, `x` is where it stopped, and has no derivative that means anything.
+
+    Raises:
+        OptionError: `fun` gives another number of numbers than `x` has.
+
+    Example:
+        >>> from branded import grad, optim, vmap
+        >>> from tinygrad import Tensor
+        >>> def cube_root(a): return optim.root(lambda x: x * x * x - a, Tensor(1.0)).x
+        >>> [round(v, 4) for v in vmap(cube_root)(Tensor([1.0, 8.0, 27.0])).tolist()]
+        [1.0, 2.0, 3.0]
+        >>> round(grad(cube_root)(Tensor(8.0)).item(), 4)
+        0.0833
+
+    Source: `jax.lax.custom_root`; scipy, `scipy.optimize.root`.
+    """
+    what = "root"
+    x, unravel, f = _equation(what, fun, x0, args)
+    limit = _limit(what, x, tol, maxiter)
+
+    def step(s: _Newton) -> _Newton:
+        there = s.x - s.part * _newton(f, s.x, s.rest)
+        rest = f(there)
+        is_nearer = _size(rest) < _size(s.rest)
+        part = is_nearer.where((2 * s.part).minimum(1.0), s.part / 4)
+        return _Newton(is_nearer.where(there, s.x), is_nearer.where(rest, s.rest), part, s.steps + 1)
+
+    def goes_on(s: _Newton) -> Tensor:
+        return (_size(s.rest) > limit) & (s.steps < maxiter) & (s.part > 1e-6)
+
+    s = while_loop(goes_on, step, _Newton(x, f(x), x[0].const_like(1), Tensor(0, dtype=dtypes.int32)))
+    return _result(f, s.x, s.steps, limit, unravel)
+
+
+def fixed_point(
+    fun: Callable[..., Any], x0: Any, args: Sequence[Any] = (), *, tol: float | None = None, maxiter: int = 1000
+) -> RootResults:
+    """`x` with `fun(x) = x`, by `x = fun(x)` until that changes nothing.
+
+    Its derivative by whatever `fun` depends on is that of the solution, as for `root`.  Under vmap each example has
+    its own.
+
+    Args:
+        fun: `fun(x, *args)` gives a tree like `x`.
+        x0: Where to begin: a tensor of floats, or a tree of them.  The solution does not depend on it.
+        args: What `fun` gets besides.
+        tol: How much each number may change; None is a power of the precision (2e-5 for f32).
+        maxiter: The most steps.
+
+    Returns:
+        `RootResults`.  Where `success` is false, `x` is where it stopped, and has no derivative that means anything.
+
+    Raises:
+        OptionError: `fun` gives another number of numbers than `x` has.
+
+    Example:
+        >>> from branded import grad, optim
+        >>> from tinygrad import Tensor
+        >>> def babylonian(a): return optim.fixed_point(lambda x: (x + a / x) / 2, Tensor(1.0)).x
+        >>> round(babylonian(Tensor(9.0)).item(), 4), round(grad(babylonian)(Tensor(9.0)).item(), 4)
+        (3.0, 0.1667)
+
+    Source: jaxopt, `FixedPointIteration`; Christianson 1994.
+    """
+    what = "fixed_point"
+    x, unravel, f = _equation(what, fun, x0, args)
+    limit = _limit(what, x, tol, maxiter)
+    s = while_loop(
+        lambda s: (_size(s.x - s.rest) > limit) & (s.steps < maxiter),
+        lambda s: _Newton(s.rest, f(s.rest), s.part, s.steps + 1),
+        _Newton(x, f(x), x[0].const_like(1), Tensor(0, dtype=dtypes.int32)),
+    )
+    return _result(lambda v: v - f(v), s.x, s.steps, limit, unravel)
+
+
+class _Newton(NamedTuple):
+    x: Tensor
+    rest: Tensor
+    """What the function gives there."""
+    part: Tensor
+    """How much of a step is taken: less, if the last one led away."""
+    steps: Tensor
+
+
+def _equation(
+    what: str, fun: Callable[..., Any], x0: Any, args: Sequence[Any]
+) -> tuple[Tensor, Callable[[Tensor], Any], Vector]:
+    check_function(fun, what, f"{what}(fun, x0)")
+    x, unravel = start(what, x0)
+
+    def f(v: Tensor) -> Tensor:
+        given = called(fun, (unravel(v), *args), {}, what, "a function of x and of args")
+        out, _ = tree.ravel(given)
+        if out.shape != x.shape:
+            raise OptionError(
+                f"{what}: the function gives {out.shape[0]} numbers, and x has {x.shape[0]}",
+                ("result", tree.outline(given)),
+                ("x", tree.outline(x0)),
+                fix="as many equations as there are unknowns",
+            )
+        return out.cast(x.dtype)
+
+    return stop_gradient(x), unravel, f
+
+
+def _limit(what: str, x: Tensor, tol: Any, maxiter: Any) -> float:
+    if (n := as_int(maxiter)) is None or n < 0:
+        raise OptionError(f"{what}: maxiter={shown(maxiter)} is not a number of steps", fix="maxiter=100")
+    if tol is not None and (not isinstance(tol, int | float) or not tol > 0):
+        raise OptionError(f"{what}: tol={shown(tol)} is not a number above 0", fix="tol=1e-4")
+    return float(tol) if tol is not None else epsilon(x) ** (2 / 3)
+
+
+def _newton(f: Vector, x: Tensor, rest: Tensor) -> Any:
+    """How far a step of Newton's goes."""
+    return solve(jacfwd(f)(x), rest)
+
+
+def _size(x: Tensor) -> Tensor:
+    return x.abs().max()
+
+
+def _result(f: Vector, x: Tensor, steps: Tensor, limit: float, unravel: Callable[[Tensor], Any]) -> RootResults:
+    """The solution with its derivatives, which are those of steps of Newton's that begin at a constant.
+
+    Such a step from `x`, where `f(x, a) = 0`, leads to `x - J⁻¹ f(x, a)`.  It stays where it is, and has the derivative
+    of the solution by `a`.  What it is off by, where `a` changes by `d`, is of order d², and after a second step d⁴.
+    """
+    x = stop_gradient(x)
+    success = stop_gradient(_size(f(x)) <= limit)
+    for _ in range(2):
+        move = _newton(f, x, f(x))
+        is_there = stop_gradient(success & move.isnan().logical_not() & move.isinf().logical_not())
+        x = x - is_there.where(move, 0)
+    return RootResults(unravel(x), success, unravel(f(x)), steps)

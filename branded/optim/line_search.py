@@ -1,0 +1,102 @@
+"""How far to go along a line: a step that satisfies the strong conditions of Wolfe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tinygrad import Tensor, dtypes
+
+from branded.loops.api import while_loop
+
+DECREASE, CURVATURE = 1e-4, 0.9
+"""A step is long enough to lower the function, and so long that the slope is less steep: Nocedal and Wright, 3.1."""
+
+
+class Point(NamedTuple):
+    """A point of the line: how far it is, the value there, and the slope."""
+
+    at: Tensor
+    value: Tensor
+    slope: Tensor
+
+
+class _Search(NamedTuple):
+    low: Point
+    """The best point so far."""
+    gradient: Tensor
+    """That of the function at the best point."""
+    high: Point
+    """Where it does not go on; there is a step that will do between the two, once there is one."""
+    next: Tensor
+    is_between: Tensor
+    is_done: Tensor
+    tried: Tensor
+
+
+class Found(NamedTuple):
+    """The step, the value and the gradient after it, whether it is one, and how many points were tried."""
+
+    step: Tensor
+    value: Tensor
+    gradient: Tensor
+    is_good: Tensor
+    tried: Tensor
+
+
+def chosen(flag: Tensor, a: Any, b: Any) -> Any:
+    """The entries of one of two tuples."""
+    return type(a)(*(flag.where(x, y) for x, y in zip(a, b, strict=True)))
+
+
+def epsilon(x: Tensor) -> float:
+    """What 1 and the next number of this dtype differ by."""
+    return 2.0 ** -dtypes.finfo(x.dtype)[1]
+
+
+def line_search(
+    value_and_grad: Callable[[Tensor], tuple[Tensor, Tensor]],
+    x: Tensor,
+    value: Tensor,
+    gradient: Tensor,
+    direction: Tensor,
+    first: Any,
+    most: int,
+) -> Found:
+    """A step from `x` along `direction`, where the function falls.
+
+    The first steps double until one is too long.  From then on a cubic through the best point and the one that was too
+    long says where to look.  Near a minimum values differ by rounding alone, so a little more than the value is no
+    rise.
+    """
+    start = Point(value.const_like(0), value, (gradient * direction).sum())
+    slack = 4 * epsilon(value) * value.abs()
+
+    def step(s: _Search) -> _Search:
+        f, g = value_and_grad(x + s.next * direction)
+        here = Point(s.next, f, (g * direction).sum())
+        falls = f <= start.value + DECREASE * s.next * start.slope + slack
+        is_bad = falls.logical_not() | (f > s.low.value + slack) | f.isnan()
+        is_done = is_bad.logical_not() & (here.slope.abs() <= -CURVATURE * start.slope)
+        ahead = s.is_between.where((s.high.at - s.low.at).sign(), 1.0)
+        turns = (is_bad | is_done).logical_not() & (here.slope * ahead >= 0)
+        high = chosen(is_bad, here, chosen(turns, s.low, s.high))
+        low, gradient = chosen(is_bad, s.low, here), is_bad.where(s.gradient, g)
+        between = s.is_between | is_bad | turns
+        after = between.where(_cubic(low, high), 2 * s.next)
+        return _Search(low, gradient, high, after, between, is_done, s.tried + 1)
+
+    no = Tensor(False)
+    begin = _Search(start, gradient, start, start.at + first, no, no, Tensor(0, dtype=dtypes.int32))
+    s = while_loop(lambda s: s.is_done.logical_not() & (s.tried < most), step, begin)
+    return Found(s.low.at, s.low.value, s.gradient, s.low.at > 0, s.tried)
+
+
+def _cubic(low: Point, high: Point) -> Tensor:
+    """Where a cubic through two points is least, not too near to either; half-way where there is none."""
+    width = high.at - low.at
+    rise = low.slope + high.slope - 3 * (high.value - low.value) / width
+    root = width.sign() * (rise.square() - low.slope * high.slope).relu().sqrt()
+    part = 1 - (high.slope + root - rise) / (high.slope - low.slope + 2 * root)
+    known = part.isnan() | part.isinf()
+    return low.at + known.where(0.5, known.where(0.5, part).clip(0.1, 0.9)) * width

@@ -1,0 +1,243 @@
+"""Minimizers that need the gradient alone: BFGS, which learns the Hessian, and L-BFGS, which keeps the last steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tinygrad import Tensor, dtypes
+
+from branded import tree
+from branded.derivatives.api import value_and_grad
+from branded.errors import OptionError
+from branded.loops.api import while_loop
+from branded.optim.base import leaf
+from branded.optim.line_search import Found, epsilon, line_search
+from branded.tree.given import as_int, check_function
+from branded.tree.text import shown
+
+Norm = Callable[[Tensor], Tensor]
+
+
+class OptimizeResults(NamedTuple):
+    """What a minimizer found, under the names of `jax.scipy.optimize`.
+
+    Attributes:
+        x: Where: a tree like `x0`.
+        success: Is the gradient as small as was wanted?
+        status: 0: it is; 1: there were no more steps; 3: no step along the line lowers the function.
+        fun: The value there.
+        jac: The gradient there: a tree like `x0`.
+        hess_inv: What `"bfgs"` knows of the inverse of the Hessian, over `tree.ravel(x)`; None otherwise.
+        nfev: How often the function was evaluated.
+        njev: How often its gradient was.
+        nit: The number of steps.
+
+    Source: `jax.scipy.optimize.OptimizeResults`.
+    """
+
+    x: Any
+    success: Any
+    status: Any
+    fun: Any
+    jac: Any
+    hess_inv: Any
+    nfev: Any
+    njev: Any
+    nit: Any
+
+
+class _State(NamedTuple):
+    x: Tensor
+    value: Tensor
+    gradient: Tensor
+    known: tuple[Tensor, ...]
+    """What the steps have told of the Hessian."""
+    steps: Tensor
+    tried: Tensor
+    has_failed: Tensor
+
+
+def minimize(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Sequence[Any] = (),
+    *,
+    method: str = "bfgs",
+    tol: float | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> OptimizeResults:
+    """The place where a function is least, near `x0`.
+
+    Under vmap each example has its own, after as many steps as it needs.
+
+    Args:
+        fun: `fun(x, *args)` gives one float.
+        x0: Where to begin: a tensor of floats, or a tree of them.
+        args: What `fun` gets besides.
+        method: `"bfgs"`, or `"l-bfgs"`, for which memory grows with the size of `x0`, not with its square.
+        tol: The same as the option `gtol`.
+        options: `gtol`, below which the norm of the gradient must be (1e-5); `norm`, the order of that norm (inf);
+            `maxiter`, the most steps (200 for each number of `x0`); `maxls`, the most points that are tried along a
+            line (30); `maxcor`, how many steps `"l-bfgs"` keeps (10).
+
+    Returns:
+        `OptimizeResults`.  Forward mode goes through; for the derivative of the minimum by what `fun` depends on in
+        both modes, take `root` of the gradient from there.
+
+    Raises:
+        OptionError: There is no such method or option.
+        DerivativeError: `fun` does not give one float.
+
+    Example:
+        >>> from branded import optim
+        >>> from tinygrad import Tensor
+        >>> def rosenbrock(x): return (1 - x[0]).square() + 100 * (x[1] - x[0].square()).square()
+        >>> found = optim.minimize(rosenbrock, Tensor([-1.0, 2.0]))
+        >>> found.success.item(), [round(v, 3) for v in found.x.tolist()]
+        (True, [1.0, 1.0])
+
+    Source: `jax.scipy.optimize.minimize`; Nocedal and Wright 2006, chapters 3, 6 and 7.
+    """
+    check_function(fun, "minimize", "minimize(fun, x0)")
+    if not isinstance(method, str) or method.lower() not in _METHODS:
+        raise OptionError(f"minimize: there is no method {shown(method)}", fix='method="bfgs" or "l-bfgs"')
+    o = _Options.of(options, tol)
+    x, unravel = start("minimize", x0)
+    direction, learn, nothing = _METHODS[method.lower()](x, o.maxcor)
+
+    def value(v: Tensor) -> Tensor:
+        return fun(unravel(v), *args)  # type: ignore[no-any-return]
+
+    f = value_and_grad(value)
+    most = o.maxiter if o.maxiter is not None else 200 * max(x.shape[0], 1)
+
+    def step(s: _State) -> _State:
+        p = direction(s.known, s.gradient)
+        p = ((p * s.gradient).sum() < 0).where(p, -s.gradient)
+        # a first step of length 1 at most; later ones know how long they should be
+        first = (s.steps == 0).where((1 / s.gradient.square().sum().sqrt()).minimum(1.0), 1.0)
+        found = line_search(f, s.x, s.value, s.gradient, p, first, o.maxls)
+        moved = found.step * p
+        known = learn(s.known, moved, found.gradient - s.gradient, s.steps)
+        return _next(s, found, moved, known, o.norm)
+
+    first_value, gradient = f(x)
+    zero = Tensor(0, dtype=dtypes.int32)
+    s = while_loop(
+        lambda s: (o.norm(s.gradient) < o.gtol).logical_not() & (s.steps < most) & s.has_failed.logical_not(),
+        step,
+        _State(x, first_value, gradient, nothing, zero, zero + 1, Tensor(False)),
+    )
+    success = o.norm(s.gradient) < o.gtol
+    status = success.where(0, s.has_failed.where(3, 1)).cast(dtypes.int32)
+    inverse = s.known[0] if method.lower() == "bfgs" else None
+    return OptimizeResults(
+        unravel(s.x), success, status, s.value, unravel(s.gradient), inverse, s.tried, s.tried, s.steps
+    )
+
+
+def _next(s: _State, found: Found, moved: Tensor, known: tuple[Tensor, ...], norm: Norm) -> _State:
+    x, g = s.x + moved, found.gradient
+    # where numbers are as near to one another as they can be, a step may lead nowhere
+    is_nearer = (x != s.x).any() & ((found.value < s.value) | (norm(g) < norm(s.gradient)))
+    failed = (found.is_good & is_nearer).logical_not()
+    return _State(x, found.value, g, known, s.steps + 1, s.tried + found.tried, failed)
+
+
+def start(what: str, x0: Any) -> tuple[Tensor, Callable[[Tensor], Any]]:
+    """Where to begin, as one vector of floats, and how to make the tree of it again."""
+
+    def real(x: Any) -> Tensor:
+        t = leaf(what, x)
+        return t if dtypes.is_float(t.dtype) else t.cast(dtypes.default_float)
+
+    vector, unravel = tree.ravel(tree.map(real, x0))
+    if not vector.shape[0]:
+        raise OptionError(f"{what}: there are no numbers in x0", fix="a tensor of floats, or a tree of them")
+    return vector, unravel
+
+
+class _Options(NamedTuple):
+    gtol: float = 1e-5
+    norm: Norm = lambda g: g.abs().max()
+    maxiter: int | None = None
+    maxls: int = 30
+    maxcor: int = 10
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None, tol: float | None) -> _Options:
+        found = dict(given or {})
+        if unknown := [k for k in found if k not in cls._fields]:
+            raise OptionError(
+                f"minimize: there is no option {shown(unknown[0])}", fix=f"one of {', '.join(sorted(cls._fields))}"
+            )
+        for name in ("maxiter", "maxls", "maxcor"):
+            if name in found and ((n := as_int(found[name])) is None or n < 1):
+                raise OptionError(f"minimize: {name}={shown(found[name])} is not a number of steps", fix=f"{name}=100")
+        if tol is not None:
+            found.setdefault("gtol", tol)
+        order = found.pop("norm", math.inf)
+        if not isinstance(order, int | float) or not order > 0:
+            raise OptionError(f"minimize: norm={shown(order)} is not the order of a norm", fix="1, 2 or math.inf")
+        if order != math.inf:
+            found["norm"] = lambda g: g.abs().pow(order).sum() ** (1 / order)
+        return cls(**found)
+
+
+# ---- what is known of the Hessian ----
+
+
+def _bends(s: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Does the function bend upwards along a step?  And one over its curvature there."""
+    curvature = (s * y).sum()
+    does = curvature > epsilon(s) * (s.square().sum() * y.square().sum()).sqrt()
+    return does, 1 / does.where(curvature, 1.0)
+
+
+def _bfgs(x: Tensor, keep: int) -> Any:
+    """The inverse of the Hessian, as a matrix."""
+    identity = Tensor.eye(x.shape[0], dtype=x.dtype)
+
+    def direction(known: tuple[Tensor], g: Tensor) -> Tensor:
+        return -(known[0] @ g)
+
+    def learn(known: tuple[Tensor], s: Tensor, y: Tensor, steps: Tensor) -> tuple[Tensor]:
+        does, rho = _bends(s, y)
+        # the first step says how large it is
+        scale = does.where(1 / (rho * does.where(y.square().sum(), 1.0)), 1.0)
+        h = (steps == 0).where(identity * scale, known[0])
+        hy = h @ y
+        both = s.unsqueeze(1) * hy
+        new = h + (rho + rho * rho * (y * hy).sum()) * s.unsqueeze(1) * s - rho * (both + both.transpose())
+        return (does.where(new, known[0]),)
+
+    return direction, learn, (identity,)
+
+
+def _l_bfgs(x: Tensor, keep: int) -> Any:
+    """The last steps, what they changed in the gradient, and one over the curvature along each; 0 for none."""
+    rows = Tensor.zeros(keep, x.shape[0], dtype=x.dtype)
+
+    def direction(known: tuple[Tensor, Tensor, Tensor], g: Tensor) -> Tensor:
+        steps, changes, rhos = known
+        q, parts = g, []
+        for i in reversed(range(keep)):
+            parts.append(rhos[i] * (steps[i] * q).sum())
+            q = q - parts[-1] * changes[i]
+        size = changes[-1].square().sum()
+        q = q * (rhos[-1] == 0).where(1.0, 1 / (rhos[-1] * (size == 0).where(1.0, size)))
+        for i, part in zip(range(keep), reversed(parts), strict=True):
+            q = q + steps[i] * (part - rhos[i] * (changes[i] * q).sum())
+        return -q
+
+    def learn(known: Any, s: Tensor, y: Tensor, _: Tensor) -> Any:
+        does, rho = _bends(s, y)
+        new = (s, y, rho)
+        return tuple(does.where(old[1:].cat(x.unsqueeze(0)), old) for old, x in zip(known, new, strict=True))
+
+    return direction, learn, (rows, rows, rows[:, 0])
+
+
+_METHODS: dict[str, Callable[[Tensor, int], Any]] = {"bfgs": _bfgs, "l-bfgs": _l_bfgs}
