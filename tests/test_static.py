@@ -18,10 +18,13 @@ import tinygrad.nn
 import tinygrad.tensor
 from tinygrad import Tensor
 
+from tests.warm import MYPY, STRICT, warm
+
 ROOT = Path(__file__).resolve().parent.parent
 STUBS = ROOT / "stubs" / "tinygrad-stubs"
 OLDEST = ROOT / ".venv" / "oldest-mypy" / "bin" / "python"
 """mypy of the lower end of the supported range, in its own environment; `make test` sets it up."""
+WITH_OLDEST = (str(OLDEST), "-m", "mypy", "--python-executable", sys.executable)
 
 
 def run(*words: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
@@ -69,8 +72,13 @@ def test_numbers_are_not_made_of_a_vec() -> None:
         assert name not in text
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.mark.parametrize("module", [tinygrad, tinygrad.tensor, tinygrad.nn], ids=lambda m: m.__name__)
-def test_every_name_that_tinygrad_exports_is_there(module: object, tmp_path: Path) -> None:
+def test_every_name_that_tinygrad_exports_is_there(module: object, tmp_path: Path, cache: Path) -> None:
     name = module.__name__  # type: ignore[attr-defined]
     source = Path(module.__file__).read_text()  # type: ignore[attr-defined]
     bound = {n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -87,9 +95,7 @@ def test_every_name_that_tinygrad_exports_is_there(module: object, tmp_path: Pat
     program.write_text("".join(f"from {name} import {n} as a_{n}\n" for n in wanted))
     config = tmp_path / "mypy.ini"
     config.write_text("[mypy]\nstrict = True\n")
-    done = run(
-        sys.executable, "-m", "mypy", "--config-file", config, "--cache-dir", tmp_path / "cache", program, cwd=tmp_path
-    )
+    done = run(*MYPY, "--config-file", config, "--cache-dir", cache, program, cwd=tmp_path)
     assert "error" not in done.stdout, done.stdout
 
 
@@ -147,7 +153,6 @@ pkg/b.py:17: note:   try:   return it from the mapped function and read the resu
 pkg/b.py:18: note: vmap: the lambda of pkg/a.py:14 is not checked in another file
 Found 2 errors in 2 files (checked 3 source files)
 """
-CONFIG = "[mypy]\nplugins = branded.mypy\nstrict = True\nenable_error_code = truthy-bool\n"
 
 
 @pytest.fixture
@@ -156,7 +161,8 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "pkg" / "__init__.py").touch()
     (tmp_path / "pkg" / "a.py").write_text(A)
     (tmp_path / "pkg" / "b.py").write_text(B)
-    (tmp_path / "mypy.ini").write_text(CONFIG)
+    (tmp_path / "mypy.ini").write_text(STRICT)
+    warm(tmp_path / ".mypy_cache", MYPY, STRICT)  # which does not know these modules
     return tmp_path
 
 
@@ -195,8 +201,9 @@ def test_the_daemon_says_the_same(project: Path) -> None:
 def test_the_oldest_mypy_says_the_same(project: Path) -> None:
     if not OLDEST.exists():
         pytest.skip("make test sets up the oldest mypy")
-    mypy = (OLDEST, "-m", "mypy", "--python-executable", sys.executable, "pkg")
-    assert run(*mypy, cwd=project, PYTHONPATH=str(ROOT)).stdout == SAID
+    shutil.rmtree(project / ".mypy_cache")  # of the newest
+    warm(project / ".mypy_cache", WITH_OLDEST, STRICT, PYTHONPATH=str(ROOT))
+    assert run(*WITH_OLDEST, "pkg", cwd=project, PYTHONPATH=str(ROOT)).stdout == SAID
 
 
 def test_results_of_another_version_of_the_plugin_are_not_taken(project: Path) -> None:
@@ -221,7 +228,7 @@ def test_an_error_inside_of_the_plugin_names_file_and_line(project: Path) -> Non
         "def plugin(version):\n"
         "    return Broken\n"
     )
-    (project / "mypy.ini").write_text(CONFIG.replace("branded.mypy", "broken.py"))
+    (project / "mypy.ini").write_text(STRICT.replace("branded.mypy", "broken.py"))
     done = run(sys.executable, "-m", "mypy", "pkg/a.py", cwd=project)
     assert done.returncode == 2
     assert re.search(r"^pkg/a.py:12: error: INTERNAL ERROR", done.stderr, re.M)

@@ -24,7 +24,8 @@ import pytest
 from tinygrad import Context
 
 from branded.mypy.check import Message, parse, report
-from tests.test_static import OLDEST
+from tests.test_static import OLDEST, WITH_OLDEST
+from tests.warm import MYPY, STRICT, warm
 
 HERE = Path(__file__).parent / "types"
 FILES = [*sorted(HERE.glob("accepted/*.py")), *sorted(HERE.glob("rejected/*.py"))]
@@ -67,10 +68,12 @@ def can_read_pep695(which: str) -> bool:
 
 
 def _mypy(python: str, *words: str | Path) -> list[str]:
+    mypy, env = WITH_OLDEST if python == str(OLDEST) else MYPY, {"PYTHONPATH": str(HERE.parent.parent)}
     with tempfile.TemporaryDirectory() as cache:
+        warm(Path(cache), mypy, STRICT, **(env if mypy is WITH_OLDEST else {}))
         config = ["--config-file", str(HERE / "mypy.ini"), "--cache-dir", cache, "--output", "json"]
-        command = [python, "-m", "mypy", *config, "--python-executable", sys.executable, "--show-traceback"]
-        env = {**os.environ, "PYTHONPATH": str(HERE.parent.parent)}
+        command = [*mypy, *config, "--python-executable", sys.executable, "--show-traceback"]
+        env = {**os.environ, **env}
         done = subprocess.run([*command, *map(str, words)], capture_output=True, text=True, check=False, env=env)
     assert done.returncode in (0, 1) and not done.stderr, done.stdout + done.stderr
     return done.stdout.splitlines()

@@ -6,7 +6,6 @@ import json
 import random
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from tinygrad import Context, Tensor
 
 import branded
 from branded import brands
+from tests.warm import MYPY, STRICT, warm
 
 PROGRAMS = 150
 HEAD = """\
@@ -156,8 +156,9 @@ def static_rows(texts: list[str], folder: Path) -> list[Rows]:
                 where[len(lines) + 1] = (i, int(probe[1]))
             lines.append(PROBE.sub("reveal_type", line))
     (folder / "generated.py").write_text("\n".join(lines) + "\n")
-    (folder / "mypy.ini").write_text("[mypy]\nplugins = branded.mypy\nstrict = True\n")
-    command = [sys.executable, "-m", "mypy", "--output=json", "generated.py"]
+    (folder / "mypy.ini").write_text(STRICT)
+    warm(folder / ".mypy_cache", MYPY, STRICT)
+    command = [*MYPY, "--output=json", "generated.py"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert not done.stderr

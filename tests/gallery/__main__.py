@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from branded.mypy.check import check
 from tests.gallery.programs import HERE, PEERS, RECORDED, Outcome, agree, run, shown
+from tests.warm import warm
 
 PAGE = HERE.parent.parent / "docs" / "gallery.md"
 NAMES = {"jax": "JAX", "torch": "torch", "numpy": "numpy"}
@@ -122,6 +123,7 @@ def _mypy(sources: dict[str, str]) -> dict[str, str]:
         for name, source in sources.items():
             Path(folder, f"{name}.py").write_text(source)
         files = [str(Path(folder, f"{name}.py")) for name in sources]
+        warm(Path(folder, "cache"))
         text, _ = check(["--config-file=", "--cache-dir", str(Path(folder, "cache")), *files])
     said = dict.fromkeys(sources, "")
     name = ""

@@ -1,0 +1,18 @@
+"""What all tests of a run share."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests import warm
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_caches(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The folder of the caches of mypy: one for all processes of a run."""
+    base = tmp_path_factory.getbasetemp()
+    root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "mypy"
+    root.mkdir(exist_ok=True)
+    os.environ[warm.ROOT] = str(root)
