@@ -73,7 +73,8 @@ if not _for_mypy_alone:
 
 if TYPE_CHECKING:
     from branded import linalg, optim
-    from branded.callbacks.api import pure_callback
+    from branded.callbacks import debug
+    from branded.callbacks.api import io_callback, pure_callback
     from branded.callbacks.trees import ShapeDtypeStruct
     from branded.functions.arrays import array, convolve, cross, kron, outer, take_along_axis, trace
     from branded.functions.counts import bincount, histogram, segment_max, segment_min, segment_prod, segment_sum
@@ -100,6 +101,8 @@ else:
     _LATER = {
         **{name: f"branded.functions:{name}" for name in WHERE},
         "ShapeDtypeStruct": "branded.callbacks.trees:ShapeDtypeStruct",
+        "debug": "branded.callbacks.debug",
+        "io_callback": "branded.callbacks.api:io_callback",
         "linalg": "branded.linalg",
         "optim": "branded.optim",
         "pure_callback": "branded.callbacks.api:pure_callback",
@@ -139,6 +142,7 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
     "custom_vmap",
+    "debug",
     "digamma",
     "erfinv",
     "fft",
@@ -149,6 +153,7 @@ __all__ = [
     "histogram",
     "ifft",
     "interp",
+    "io_callback",
     "irfft",
     "jacfwd",
     "jacrev",

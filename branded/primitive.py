@@ -79,6 +79,13 @@ class Primitive:
         """The results as reverse mode by these arguments gives them, where it does not give them as they are."""
         return None
 
+    def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
+        """The call that runs a function of the user's only where the flag is true; None where it runs none.
+
+        Without `effects` that is for a function without any: the others know of the flag.
+        """
+        return None
+
     def uses(self, u: UOp, i: int) -> set[int]:
         """The arguments on which the result `i` depends."""
         return slots(u.src[0].src[i])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,10 +14,14 @@ from branded import (
     ShapeDtypeStruct,
     cond,
     custom_jvp,
+    custom_vjp,
+    debug,
     grad,
+    io_callback,
     jit,
     pure_callback,
     scan,
+    stop_gradient,
     vmap,
     while_loop,
 )
@@ -344,3 +349,262 @@ def test_two_functions_of_one_name_in_calls_with_rules_are_two() -> None:
 
     x = Tensor([1.0, 2.0]).realize()
     assert [scaled(by)(x).tolist() for by in (2.0, 3.0)] == [[2.0, 4.0], [3.0, 6.0]]
+
+
+# ---- what must run ----
+
+
+class Log:
+    """Notes the numbers that it is called with, and gives the number of the call."""
+
+    def __init__(self) -> None:
+        self.seen: list[float] = []
+        self.calls = 0
+
+    def note(self, x: Any) -> None:
+        debug.callback(lambda x: self.seen.append(float(x)), x)
+
+    def number(self, x: Any) -> Any:
+        return io_callback(self._next, ShapeDtypeStruct((), "int32"), x)
+
+    def _next(self, x: np.ndarray) -> int:
+        self.seen.append(float(x))
+        self.calls += 1
+        return self.calls
+
+    def taken(self) -> list[float]:
+        found, self.seen = self.seen, []
+        return found
+
+
+ROWS = Tensor(XS)
+Programs = dict[str, tuple[Callable[[Log], Any], Tensor, list[float]]]
+
+
+def noted(log: Log) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        log.note(x)
+        return x * 2
+
+    return f
+
+
+def _custom(log: Log) -> Callable[[Any], Any]:
+    f = custom_jvp(noted(log))
+    f.defjvp(lambda x, dx: (x[0] * 2, 10 * dx[0]))
+    return f
+
+
+PROGRAMS: Programs = {
+    "plain": (noted, Tensor(3.0), [3]),
+    "vmap": (lambda log: vmap(noted(log)), Tensor([3.0, 4.0]), [3, 4]),
+    "vmap of vmap": (lambda log: vmap(vmap(noted(log))), ROWS, [0, 1, 2, 3, 4, 5]),
+    "grad": (lambda log: grad(noted(log)), Tensor(3.0), [3]),
+    "vmap of grad": (lambda log: vmap(grad(noted(log))), Tensor([3.0, 4.0]), [3, 4]),
+    "scan": (lambda log: lambda x: scan(lambda c, x: (c, noted(log)(x)), 0.0, x)[1], Tensor([3.0, 4.0]), [3, 4]),
+    "vmap of scan": (
+        lambda log: vmap(lambda x: scan(lambda c, x: (c + x, noted(log)(c)), 0.0, x)[1]),
+        ROWS,
+        [0, 0, 0, 0, 2, 4],
+    ),
+    "scan of vmap": (
+        lambda log: lambda x: scan(lambda c, x: (c, vmap(noted(log))(x)), 0.0, x)[1],
+        ROWS,
+        [0, 1, 2, 3, 4, 5],
+    ),
+    "grad of scan": (
+        lambda log: grad(lambda x: scan(lambda c, x: (c + noted(log)(x) ** 2, None), 0.0, x)[0]),
+        Tensor([3.0, 4.0]),
+        [3, 4],
+    ),
+    "vmap of while": (
+        lambda log: vmap(lambda x: while_loop(lambda c: c < 20, noted(log), x)),
+        Tensor([3.0, 9.0, 30.0]),
+        [3, 9, 6, 18, 12],
+    ),
+    "vmap of cond": (
+        lambda log: vmap(lambda x: cond(x > 3, lambda: noted(log)(x), lambda: noted(log)(-x))),
+        Tensor([3.0, 4.0, 1.0]),
+        [4, -3, -1],
+    ),
+    "cond in scan": (
+        lambda log: (
+            lambda x: scan(lambda c, x: (c, cond(x > 3, lambda: noted(log)(x), lambda: noted(log)(-x))), 0.0, x)[1]
+        ),
+        Tensor([3.0, 4.0, 1.0]),
+        [-3, 4, -1],
+    ),
+    "grad of custom rule": (
+        lambda log: vmap(grad(_custom(log))),
+        Tensor([3.0, 4.0]),
+        [3, 4],
+    ),
+    "grad of cond": (
+        lambda log: vmap(grad(lambda x: cond(x > 3, lambda: noted(log)(x) ** 2, lambda: x))),
+        Tensor([3.0, 4.0]),
+        [4],
+    ),
+    "custom rule": (
+        lambda log: vmap(custom_vjp(noted(log))),
+        Tensor([3.0, 4.0]),
+        [3, 4],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_debug_runs_once_for_each_example_and_step(name: str) -> None:
+    make, x, expected = PROGRAMS[name]
+    log, quiet = Log(), Log()
+    value = make(log)(x).numpy()
+    assert log.taken() == expected
+    quiet.note = lambda x: None  # type: ignore[method-assign]
+    assert np.array_equal(value, make(quiet)(x).numpy())
+    run = jit(make(log))
+    assert not log.taken()
+    for _ in range(3):
+        assert np.array_equal(run(x).numpy(), value)
+        assert log.taken() == expected
+
+
+def test_io_callback_runs_once_whether_or_not_it_is_used() -> None:
+    log = Log()
+    io_callback(log._next, ShapeDtypeStruct((), "int32"), 7.0)
+    assert log.taken() == [7]
+    assert vmap(log.number)(Tensor([3.0, 4.0])).tolist() == [2, 3]
+    assert log.taken() == [3, 4]
+    unused = jit(lambda x: (log.number(x), x + 1)[1])
+    assert [unused(Tensor(1.0)).item(), unused(Tensor(2.0)).item(), log.calls] == [2, 3, 5]
+    log.calls = 0
+    twice = scan(lambda c, x: (c + log.number(x), log.number(c)), 0, Tensor([1.0, 2.0, 3.0]))
+    assert (twice[0].item(), twice[1].tolist(), log.calls) == (1 + 3 + 5, [2, 4, 6], 6)
+    log.calls = 0
+    both = jit(vmap(lambda x: scan(lambda c, x: (c, log.number(x)), 0, x)[1]))
+    assert both(ROWS).tolist() == [[1, 4], [2, 5], [3, 6]]
+    assert log.calls == 6
+
+
+def test_lines_that_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    def f(x: Tensor, y: Tensor) -> Tensor:
+        debug.print("{} {y:.1f} {kind} {x.shape}", x, y=y, x=x, kind="a")
+        return x * y
+
+    jit(vmap(f))(ROWS, Tensor([1.0, 2.0, 3.0]))
+    assert capsys.readouterr().out == "[0. 1.] 1.0 a (2,)\n[2. 3.] 2.0 a (2,)\n[4. 5.] 3.0 a (2,)\n"
+    captured = TinyJit(lambda x: vmap(lambda x: (debug.print("{}", x), x + 1)[1])(x).realize())
+    for k in range(4):
+        assert captured(Tensor([k, k + 10]).realize()).tolist() == [k + 1, k + 11]
+    assert capsys.readouterr().out == "".join(f"{k}\n{k + 10}\n" for k in range(4))
+    assert vmap(lambda x: (debug.print("{}", x), x)[1])(Tensor.zeros(0)).shape == (0,)
+    assert not capsys.readouterr().out
+
+
+def test_what_cannot_run_once_is_refused() -> None:
+    log = Log()
+
+    def said(f: Callable[[], Any], error: type[Exception]) -> str:
+        with pytest.raises(error) as caught:
+            f()
+        return str(caught.value)
+
+    once = "\n  try: outside of it; or pure_callback, which may run any number of times"
+    unknown = "io_callback: it is not known how often it would run in "
+    x = Tensor([1.0, 2.0])
+    assert said(lambda: while_loop(lambda c: log.number(c) < 3, lambda c: c + 1, Tensor(0.0)), UnsupportedError) == (
+        f"{unknown}while_loop: the condition{once}"
+    )
+    assert said(lambda: custom_jvp(lambda x: log.number(x))(Tensor(0.0)), UnsupportedError) == (
+        f"{unknown}a function with a rule of its own{once}"
+    )
+    assert said(lambda: function(lambda x: log.number(x))(Tensor(0.0)), UnsupportedError) == (
+        f"{unknown}the body of a @function{once}"
+    )
+    ordered = "io_callback: ordered=True, and the examples of `x` have no order"
+    for f in (
+        lambda x: io_callback(log._next, ShapeDtypeStruct((), "int32"), x, ordered=True),
+        lambda x: scan(lambda c, y: (io_callback(log._next, c, c, ordered=True) + y, None), 0.0, x.reshape(1))[0],
+    ):
+        assert said(lambda f=f: vmap(f)(x), UnsupportedError).startswith(ordered)  # type: ignore[misc]
+    as_float = lambda x: io_callback(lambda x: x, x, x)  # noqa: E731
+    assert said(lambda: grad(as_float)(Tensor(1.0)), DerivativeError).startswith(
+        "io_callback: a function of the host has no derivative"
+    )
+    assert grad(lambda x: x * as_float(stop_gradient(x)))(Tensor(3.0)).item() == 3.0
+    total = lambda x: scan(lambda c, x: (c + log.number(stop_gradient(x)) * x, None), 0.0, x)[0]  # noqa: E731
+    assert said(lambda: grad(total)(x), UnsupportedError).startswith(
+        "scan: a derivative would run the loop again, and a callback in it is to run once"
+    )
+    assert not log.seen
+
+
+def test_mistakes_of_debug() -> None:
+    def said(*args: Any, **kwargs: Any) -> str:
+        with pytest.raises(OptionError) as caught:
+            debug.print(*args, **kwargs)
+        return str(caught.value)
+
+    assert said("{} {}", 1) == (
+        "debug.print: the text '{} {}' asks for a value that is not there\n  reason: tuple index out of range"
+    )
+    assert said("{}", 1, 2, y=3) == (
+        "debug.print: nothing in the text asks for argument 1, `y`\n"
+        "  try: {} for each argument, {name} for each by its name"
+    )
+    assert said("{", 1).startswith("debug.print: the text '{' has no form of str.format")
+    assert said(3) == ('debug.print: the text is the int 3\n  try: a text, then the values: debug.print("x = {}", x)')
+
+
+def test_after_an_error_in_an_effect_the_next_call_is_right() -> None:
+    log, fails = Log(), [False]
+
+    def f(x: Tensor) -> Tensor:
+        debug.callback(lambda x: 1 / (not fails[0]), x)
+        log.note(x)
+        return x * 2
+
+    def run(xs: Tensor) -> Tensor:
+        return scan(lambda c, x: (c, f(x)), 0.0, xs)[1]
+
+    for one in (vmap(f), jit(vmap(f)), run, jit(run)):
+        for _ in range(2):
+            fails[0] = True
+            with pytest.raises(CallbackError, match="the function raised ZeroDivisionError"):
+                one(Tensor([1.0, 2.0]))
+            fails[0] = False
+            assert not log.taken()
+            assert one(Tensor([1.0, 2.0])).tolist() == [2, 4]
+            assert log.taken() == [1, 2]
+
+
+def test_a_guarded_function_sees_only_what_is_its_own() -> None:
+    def root(x: np.ndarray) -> np.ndarray:
+        assert x >= 0
+        return np.sqrt(x)
+
+    def f(x: Tensor) -> Tensor:
+        host_root = lambda: pure_callback(root, x, x, vmap_method="sequential")  # noqa: E731
+        return cond(x >= 0, host_root, lambda: x)
+
+    xs = Tensor([4.0, -4.0, 9.0])
+    assert vmap(f)(xs).tolist() == jit(vmap(f))(xs).tolist() == [2, -4, 3]
+    assert scan(lambda c, x: (c, f(x)), 0.0, xs)[1].tolist() == [2, -4, 3]
+
+
+def test_in_threads() -> None:
+    log = Log()
+    run = jit(vmap(lambda x: (log.note(x), x * 2)[1]))
+    found: dict[int, list[float]] = {}
+
+    def work(k: int) -> None:
+        for _ in range(5):
+            found[k] = run(Tensor([k, k + 0.5])).tolist()
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert found == {k: [2 * k, 2 * k + 1] for k in range(4)}
+    seen = log.taken()
+    assert sorted(seen) == sorted([k + h for k in range(4) for h in (0, 0.5)] * 5)
+    assert all(b == a + 0.5 for a, b in zip(seen[::2], seen[1::2], strict=True))

@@ -60,6 +60,12 @@ def test_what_a_key_says_all_of(arg: object) -> None:
     assert schedules.is_plain(arg)
 
 
-@pytest.mark.parametrize("arg", [print, object(), (1, lambda: 0), Tensor, tg.CallInfo(aux=(1,)), UOp.const(1)])
+class Name(str):
+    """As that of a loop, which keeps the loop."""
+
+
+@pytest.mark.parametrize(
+    "arg", [print, object(), (1, lambda: 0), Tensor, tg.CallInfo(aux=(1,)), UOp.const(1), Name("scan")]
+)
 def test_what_it_does_not(arg: object) -> None:
     assert not schedules.is_plain(arg)

@@ -1,4 +1,4 @@
-"""`pure_callback`: a function of numpy arrays as one operation, under all transforms."""
+"""`pure_callback` and `io_callback`: functions of numpy arrays as operations, under all transforms."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tinygrad import Tensor
 from branded import tree
 from branded.brand import Brand
 from branded.callbacks import host
+from branded.callbacks.effects import effect
 from branded.callbacks.trees import Flat, HasShapeDtype, Results
 from branded.crossing import live_tensors
 from branded.errors import CallbackTypeError, OptionError
@@ -161,3 +162,50 @@ def arguments(args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> list[
     for name, x in kwargs.items():
         found += live_tensors(x, f"{what}: argument `{name}`", CallbackTypeError, fix)
     return found
+
+
+def io_callback(
+    callback: Callable[..., Any], result_shape_dtypes: Any, /, *args: Any, ordered: bool = False, **kwargs: Any
+) -> Any:
+    """`io_callback(f, like, *xs)` is `f(*xs)`, of a function that does something: it runs once for each example.
+
+    Where there are values, it runs now; in the body of a loop or of a compiled function, each time that runs, whether
+    or not a result is used.  In a branch it runs for the examples that take it, in a loop for those that are not done.
+    Calls run in the order of the program, and the examples of a brand by their numbers.
+
+    Args:
+        callback: A function of trees of numpy arrays, of which it gets copies.
+        result_shape_dtypes: A tree like its result for one example, of anything with a shape and a dtype; None if
+            there is none.
+        args: Trees of tensors, arrays and numbers.
+        ordered: Refuse to be called for the examples of a brand, which have no order.
+        kwargs: More arguments, by name.
+
+    Returns:
+        A tree like `result_shape_dtypes`, of tensors.
+
+    Raises:
+        CallbackError: `f` raised, or gave what was not announced.
+        UnsupportedError: It is not known how often it would run: in the condition of a `while_loop`, in a function with
+            a rule of its own, in a `@function` of tinygrad, or with results in a loop that is differentiated; or
+            `ordered`, under vmap.
+        DerivativeError: A result is a float, and the arguments are differentiated.
+
+    Example:
+        >>> from branded import io_callback, scan
+        >>> from tinygrad import Tensor
+        >>> lines = iter([3.0, 4.0])
+        >>> def step(total, _):
+        ...     return total + io_callback(lambda: next(lines), total), None
+        >>> scan(step, Tensor(0.0), None, length=2)[0].item()
+        7.0
+
+    Source: `jax.experimental.io_callback`.
+    """
+    what = "io_callback"
+    check_function(callback, what, "io_callback(f, result_shape_dtypes, *args)")
+    announced = Results(result_shape_dtypes, what)
+    given = arguments(args, kwargs, what)
+    flat = Flat(callback, (args, kwargs), [True] * len(given), announced.skeleton)
+    outs = effect(what, flat, announced.types, [x.uop for x in given], one_by_one=ordered)
+    return announced.rebuilt([tensor(u) for u in outs])

@@ -150,6 +150,12 @@ class Host(Primitive):
     def __init__(self, name: str, f: Callable[..., Any], method: Method | None, copies: bool) -> None:
         self.name, self.f, self.method, self.copies = name, f, method, copies
         self.axes: tuple[Axis, ...] = ()
+        self.is_ordered = False
+        """May it not be called for the examples of a brand?"""
+        self.is_guarded = False
+        """Is its first argument a flag that says whether it runs?"""
+        self.is_effect = False
+        """Is its last argument the token of what runs before it, and its last result that of what runs after it?"""
         self.number = next(_numbers)
 
     @classmethod
@@ -162,13 +168,26 @@ class Host(Primitive):
 
     def over(self, row: Row) -> Host:
         """The same on more leading axes."""
-        axes = (*(Axis(b.name, b.size) for b in row), *self.axes)
-        key = (self.number, axes)
+        return self._with((*(Axis(b.name, b.size) for b in row), *self.axes), self.is_guarded)
+
+    def guarded(self) -> Host:
+        """The same with a flag as its first argument."""
+        return self._with(self.axes, True)
+
+    def _with(self, axes: tuple[Axis, ...], is_guarded: bool) -> Host:
+        key = (self.number, axes, is_guarded)
         if (found := self.made.get(key)) is None:
             found = copy.copy(self)
-            found.axes, found.number = axes, next(_numbers)
+            found.axes, found.is_guarded, found.number = axes, is_guarded, next(_numbers)
             found = self.made.setdefault(key, found)
         return found
+
+    def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
+        if self.is_effect and not effects:
+            return None
+        if not self.is_guarded:
+            return _call(self.guarded(), _types(u), [flag, *u.src[1:]], results(u)[0].device)
+        return u.replace(src=(u.src[0], u.src[1] & _as_first(flag, u.src[1]), *u.src[2:]))
 
     @property
     def content(self) -> str:
@@ -182,14 +201,17 @@ class Host(Primitive):
         row: Row = ()
         for x in args:
             row = union(row, x.row)
-        types = [ShapeDtype((*(b.size for b in row), *_sizes(y)), y.dtype) for y in u.src[0].src]
+        types = [t._replace(shape=(*(b.size for b in row), *t.shape)) for t in _types(u)]
         if not row:
             return Bundle(u.replace(src=(u.src[0], *(x.uop for x in args))), ((),) * len(types))
         if self.method is None:
             raise no_method(self.name, row)
+        if self.is_ordered:
+            raise no_order(self.name, row)
         if any(not b.size for b in row):
             return Bundle(UOp.maketuple(*(UOp.const(0, t.dtype).expand(t.shape) for t in types)), (row,) * len(types))
-        new = [x.uop if self.method == "legacy_vectorized" else _spread(x, row) for x in args]
+        of_own = self.method == "legacy_vectorized"
+        new = [x.uop if of_own and i >= self.is_guarded else spread(x, row) for i, x in enumerate(args)]
         return Bundle(_call(self.over(row), types, new, results(u)[0].device), (row,) * len(types))
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
@@ -218,16 +240,26 @@ class Host(Primitive):
         """Read the arguments, and write the results."""
         import numpy as np
 
-        if self.method != "sequential":
-            if self.method == "broadcast_all":
-                sizes = tuple(a.size for a in self.axes)
-                args = [np.broadcast_to(x, (*sizes, *x.shape[len(sizes) :])) for x in args]
-            self._once(args, results, ())
+        if self.is_effect:
+            results[-1][...] = 0
+            args, results = args[:-1], results[:-1]
+        flag = args[0] if self.is_guarded else None
+        args = args[self.is_guarded :]
+        sizes = tuple(a.size for a in self.axes)
+        if self.method == "sequential":
+            for at in np.ndindex(*sizes):
+                runs = flag is None or bool(_entry(flag, at))
+                self._once([_entry(x, at) for x in args], [r[(*at, ...)] for r in results], at, runs)
             return
-        for at in np.ndindex(*(a.size for a in self.axes)):
-            self._once([_entry(x, at) for x in args], [r[(*at, ...)] for r in results], at)
+        if self.method == "broadcast_all":
+            args = [np.broadcast_to(x, (*sizes, *x.shape[len(sizes) :])) for x in args]
+        self._once(args, results, (), flag is None or bool(flag.any()))
 
-    def _once(self, args: Sequence[np.ndarray], results: Sequence[np.ndarray], at: tuple[int, ...]) -> None:
+    def _once(self, args: Sequence[np.ndarray], results: Sequence[np.ndarray], at: tuple[int, ...], runs: bool) -> None:
+        if not runs:
+            for r in results:
+                r[...] = 0
+            return
         try:
             out = self.f(*([x.copy() for x in args] if self.copies else args))
         except OtherTreeError as error:
@@ -282,6 +314,16 @@ class Host(Primitive):
         return [("in", f"one call for all examples of {names}, which are leading axes of the arguments")]
 
 
+def _types(u: UOp) -> list[ShapeDtype]:
+    """The results of a call."""
+    return [ShapeDtype(_sizes(y), y.dtype) for y in u.src[0].src]
+
+
+def _as_first(flag: UOp, like: UOp) -> UOp:
+    """A flag of one example, or of all of these, in the shape of another one."""
+    return flag.reshape((*flag.shape, *(1,) * (len(like.shape) - len(flag.shape))))
+
+
 def _sizes(x: UOp) -> tuple[int, ...]:
     return tuple(n for n in x.shape if isinstance(n, int))
 
@@ -294,7 +336,15 @@ def no_method(name: str, row: Row) -> UnsupportedError:
     )
 
 
-def _spread(x: Batched, row: Row) -> UOp:
+def no_order(name: str, row: Row) -> UnsupportedError:
+    names = ", ".join(f"`{b.name}`" for b in row)
+    return UnsupportedError(
+        f"{name}: ordered=True, and the examples of {names} have no order",
+        fix="ordered=False, which runs them by their numbers; scan or map in place of vmap",
+    )
+
+
+def spread(x: Batched, row: Row) -> UOp:
     """With an axis for each brand, of size 1 for those that it does not carry."""
     return reshape(x.uop, (*(b.size if b in x.row else 1 for b in row), *x.uop.shape[len(x.row) :]))
 

@@ -9,12 +9,15 @@ from typing import Any, TypeVar, cast, overload
 import numpy as np
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import strong_dtype
+from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
 from branded.brand import Brand
+from branded.effects import without_effects
 from branded.errors import CarryError, SizeError
 from branded.graph import tensor
-from branded.loops.primitive import Input
+from branded.loops.effects import with_effect
+from branded.loops.primitive import Carry, Input
 from branded.loops.scan import scan as scan_steps
 from branded.loops.trace import LeafType, State, all_carried, carried
 from branded.loops.while_loop import while_loop as while_steps
@@ -105,14 +108,14 @@ def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: i
         return pair[1], [*state.checked(pair[0]), *all_carried(pair[1], f"{what}: the output")]
 
     traced, k = state.traced(body, result, [LeafType.of(x.uop, 1) for x in whole]), len(state.values)
-    finals, ys = scan_steps(
-        state.carries(traced),
-        [Input(p, x.uop) for p, x in zip(traced.params[k:], whole, strict=True)],
-        traced.leaves[k:],
-        n,
-        reverse,
-    )
-    return state.rebuilt([tensor(x) for x in finals]), tree.rebuild(traced.out, iter([tensor(y) for y in ys]))
+    inputs = [Input(p, x.uop) for p, x in zip(traced.params[k:], whole, strict=True)]
+
+    def run(more: list[Carry]) -> list[UOp]:
+        finals, ys = scan_steps([*state.carries(traced), *more], inputs, traced.leaves[k:], n, reverse)
+        return [*finals[:k], *ys, *finals[k:]]
+
+    done = [tensor(x) for x in with_effect(what, traced, run)]
+    return state.rebuilt(done[:k]), tree.rebuild(traced.out, iter(done[k:]))
 
 
 def _put(
@@ -351,11 +354,11 @@ def _while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], 
 
     def body(given: list[Tensor]) -> Any:
         # the condition before the body, which may write into what it gets
-        go, new = (
-            called(f, (state.rebuilt(given),), {}, what, "functions of the carry alone") for f in (cond_fun, body_fun)
-        )
-        return new, go
+        fix = "functions of the carry alone"
+        with without_effects(f"{what}: the condition"):
+            go = called(cond_fun, (state.rebuilt(given),), {}, what, fix)
+        return called(body_fun, (state.rebuilt(given),), {}, what, fix), go
 
     traced = state.traced(body, result, goes_on=True)
-    finals = while_steps(state.carries(traced), traced.leaves[-1])
+    finals = with_effect(what, traced, lambda more: while_steps([*state.carries(traced), *more], traced.leaves[-1]))
     return state.rebuilt([tensor(x) for x in finals])

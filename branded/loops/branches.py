@@ -17,6 +17,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import recording, tree
 from branded.brand import Brand
 from branded.crossing import live_tensor
+from branded.effects import only_if
 from branded.errors import CarryError
 from branded.graph import tensor
 from branded.loops.primitive import safe
@@ -188,8 +189,10 @@ def _selected(
             gated[u] = None
             return tensor(u)
 
-        def traced(f: Callable[..., Any] = f, gated_operand: Callable[[Any], Any] = gated_operand) -> Any:
-            with branch(), recording.body() as done:
+        def traced(
+            f: Callable[..., Any] = f, gated_operand: Callable[[Any], Any] = gated_operand, flag: UOp = flag
+        ) -> Any:
+            with branch(), only_if(flag), recording.body() as done:
                 given = [tree.rebuild(x, iter([gated_operand(v) for v in tree.leaves(x)])) for x in operands]
                 out = f(*given)
                 done(_uops(given), _uops(out))

@@ -277,10 +277,15 @@ def results_of(loop: Loop, call: UOp) -> list[UOp]:
     return [enter_all(x, row) for x, row in zip(out.uop.src, out.rows, strict=True)]
 
 
-def safe(outs: Sequence[UOp], flag: UOp) -> list[UOp]:
-    """The same values where `flag` is true, which divide by one elsewhere."""
+def safe(outs: Sequence[UOp], flag: UOp, *, effects: bool = False) -> list[UOp]:
+    """The same values where `flag` is true, which divide by one elsewhere, and call nothing of the user's.
+
+    With `effects` those are also of the examples with this flag alone.
+    """
 
     def divides(u: UOp) -> UOp | None:
+        if (p := primitive_of(u)) is not None:
+            return p.only_if(u, flag, effects)
         if u.op not in _DIVISIONS or is_float(u) or u.src[1].op is Ops.CONST:
             return None
         return u.replace(src=(u.src[0], flag.where(u.src[1], u.src[1].const_like(1))))

@@ -13,6 +13,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import recording, tree
 from branded.crossing import copied, enter, enter_all, live_tensor, live_tensors, lower
 from branded.dispatch import Pass
+from branded.effects import TOKEN, Body, Effect, collected
 from branded.errors import CarryError
 from branded.graph import replaced, tensor
 from branded.loops.primitive import Carry, param
@@ -70,28 +71,39 @@ class LeafType(NamedTuple):
         return as_place(x)
 
 
+_TOKEN = LeafType((), TOKEN, "CPU", ())
+
+
 class Traced(NamedTuple):
     """A body as a graph: the parameters in the place of its arguments, and its results."""
 
     params: list[UOp]
     out: Any
     leaves: list[UOp]
+    effect: Effect | None = None
+    """What it must do beside giving its results."""
 
 
 def trace(
     what: str, f: Callable[..., Any], types: Sequence[LeafType], result: Callable[[Any], tuple[Any, list[Tensor]]]
 ) -> Traced:
     steps = Steps(what)
-    with recording.body() as done, opened(steps), method_restored():
+    is_loop = steps.turn == "step"
+    must = Body(lambda device: _TOKEN._replace(device=device).placeholder(steps)) if is_loop else Body()
+    with recording.body() as done, collected(must), opened(steps), method_restored():
         places = [t.placeholder(steps) for t in types]
         out, values = result(f([tensor(p) for p in places]))
         for x in values:
             check_live(x.uop, what)
         done(places, [x.uop for x in values])
-        leaves = lower([x.uop for x in values], open_brands())
+        leaves = lower([*(x.uop for x in values), *([] if must.token is None else [must.token])], open_brands())
     params = [param(t.shape, t.stored, t.device) for t in types]
     of = {x: p if p.dtype == x.dtype else p.cast(x.dtype) for x, p in zip(places, params, strict=True)}
-    return Traced(params, out, _in_terms_of(leaves, of))
+    if must.first is None or not is_loop:  # the token of a program is one more result
+        return Traced(params, out, _in_terms_of(leaves, of))
+    own = param((), TOKEN, must.first.device)
+    *leaves, token = _in_terms_of(leaves, of | {must.first: own})
+    return Traced(params, out, leaves, Effect(own, token))
 
 
 def _in_terms_of(leaves: Sequence[UOp], of: dict[UOp, UOp]) -> list[UOp]:

@@ -48,7 +48,7 @@ class While(Loop):
         """
         step, given = self.opened(u), self.cut(args)
         # a done example computes what it does not keep, and a division by zero stops more than this example
-        new = self.for_all(step._replace(nexts=safe(step.nexts, step.outs[0])), given, run)
+        new = self.for_all(step._replace(nexts=safe(step.nexts, step.outs[0], effects=True)), given, run)
         nexts, (go,) = [full(x, row) for x, row in pairs(new.nexts, new.rows)], new.outs
         flag = go.uop
         if go.row:

@@ -14,6 +14,7 @@ from branded import recording, tree
 from branded.crossing import live_results
 from branded.derivatives.leaves import Level
 from branded.dispatch import close
+from branded.effects import Body, collected
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.graph import tensor
 from branded.loops.trace import LeafType
@@ -306,7 +307,8 @@ def _make(
             check_live(x.uop, "make_expr")
 
     def written() -> tuple[recording.Frame, build.Since, list[UOp], Any, list[Tensor]]:
-        with recording.framed() as frame, opened(Writing()) as scope:
+        # what it must do is done by who runs the program
+        with recording.framed() as frame, collected(Body()), opened(Writing()) as scope:
             since = build.Since(scope.number, Level().number)
             places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]
             new = iter(places)

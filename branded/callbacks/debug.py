@@ -1,0 +1,151 @@
+"""`debug.print` and `debug.callback`: what the values of examples are, from inside of any transform.
+
+Example:
+    >>> from branded import debug, vmap
+    >>> from tinygrad import Tensor
+    >>> vmap(lambda x: debug.print("{}", x) or x + 1)(Tensor([1, 2])).tolist()
+    1
+    2
+    [2, 3]
+
+Source: `jax.debug`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import string
+from collections.abc import Callable
+from typing import Any
+
+from tinygrad import Tensor
+
+from branded import tree
+from branded.callbacks.effects import effect
+from branded.callbacks.trees import Flat
+from branded.crossing import check_live
+from branded.errors import OptionError
+from branded.tree.given import check_function
+
+__all__ = ["callback", "print"]
+
+
+def callback(callback: Callable[..., object], /, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
+    """`debug.callback(f, *xs)` calls `f(*xs)`, for each example and in each step, and changes nothing else.
+
+    Where there are values, it runs now; in the body of a loop or of a compiled function, each time that runs.  In a
+    branch it runs for the examples that take it, in a loop for those that are not done.  A derivative runs it once,
+    with the values.
+
+    Args:
+        callback: A function of trees of numpy arrays; what it gives is not used.
+        args: Trees of tensors, arrays and numbers, and of anything else, which the function gets as it is.
+        ordered: For those who come from JAX: calls are in the order of the program in any case.
+        kwargs: More arguments, by name.
+
+    Raises:
+        CallbackError: The function raised.
+        UnsupportedError: It is called in the condition of a `while_loop`, or in a `@function` of tinygrad.
+
+    Example:
+        >>> from branded import debug, vmap
+        >>> from tinygrad import Tensor
+        >>> seen = []
+        >>> def f(x):
+        ...     debug.callback(lambda x: seen.append(float(x)), x)
+        ...     return x * 2
+        >>> vmap(f)(Tensor([1.0, 2.0])).tolist(), seen
+        ([2.0, 4.0], [1.0, 2.0])
+
+    Source: `jax.debug.callback`.
+    """
+    check_function(callback, "debug.callback", "debug.callback(f, *args)")
+    _run("debug.callback", callback, args, kwargs)
+
+
+def print(fmt: str, /, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
+    """`debug.print("{} {x}", y, x=x)` prints the values, for each example and in each step.
+
+    When it runs is as for `debug.callback`.
+
+    Args:
+        fmt: The text, with the values in braces, as `str.format` has it.
+        args: The values of `{}`: tensors, arrays and numbers, trees of them, or anything else.
+        ordered: For those who come from JAX: lines are in the order of the program in any case.
+        kwargs: The values of `{name}`.
+
+    Raises:
+        OptionError: The text asks for a value that is not there, or does not ask for one that is.
+
+    Example:
+        >>> from branded import debug, vmap
+        >>> from tinygrad import Tensor
+        >>> def f(x):
+        ...     debug.print("x = {x:.1f}", x=x)
+        ...     return x * 2
+        >>> vmap(f)(Tensor([1.0, 2.0])).tolist()
+        x = 1.0
+        x = 2.0
+        [2.0, 4.0]
+
+    Source: `jax.debug.print`.
+    """
+    _check_format(fmt, args, kwargs)
+
+    def printed(*args: Any, **kwargs: Any) -> None:
+        builtins.print(fmt.format(*args, **kwargs))
+
+    _run("debug.print", printed, args, kwargs)
+
+
+def _run(what: str, f: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    leaves = tree.leaves((args, kwargs))
+    tensors = [tree.as_tensor(x) if isinstance(x, Tensor) else None for x in leaves]
+    given = [t for t in tensors if t is not None]
+    for t in given:
+        check_live(t.uop, what)
+
+    def without_result(*args: Any, **kwargs: Any) -> None:
+        f(*args, **kwargs)
+
+    without_result.__name__ = getattr(f, "__name__", "<lambda>")
+    flat = Flat(without_result, (args, kwargs), [t is not None for t in tensors], None)
+    effect(what, flat, [], [t.uop for t in given], one_by_one=False)
+
+
+class _Checked(string.Formatter):
+    """Says which values a text asks for."""
+
+    def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
+        unused = [str(i) for i in range(len(args)) if i not in used_args]
+        unused += [f"`{name}`" for name in kwargs if name not in used_args]
+        if unused:
+            raise OptionError(
+                f"debug.print: nothing in the text asks for argument {', '.join(unused)}",
+                fix="{} for each argument, {name} for each by its name",
+            )
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        return ""
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        return value
+
+
+def _check_format(fmt: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    if not isinstance(fmt, str):
+        raise OptionError(
+            f"debug.print: the text is {tree.describe(fmt)}", fix='a text, then the values: debug.print("x = {}", x)'
+        )
+    try:
+        _Checked().vformat(fmt, args, kwargs)
+    except OptionError:
+        raise
+    except (IndexError, KeyError) as error:
+        raise OptionError(
+            f"debug.print: the text {fmt!r} asks for a value that is not there", ("reason", f"{error}")
+        ) from None
+    except ValueError as error:
+        raise OptionError(f"debug.print: the text {fmt!r} has no form of str.format", ("reason", f"{error}")) from None
+    except (AttributeError, TypeError):  # `{x.T}`, `{x[0]}`: of the array
+        return

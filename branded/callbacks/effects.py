@@ -1,0 +1,70 @@
+"""Calls of the host that run whether or not somebody uses what they give, once for each example and step."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from tinygrad import dtypes
+from tinygrad.uop.ops import UOp
+
+from branded.callbacks import host
+from branded.callbacks.host import Host, ShapeDtype
+from branded.crossing import enter_all
+from branded.dispatch import Pass
+from branded.effects import TOKEN, body, flags, nothing_done, refusal
+from branded.errors import DerivativeError, UnsupportedError
+from branded.loops.effects import done, is_differentiated, own_brands
+from branded.patches.tg import _function, canonicalize_device
+from branded.rows import is_touched
+from branded.scope import in_call_body
+
+
+def effect(what: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], *, one_by_one: bool) -> list[UOp]:
+    """Call `f` for each example: now, or where a body is traced each time that it runs.
+
+    It is called for all examples of the brands that are open here, and gives their results; of what is open around a
+    traced body the rules of the body take care.  With `one_by_one` there may be no brand.
+    """
+    _check(what, types, args)
+    given = [*_flag(), *args]
+    around = body()
+    if one_by_one and (row := own_brands(given, None)):
+        raise host.no_order(what, row)
+    own = own_brands(given, around)
+    if any(not b.size for b in own):
+        return [UOp.const(0, t.dtype).expand(t.shape) for t in types]
+    device = next((x.device for x in args if isinstance(x.device, str)), canonicalize_device(None))
+    made = Host(what, f, "sequential", True)
+    made.is_effect, made.is_ordered, made.is_guarded = True, one_by_one, len(given) > len(args)
+    token = nothing_done(device) if around is None else around.before(device)
+    ones = [host.spread(x, own) for x in Pass(own).run(given, {}, is_touched)]
+    sizes = tuple(b.size for b in own)
+    of_all = [t._replace(shape=(*sizes, *t.shape)) for t in (*types, ShapeDtype((), TOKEN))]
+    outs = done(around, [*host.called(made.over(own), of_all, [*ones, token])])
+    return [enter_all(y, own) for y in outs]
+
+
+def _check(what: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> None:
+    where = refusal()
+    if where is None and _function.depth:
+        where = "the body of a @function"
+    if where is None and types and in_call_body():
+        where = "a function with a rule of its own"
+    if where is not None:
+        raise UnsupportedError(
+            f"{what}: it is not known how often it would run in {where}",
+            fix="outside of it; or pure_callback, which may run any number of times",
+        )
+    if any(dtypes.is_float(t.dtype) for t in types) and is_differentiated(args):
+        raise DerivativeError(
+            f"{what}: a function of the host has no derivative",
+            fix="stop_gradient of its arguments; or pure_callback, with custom_jvp or custom_vjp around it",
+        )
+
+
+def _flag() -> list[UOp]:
+    """Whether the branches are taken in which this is."""
+    found = flags()
+    return [functools.reduce(lambda a, b: a & b, found)] if found else []

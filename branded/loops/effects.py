@@ -1,0 +1,98 @@
+"""Effects of loops: what the body must do is a carry of the loop, and the loop an effect of what is around it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+from tinygrad import Tensor
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.crossing import enter_all
+from branded.dispatch import Pass, close
+from branded.effects import Body, body, nothing_done
+from branded.errors import UnsupportedError
+from branded.graph import replaced, tensor
+from branded.loops.primitive import Carry
+from branded.loops.trace import Traced
+from branded.patches import tg
+from branded.patches.serial import serial
+from branded.patches.tg import reduced
+from branded.rows import is_leaf, is_marked, is_touched, row_of, visible
+from branded.scope import Row, union
+
+
+def with_effect(what: str, traced: Traced, run: Callable[[list[Carry]], list[UOp]]) -> list[UOp]:
+    """What a loop gives; `run` makes it, with more carries, whose last values come behind its results."""
+    if traced.effect is None:
+        return run([])
+    around, (param, new) = body(), traced.effect
+    first = nothing_done(param.device) if around is None else around.before(param.device)
+    made = run([Carry(param, first, new)])
+    if is_differentiated(made):
+        # a derivative may run it again: what it does is done by a loop that no derivative goes through
+        if param in UOp.sink(*traced.leaves).toposort():
+            raise UnsupportedError(
+                f"{what}: a derivative would run the loop again, and a callback in it is to run once",
+                fix="pure_callback; or the values of io_callback before the loop, as its xs",
+            )
+        outs = run([])
+        done(around, made[-1:])
+        return outs
+    return done(around, made)
+
+
+def is_differentiated(us: Sequence[UOp]) -> bool:
+    """Is a derivative taken of these?"""
+    graph = UOp.sink(*us).toposort(lambda u: u.op is not Ops.DETACH)
+    return any(map(is_leaf, graph))
+
+
+def own_brands(us: Sequence[UOp], around: Body | None) -> Row:
+    """The brands over which these vary that were opened within the body that is traced."""
+    row: Row = functools.reduce(union, (visible(row_of(u)) for u in us), ())
+    return tuple(b for b in row if around is None or b not in around.outer)
+
+
+def done(around: Body | None, made: Sequence[UOp]) -> list[UOp]:
+    """What something gives that must be done, of which the last is the token: the same, done once for all of it.
+
+    All are closed in one pass, so that they are of one call.
+    """
+    if around is None:
+        return perform(made)[:-1]
+    own = own_brands(made, around)
+    *closed, token = Pass(own).run(made, {}, is_touched)
+    around.token = reduced(token.uop, Ops.MAX, tuple(range(len(token.row)))) if token.row else token.uop
+    return [enter_all(x.uop, x.row) for x in closed]
+
+
+def perform(us: Sequence[UOp]) -> list[UOp]:
+    """The same values, worked out now."""
+    closed = close(us)
+    found = replaced([x.uop for x in closed], lambda u: u.src[0] if is_marked(u) else None)
+    return [enter_all(u, x.row) for u, x in zip(_worked_out(found), closed, strict=True)]
+
+
+@serial
+def _worked_out(us: Sequence[UOp]) -> list[UOp]:
+    """The same values in memory.
+
+    tinygrad's `realize` renames what it has worked out in the graphs of all tensors, but not in those that a transform
+    at work here holds, which would not know their own leaves again.  So nothing is renamed, but where it must be: what
+    writes into a value that it reads may not run again.
+    """
+    sink = UOp.sink(*us)
+    if any(u.op is Ops.STORE and _reads(u.src[1], u.src[0].base) for u in sink.toposort()):
+        ts = [tensor(u) for u in us]
+        Tensor.realize(*ts)
+        return [t.uop for t in ts]
+    big, became = tg.transform_to_call(sink)
+    linear, vals = tg.create_linear_with_vars(big)
+    tg.run_linear(linear, vals)
+    return list(sink.substitute(became, walk=True).src)
+
+
+def _reads(value: UOp, memory: UOp) -> bool:
+    """Does a value read memory as it was before any write?"""
+    return memory in value.toposort(lambda u: u.op is not Ops.AFTER)
