@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
-from tinygrad import Context, Device, Tensor, nn
+from tinygrad import Context, Device, Tensor, dtypes, nn
 from tinygrad.codegen import to_program
 from tinygrad.uop.ops import Ops
 
@@ -52,6 +53,18 @@ def test_loops_with_loads_under_a_condition_are_not_made_vectors() -> None:
         program = to_program(call.src[0], Device["CPU"].renderer)
         source = next(u.arg for u in program.src if u.op is Ops.SOURCE)
         assert ("#pragma clang loop vectorize(disable)" in source) == gated
+
+
+def test_small_ints_go_round_with_any_operand() -> None:
+    with np.errstate(over="ignore"):
+        for dtype in (np.uint8, np.int8, np.uint16, np.int16):
+            top = np.iinfo(dtype).max
+            n, m = np.array([1, 2, top, top - 3, 7], dtype), np.array([3, 9, top, 5, 1], dtype)
+            a, b = Tensor(n, device="CPU").realize(), Tensor(m, device="CPU").realize()
+            pairs = [(a + b, n + m), (a - b, n - m), (a * b, n * m), (a * 4, n * dtype(4)), (a - 5, n - dtype(5))]
+            for x, right in pairs:
+                assert x.cast(dtypes.int64).tolist() == right.astype(np.int64).tolist()
+                assert (x > b).tolist() == (right > m).tolist() and (x // b).tolist() == (right // m).tolist()
 
 
 def test_patches_can_be_switched_off() -> None:
