@@ -95,12 +95,15 @@ if TYPE_CHECKING:
         percentile,
         quantile,
     )
+    from branded.loops.associative import associative_scan, cumlogsumexp
 else:
     from branded.functions import WHERE
 
     _LATER = {
         **{name: f"branded.functions:{name}" for name in WHERE},
         "ShapeDtypeStruct": "branded.callbacks.trees:ShapeDtypeStruct",
+        "associative_scan": "branded.loops.associative:associative_scan",
+        "cumlogsumexp": "branded.loops.associative:cumlogsumexp",
         "debug": "branded.callbacks.debug",
         "io_callback": "branded.callbacks.api:io_callback",
         "linalg": "branded.linalg",
@@ -130,6 +133,7 @@ __all__ = [
     "all_to_all",
     "argwhere",
     "array",
+    "associative_scan",
     "axis_index",
     "axis_size",
     "betaln",
@@ -139,6 +143,7 @@ __all__ = [
     "cond",
     "convolve",
     "cross",
+    "cumlogsumexp",
     "custom_jvp",
     "custom_vjp",
     "custom_vmap",

@@ -20,6 +20,7 @@ from branded.loops.effects import with_effect
 from branded.loops.primitive import Carry, Input
 from branded.loops.scan import scan as scan_steps
 from branded.loops.trace import LeafType, State, all_carried, carried
+from branded.loops.unroll import unrolled
 from branded.loops.while_loop import while_loop as while_steps
 from branded.tree.given import called
 from branded.values import vec_type
@@ -37,13 +38,26 @@ S1 = TypeVar("S1", bound=Brand)
 
 @overload
 def scan(
-    f: Callable[[C, X], tuple[C, Y]], init: C, xs: X, length: int | None = None, reverse: bool = False
+    f: Callable[[C, X], tuple[C, Y]],
+    init: C,
+    xs: X,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
 ) -> tuple[C, Y]: ...
 @overload
 def scan(
-    f: Callable[[C, None], tuple[C, Y]], init: C, xs: None = None, *, length: int, reverse: bool = False
+    f: Callable[[C, None], tuple[C, Y]],
+    init: C,
+    xs: None = None,
+    *,
+    length: int,
+    reverse: bool = False,
+    unroll: int | bool = 1,
 ) -> tuple[C, Y]: ...
-def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> Any:
+def scan(
+    f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False, unroll: int | bool = 1
+) -> Any:
     """`scan(f, init, xs)` is the loop `for x in xs: carry, y = f(carry, x)`; the last carry and the stacked ys.
 
     The body is traced once and compiled once, whatever the number of steps.
@@ -54,13 +68,15 @@ def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: 
         xs: A tree of tensors whose axis 0 is that of the steps, or None.
         length: The number of steps; needed only where `xs` is None.
         reverse: Go from the last step to the first; the ys are stacked in the order of `xs`.
+        unroll: So many steps are traced and compiled as one, which takes fewer launches where they are small; True is
+            all of them, without a loop.
 
     Returns:
         `(carry, ys)`: the carry after the last step, and a tree like `y` with a leading axis of the steps.
 
     Raises:
         CarryError: The carry has another tree, shape or dtype after a step than before it (the message names the leaf).
-        SizeError: The xs disagree about the number of steps, or nothing says it.
+        SizeError: The xs disagree about the number of steps, or nothing says it; `unroll` is not a number of them.
         ReadError: A value is read in the body, which is traced once for all steps.
 
     Example:
@@ -73,7 +89,8 @@ def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: 
     Source: `jax.lax.scan`.
     """
     with recording.structured() as made:
-        out = _scan("scan", f, init, xs, length, reverse)
+        # a typed program says what is done, and not how
+        out = _scan("scan", f, init, xs, length, reverse, 1 if made is not None else unroll)
         if made is not None:
             values, ys = tree.leaves(init), tree.leaves(xs)
             n = ys[0].shape[0] if length is None else length
@@ -88,8 +105,19 @@ def _check_function(what: str, **given: Any) -> None:
             raise CarryError(f"{what}: {name} is {tree.describe(f)}, not a function")
 
 
-def _scan(what: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: int | None, reverse: bool) -> Any:
+def _scan(
+    what: str,
+    f: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any,
+    length: int | None,
+    reverse: bool,
+    unroll: int | bool = 1,
+) -> Any:
     _check_function(what, f=f)
+    if unroll is not False and (unroll is True or unroll != 1):
+        n = _length(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
+        return unrolled(what, functools.partial(_scan, what), f, init, xs, n, reverse, unroll)
     state = State(what, init)
     whole = [x.cast(strong_dtype(x.dtype)) for x in all_carried(xs, f"{what}: xs")]
     n = _length(what, whole, tree.paths(xs, "xs"), length)
@@ -166,15 +194,24 @@ def _length(what: str, whole: Sequence[Tensor], at: Sequence[str], length: Any) 
 
 
 @overload
-def fori_loop(lower: int, upper: int, body_fun: Callable[[Tensor, C], C], init_val: C) -> C: ...
+def fori_loop(
+    lower: int,
+    upper: int,
+    body_fun: Callable[[Tensor, C], C],
+    init_val: C,
+    *,
+    unroll: int | bool | None = None,
+) -> C: ...
 @overload
 def fori_loop(
     lower: int | Vec[S, Tensor],
     upper: int | Vec[S1, Tensor],
     body_fun: Callable[[Vec[S | S1, Tensor], C], C],
     init_val: C,
+    *,
+    unroll: None = None,
 ) -> C: ...
-def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
+def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: int | bool | None = None) -> Any:
     """`fori_loop(a, b, f, x)` is the loop `for i in range(a, b): x = f(i, x)`.
 
     Args:
@@ -182,6 +219,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
         upper: The end, which `i` does not reach: the same.
         body_fun: `f(i, x) -> x`, with `i` an `i32[]`.
         init_val: The first `x`, a tree of tensors.
+        unroll: So many steps are compiled as one, as in `scan`; where the bounds are ints.
 
     Returns:
         The last `x`.  With ints the loop is a `scan`, which both modes of derivatives go through; with tensors a
@@ -189,6 +227,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
 
     Raises:
         CarryError: The carry has another tree, shape or dtype after a step than before it (the message names the leaf).
+        SizeError: `unroll` is not a number of steps, or the bounds are tensors.
 
     Example:
         >>> from branded import fori_loop
@@ -205,9 +244,12 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
         if isinstance(lower, int) and isinstance(upper, int):
             n = max(0, upper - lower)
             steps = Tensor.arange(lower, lower + n, dtype=dtypes.int32)
-            out, _ = _scan("fori_loop", lambda x, i: (step(i, x), None), init_val, steps, n, False)
+            k = 1 if unroll is None or made is not None else unroll
+            out, _ = _scan("fori_loop", lambda x, i: (step(i, x), None), init_val, steps, n, False, k)
             own = slice(0, -1)
         else:
+            if unroll is not None:
+                raise SizeError("fori_loop: unroll with bounds that are tensors", fix="ints, or no unroll")
             lower, upper = (_bound(x, at) for x, at in ((lower, "lower"), (upper, "upper")))
             until = upper
             _, out = _while(

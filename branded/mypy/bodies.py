@@ -184,7 +184,7 @@ def outcome(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecker, g
 Rule = Callable[[Call], Type]
 """The type of a call."""
 OPTIONS = {
-    *("argnums", "has_aux", "length", "reverse", "batch_size"),
+    *("argnums", "has_aux", "length", "reverse", "unroll", "batch_size"),
     *("axis", "tiled", "perm", "split_axis", "concat_axis", "scatter_dimension"),
 }
 """The parameters of which a rule says nothing, so that mypy does."""

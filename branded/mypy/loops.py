@@ -116,6 +116,22 @@ def map_(call: Call) -> Type:
     return call.tensors(out) if call.are_tensors(out, "the output") and not hides(out) else UNKNOWN
 
 
+def associative_scan(call: Call) -> Type:
+    """`associative_scan(fn, elems)`"""
+    f, elems = call.expression("fn"), call.type_of("elems")
+    if f is None or not call.are_tensors(elems, "elems", numbers=False):
+        return UNKNOWN
+    elems = call.tensors(elems)
+    out = _carried(call, elems, lambda t: call.trial(f, [t, t])) or elems
+    if hides(given := call.result(f, [out, out])):
+        return UNKNOWN
+    both = joined(out, call.tensors(given))
+    if both is None:
+        shown = f"gets: {call.show(out)}", f"gives: {call.show(given)}"
+        return call.fail("the function gives another tree than it gets", *shown, "try:   a tree like its arguments")
+    return both
+
+
 # ---- branches ----
 
 
@@ -178,6 +194,7 @@ LOOPS: dict[str, Rule] = {
     "branded.loops.api.fori_loop": fori_loop,
     "branded.loops.api.while_loop": while_loop,
     "branded.loops.api.map": map_,
+    "branded.loops.associative.associative_scan": associative_scan,
     "branded.loops.branches.cond": cond,
     "branded.loops.branches.switch": switch,
 }

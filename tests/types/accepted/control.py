@@ -8,7 +8,23 @@ from typing import Any, Generic, NamedTuple, Never, TypedDict, TypeVar, assert_t
 from tinygrad import Tensor
 
 import branded as br
-from branded import Brand, Vec, cond, fori_loop, grad, jvp, psum, scan, switch, value_and_grad, vjp, vmap, while_loop
+from branded import (
+    Brand,
+    Vec,
+    associative_scan,
+    cond,
+    cumlogsumexp,
+    fori_loop,
+    grad,
+    jvp,
+    psum,
+    scan,
+    switch,
+    value_and_grad,
+    vjp,
+    vmap,
+    while_loop,
+)
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
@@ -356,3 +372,13 @@ def train(w: Tensor, steps: int) -> Tensor:
 
 
 assert_type(train(zero, 3), Tensor)
+
+# --- an associative scan has the rows of its elements, and of what its function closes over
+assert_type(associative_scan(lambda a, b: a + b, x), Tensor)
+assert_type(vmap(lambda a: associative_scan(lambda p, q: (p[0] + q[0], p[1] * q[1]), (a, x)))(X), tuple[Tensor, Tensor])
+vmap(lambda a: reveal_type(associative_scan(lambda p, q: p * q + a.sum(), x)))(X)  # N: Vec[a,
+vmap(lambda a: reveal_type(cumlogsumexp(a, reverse=True)))(X)  # N: Vec[a,
+
+# --- steps may be unrolled
+assert_type(scan(lambda c, v: (c + v, c), zero, x, unroll=2), tuple[Tensor, Tensor])
+assert_type(fori_loop(0, 3, lambda i, c: c * 2, zero, unroll=True), Tensor)

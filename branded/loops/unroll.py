@@ -1,0 +1,93 @@
+"""Several steps of a loop as one, which takes fewer launches where they are small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tinygrad import Tensor
+from tinygrad.dtype import strong_dtype
+
+from branded import tree
+from branded.errors import SizeError
+from branded.loops.trace import all_carried
+from branded.tree.given import as_int, called
+from branded.tree.text import shown
+
+Scan = Callable[[Callable[[Any, Any], Any], Any, Any, int, bool], Any]
+
+
+def times(what: str, unroll: Any, steps: int) -> int:
+    """How many steps become one."""
+    n = steps if unroll is True else 1 if unroll is False or unroll is None else as_int(unroll)
+    if n is None or (n < 1 and unroll is not True):
+        raise SizeError(
+            f"{what}: unroll={shown(unroll)} is not a number of steps", fix="an int of 1 or more, or True for all"
+        )
+    return min(n, steps)
+
+
+def unrolled(
+    what: str, scan: Scan, f: Callable[[Any, Any], Any], init: Any, xs: Any, steps: int, reverse: bool, unroll: Any
+) -> Any:
+    """The scan of `k` steps as one, and of those that are left:
+
+    of 7 steps, 3 at a time     x0 x1 x2 | x3 x4 x5      then x6
+    in reverse                  x4 x5 x6 | x1 x2 x3      then x0: those at the end are the first ones
+    """
+    k = times(what, unroll, steps)
+    if k < 2:
+        return scan(f, init, xs, steps, reverse)
+    done = steps // k * k
+    whole = [x.cast(strong_dtype(x.dtype)) for x in all_carried(xs, f"{what}: xs")]
+    cut = steps - done if reverse else done
+    early, late = ([x[:cut] for x in whole], [x[cut:] for x in whole])
+    main, rest = (late, early) if reverse else (early, late)
+    several = _several(what, f, init, k, reverse)
+    if done == k:
+        out = several(init, tree.rebuild(xs, iter(main)))
+        if not _is_pair(out) or _types(out[0]) != _types(init):
+            return scan(f, init, xs, steps, reverse)  # which says what is wrong, or gives numbers their dtype
+        carry, ys = out
+    else:
+        blocks = tree.rebuild(xs, iter([x.reshape(-1, k, *x.shape[1:]) for x in main]))
+        carry, ys = scan(several, init, blocks, done // k, reverse)
+        ys = tree.map(lambda y: y.flatten(0, 1), ys)
+    if done == steps:
+        return carry, ys
+    carry, others = scan(f, carry, tree.rebuild(xs, iter(rest)), steps - done, reverse)
+    return carry, tree.map(lambda y, z: z.cat(y) if reverse else y.cat(z), ys, others)
+
+
+def _several(what: str, f: Callable[[Any, Any], Any], init: Any, k: int, reverse: bool) -> Callable[[Any, Any], Any]:
+    """`k` steps, of a block of entries of xs."""
+    types = _types(init)[:2]
+
+    def several(carry: Any, block: Any) -> Any:
+        ys = []
+        for j in reversed(range(k)) if reverse else range(k):
+            x = tree.map(lambda v, j=j: v[j], block)
+            out = called(f, (carry, x), {}, what, "a function of the carry and of one entry of xs")
+            if not _is_pair(out) or _types(out[0])[:2] != types:
+                return out  # which is refused as what one step gives is
+            carry = out[0]
+            ys.append(out[1])
+        return carry, tree.map(_stacked, *(ys[::-1] if reverse else ys))
+
+    return several
+
+
+def _is_pair(out: Any) -> bool:
+    return isinstance(out, tuple) and len(out) == 2
+
+
+def _types(x: Any) -> tuple[Any, ...]:
+    """The form of a tree, and the shapes and dtypes of its tensors."""
+    ts = [tree.as_tensor(v) for v in tree.leaves(x)]
+    known = [(t.shape, t.dtype) if t is not None else (None, None) for t in ts]
+    return tree.form(x), [shape for shape, _ in known], [dtype for _, dtype in known]
+
+
+def _stacked(*ys: Any) -> Tensor:
+    ts = [t for y in ys if (t := tree.as_tensor(y)) is not None]
+    return ts[0].stack(*ts[1:])
