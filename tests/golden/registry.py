@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-KINDS = ("derivatives", "operations", "branches", "loops", "collectives", "custom", "nesting", "functions")
+KINDS = ("derivatives", "operations", "branches", "loops", "collectives", "custom", "nesting", "functions", "linalg")
 
 
 class Program(NamedTuple):

@@ -6,12 +6,22 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.linalg
 import jax.scipy.special
 import numpy as np
 from jax import custom_batching, lax
 
 from tests.golden import registry
 
+
+class _Linalg:
+    """The functions of both of JAX's modules, where branded has one."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(jnp.linalg if hasattr(jnp.linalg, name) else jax.scipy.linalg, name)
+
+
+linalg = _Linalg()
 PLACES = (jax, jnp, lax, jax.nn, custom_batching, jax.scipy.special, jax.ops)
 
 
