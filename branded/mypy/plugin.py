@@ -237,7 +237,7 @@ class BrandedPlugin(Plugin):
             case "tinygrad.function.function":
                 return as_it_was
         plain = (
-            fullname.startswith(("branded.random.", "branded.functions."))
+            fullname.startswith(("branded.random.", "branded.functions.", "branded.linalg."))
             or fullname == "branded.transforms.modules.functional_call"
         )
         return emptied if plain or self._is_generic_in_rows(fullname) else None

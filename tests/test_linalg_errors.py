@@ -1,0 +1,190 @@
+"""What is no matrix, and matrices that do not fit: one message each, word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor
+
+from branded import linalg, vmap
+from branded.errors import MatrixError, MatrixTypeError
+
+A, WIDE, B = Tensor.eye(3), Tensor.ones(2, 3), Tensor.ones(3)
+anything: Any = None
+
+CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "not square": (
+        lambda: linalg.inv(WIDE),
+        MatrixError,
+        """\
+inv: a has 2 rows and 3 columns
+  a:   f32[2, 3]
+  try: a square matrix; lstsq and pinv take others""",
+    ),
+    "not square under vmap": (
+        lambda: vmap(linalg.cholesky)(WIDE.expand(4, 2, 3)),
+        MatrixError,
+        """\
+cholesky: a has 2 rows and 3 columns
+  a:   Vec[a:4, f32[2, 3]]
+  try: a square matrix""",
+    ),
+    "a vector": (
+        lambda: vmap(linalg.det)(WIDE),
+        MatrixError,
+        """\
+det: a is Vec[a:2, f32[3]], not a matrix
+  try: a matrix for each example: no axis less, as vmap takes one away""",
+    ),
+    "a number": (lambda: linalg.svd(Tensor(1.0)), MatrixError, "svd: a is f32[], not a matrix\n  try: two axes"),
+    "half precision": (
+        lambda: linalg.qr(A.half()),
+        MatrixTypeError,
+        """\
+qr: a is f16[3, 3], and matrices are factored in float32 or float64
+  try: a.float(), and the result back""",
+    ),
+    "a list": (
+        lambda: linalg.eigh(anything or [[1.0]]),  # type: ignore[arg-type]
+        MatrixTypeError,
+        "eigh: a is a list, not a tensor\n  try: a tensor of floats",
+    ),
+    "rows of a right side": (
+        lambda: linalg.solve(A, Tensor.ones(4)),
+        MatrixError,
+        """\
+solve: a has 3 rows, and b has 4
+  a:   f32[3, 3]
+  b:   f32[4]
+  try: 3 numbers a column""",
+    ),
+    "right sides as rows": (
+        lambda: linalg.solve(A, Tensor.ones(5, 3)),
+        MatrixError,
+        """\
+solve: a has 3 rows, and b has 5
+  a:   f32[3, 3]
+  b:   f32[5, 3]
+  try: b.unsqueeze(-1), if each of its rows is a right side""",
+    ),
+    "a right side that is a number": (
+        lambda: linalg.solve_triangular(A, Tensor(1.0)),
+        MatrixError,
+        "solve_triangular: b is f32[], a number\n  try: a vector, or a matrix of columns",
+    ),
+    "batches": (
+        lambda: linalg.solve(A.expand(2, 3, 3), Tensor.ones(4, 3, 1)),
+        MatrixError,
+        """\
+solve: the batches of a and b do not broadcast
+  a:   f32[2, 3, 3]
+  b:   f32[4, 3, 1]
+  try: the same sizes in front of the last two axes, or 1""",
+    ),
+    "trans": (
+        lambda: linalg.solve_triangular(A, B, trans="H"),
+        MatrixError,
+        "solve_triangular: trans='H' means nothing\n  try: 0 for a, 1 for its transpose",
+    ),
+    "a factor": (
+        lambda: linalg.cho_solve(A, B),  # type: ignore[arg-type]
+        MatrixError,
+        "cho_solve: a factor is a pair\n  try: cho_solve((c, lower), b), as cho_factor gives it",
+    ),
+    "mode": (
+        lambda: linalg.qr(A, "full"),  # type: ignore[call-overload]
+        MatrixError,
+        """qr: mode='full' means nothing\n  try: "reduced", "complete" or "r\"""",
+    ),
+    "UPLO": (
+        lambda: linalg.eigh(A, "l"),
+        MatrixError,
+        """eigh: UPLO='l' means nothing\n  try: "L" for the lower half, "U" for the upper one""",
+    ),
+    "rtol": (
+        lambda: linalg.pinv(A, Tensor(0.1)),  # type: ignore[arg-type]
+        MatrixError,
+        "pinv: rtol is not a number that Python knows\n  try: rtol=1e-6",
+    ),
+    "more than one matrix": (
+        lambda: linalg.lstsq(WIDE.expand(4, 2, 3), Tensor.ones(2)),
+        MatrixError,
+        """\
+lstsq: one matrix, and one or more right sides
+  a:   f32[4, 2, 3]
+  b:   f32[2]
+  try: vmap for a batch of them""",
+    ),
+    "rows of least squares": (
+        lambda: linalg.lstsq(WIDE, B),
+        MatrixError,
+        "lstsq: a has 2 rows, and b has 3\n  a: f32[2, 3]\n  b: f32[3]",
+    ),
+    "three axes": (
+        lambda: linalg.norm(Tensor.ones(2, 3, 4), 2),
+        MatrixError,
+        """\
+norm: axis=None are not one or two axes
+  x:   f32[2, 3, 4]
+  try: axis=-1, or axis=(-2, -1)""",
+    ),
+    "one axis twice": (
+        lambda: linalg.norm(A, axis=(0, -2)),
+        MatrixError,
+        "norm: axis=(0, -2) names an axis twice\n  try: two different ones",
+    ),
+    "an order of vectors": (
+        lambda: linalg.norm(B, "fro"),
+        MatrixError,
+        "norm: there is no norm of vectors of order 'fro'\n  try: a number, inf or -inf",
+    ),
+    "an order of matrices": (
+        lambda: linalg.norm(A, 3),
+        MatrixError,
+        """norm: there is no norm of matrices of order 3\n  try: "fro", "nuc", 1, -1, 2, -2, inf or -inf""",
+    ),
+    "a power": (
+        lambda: linalg.matrix_power(A, 0.5),  # type: ignore[arg-type]
+        MatrixTypeError,
+        "matrix_power: n is the float 0.5\n  try: an int that Python knows",
+    ),
+    "a chain of one": (
+        lambda: linalg.multi_dot([A]),
+        MatrixError,
+        "multi_dot: a chain has two or more matrices\n  try: multi_dot([a, b, c])",
+    ),
+    "a chain that does not fit": (
+        lambda: linalg.multi_dot([A, WIDE]),
+        MatrixError,
+        """\
+multi_dot: array 1 has 3 columns, and array 2 has 2 rows
+  array 1: f32[3, 3]
+  array 2: f32[2, 3]""",
+    ),
+    "a chain with a batch": (
+        lambda: linalg.multi_dot([A, A.expand(2, 3, 3), A]),
+        MatrixError,
+        "multi_dot: array 2 is f32[2, 3, 3], not a matrix\n  try: vmap for batches",
+    ),
+    "squarings": (
+        lambda: linalg.expm(A, max_squarings=-1),
+        MatrixError,
+        "expm: max_squarings=-1 is not a number of them\n  try: an int of 0 or more",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_message(name: str) -> None:
+    program, error, text = CASES[name]
+    with pytest.raises(error) as raised:
+        program()
+    assert str(raised.value) == text
+
+
+def test_arrays_and_ints_are_taken() -> None:
+    a = np.array([[2, 0], [0, 4]])
+    assert linalg.inv(a).tolist() == [[0.5, 0.0], [0.0, 0.25]]  # type: ignore[arg-type]
