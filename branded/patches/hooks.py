@@ -7,9 +7,21 @@ from __future__ import annotations
 
 import branded.rules  # noqa: F401  fills the table of rules
 from branded.loops import compiled
-from branded.patches import compiler, function, gradient, operands, programs, rand, reads, schedules, shapes, writes
+from branded.patches import (
+    compiler,
+    function,
+    gradient,
+    operands,
+    programs,
+    rand,
+    reads,
+    schedules,
+    shapes,
+    sort,
+    writes,
+)
 
-HOOKS = (operands, reads, writes, shapes, gradient, function, rand, programs, schedules)
+HOOKS = (operands, reads, writes, shapes, gradient, function, rand, sort, programs, schedules)
 """Each in a module of its own, in the order in which they are installed."""
 
 

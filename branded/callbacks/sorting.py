@@ -1,0 +1,109 @@
+"""`sort`, and with it `topk` and `argsort`, on the CPU: one call of numpy in place of tinygrad's network of 40 kernels.
+
+Values and indices are those of the network: entries that are equal keep their order, also when they descend.  So are
+the derivatives, which are those of the network itself: entries that are equal share their cotangents.  The values and
+the indices are a call each, so that what nobody reads is not worked out.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence, Set
+from typing import TYPE_CHECKING
+
+from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import UOp
+
+from branded.callbacks.host import Host, ShapeDtype, called
+from branded.derivatives import forward, reverse
+from branded.graph import tensor
+from branded.primitive import results
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Network = Callable[[Tensor, int, bool], tuple[Tensor, Tensor]]
+"""tinygrad's own `sort`."""
+
+
+def sort(network: Network, x: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
+    """The values along an axis in order, and where they were."""
+    last = x.transpose(dim, -1)
+    by, where = _sorters(network, descending)
+    shape = tuple(int(n) for n in last.shape)
+    (new,) = called(by, [ShapeDtype(shape, x.dtype)], [last.uop])
+    (at,) = called(where, [ShapeDtype(shape, dtypes.int32)], [last.uop])
+    return tensor(new).transpose(dim, -1), tensor(at).transpose(dim, -1).cast(dtypes.default_int)
+
+
+class Sorted(Host):
+    """The values along the last axis, in order."""
+
+    network: Network
+    descending: bool
+
+    def _by_network(self, u: UOp) -> UOp:
+        return self.network(tensor(u.src[1]), -1, self.descending)[0].uop
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        """As tinygrad's network does it."""
+        if tangents[0] is None:
+            return u, [None]
+        (d,) = forward.push([self._by_network(u)], {u.src[1]: tangents[0]})
+        assert d is not None
+        return UOp.maketuple(*results(u), d), [1]
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """As tinygrad's network does it."""
+        if cotangents[0] is None:
+            return [None]
+        return list(reverse.gradients([self._by_network(u)], [cotangents[0]], [u.src[1]])[0])
+
+
+@functools.cache
+def _sorters(network: Network, descending: bool) -> tuple[Sorted, Host]:
+    """One of each, so that the same sort of the same values is one call."""
+    by = Sorted("sort", functools.partial(values, descending=descending), "expand_dims", False)
+    by.network, by.descending = network, descending
+    return by, Host("argsort", functools.partial(order, descending=descending), "expand_dims", False)
+
+
+# ---- what runs ----
+
+
+def values(x: np.ndarray, descending: bool) -> np.ndarray:
+    """NaN is the largest."""
+    import numpy as np
+
+    found: np.ndarray = np.sort(x, axis=-1)
+    return found[..., ::-1] if descending else found
+
+
+def order(x: np.ndarray, descending: bool) -> np.ndarray:
+    """Where the values are; of those that are equal the first comes first."""
+    import numpy as np
+
+    if (keys := _keys(x)) is not None:
+        both = (~keys if descending else keys).astype(np.uint64) << 32  # a sort of these keeps the order by itself
+        both |= np.arange(x.shape[-1], dtype=np.uint64)
+        both.sort(axis=-1)
+        return both.astype(np.uint32).astype(np.int32)
+    found = np.argsort(x[..., ::-1] if descending else x, axis=-1, kind="stable").astype(np.int32)
+    return x.shape[-1] - 1 - found[..., ::-1] if descending else found
+
+
+def _keys(x: np.ndarray) -> np.ndarray | None:
+    """Numbers of 32 bits in the same order, if 32 bits are enough."""
+    import numpy as np
+
+    if x.dtype.kind in "bu" and x.dtype.itemsize <= 4:
+        return x.astype(np.uint32)
+    if x.dtype.kind == "i" and x.dtype.itemsize <= 4:
+        return x.astype(np.int32).view(np.uint32) ^ np.uint32(1 << 31)
+    if x.dtype.kind == "f" and x.dtype.itemsize <= 4:
+        y = np.add(x, 0, dtype=np.float32)  # -0 is 0
+        bits = np.ascontiguousarray(y).view(np.uint32)
+        keys = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
+        keys[np.isnan(y)] = np.uint32(0xFFFFFFFF)
+        return keys
+    return None

@@ -1,0 +1,138 @@
+"""`sort`, `topk` and `argsort` by numpy: they are what tinygrad's network gives, and no kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor, TinyJit, dtypes
+from tinygrad.uop.ops import Ops
+
+from branded import cpu, grad, hessian, jit, jvp, scan, vmap
+from branded.runner import native
+
+pytestmark = pytest.mark.skipif(not native.can_run(Tensor([0]).device), reason="there is no C compiler for this device")  # type: ignore[arg-type]
+
+R = np.random.default_rng(0)
+DTYPES = (
+    *(dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.float64),
+    *(dtypes.int8, dtypes.uint8, dtypes.int32, dtypes.uint32, dtypes.int64, dtypes.bool),
+)
+
+
+def few(*shape: int) -> Tensor:
+    """Numbers of which many are equal."""
+    return Tensor(R.integers(-2, 3, shape).astype(np.float32)).realize()
+
+
+def kernels(*xs: Tensor) -> list[Ops]:
+    return [call.src[0].op for call in xs[0].schedule_linear(*xs[1:]).src]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_values_indices_and_dtypes_are_those_of_the_network(dtype: Any) -> None:
+    x = few(5, 9)
+    x = (x.abs() if dtypes.is_unsigned(dtype) else x).cast(dtype).realize()
+    for dim, descending in ((-1, False), (-1, True), (0, True)):
+        got = x.sort(dim, descending)
+        with cpu.plain():
+            want = x.sort(dim, descending)
+            read = [y.cast(dtypes.float64 if dtype == dtypes.float64 else dtypes.int32).tolist() for y in want]
+        assert [y.dtype for y in got] == [y.dtype for y in want]
+        assert [y.cast(dtypes.float64 if dtype == dtypes.float64 else dtypes.int32).tolist() for y in got] == read
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64], ids=str)
+def test_all_orders_of_magnitude(dtype: Any, descending: bool) -> None:
+    x = R.standard_normal((3, 200)) * 10.0 ** R.integers(-30, 9, (3, 200))
+    x = np.concatenate([x, -x, np.zeros((3, 4)), [[np.inf, -np.inf, 1e-42, -1e-42]] * 3], 1)
+    x = (x if np.issubdtype(dtype, np.floating) else np.clip(x, -2e9, 2e9)).astype(dtype)
+    v, i = Tensor(x).sort(descending=descending)
+    key = -x if descending else x
+    np.testing.assert_array_equal(i.numpy(), np.argsort(key, axis=-1, kind="stable"))
+    np.testing.assert_array_equal(v.numpy(), np.take_along_axis(x, i.numpy().astype(np.int64), -1))
+
+
+def test_zeros_of_both_signs_are_equal_and_nan_is_the_largest() -> None:
+    x = Tensor([0.0, -0.0, 1.0, 0.0, float("nan"), -0.0, float("inf")])
+    assert x.argsort().tolist() == [0, 1, 3, 5, 2, 6, 4]
+    assert x.argsort(descending=True).tolist() == [4, 6, 2, 0, 1, 3, 5]
+    assert np.isnan(x.sort()[0].numpy()).tolist() == [False] * 6 + [True]
+
+
+def test_it_is_one_call_and_no_kernel() -> None:
+    x = few(6, 40)
+    assert kernels(vmap(lambda x: x.sort()[0])(x)) == [Ops.CUSTOM_FUNCTION]
+    assert kernels(vmap(lambda x: x.argsort())(x)) == [Ops.CUSTOM_FUNCTION]
+    assert kernels(x.topk(3)[1]).count(Ops.CUSTOM_FUNCTION) == 1
+    assert kernels(*x.sort()) == [Ops.CUSTOM_FUNCTION] * 2
+    with cpu.plain():
+        assert len(kernels(x.sort()[0])) > 10
+
+
+def test_what_is_not_to_be_sorted() -> None:
+    assert [y.tolist() for y in Tensor([[3.0], [1.0]]).sort()] == [[[3.0], [1.0]], [[0], [0]]]
+    assert Tensor.empty(2, 0).sort()[0].shape == (2, 0)
+    with pytest.raises(IndexError):
+        few(3, 4).sort(2)
+    with pytest.raises(ValueError, match="out of range"):
+        few(3, 4).topk(5)
+
+
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "sort": lambda x: (x.sort()[0] * Tensor.arange(9)).sum(),
+    "descending": lambda x: (x.sort(descending=True)[0].square() * Tensor.arange(9)).sum(),
+    "topk": lambda x: (x.topk(3)[0] * Tensor([1.0, 2.0, 3.0])).sum(),
+    "of an axis": lambda x: (x.reshape(3, 3).sort(0)[0] * Tensor.arange(9).reshape(3, 3)).square().sum(),
+    "of a function": lambda x: (x.square().sort()[0] * x).sum(),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivatives_are_those_of_the_network(name: str) -> None:
+    """Also where entries are equal."""
+    f, x, d = FUNCTIONS[name], few(4, 9), Tensor(R.standard_normal((4, 9)).astype(np.float32)).realize()
+    ways: list[Callable[[], Tensor]] = [
+        lambda: vmap(grad(f))(x),
+        lambda: vmap(lambda x, d: jvp(f, (x,), (d,))[1])(x, d),
+        lambda: f(y := x[1].contiguous()).gradient(y)[0],
+        lambda: jit(vmap(grad(f)))(x),
+    ]
+    if name == "of a function":
+        ways.append(lambda: hessian(f)(x[0]))
+    for way in ways:
+        got = way().numpy()
+        with cpu.plain():
+            np.testing.assert_allclose(got, way().numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_in_compiled_functions_and_loops() -> None:
+    x = Tensor(R.standard_normal((4, 6)).astype(np.float32)).realize()
+    want = np.sort(x.numpy(), 1)
+    f = jit(vmap(lambda x: x.sort()[0] + 1))
+    t = TinyJit(lambda x: (x.sort()[0] + 1).realize())
+    for _ in range(3):
+        np.testing.assert_allclose(f(x).numpy(), want + 1)
+        np.testing.assert_allclose(t(x).numpy(), want + 1)
+
+    def step(c: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        c = (c + x).sort()[0]
+        return c, c
+
+    got = scan(step, Tensor.zeros(6), x)[1].numpy()
+    c = np.zeros(6, np.float32)
+    for row, y in zip(x.numpy(), got, strict=True):
+        c = np.sort(c + row)
+        np.testing.assert_allclose(y, c, rtol=1e-5)
+
+
+def test_examples_at_any_depth() -> None:
+    a, b = few(3, 5), few(4, 5)
+    got = vmap(lambda a: vmap(lambda b: (a + b).topk(2)[0])(b))(a)
+    both = a.numpy()[:, None] + b.numpy()
+    np.testing.assert_array_equal(got.numpy(), -np.sort(-both, -1)[..., :2])
+    shared = vmap(lambda a: a + b[0].sort()[0])(a)
+    np.testing.assert_array_equal(shared.numpy(), a.numpy() + np.sort(b.numpy()[0]))
