@@ -29,15 +29,16 @@ KINDS = {"m": (True, False, True), "n": (False, True, True), "k": (True, True, F
 @contextmanager
 def always(parted: bool = False) -> Iterator[None]:
     """However small it is, what can be a product is one, and shared out to threads where `parted`."""
-    before = products.IN_KERNEL, products.IN_KERNEL_OF_VECTOR
+    costs = ("IN_KERNEL", "IN_KERNEL_OF_VECTOR", "IN_LOOPS", "IN_LOOPS_OF_VECTOR")
+    before = {name: getattr(products, name) for name in costs}
     worth = blas._WORTH
     blas._WORTH = 50 if parted else worth
-    products.IN_KERNEL = products.IN_KERNEL_OF_VECTOR = 1e9
+    vars(products).update(dict.fromkeys(costs, 1e9))
     products.recipe.cache_clear()
     try:
         yield
     finally:
-        products.IN_KERNEL, products.IN_KERNEL_OF_VECTOR = before
+        vars(products).update(before)
         blas._WORTH = worth
         products.recipe.cache_clear()
 
