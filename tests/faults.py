@@ -96,6 +96,11 @@ def products() -> None:
     assert (same ^ c).tolist() == [False, True] and same.where(1, 2).tolist() == [1, 2]
 
 
+def constants() -> None:
+    assert Tensor(197, dtype="uint8").expand(3).sum(dtype="uint8").cast("int32").item() == 79
+    assert Tensor(300).cast("uint8").cast("int32").item() == 44 and (Tensor(100, dtype="int8") + 100 < 0).item()
+
+
 def small_ints() -> None:
     a, b = (Tensor(x, dtype="uint8", device="CPU").realize() for x in ([200, 3], [100, 5]))
     assert (a + b).cast("int32").tolist() == [44, 8] and (a - b > 99).tolist() == [True, True]
@@ -181,7 +186,7 @@ def byte_order() -> None:
 
 MENDED: tuple[Callable[[], None], ...] = (
     *(images, ranges, numbering, gates, alignment, views, empty, whole, workers, byte_order, products),
-    *(ordering,),
+    *(ordering, constants),
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints)

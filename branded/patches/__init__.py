@@ -19,7 +19,7 @@ import tinygrad
 PATCHES: tuple[str, ...] = (
     *("threads", "interning", "fork", "draws", "cache", "unfinished", "options"),
     *("images", "ranges", "numbering", "gates", "alignment", "views", "empty", "whole"),
-    *("vectorizer", "ordering", "workers", "byte_order", "products", "small_ints"),
+    *("vectorizer", "ordering", "workers", "byte_order", "products", "small_ints", "constants"),
 )
 """The modules of this package that mend something, in the order in which they are installed."""
 TINYGRAD = "0.14."

@@ -27,7 +27,18 @@ from typing import Any
 
 from branded.patches import beside, tg
 
-COMPILING = ("cache", "images", "ranges", "numbering", "gates", "vectorizer", "ordering", "products", "small_ints")
+COMPILING = (
+    "cache",
+    "images",
+    "ranges",
+    "numbering",
+    "gates",
+    "vectorizer",
+    "ordering",
+    "products",
+    "small_ints",
+    "constants",
+)
 """The patches that such a process needs."""
 INSTALLED: list[str] = []
 """The modules that such a process installs as it starts, in this order; they need tinygrad and `tg` alone."""
