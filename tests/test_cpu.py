@@ -169,7 +169,7 @@ ONE: dict[str, Callable[[Tensor], Tensor]] = {
     **{
         f: getattr(Tensor, f)
         for f in (
-            *("neg", "abs", "exp", "exp2", "log", "log2", "sin", "cos", "tan", "tanh", "sigmoid", "sqrt", "rsqrt"),
+            *("neg", "abs", "exp", "exp2", "log", "log2", "tanh", "sigmoid", "sqrt", "rsqrt"),
             *("reciprocal", "relu", "sign", "trunc", "floor", "ceil", "round", "erf", "isnan", "isinf", "square"),
         )
     },
@@ -250,7 +250,7 @@ def test_elementwise_programs_have_the_same_bits() -> None:
     x = Tensor(np.linspace(-90, 90, 5000, dtype=np.float32)).realize()
 
     def f(x: Tensor) -> Tensor:
-        return ((x.sin() * 2 + x.exp()).tanh() / (x.square() + 1)).sigmoid() - x.erf()
+        return ((x.log2() * 2 + x.exp()).tanh() / (x.square() + 1)).sigmoid() - x.erf()
 
     ours = f(x).numpy()
     with cpu.plain():

@@ -1,7 +1,7 @@
 """What makes the CPU fast.  `BRANDED_CPU=0`, in the environment or in a `Context`, switches all of it off.
 
-`kernels` says how kernels are made, `products` which are products of matrices, `kept` what they give to one another;
-`docs/speed.md` is about all three.
+`kernels` says how kernels are made, `sines` how sines are worked out, `products` which kernels are products of
+matrices, `kept` what kernels give to one another; `docs/speed.md` is about all of them.
 
 Example:
     >>> from branded import cpu
@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from tinygrad.helpers import Context
 
 from branded import patches
-from branded.cpu import kept, kernels
+from branded.cpu import kept, kernels, sines
 from branded.patches import workers
 
 
@@ -46,6 +46,7 @@ def plain() -> Iterator[None]:
 def install() -> None:
     """Not where tinygrad is to be left as it is, is one that the tests have not seen, or compiles without us."""
     if "workers" in patches.installed:
-        kernels.install()
+        for module in (kernels, sines):
+            module.install()
+            workers.INSTALLED.append(module.__name__)
         kept.install()
-        workers.INSTALLED.append(kernels.__name__)

@@ -1,0 +1,98 @@
+"""Sine and cosine on the CPU: two units in the last place, for all angles, in vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Device, Tensor, dtypes
+from tinygrad.helpers import Context
+from tinygrad.uop.ops import Ops
+
+from branded import cpu, grad, vmap
+from branded.cpu import sines
+from branded.patches import tg
+
+pytestmark = pytest.mark.skipif(
+    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not tg.cstyle.ClangRenderer, reason="kernels of clang"
+)
+
+rng = np.random.default_rng(0)
+BITS = rng.integers(0, 2**32, 100_000, dtype=np.uint64).astype(np.uint32).view(np.float32)
+ANGLES = {
+    "small": rng.uniform(-4, 4, 20_000),
+    "thousands": rng.uniform(-1e4, 1e4, 20_000),
+    "billions": rng.uniform(-1e9, 1e9, 20_000),
+    "all sizes": BITS[np.isfinite(BITS)],
+    "next to zeros": np.arange(1, 20_000) * math.pi,
+    "next to zeros of the cosine": (np.arange(1, 20_000) - 0.5) * math.pi,
+}
+
+
+def ulps(got: Any, want: Any) -> float:
+    """How far off, in units of the last place of what is right."""
+    place = np.maximum(np.spacing(np.abs(want.astype(np.float32))), np.float32(2.0**-149))
+    return float((np.abs(got - want) / place).max())
+
+
+@pytest.mark.parametrize("which", ANGLES)
+def test_two_units_in_the_last_place(which: str) -> None:
+    x = ANGLES[which].astype(np.float32)
+    exact = x.astype(np.float64)
+    given = Tensor(x).realize()
+    assert ulps(given.sin().numpy(), np.sin(exact)) < 2
+    assert ulps(given.cos().numpy(), np.cos(exact)) < 2
+
+
+def test_numbers_without_an_angle() -> None:
+    x = Tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 1e-45, -1e-40], dtype="float32").realize()
+    sin, cos = x.sin().numpy(), x.cos().numpy()
+    assert sin[[0, 1, 5, 6]].tobytes() == x.numpy()[[0, 1, 5, 6]].tobytes()  # the sign of zero too
+    assert cos[[0, 1, 5, 6]].tolist() == [1.0] * 4
+    assert np.isnan(sin[2:5]).all() and np.isnan(cos[2:5]).all()
+
+
+@pytest.mark.parametrize("n", [1, 3, 17, 64])
+def test_one_number_or_many(n: int) -> None:
+    """The function is the same in kernels of all forms: one number, a tile, a loop, a sum."""
+    x = np.linspace(-100, 100, n).astype(np.float32)
+    exact = np.sin(x.astype(np.float64))
+    assert ulps(Tensor(x).realize().sin().numpy(), exact) < 2
+    assert ulps(vmap(lambda a: a.sin())(Tensor(x)).numpy(), exact) < 2
+    np.testing.assert_allclose(Tensor(x).realize().sin().sum().item(), exact.sum(), atol=1e-4)
+
+
+def test_derivatives_are_as_near() -> None:
+    x = Tensor(np.linspace(1000, 1010, 50).astype(np.float32)).realize()
+    assert ulps(vmap(grad(lambda a: a.sin()))(x).numpy(), np.cos(x.numpy().astype(np.float64))) < 2
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float16, dtypes.float64])
+def test_other_floats_are_as_ever(dtype: Any) -> None:
+    x = np.linspace(-3, 3, 40)
+    got = Tensor(x, dtype=dtype).realize().sin().numpy()
+    np.testing.assert_allclose(got, np.sin(x), atol=2e-3 if dtype == dtypes.float16 else 1e-12)
+
+
+def source(x: Tensor) -> str:
+    linear = tg.realize.compile_linear(x.schedule_linear())
+    programs = [call.src[0] for call in linear.src if call.src[0].op is Ops.PROGRAM]
+    return "\n".join(str(u.arg) for p in programs for u in p.src if u.op is Ops.SOURCE)
+
+
+def test_what_is_called() -> None:
+    x = Tensor(np.zeros((8, 32), np.float32)).realize()
+    assert "sine(float x, int turn)" in (text := source(x.sin())) and ", 0)" in text
+    assert ", 1)" in source((2 * x).cos()) and ", 1)" in source((-x).cos())
+    assert "sine" not in source(x.exp()) and "sine" not in source(x.cast("half").sin())
+    with cpu.plain():
+        assert "sine" not in source(x.sin())
+    with Context(BRANDED_CPU=0):
+        assert "sine" not in source(x.cos())
+
+
+def test_pi() -> None:
+    assert sines.pi(48) / 2**48 == math.pi
+    assert sines.pi(100) == sines.pi(200) >> 100
