@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import DType, DTypeLike, least_upper_dtype, least_upper_float, strong_dtype, to_dtype
+from tinygrad.dtype import DType, DTypeLike, strong_dtype, to_dtype
 
 from branded import tree
 from branded.brand import Brand
 from branded.crossing import live_tensor
 from branded.errors import ArgumentError, AxesError, BrandedError, OperandError
+from branded.patches.tg import least_upper_dtype, least_upper_float
 from branded.values import vec_type
 
 S = TypeVar("S", bound=Brand)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any, TypeVar, Union
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import DTypeLike, least_upper_dtype, strong_dtype
+from tinygrad.dtype import DTypeLike, strong_dtype
 
 from branded import tree
 from branded.brand import Brand
 from branded.calls import operation
 from branded.errors import ArgumentError, OperandError
 from branded.functions._given import as_dtype, fit, ints, one_of, operand, operands
+from branded.patches.tg import least_upper_dtype
 from branded.tree import normalize_axis
 from branded.values import vec_type
 from branded.vec import Vec

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import least_upper_float
 
 from branded import tree
 from branded.brand import Brand
@@ -14,6 +13,7 @@ from branded.calls import operation
 from branded.errors import ArgumentError, OperandError
 from branded.functions._given import ints, number, operand
 from branded.functions._order import keys
+from branded.patches.tg import least_upper_float
 from branded.values import vec_type
 from branded.vec import Vec
 

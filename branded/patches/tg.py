@@ -54,6 +54,8 @@ TAKEN = {
     "compute_gradient": "tinygrad.mixin.gradient",  # reverse mode, from a root to targets, by `pm_gradient`
     # numbers and devices
     "_to_np_dtype": "tinygrad.dtype",  # the type of numpy for the numbers of a dtype
+    "least_upper_dtype": "tinygrad.dtype",  # the dtype of what is worked out of several
+    "least_upper_float": "tinygrad.dtype",  # the dtype of floats that are worked out of a dtype
     "truncate": "tinygrad.dtype",  # for each dtype what makes a number of Python one of it
     "all_int": "tinygrad.helpers",  # are all of these sizes known?
     "canonicalize_device": "tinygrad.device",  # the full name of a device; that of None is the default
@@ -107,6 +109,7 @@ TAKEN = {
 
 REPLACED = {
     "codegen.do_to_program": "sets the option that forbids devices back by C",
+    "codegen.get_transcendental_patterns": "leaves sines to C",
     "codegen.linearize": "takes the operations of a long kernel as its graph has them",
     "codegen.pm_move_gates_from_index": "leaves what stands for a load that is not done its dtype",
     "codegen.pm_number_params": "numbers variables behind all buffers",
@@ -114,7 +117,7 @@ REPLACED = {
     "codegen.to_program_cache": "knows the programs that are on disk",
     "codegen.to_program_config": "the key of a program says whether the room for the CPU made it",
     "codegen.to_program_context": "and so do the processes that compile it",
-    "cstyle.ClangRenderer": "tells clang which loops are not to be vectors, and which sums may be",
+    "cstyle.ClangRenderer": "tells clang which loops are not to be vectors, and which sums may be; writes sines",
     "device.ALLOW_DEVICE_USAGE": "each thread has its own",
     "device._Device": "opens a device once, for all threads; says what is missing where there is no compiler",
     "function._function": "counts `depth` for each thread; closes over values of an example",
