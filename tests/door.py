@@ -149,6 +149,17 @@ def _() -> None:
     assert tg.truncate[dtypes.uint8](257) == 1 and tg.truncate[dtypes.float32](0.1) == float(np.float32(0.1))
 
 
+@check("least_upper_dtype")
+def _() -> None:
+    assert tg.least_upper_dtype(dtypes.int32, dtypes.float16) == dtypes.float16
+
+
+@check("least_upper_float")
+def _() -> None:
+    assert tg.least_upper_float(dtypes.int32) == dtypes.float32
+    assert tg.least_upper_float(dtypes.float64) == dtypes.float64
+
+
 @check("all_int")
 def _() -> None:
     assert tg.all_int((1, 2)) and tg.all_int(()) and not tg.all_int((1, UOp.variable("n", 1, 5)))
