@@ -340,6 +340,7 @@ def _() -> None:
 
 FORMS = {
     "codegen.do_to_program": "ast renderer",
+    "codegen.get_transcendental_patterns": "_lru_cache_wrapper",
     "codegen.linearize": "sink",
     "codegen.pm_move_gates_from_index": "PatternMatcher",
     "codegen.pm_number_params": "PatternMatcher",
