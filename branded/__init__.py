@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from branded.callbacks import debug
     from branded.callbacks.api import io_callback, pure_callback
     from branded.callbacks.trees import ShapeDtypeStruct
+    from branded.derivatives.remat import checkpoint, remat
     from branded.functions.arrays import array, convolve, cross, kron, outer, take_along_axis, trace
     from branded.functions.counts import bincount, histogram, segment_max, segment_min, segment_prod, segment_sum
     from branded.functions.fourier import fft, ifft, irfft, rfft
@@ -103,12 +104,14 @@ else:
         **{name: f"branded.functions:{name}" for name in WHERE},
         "ShapeDtypeStruct": "branded.callbacks.trees:ShapeDtypeStruct",
         "associative_scan": "branded.loops.associative:associative_scan",
+        "checkpoint": "branded.derivatives.remat:checkpoint",
         "cumlogsumexp": "branded.loops.associative:cumlogsumexp",
         "debug": "branded.callbacks.debug",
         "io_callback": "branded.callbacks.api:io_callback",
         "linalg": "branded.linalg",
         "optim": "branded.optim",
         "pure_callback": "branded.callbacks.api:pure_callback",
+        "remat": "branded.derivatives.remat:remat",
     }
 
     def __getattr__(name: str) -> object:
@@ -140,6 +143,7 @@ __all__ = [
     "bincount",
     "brand",
     "brands",
+    "checkpoint",
     "cond",
     "convolve",
     "cross",
@@ -194,6 +198,7 @@ __all__ = [
     "quantile",
     "random",
     "register_pytree_node",
+    "remat",
     "rfft",
     "scan",
     "searchsorted",

@@ -264,6 +264,11 @@ def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
             "jvp: a function with a gradient of its own (grad_fxn) has no rule in forward mode",
             fix="branded.custom_jvp, whose rule both modes use",
         )
+    return through_body(u, ts)
+
+
+def through_body(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
+    """The function whose body gives tangents too."""
     body, args = u.src[0], u.src[1:]
     given = [(i, on_device(d)) for i, d in enumerate(ts) if d is not None]
     slots = {i: len(args) + k for k, (i, _) in enumerate(given)}

@@ -413,3 +413,7 @@ assert_type(grad(of_float)(2.0), Tensor)
 # --- examples exchange values inside of what is differentiated
 assert_type(grad(lambda v: vmap(lambda a: a * psum(a, "i"), axis_name="i")(v).sum())(w), Tensor)
 assert_type(vmap(grad(lambda a: a * psum(a, "i")), axis_name="i")(x), Tensor)
+
+# --- checkpoint is the function itself to types
+assert_type(br.checkpoint(norm, policy="dots")(x), Tensor)
+assert_type(vmap(lambda a: grad(br.checkpoint(norm))(a))(X), Tensor)
