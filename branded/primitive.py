@@ -75,6 +75,10 @@ class Primitive:
         """The cotangents of the arguments, at least of those that are needed."""
         raise NotImplementedError
 
+    def said(self) -> tuple[str, dict[str, Any]] | None:
+        """The operation of this package that the call is, and its parameters, for a typed program; None of others."""
+        return None
+
     def in_reverse(self, u: UOp, moved: Set[int]) -> Sequence[UOp] | None:
         """The results as reverse mode by these arguments gives them, where it does not give them as they are."""
         return None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tinygrad import Tensor, dtypes
 
-from branded import cpu, grad, jit, jvp, linalg, scan, vjp, vmap
+from branded import cpu, grad, jit, jvp, linalg, make_expr, scan, vjp, vmap
 from branded.linalg import lapack, primitive
 from tests.by_numpy import read
 from tests.linalg_cases import CASES, Array, Case, some
@@ -91,6 +91,28 @@ def test_derivatives_of_what_examples_share(name: str) -> None:
     a, b = CASES[name].draw(3)
     derivatives(lambda a, b: vmap(lambda b: f(a, b))(b), [a[0], b])
     derivatives(lambda a, b: vmap(lambda a: f(a, b))(a), [a, b[0]])
+
+
+def test_a_determinant_of_zero_has_a_derivative() -> None:
+    """Where JAX gives zeros for a matrix that lacks one rank."""
+    for n in (2, 3, 4, 6):
+        flat = np.arange(n, dtype=float)
+        wanted = np.diag([math.factorial(n - 1), *[0.0] * (n - 1)])
+        np.testing.assert_allclose(value(grad(linalg.det), np.diag(flat)), wanted, atol=1e-9)
+        with cpu.plain():
+            np.testing.assert_allclose(value(grad(linalg.det), np.diag(flat)), wanted, atol=1e-9)
+        assert (value(grad(linalg.det), np.zeros((n, n))) == 0).all()
+    derivatives(linalg.det, [some(5, 5) + np.eye(5)])
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.has_derivative])
+def test_a_program_of_a_derivative_is_read_and_run(name: str) -> None:
+    case = CASES[name]
+    xs = [Tensor(x[0]) for x in case.draw(5)]
+    f = grad(lambda *xs: case.f(*xs).sum())
+    program = make_expr(f)(*xs)
+    assert "FUNCTION" not in str(program)
+    np.testing.assert_allclose(read(program(*xs)), read(f(*xs)), rtol=1e-9, atol=1e-12)
 
 
 def test_in_a_loop_and_compiled() -> None:

@@ -56,7 +56,7 @@ def _each(f: Work, xs: Arrays) -> list[np.ndarray]:
     """`f` of all matrices; where one has no answer, of each by itself."""
     import numpy as np
 
-    with np.errstate(all="ignore"), _alone(xs):
+    with _alone(xs):
         try:
             return _listed(f(*xs))
         except np.linalg.LinAlgError:
@@ -102,13 +102,31 @@ def inv(a: np.ndarray) -> list[np.ndarray]:
 def det(a: np.ndarray) -> list[np.ndarray]:
     import numpy as np
 
-    return [np.asarray(y, a.dtype) for y in _each(np.linalg.det, [a])]
+    with np.errstate(all="ignore"):
+        return [np.asarray(y, a.dtype) for y in _each(np.linalg.det, [a])]
 
 
 def slogdet(a: np.ndarray) -> list[np.ndarray]:
     import numpy as np
 
-    return [np.asarray(y, a.dtype) for y in _each(np.linalg.slogdet, [a])]
+    with np.errstate(all="ignore"):
+        return [np.asarray(y, a.dtype) for y in _each(np.linalg.slogdet, [a])]
+
+
+def cofactors(a: np.ndarray) -> list[np.ndarray]:
+    """det(a) a⁻ᵀ, and where there is no inverse by the singular values: the product of all others for each."""
+    import numpy as np
+
+    size = det(a)[0][..., None, None]
+    none = size == 0
+    eye = np.eye(a.shape[-1], dtype=a.dtype)
+    out = inv(np.where(none, eye, a))[0].swapaxes(-1, -2) * size
+    if none.any():
+        at = none[..., 0, 0]
+        u, s, vt = _each(np.linalg.svd, [a[at]])
+        others = np.where(eye == 1, 1, s[..., None, :]).prod(-1)
+        out[at] = (u * others[..., None, :]) @ vt * np.sign(np.linalg.det(u) * np.linalg.det(vt))[..., None, None]
+    return [np.asarray(out, a.dtype)]
 
 
 def eigh(a: np.ndarray) -> list[np.ndarray]:
@@ -174,7 +192,7 @@ def solve_triangular(lower: bool, unit: bool) -> Work:
 
 
 _MANY, _SMALL = 32, 32
-"""More matrices than this, of at most so many rows, are solved together, row by row."""
+"""More matrices than this, of at most so many rows, are solved together, row by row; such have no threads either."""
 _ROWS, _LEFT, _PLAIN = 101, 141, 111
 """What BLAS calls matrices that lie in rows, a matrix on the left, and one that is not transposed."""
 
@@ -233,7 +251,7 @@ _WORTH = 1 << 26
 
 def _alone(xs: Arrays) -> AbstractContextManager[None]:
     n = max(max(x.shape[-2:]) for x in xs)
-    return _one_thread() if n**3 < _WORTH else nullcontext()
+    return _one_thread() if n > _SMALL and n**3 < _WORTH else nullcontext()
 
 
 @contextmanager

@@ -72,6 +72,13 @@ class MatrixOperation(Primitive):
 
     # ---- what the transforms ask for ----
 
+    def said(self) -> tuple[str, dict[str, Any]]:
+        return f"linalg.{self.name}", self.options()
+
+    def options(self) -> dict[str, Any]:
+        """Those with which the public function is this operation."""
+        return {}
+
     def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
         """The same operation, whose operands have the brands in front of their own batch."""
         row: Row = functools.reduce(union, (a.row for a in args), ())

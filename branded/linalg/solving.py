@@ -9,7 +9,7 @@ from tinygrad import Tensor
 from branded.brand import Brand
 from branded.calls import operation
 from branded.errors import MatrixError
-from branded.linalg import systems
+from branded.linalg import determinants, systems
 from branded.linalg.arguments import check_batches, check_square, floats
 from branded.linalg.primitive import transposed
 from branded.values import vec_type
@@ -151,7 +151,6 @@ def solve_triangular(
     )
 
 
-@operation
 def cho_factor(a: Vec[S], lower: bool = False) -> tuple[Vec[S], bool]:
     """The Cholesky factor of `a` for `cho_solve`, and whether it is the lower one.
 
@@ -274,7 +273,7 @@ def det(a: Vec[S]) -> Vec[S]:
     check_square("det", "a", x)
     if 0 in x.shape:
         return _of_shape(x, 1.0)
-    return systems.det(x)
+    return determinants.det(x)
 
 
 def _of_shape(x: Tensor, value: float) -> Tensor:
@@ -316,4 +315,4 @@ def slogdet(a: Vec[S]) -> SlogdetResult[S]:
     check_square("slogdet", "a", x)
     if 0 in x.shape:
         return SlogdetResult(_of_shape(x, 1.0), _of_shape(x, 0.0))
-    return SlogdetResult(*systems.slogdet(x))
+    return SlogdetResult(*determinants.slogdet(x))

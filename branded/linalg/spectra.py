@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tinygrad import Tensor
 
@@ -18,6 +19,9 @@ class _QR(MatrixOperation):
 
     def __init__(self, full: bool) -> None:
         self.full = full
+
+    def options(self) -> dict[str, Any]:
+        return {"mode": "complete"} if self.full else {}
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
         m, n = xs[0].shape[-2:]
@@ -64,6 +68,9 @@ class _Eigh(MatrixOperation):
 
     name = "eigh"
 
+    def options(self) -> dict[str, Any]:
+        return {"symmetrize_input": False}
+
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
         (a,) = xs
         if lapack.serves(a):
@@ -89,6 +96,9 @@ class _Eigenvalues(MatrixOperation):
 
     name = "eigvalsh"
 
+    def options(self) -> dict[str, Any]:
+        return {"symmetrize_input": False}
+
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
         (a,) = xs
         if lapack.serves(a):
@@ -110,6 +120,9 @@ class _SVD(MatrixOperation):
 
     def __init__(self, full: bool) -> None:
         self.full = full
+
+    def options(self) -> dict[str, Any]:
+        return {} if self.full else {"full_matrices": False}
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
         m, n = xs[0].shape[-2:]
@@ -154,6 +167,9 @@ class _SingularValues(MatrixOperation):
 
     name = "svdvals"
 
+    def said(self) -> tuple[str, dict[str, Any]]:
+        return "linalg.svd", {"full_matrices": False, "compute_uv": False}
+
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
         (a,) = xs
         if lapack.serves(a):
@@ -179,6 +195,9 @@ class _Pinv(MatrixOperation):
 
     def __init__(self, rtol: float) -> None:
         self.rtol = rtol
+
+    def options(self) -> dict[str, Any]:
+        return {"rtol": self.rtol}
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
         u, s, vt = svd(xs[0], False)

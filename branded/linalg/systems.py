@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from typing import Any
 
 from tinygrad import Tensor
 
@@ -14,6 +15,9 @@ class _Cholesky(MatrixOperation):
     """`l` of `a = l lᵀ`, of which the lower half says what it is."""
 
     name = "cholesky"
+
+    def options(self) -> dict[str, Any]:
+        return {"symmetrize_input": False}
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
         (a,) = xs
@@ -60,6 +64,9 @@ class _Triangular(_System):
             f = lapack.solve_triangular(self.lower, self.unit)
             return lapack.results("solve_triangular", f, xs, b.shape[-2:])
         return [elimination.solve_triangular(a, b, self.lower, self.unit)]
+
+    def options(self) -> dict[str, Any]:
+        return {"lower": self.lower, "unit_diagonal": self.unit}
 
     def half(self, x: Tensor) -> Tensor:
         """What counts of a matrix."""
@@ -136,42 +143,6 @@ def _sum(a: Tensor | None, b: Tensor | None) -> Tensor:
     return a + b
 
 
-class _Det(MatrixOperation):
-    """The determinant."""
-
-    name = "det"
-
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        if by_host(xs[0]):
-            return lapack.results("det", lapack.det, xs, ())
-        found, sign = elimination.pivots(xs[0])
-        return [sign * found.prod(-1)]
-
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """d det a = tr(cofactors(a)ᵀ da)."""
-        (a,), (det,), (da,) = xs, ys, dxs
-        assert da is not None
-        return [(transposed(inv(a)) * det.reshape(*det.shape, 1, 1) * da).sum((-2, -1))]
-
-
-class _Slogdet(MatrixOperation):
-    """The sign of the determinant, and the logarithm of its size."""
-
-    name = "slogdet"
-
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        if by_host(xs[0]):
-            return lapack.results("slogdet", lapack.slogdet, xs, (), ())
-        found, sign = elimination.pivots(xs[0])
-        return [sign * found.sign().prod(-1), found.abs().log().sum(-1)]
-
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """d log |det a| = tr(a⁻¹ da)."""
-        (a,), (sign, _), (da,) = xs, ys, dxs
-        assert da is not None
-        return [sign.const_like(0), (transposed(inv(a)) * da).sum((-2, -1))]
-
-
 def by_host(a: Tensor) -> bool:
     """Is this for LAPACK?  A few rows are a kernel, which takes many matrices at a time."""
     return a.shape[-1] > unrolled.LARGEST and lapack.serves(a)
@@ -198,12 +169,3 @@ def solve(a: Tensor, b: Tensor) -> Tensor:
 
 def inv(a: Tensor) -> Tensor:
     return call(one(_Inverse), a)[0]
-
-
-def det(a: Tensor) -> Tensor:
-    return call(one(_Det), a)[0]
-
-
-def slogdet(a: Tensor) -> tuple[Tensor, Tensor]:
-    sign, log = call(one(_Slogdet), a)
-    return sign, log

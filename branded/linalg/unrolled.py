@@ -99,3 +99,19 @@ def pivots(a: Tensor) -> tuple[Tensor, Tensor]:
 
     eliminated(rows, n, at)
     return Tensor.stack(*found, dim=-1), sign
+
+
+def cofactors(a: Tensor) -> Tensor:
+    """The derivative of the determinant by each entry, of at most three rows."""
+    n, x = a.shape[-1], entries(a)
+    if n == 1:
+        return a * 0 + 1
+
+    def minor(i: int, j: int) -> Tensor:
+        # the next rows and columns in turn: the sign comes with them
+        if n == 2:
+            return x[1 - i][1 - j] if i == j else -x[1 - i][1 - j]
+        p, q, r, s = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
+        return x[p][r] * x[q][s] - x[p][s] * x[q][r]
+
+    return matrix([[minor(i, j) for j in range(n)] for i in range(n)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import threading
 from collections.abc import Callable
@@ -41,6 +42,8 @@ def function_of(op: str) -> Operator | None:
     """The method of Tensor, or the function of this package, that an operation is."""
     if op.startswith("functions.") and (found := getattr(functions, op.partition(".")[2], None)) is not None:
         return cast(Operator, found)
+    if op.startswith("linalg."):  # its operations are there when it is imported, which takes until it is used
+        importlib.import_module("branded.linalg")
     if op in FUNCTIONS:
         return FUNCTIONS[op]
     name = op if op in methods() else _METHODS.get(op, op)

@@ -1,0 +1,93 @@
+"""Determinants, as primitives, with their derivatives: also where they are zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinygrad import Tensor, dtypes
+
+from branded.calls import operation
+from branded.linalg import elimination, lapack, unrolled
+from branded.linalg.primitive import MatrixOperation, call, one, transposed
+from branded.linalg.spectra import svd
+from branded.linalg.systems import by_host, inv
+
+
+class _Det(MatrixOperation):
+    """The determinant."""
+
+    name = "det"
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        if by_host(xs[0]):
+            return lapack.results("det", lapack.det, xs, ())
+        found, sign = elimination.pivots(xs[0])
+        return [sign * found.prod(-1)]
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """d det a = tr(cofactors(a)ᵀ da)."""
+        (a,), (da,) = xs, dxs
+        assert da is not None
+        return [(cofactors(a) * da).sum((-2, -1))]
+
+
+class _Cofactors(MatrixOperation):
+    """The derivative of the determinant by each entry: det(a) a⁻ᵀ, which there is also where there is no inverse."""
+
+    name = "cofactors"
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        (a,) = xs
+        if lapack.serves(a):
+            return lapack.results("cofactors", lapack.cofactors, xs, a.shape[-2:])
+        size = det(a).reshape(*a.shape[:-2], 1, 1)
+        none = size.eq(0)
+        inverse = inv(none.where(elimination.identity(a), a))
+        # u diag(products of the other singular values) vᵀ, up to the sign
+        u, s, vt = svd(a, False)
+        others = Tensor.eye(a.shape[-1], dtype=dtypes.bool).where(1, s.unsqueeze(-2)).prod(-1)
+        singular = (u * others.unsqueeze(-2)) @ vt * (det(u) * det(vt)).sign().reshape(*size.shape)
+        return [none.where(singular, transposed(inverse) * size)]
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """d c = tr(a⁻¹ da) c - a⁻ᵀ daᵀ c, which is for matrices that have an inverse."""
+        (a,), (c,), (da,) = xs, ys, dxs
+        assert da is not None
+        turned = transposed(inv(a))
+        return [(turned * da).sum((-2, -1), keepdim=True) * c - turned @ transposed(da) @ c]
+
+
+class _Slogdet(MatrixOperation):
+    """The sign of the determinant, and the logarithm of its size."""
+
+    name = "slogdet"
+
+    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+        if by_host(xs[0]):
+            return lapack.results("slogdet", lapack.slogdet, xs, (), ())
+        found, sign = elimination.pivots(xs[0])
+        return [sign * found.sign().prod(-1), found.abs().log().sum(-1)]
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """d log |det a| = tr(a⁻¹ da)."""
+        (a,), (sign, _), (da,) = xs, ys, dxs
+        assert da is not None
+        return [sign.const_like(0), (transposed(inv(a)) * da).sum((-2, -1))]
+
+
+# ---- calls ----
+
+
+def det(a: Tensor) -> Tensor:
+    return call(one(_Det), a)[0]
+
+
+def slogdet(a: Tensor) -> tuple[Tensor, Tensor]:
+    sign, log = call(one(_Slogdet), a)
+    return sign, log
+
+
+@operation
+def cofactors(a: Tensor) -> Tensor:
+    """The cofactor of each entry: of a few rows a polynomial, which has derivatives everywhere."""
+    return unrolled.cofactors(a) if a.shape[-1] <= 3 else call(one(_Cofactors), a)[0]
