@@ -144,6 +144,28 @@ def explain(args: argparse.Namespace) -> int:
     return status
 
 
+def profile(args: argparse.Namespace) -> int:
+    """Show where the time of a function goes: by line, and by kernel."""
+    from branded.profiling import profile
+
+    path, name = split_target(args.target)
+    if name is None:
+        raise UsageError(f"which function of {path}? (FILE.py:function)")
+    code = compiled(path)
+    if code is None:
+        return FAILED
+    module = types.ModuleType("__profile__")
+    module.__dict__["__file__"] = str(path)
+    with surroundings(module, path, []):
+        status = executed(code, module, path)
+        if status != OK:
+            return status
+        if name not in module.__dict__:
+            raise UsageError(f"there is no function `{name}` in {path}")
+        f, given = module.__dict__[name], _arguments(args.args, module)
+        return guarded(lambda: print(profile(f, *given)), path, first_line(f))
+
+
 def _arguments(text: str | None, module: types.ModuleType) -> tuple[Any, ...]:
     """The arguments that the command line gives, with the names of the file and of tinygrad's Tensor."""
     if text is None:
@@ -222,6 +244,7 @@ COMMANDS = {
     "explorer": Command(
         explorer, "write a web page that shows vmap", (("out", _SITE), ("--pyodide", _PYODIDE), ("--no-edit", _NO_EDIT))
     ),
+    "profile": Command(profile, "show where the time of a function goes", (("target", _FUNCTION), ("--args", _GIVEN))),
     "puzzles": Command(puzzles, "exercises that check themselves", (("action", _ACTION), ("words", _WORDS))),
     "run": Command(run, "run a file, or one function of it", (("target", _TARGET), ("args", _ARGS))),
 }

@@ -354,6 +354,12 @@ def tables(call: UOp, args: Sequence[Sequence[Address]], memory: Memory) -> list
     return found
 
 
+def calls(loop: Loop) -> tuple[Sequence[UOp], Sequence[UOp]]:
+    """The calls of a step, and those of the test before it, in the order of its table."""
+    step = _compiled(loop).step
+    return step.graph.linear.src, step.test.linear.src if step.test is not None else ()
+
+
 def _by_hand(loop: Loop, step: _Step, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any) -> int:
     """The replay by Python, on any device; the number of steps that were made."""
     runs = [step.graph.bound([*to, *of, *rest], ctx) for to, of in turns]

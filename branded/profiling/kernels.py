@@ -1,0 +1,138 @@
+"""How long each kernel of a graph takes, those in the steps of loops included.
+
+A kernel runs many times over on the same buffers, from C where C can run it, and the best time counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from tinygrad import Device, dtypes
+from tinygrad.device import Buffer
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.loops import compiled
+from branded.patches import tg
+from branded.patches.tg import ansistrip
+from branded.runner import native
+from branded.runner.linear import Linear, Memory, address_of, buffer_of
+from branded.runner.native import Ref
+
+ENOUGH = 2e-3
+"""A measurement takes about so many seconds."""
+ROUNDS = 5
+_MOST = 10_000
+
+
+class Timed(NamedTuple):
+    """A kernel, or a loop: what all its runs in one call of the program take."""
+
+    name: str
+    seconds: float
+    runs: int
+    flops: float
+    bytes: float
+    depth: int = 0
+    """In so many loops."""
+
+
+def kernels(values: Sequence[UOp]) -> list[Timed]:
+    """The kernels that compute these values, in the order in which they run; what is in a loop stands behind it."""
+    values = [u for u in values if 0 not in u.shape and not u.base.is_realized]
+    if not values:
+        return []
+    places = [UOp.new_buffer(u.device, int(u.max_numel()), u.dtype).reshape(u.shape) for u in values]
+    linear = Linear(list(zip(places, values, strict=True)), [u.base for u in places])
+    memory = Memory()
+    slots = [Ref(1 + i) for i in range(len(places))]
+    ops = linear.ops([slots] * 3, memory, compiled.tables)  # the turns of a loop: each is as the others
+    if ops is None:
+        return list(_by_tinygrad(linear, [u.base for u in places]))
+    scratch = Buffer("CPU", max(memory.most, 1), dtypes.uint8, preallocate=True)
+    addresses = [address_of(UOp.from_buffer(scratch)), *(address_of(u.base) for u in places)]
+    native.Plan(native.Table(ops)).run(addresses)  # the numbers that each finds are those of a run
+    return [t for op, call in zip(ops, linear.linear.src, strict=True) for t in _of(op, call, 1, 0, addresses)]
+
+
+def _of(op: native.Op, call: UOp, runs: int, depth: int, addresses: Sequence[int]) -> Iterator[Timed]:
+    """A call, and the kernels in it."""
+    if isinstance(op, native.Hosted):
+        yield Timed("function of the host", _once(lambda: native.Plan(native.Table([op])).run(addresses)), runs, 0, 0)
+        return
+    each = best(lambda n: native.Plan(native.Table([op], length=n)).run, addresses)
+    if isinstance(op, native.Inner):
+        yield from _loop(op.turns[0], call, runs, depth, addresses, each)
+        return
+    flops, moved = _work(call)
+    yield Timed(_name(call), each * runs, runs, flops * runs, moved * runs, depth)
+
+
+def _loop(
+    table: native.Table, call: UOp, runs: int, depth: int, addresses: Sequence[int], each: float
+) -> Iterator[Timed]:
+    loop = call.src[0].arg.loop
+    steps, tests = compiled.calls(loop)
+    made = native.Plan(table).run(addresses)
+    inner = [
+        t
+        for ops, calls, n in ((table.tests, tests, made + 1), (table.ops, steps, made))
+        for op, c in zip(ops, calls, strict=True)
+        for t in _of(op, c, runs * n, depth + 1, addresses)
+    ]
+    within = [t for t in inner if t.depth == depth + 1]
+    flops, moved = sum(t.flops for t in within), sum(t.bytes for t in within)
+    yield Timed(f"{loop.what} of {made} steps", each * runs, runs, flops, moved, depth)
+    yield from inner
+
+
+def best(run_of: Callable[[int], Callable[[Sequence[int]], Any]], addresses: Sequence[int]) -> float:
+    """The seconds of one run, of those that C makes in a row."""
+    one = run_of(1)
+    one(addresses)
+    n = max(1, min(_MOST, round(ENOUGH / max(_once(lambda: one(addresses)), 1e-7))))
+    many = run_of(n)
+    return min(_once(lambda: many(addresses)) for _ in range(ROUNDS)) / n
+
+
+def _once(run: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def _by_tinygrad(linear: Linear, buffers: Sequence[UOp]) -> Iterator[Timed]:
+    """On another device: tinygrad runs them, and waits for each."""
+    context = tg.realize.ExecContext(dict(linear.vals), tuple(buffers), False, True, True)
+    for u in buffers:
+        buffer_of(u)
+    for call in linear.linear.src:
+        devices = Device[str(call.src[1].device).split(",")[0]]
+
+        def run(call: UOp = call, device: Any = devices) -> None:
+            tg.pm_exec.rewrite(call, context)
+            device.synchronize()
+
+        run()
+        flops, moved = _work(call)
+        yield Timed(_name(call), min(_once(run) for _ in range(ROUNDS)), 1, flops, moved)
+
+
+def _name(call: UOp) -> str:
+    if call.src[0].op is Ops.COPY:
+        return "copy"
+    return str(ansistrip(tg.realize.get_call_name(call, [])))
+
+
+def _work(call: UOp) -> tuple[float, float]:
+    """The operations of a call, and the bytes that it reads and writes once."""
+    found = tg.realize.estimate_uop(call)
+    moved = _largest(found.mem)
+    if not moved:
+        moved = sum(u.max_numel() * u.dtype.itemsize for u in tg.get_call_arg_uops(call))
+    return _largest(found.ops), moved
+
+
+def _largest(n: Any) -> float:
+    return float(n.vmax if isinstance(n, UOp) else n)

@@ -1,0 +1,120 @@
+"""`profile`: which kernels and lines there are, and how often each kernel runs; no time is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tinygrad import Tensor
+
+from branded import cli, grad, jit, scan, vmap, while_loop
+from branded.profiling import Profile, Timed, profile
+
+
+def shape(found: Profile) -> list[tuple[str, int, int]]:
+    """The kind of each kernel, how often it runs, and in how many loops."""
+    return [(k.name.split("_")[0].split(" ")[0], k.runs, k.depth) for k in found.kernels]
+
+
+def lines(found: Profile) -> dict[str, int]:
+    return {line.code: sum(not k.depth for k in line.kernels) for line in found.lines}
+
+
+def head(x: Tensor, w: Tensor) -> Tensor:
+    y = (x @ w).tanh()
+    z = y.transpose(0, 1)
+    return z.softmax()
+
+
+X, W = Tensor.rand(4, 32, 32).realize(), Tensor.rand(32, 32).realize()
+
+
+def test_kernels_and_lines_of_a_mapped_function() -> None:
+    found = profile(vmap(head, (0, None)), X, W)
+    assert shape(found)[0] == ("product", 1, 0) and all(k.seconds > 0 for k in found.kernels)
+    assert found.kernels[0].flops == 2 * 4 * 32**3 and found.kernels[0].bytes == 4 * (2 * 4 * 32 * 32 + 32 * 32)
+    counts = lines(found)
+    assert list(counts) == ["y = (x @ w).tanh()", "return z.softmax()"], "what moves numbers alone takes no time"
+    assert counts["y = (x @ w).tanh()"] == 2
+    assert found.seconds == sum(k.seconds for k in found.kernels)
+
+
+def test_the_function_that_was_compiled() -> None:
+    assert shape(profile(jit(vmap(head, (0, None))), X, W)) == shape(profile(vmap(head, (0, None)), X, W))
+
+
+def test_lines_of_a_derivative() -> None:
+    def loss(w: Tensor) -> Tensor:
+        y = X.reshape(128, 32) @ w
+        return y.square().sum()
+
+    found = profile(grad(loss), W)
+    assert shape(found) == [("product", 1, 0)] * 2
+    assert lines(found) == {"y = X.reshape(128, 32) @ w": 1}, "the loss itself is not worked out"
+
+
+def test_kernels_of_steps() -> None:
+    def rnn(h: Tensor, xs: Tensor) -> Tensor:
+        def row(h: Tensor, x: Tensor) -> tuple[Tensor, None]:
+            return scan(lambda h, _: ((h * x).sin(), None), h, None, length=3)[0], None
+
+        return scan(row, h, xs)[0]
+
+    found = shape(profile(rnn, Tensor.rand(8), Tensor.rand(5, 8)))
+    assert found[:4] == [("scan", 1, 0), ("E", 5, 1), ("scan", 5, 1), ("E", 15, 2)]
+
+
+def test_kernels_of_a_loop_that_a_test_ends() -> None:
+    found = profile(lambda x: while_loop(lambda s: s < 100, lambda s: s * 2 + 1, x), Tensor([3.0])[0])
+    whole = next(k for k in found.kernels if k.name.startswith("while_loop"))
+    assert whole.name == "while_loop of 5 steps"
+    assert [k.runs for k in found.kernels if k.depth] == [6, 5], "the test once more than the step"
+
+
+def test_nothing_to_do() -> None:
+    assert profile(lambda x: x.reshape(2, 2), Tensor.ones(4).clone()).kernels == []
+    assert profile(lambda x: x + 1, Tensor.zeros(0, 3)).kernels == []
+
+
+def test_on_another_device() -> None:
+    found = profile(lambda x: (x * 2).sum(), Tensor([1.0, 2.0, 3.0], device="PYTHON"))
+    assert [(k.runs, k.depth) for k in found.kernels] == [(1, 0)]
+
+
+def test_what_is_printed() -> None:
+    kernels = [
+        Timed("scan of 2 steps", 2e-3, 1, 4e6, 0),
+        Timed("r_4", 1e-3, 2, 4e6, 2e6, 1),
+        Timed("E_4", 2e-6, 1, 0, 8),
+    ]
+    text = str(Profile(kernels, [], profile(lambda x: x + 1, Tensor([1.0])).peak._replace(flops=1e10, bytes=1e9)))
+    rows = [line.split() for line in text.splitlines()]
+    assert rows[0][:5] == ["2.00", "ms", "in", "2", "kernels;"]
+    assert rows[3] == ["scan", "of", "2", "steps", "1", "2.00", "ms", "100%", "2.0", "(", "20%)"]
+    assert rows[4] == ["r_4", "2", "1.00", "ms", "50%", "4.0", "(", "40%)", "2.0", "(200%)"]
+    assert rows[5] == ["E_4", "1", "2.0", "µs", "0%", "0.0", "(", "0%)"]
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Path:
+    path = tmp_path / "app.py"
+    path.write_text("from tinygrad import Tensor\ndef f(x=Tensor.ones(3)):\n    return (x * 2).sin()\n")
+    return path
+
+
+def test_the_command(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["profile", f"{app}:f"]) == 0
+    out = capsys.readouterr().out
+    assert f"{app}\n     3  return (x * 2).sin()" in out and "GFLOPS" in out
+    assert cli.main(["profile", f"{app}:f", "--args", "Tensor.ones(4, 5)"]) == 0
+    assert "in 1 kernels" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("target", "says"), [("", "which function of"), (":g", "there is no function `g`"), (":Tensor", "Tensor")]
+)
+def test_misuse(app: Path, target: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["profile", f"{app}{target}"]) in (1, 2)
+    err: Any = capsys.readouterr().err
+    assert says in err and "Traceback" not in err
