@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from tinygrad import Tensor, dtypes
 from tinygrad.helpers import GlobalCounters
+from tinygrad.uop.ops import UOp
 
 from branded import cond, fori_loop, grad, jit, scan, tree, vmap, while_loop
 from branded.loops import compiled as replay
@@ -169,6 +170,74 @@ def test_what_nobody_has_is_used_again() -> None:
     assert len({id(u) for u in seen}) == 3
 
 
+def test_large_results_are_used_again_within_a_bound() -> None:
+    gc.collect()
+    before, n = handed.Result.large, handed.SMALL  # 4 MiB
+    programs = [jit(lambda x, i=i: x.expand(n) + i) for i in range(2 * handed.ROOM // (4 * n) // handed.REMEMBERED)]
+    x = floats(1)
+    assert programs[0](x)[0].item() == 1 and handed.Result.large == before + 4 * n
+    seen = [address_of(programs[0](x).uop) for _ in range(3)]
+    assert len({*seen}) == 1
+    held = [[f(x) for _ in range(handed.REMEMBERED)] for f in programs]
+    assert len({address_of(y.uop) for ys in held for y in ys}) == len(programs) * handed.REMEMBERED
+    assert handed.ROOM - 4 * n <= handed.Result.large <= handed.ROOM
+    del programs, held, seen
+    gc.collect()
+    assert handed.Result.large == before
+
+
+PARTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "an entry": lambda x: x[1],
+    "neighbours": lambda x: x[1:3],
+    "an entry of an entry": lambda x: x[2][1],
+    "a part of an entry": lambda x: x[1, 0:1],
+    "another shape": lambda x: x.reshape(4, 32)[1],
+    "all of it": lambda x: x[0:4],
+}
+
+
+@pytest.mark.parametrize("name", list(PARTS))
+def test_a_part_of_an_argument_is_read_where_it_is(name: str) -> None:
+    part, x = PARTS[name], Tensor(np.arange(128, dtype=np.float32).reshape(4, 2, 16)).realize()
+    f = jit(lambda x: x * 2)
+    wanted = (part(x).numpy() * 2).tolist()
+    f(part(x))
+    GlobalCounters.reset()
+    assert f(part(x)).tolist() == wanted and GlobalCounters.kernel_count == 1
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda x: x[:, 1],
+        lambda x: x[1:3, 1],
+        lambda x: x[1:3, 1:2],
+        lambda x: x[0, 0, 1:5],
+        lambda x: x[1].flip(0),
+        lambda x: x[::2],
+    ],
+)
+def test_any_other_part_is_copied(part: Callable[[Tensor], Tensor]) -> None:
+    x = Tensor(np.arange(128, dtype=np.float32).reshape(4, 2, 16)).realize()
+    f = jit(lambda x: x * 2)
+    for _ in range(3):
+        assert f(part(x)).tolist() == (part(x).numpy() * 2).tolist()
+
+
+def test_a_part_of_what_is_donated_is_copied() -> None:
+    f = jit(lambda x, y: (x * 0 + 7, y + x.sum()), donate_argnums=0)
+    for _ in range(3):
+        x = Tensor(np.arange(64, dtype=np.float32).reshape(2, 32)).realize()
+        assert f(x, x[1])[1].tolist() == [2016 + i for i in range(32, 64)]
+
+
+def test_a_part_of_a_result_keeps_it() -> None:
+    f, g = jit(lambda x: x + 1), jit(lambda x: x * 2)
+    x = Tensor(np.zeros((2, 32), dtype=np.float32)).realize()
+    parts = [f(x + i)[1] for i in range(6)]
+    assert [g(p).tolist() for p in parts] == [[2.0 + 2 * i] * 32 for i in range(6)]
+
+
 def test_a_result_is_the_callers_own() -> None:
     f = jit(lambda x: (x, x, x[1:], x * 2))
     x = floats(1, 2)
@@ -245,6 +314,31 @@ def test_numbers_of_all_kinds(unscheduled: Any) -> None:
     twice = jit(lambda n: n * 2)
     for a in (np.float32(1.5), np.array(2.5), np.int8(3)):
         assert twice(a).item() == 2 * a.item()
+
+
+BODIES: dict[str, Callable[[float], Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]]] = {
+    "a product": lambda a: lambda c, x: (c + a * x, c),
+    "a quotient": lambda a: lambda c, x: (c / a + x, c),
+    "bounds": lambda a: lambda c, x: (c.clip(-a, a) + x, c),
+    "two of it": lambda a: lambda c, x: ((x + a).sin() * (2 * a), c),
+}
+
+
+@pytest.mark.parametrize("name", list(BODIES))
+def test_another_number_in_a_step_compiles_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[UOp] = []
+    compiled = tg.realize.compile_linear
+    monkeypatch.setattr(tg, "compile_linear", lambda *a, **k: (made.append(a[0]), compiled(*a, **k))[1], raising=False)
+    h, xs, outs = floats(0.5, 1), Tensor(np.ones((3, 2), np.float32)).realize(), []
+    for a in (0.125, 0.25, 0.75):
+        out = scan(BODIES[name](a), h, xs)[0].realize()
+        outs.append((a, out.numpy()))
+    assert len(made) == 1, "one step for all numbers"
+    for a, out in outs:
+        c = h
+        for i in range(3):
+            c = BODIES[name](a)(c, xs[i])[0]
+        np.testing.assert_allclose(out, c.numpy(), rtol=1e-5)
 
 
 def test_nothing_is_left_of_a_function_that_is_gone() -> None:

@@ -22,8 +22,10 @@ from branded.runner.linear import buffer_of
 
 REMEMBERED = 3
 """So many buffers for each result: what a loop `x = f(x)` has in use, and what it began with."""
-LARGEST = 1 << 20
+LARGEST = 8 << 20
 """In bytes: a buffer that takes longer to fill than to make is not kept."""
+SMALL, ROOM = 1 << 20, 64 << 20
+"""In bytes: of buffers larger than the one, no more than the other is kept by all programs together."""
 KNOWN = "_branded_known"
 """Where a UOp that is a buffer keeps what is known of it."""
 
@@ -66,6 +68,22 @@ def base_of(u: UOp) -> UOp:
     return u
 
 
+def part_of(u: UOp) -> tuple[UOp, int] | None:
+    """The buffer that a value is neighbouring entries of, and the number of the first; None of anything else."""
+    if u.op is Ops.BUFFER:
+        return u, 0
+    if u.op not in (Ops.RESHAPE, Ops.SHRINK) or (below := part_of(u.src[0])) is None:
+        return None
+    if u.op is Ops.RESHAPE:
+        return below
+    at, step, is_cut = 0, 1, False
+    for (begin, _), size, n in reversed(list(zip(u.marg, u.shape, u.src[0].shape, strict=True))):
+        if not (isinstance(begin, int) and isinstance(size, int)) or (is_cut and size != 1):
+            return None
+        at, step, is_cut = at + begin * step, step * n, is_cut or size != n
+    return below[0], below[1] + at
+
+
 class Handed:
     """A buffer that was handed over."""
 
@@ -85,11 +103,27 @@ class Handed:
 class Result:
     """What a program gives at one place of its results."""
 
+    large = 0
+    """The bytes of the large buffers that all places keep."""
+
     def __init__(self, shape: tuple[Any, ...], dtype: DType, device: Any) -> None:
         self.shape, self.dtype, self.device, self.size = shape, dtype, device, math.prod(shape)
-        self.is_kept = self.size * dtype.itemsize <= LARGEST
+        self.bytes = self.size * dtype.itemsize
         self.last: list[Handed] = []
         self.oldest = 0
+
+    def __del__(self) -> None:
+        if self.bytes > SMALL:
+            Result.large -= self.bytes * len(self.last)
+
+    def _has_room(self) -> bool:
+        """May one more be kept?"""
+        if self.bytes <= SMALL:
+            return True
+        if self.bytes > LARGEST or Result.large + self.bytes > ROOM:
+            return False
+        Result.large += self.bytes
+        return True
 
     def take(self, but: Collection[Handed] = ()) -> Handed:
         """A buffer that nobody has; not one of those that are about to be handed over."""
@@ -109,11 +143,10 @@ class Result:
         made = Handed(_allocated(self.device, self.shape, self.size, self.dtype))
         made.uops, made.bases = getrefcount(made.uop), getrefcount(made.base)
         made.buffers = getrefcount(made.buffer)
-        if self.is_kept:
-            if len(self.last) < REMEMBERED:
-                self.last.append(made)
-            else:
-                self.last[self.oldest], self.oldest = made, (self.oldest + 1) % REMEMBERED
+        if len(self.last) == REMEMBERED:
+            self.last[self.oldest], self.oldest = made, (self.oldest + 1) % REMEMBERED
+        elif self._has_room():
+            self.last.append(made)
         return made
 
 

@@ -29,7 +29,7 @@ from branded.patches.tg import _to_np_dtype, all_int, all_tensors, canonicalize_
 from branded.primitive import primitive_of
 from branded.rows import row_of
 from branded.runner import native
-from branded.runner.handed import Handed, Known, Result, base_of, known
+from branded.runner.handed import Handed, Known, Result, base_of, known, part_of
 from branded.runner.linear import Linear, Memory
 from branded.runner.native import Ref
 from branded.scope import branches
@@ -177,7 +177,7 @@ class _Compiled:
                 self._by_tinygrad([h.base for h in made], ins)
         else:
             ats = [
-                leaf[5] if type(leaf) is Known else x.address(leaf, held)
+                leaf[5] if type(leaf) is Known else x.address(leaf, held, not donors)
                 for x, leaf in zip(self.inputs, leaves, strict=True)
             ]
             made = self._places(leaves, donors)  # now, for to work out an argument may have been a call of this
@@ -225,11 +225,24 @@ class _Input:
         self.pack = struct.Struct(p.dtype.fmt).pack_into if p.dtype.fmt and p.shape == () else None
         self.staged: Known | None = None
 
-    def address(self, x: Any, held: list[UOp]) -> int:
-        """Where the kernels find it; what has to live until they are done goes to `held`."""
+    def address(self, x: Any, held: list[UOp], is_read_alone: bool = True) -> int:
+        """Where the kernels find it; what has to live until they are done goes to `held`.
+
+        A part of a buffer is read where it is, if nothing is written into what the arguments are in.
+        """
         if self.is_empty:
             return 0
-        return self._of_python(x) or self._known(x, held).address
+        return self._of_python(x) or (is_read_alone and self._of_part(x)) or self._known(x, held).address
+
+    def _of_part(self, x: Any) -> int:
+        """An entry, or neighbours, of a tensor in memory, as `x[0]` is; 0 for anything else."""
+        if type(x) is not Tensor or x.dtype != self.dtype or (part := part_of(x.uop)) is None:
+            return 0
+        whole = known(part[0])
+        if whole is None or whole.device != self.device or not whole.address:
+            return 0
+        at = whole.address + part[1] * self.dtype.itemsize
+        return at if at % self.alignment == 0 else 0
 
     def buffer(self, x: Any, held: list[UOp]) -> UOp:
         if self.is_empty:
