@@ -18,7 +18,7 @@ test: $(VENV)/dev.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 # what one runs on each save: about a minute on two cores
 QUICK := imports dispatch errors writes graphs custom_rules tree_order vmap

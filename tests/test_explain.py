@@ -26,9 +26,19 @@ from branded.explain.provenance import sources
 from tests import explained
 from tests.explained.laws import FUNCTIONS
 from tests.explained.programs import PROGRAMS, outer
+from tests.warm import warm
 
 ROOT = Path(__file__).parent.parent
 each = pytest.mark.parametrize("name", FUNCTIONS)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache_of_mypy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    folder = tmp_path_factory.mktemp("mypy")
+    warm(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MYPY_CACHE_DIR", str(folder))
+        yield
 
 
 @pytest.fixture
@@ -87,7 +97,6 @@ def test_the_page_of_the_documentation(
     program = tmp_path / "app.py"
     program.write_text(re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)[0])
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MYPY_CACHE_DIR", str(ROOT / ".mypy_cache"))
     assert cli.main(["explain", "app.py:outer"]) == 0
     printed = capsys.readouterr().out
     shown = re.findall(r"^```text\n(.*?)^```", page, re.M | re.S)
