@@ -32,15 +32,6 @@ ROOT = Path(__file__).parent.parent
 each = pytest.mark.parametrize("name", FUNCTIONS)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def cache_of_mypy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    folder = tmp_path_factory.mktemp("mypy")
-    warm(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MYPY_CACHE_DIR", str(folder))
-        yield
-
-
 @pytest.fixture
 def in_python() -> Iterator[None]:
     """No compiler is needed for a few numbers."""
@@ -96,6 +87,7 @@ def test_the_page_of_the_documentation(
     page = (ROOT / "docs" / "explain.md").read_text()
     program = tmp_path / "app.py"
     program.write_text(re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)[0])
+    warm(tmp_path / ".mypy_cache")
     monkeypatch.chdir(tmp_path)
     assert cli.main(["explain", "app.py:outer"]) == 0
     printed = capsys.readouterr().out

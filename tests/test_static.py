@@ -16,8 +16,11 @@ import pytest
 import tinygrad
 import tinygrad.nn
 import tinygrad.tensor
+from mypy import main
+from mypy.fscache import FileSystemCache
 from tinygrad import Tensor
 
+from branded.mypy.check import read_options
 from tests.warm import MYPY, STRICT, warm
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -175,6 +178,14 @@ def test_a_warm_run_says_what_a_cold_one_said(project: Path) -> None:
     assert run(*mypy, cwd=project).stdout == SAID
     (project / "pkg" / "a.py").write_text(A.replace("a * 2", "a * 3"))
     assert run(*mypy, cwd=project).stdout == SAID
+
+
+def test_branded_check_takes_what_mypy_keeps(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the configuration that we advise it has the options of mypy itself, so that neither makes the other cold."""
+    monkeypatch.chdir(project)
+    _, alone = main.process_options(["pkg"], fscache=FileSystemCache())
+    _, ours = read_options(["pkg"], FileSystemCache(), "branded check")
+    assert ours.select_options_affecting_cache() == alone.select_options_affecting_cache()
 
 
 def test_parallel_workers_say_the_same(project: Path) -> None:

@@ -57,17 +57,17 @@ def types_in(path: Path) -> Types:
 
 @functools.lru_cache(maxsize=1)
 def _types(path: Path, text: str) -> Types:
-    from mypy import build, main
+    from mypy import build
     from mypy.errors import CompileError
     from mypy.fscache import FileSystemCache
     from mypy.inspections import find_by_location
 
     from branded.mypy import BrandedPlugin
-    from branded.mypy.check import OPTIONS, PLUGIN
+    from branded.mypy.check import PLUGIN, read_options
 
     said, cache = io.StringIO(), FileSystemCache()
     try:
-        sources, options = main.process_options([*OPTIONS, str(path)], said, said, fscache=cache, program="branded")
+        sources, options = read_options([str(path)], cache, "branded", said)
         # a module that is given as text is read anew: what mypy keeps of one that it has seen has no expressions
         sources = [build.BuildSource(s.path, s.module, text, s.base_dir) for s in sources]
         options.export_types = options.preserve_asts = True

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from mypy import build, main
 from mypy.errors import CompileError
@@ -77,13 +77,25 @@ def check(arguments: Sequence[str]) -> tuple[str, int]:
         1
     """
     cache = FileSystemCache()
-    sources, options = main.process_options([*OPTIONS, *arguments], fscache=cache, program="branded check")
+    sources, options = read_options(arguments, cache, "branded check")
     lines, blocked = _build(sources, options, cache)
     messages = [parse(json.loads(line)) for line in lines if line.startswith("{")]
     other = [line for line in lines if not line.startswith("{")]  # of what mypy could not even read
     told = report(messages, len(sources)) if messages or not other else []
     status = 2 if blocked else int(any(m.severity == "error" for m in messages))
     return "\n".join([*told, *other]), status
+
+
+def read_options(
+    arguments: Sequence[str], cache: FileSystemCache, program: str, said: TextIO | None = None
+) -> tuple[list[build.BuildSource], Options]:
+    """What to check, and mypy's options with those that the plugin wants.
+
+    A check that the configuration enables too is there once: else what mypy keeps of a run without us would be stale.
+    """
+    sources, options = main.process_options([*OPTIONS, *arguments], said, said, fscache=cache, program=program)
+    options.enable_error_code = list(dict.fromkeys(options.enable_error_code))
+    return sources, options
 
 
 def _build(sources: list[build.BuildSource], options: Options, cache: FileSystemCache) -> tuple[list[str], bool]:
