@@ -22,6 +22,7 @@ from branded import BrandedError, cli, errors, tree, vmap
 from branded import explain as package
 from branded import random as keys
 from branded.explain import Growth, explain
+from branded.explain.kernels import kernels
 from branded.explain.provenance import sources
 from tests import explained
 from tests.explained.laws import FUNCTIONS
@@ -431,3 +432,16 @@ def test_an_error_in_the_function_has_its_place(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert done.stderr.startswith(f"{program}:5\nitem: a value that varies over `x` has no single value to read")
+
+
+def test_a_kernel_says_how_the_cpu_does_it() -> None:
+    """By its form: a table of costs and the order of memory, and not by what this machine has."""
+    a, b = Tensor.empty(6, 48, 32).realize(), Tensor.empty(32, 40).realize()
+    (product,) = kernels([vmap(lambda a: a @ b)(a).uop])
+    assert product.code.startswith("// on the CPU by BLAS: a product of 288 x 32 by 32 x 40\nvoid r_")
+    (each,) = kernels([vmap(lambda a, c: a @ c)(a, Tensor.empty(6, 32, 40)).uop])
+    assert each.code.startswith("// on the CPU by BLAS: 6 products of 48 x 32 by 32 x 40\nvoid r_")
+    (sums,) = kernels([a.exp().sum(2).uop])
+    assert sums.code.startswith("// on the CPU as plain loops, of which clang makes vectors\nvoid r_")
+    (small,) = kernels([(Tensor.empty(2, 3) + 1).uop])
+    assert small.code.startswith("void E_")

@@ -2,17 +2,20 @@
 
 tinygrad's scheduler decides what is fused into one kernel and what is kept in memory.  A kernel is shown as it is
 before it is fitted to a device (no unrolling, no vectors, no threads, no BLAS), so that it reads as the loop that it
-is, and the same on every machine.
+is, and the same on every machine; a line above it says where the CPU has another way, with a C compiler and BLAS.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
+from branded.cpu import blas, products
+from branded.cpu.kernels import suits
 from branded.graph import replaced
 from branded.loops.compiled import Name
 from branded.loops.primitive import Loop
@@ -81,11 +84,29 @@ def _kernel(call: UOp) -> Kernel | None:
     if ast.op is not Ops.SINK:
         return None
     program = to_program(ast, _PlainC(Target("CPU")))
-    code = next(s.arg for s in program.src if s.op is Ops.SOURCE)
+    code = "\n".join([*_on_the_cpu(call), next(s.arg for s in program.src if s.op is Ops.SOURCE)])
     buffers = [s for s in call.src[1:] if not s.is_bound_var]
     outs = [_bytes(buffers[i]) for i in program.arg.outs]
     ins = [_bytes(buffers[i]) for i in program.arg.ins]
     return Kernel(ansistrip(program.arg.name), sum(ins), sum(outs), code, max(outs, default=0))
+
+
+def _on_the_cpu(call: UOp) -> list[str]:
+    """How the room for the CPU does it, where that is not as tinygrad would."""
+    ast = call.src[0]
+    buffers = [u.base for u in call.src[1:] if not u.is_bound_var]
+    if (found := products.recipe(ast, buffers[0] in buffers[1:])) is not None:
+        made = [p.code.arg.product for p in found.parts if isinstance(p.code.arg, blas.Name)]
+        return [f"// on the CPU by BLAS: {', '.join(map(_product, made))}"]
+    if suits(tg.Scheduler(ast, _PlainC(Target("CPU")))):
+        return ["// on the CPU as plain loops, of which clang makes vectors"]
+    return []
+
+
+def _product(p: blas.Product) -> str:
+    """`8 products of 48 x 32 by 32 x 40`"""
+    count = math.prod(loop.size for loop in p.loops)
+    return f"{f'{count} products' if count > 1 else 'a product'} of {p.m} x {p.k} by {p.k} x {p.n}"
 
 
 def _loop(call: UOp, loop: Loop) -> Kernel:
