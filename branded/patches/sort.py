@@ -8,6 +8,7 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 from tinygrad.helpers import Context
 
+from branded import patches
 from branded.cpu.kernels import room
 from branded.patches.methods import Method, nested, running, wrap
 from branded.patches.tg import all_int
@@ -44,4 +45,6 @@ def _sort(original: Method) -> Method:
 
 
 def install() -> None:
-    wrap("sort", _sort)
+    """Not where tinygrad is to be left as it is."""
+    if patches.installed:
+        wrap("sort", _sort)
