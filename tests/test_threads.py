@@ -567,3 +567,26 @@ def test_what_names_kernels_is_as_the_option_says() -> None:
     with Context(TRACEMETA=0):
         assert TRACEMETA < 1 and name() is None
     assert TRACEMETA >= 1 and name() == "exp"
+
+
+def test_a_jit_of_tinygrad_captures_what_its_own_thread_does() -> None:
+    """While another one draws and computes."""
+    done, seen = threading.Event(), list[Any]()
+
+    def draws() -> None:
+        while not done.is_set():
+            seen.append((Tensor.rand(16).realize().numpy(), (Tensor([1.0, 2.0]) * len(seen)).tolist()))
+
+    other = threading.Thread(target=draws)
+    other.start()
+    try:
+        for i in range(8):
+            f = TinyJit(lambda x: ((x * 2).realize(), (x - 1).contiguous().realize()))
+            for j in range(4):
+                a, b = f(Tensor(np.full(4, i + j, np.float32)).realize())
+                assert a.tolist() == [2 * (i + j)] * 4 and b.tolist() == [i + j - 1] * 4
+    finally:
+        done.set()
+        other.join()
+    assert seen and all(y == [k, 2 * k] for k, (_, y) in enumerate(seen))
+    assert len({x.tobytes() for x, _ in seen}) == len(seen)

@@ -561,3 +561,8 @@ def test_threads_have_their_own_brands() -> None:
 
     vmap(body)(tensor(2, 2))
     assert seen == [()]
+
+
+def test_the_gradient_of_what_no_example_changes_is_zero() -> None:
+    w, xs = Tensor([1.0, 2.0]), Tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert vmap(lambda x: (w * w).sum().gradient(x)[0])(xs).tolist() == [[0, 0], [0, 0]]
