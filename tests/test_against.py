@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.against import command
+from bench.against.applications import APPLICATIONS
 from bench.against.libraries import Here
 from bench.against.programs import PROGRAMS, Program
 from bench.measure import Report, results
 
+ROOT = Path(__file__).parents[1]
 SHAPES = {
     "all pairs, 512² x 32": [(512, 512)],
     "per-example gradients, MLP of 256": [(256, 64, 128), (256, 128), (256, 128, 10)],
@@ -30,7 +34,7 @@ def test_they_are_the_programs_that_they_say(p: Program) -> None:
 def _found(ms: float, cold: float) -> dict[str, Any]:
     times = {"seconds": {"here": ms / 1e3, "jax": 1e-3}, "best": {}, "spread": {"here": 0.5}, "ratio": {"jax": ms}}
     firsts = {
-        n: {"cold": {"wall": 9.0, "cpu": c}, "warm": {"wall": 8.0, "cpu": c / 4}}
+        n: {"cold": {"wall": 9.0, "cpu": c, "peak": 2e8}, "warm": {"wall": 8.0, "cpu": c / 4}}
         for n, c in (("here", cold), ("jax", 2.0))
     }
     row = times | {"share": 0.25, "first": firsts}
@@ -48,7 +52,7 @@ def test_the_tables() -> None:
     command.show(report, _found(3.0, 4.0))
     assert _rows(report) == [
         ["f", "3.000", "1.000", "3.000", "0.250", "0.500"],
-        ["f", "9.000", "8.000", "4.000", "1.000", "2.000", "0.500", "2.000", "0.500"],
+        ["f", "9.000", "8.000", "4.000", "1.000", "200", "2.000", "0.500", "200", "2.000", "0.500"],
     ]
 
 
@@ -64,3 +68,18 @@ def test_what_is_collected() -> None:
     assert row["seconds"]["here"] > 0 and row["share"] > 0
     with pytest.raises(SystemExit):
         command.main(["--only", "no such program"])
+
+
+def test_applications_are_those_of_the_examples() -> None:
+    """Each has its program here, and one of the same arguments and results in JAX."""
+    functions = ast.parse((ROOT / "bench/against/in_jax.py").read_text()).body
+    arguments = {f.name: len(f.args.args) for f in functions if isinstance(f, ast.FunctionDef)}
+    names = {path.stem for path in (ROOT / "examples").glob("*.py")} - {"attention", "recommender", "springs"}
+    assert arguments.keys() == names
+    assert sorted(arguments.values()) == sorted(len(p.inputs) for p in APPLICATIONS)
+
+
+def test_an_application_is_what_it_says() -> None:
+    m, p = Here(), next(p for p in APPLICATIONS if p.name.startswith("edit distances"))
+    (table,) = results(p.of(m)(*map(m.array, p.arrays())))
+    assert table.shape == (16, 16) and (table == table.T).all().item() and table.max().item() <= 12

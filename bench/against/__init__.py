@@ -1,1 +1,1 @@
-"""`python -m bench jax`: programs here, under `jax.jit` and in eager torch: once they run, and until they first do."""
+"""`python -m bench jax`: programs here, under `jax.jit`, in eager torch: once they run, until they first do."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bench.against.applications import APPLICATIONS
 from bench.against.first import first
 from bench.against.libraries import LIBRARIES, installed
 from bench.against.programs import PROGRAMS, Program
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if options.compare:
         compare(report, *(json.loads(path.read_text()) for path in options.compare))
     else:
-        chosen = [p for p in PROGRAMS if options.only in p.name]
+        chosen = [p for p in (*PROGRAMS, *APPLICATIONS) if options.only in p.name]
         if not chosen:
             parser.error(f"no program has {options.only!r} in its name")
         found = collect(chosen, options.seconds, options.clock, options.part)
@@ -104,17 +105,27 @@ def _steady(report: Report, rows: Mapping[str, Row], peers: Sequence[str]) -> No
 
 
 def _first(report: Report, rows: Mapping[str, Row], peers: Sequence[str]) -> None:
-    columns = ["program", "cold s", "warm s", "cold cpu", "warm cpu"]
+    columns = ["program", "cold s", "warm s", "cold cpu", "warm cpu", "MB"]
     has_jax = "jax" in peers
     add = report.table(
-        "To the first result", *columns, *(["jax cold", "jax warm", "cold / cold", "warm / cold"] if has_jax else [])
+        "To the first result",
+        *columns,
+        *(["jax cold", "jax warm", "jax MB", "cold / cold", "warm / cold"] if has_jax else []),
     )
     for name, row in rows.items():
         here, jax = row["first"]["here"], row["first"].get("jax")
-        cells = [here[when][what] for what in ("wall", "cpu") for when in ("cold", "warm")]
+        cells = [here[when][what] for what in ("wall", "cpu") for when in ("cold", "warm")] + [
+            here["cold"]["peak"] / 1e6
+        ]
         if jax is not None:
             theirs, warm = jax["cold"]["cpu"], jax["warm"]["cpu"]
-            cells += [theirs, warm, here["cold"]["cpu"] / theirs, here["warm"]["cpu"] / theirs]
+            cells += [
+                theirs,
+                warm,
+                jax["cold"]["peak"] / 1e6,
+                here["cold"]["cpu"] / theirs,
+                here["warm"]["cpu"] / theirs,
+            ]
         add(name, *cells)
     report.write(
         "",
@@ -122,6 +133,7 @@ def _first(report: Report, rows: Mapping[str, Row], peers: Sequence[str]) -> Non
         "disk is empty; `warm`: another process ran the program before.",
         "`cpu`: in time of the processor, with all processes that were started, and so is all of jax. `jax warm` has "
         "its own cache on disk, which it keeps only when it is asked to: `warm / cold` is what its users meet.",
+        "`MB`: the most memory that the process had.",
     )
 
 

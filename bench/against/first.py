@@ -44,17 +44,19 @@ def _used_by(pid: int) -> float:
 
 def measured(library: str, name: str, cache: Path) -> dict[str, float]:
     """In this process."""
+    from bench.against.applications import APPLICATIONS
     from bench.against.libraries import LIBRARIES
     from bench.against.programs import PROGRAMS
 
     m = LIBRARIES[library](cache)
     imported = used()
-    program = next(p for p in PROGRAMS if p.name == name)
+    program = next(p for p in (*PROGRAMS, *APPLICATIONS) if p.name == name)
     xs = [m.array(a) for a in program.arrays()]
     f = m.jit(program.of(m))
     cpu, wall = used(), time.perf_counter()
     m.done(f(*xs))
-    return {"wall": time.perf_counter() - wall, "cpu": used() - cpu, "import": imported}
+    found = {"wall": time.perf_counter() - wall, "cpu": used() - cpu, "import": imported}
+    return found | {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0}
 
 
 def first(library: str, name: str) -> dict[str, Any]:
