@@ -12,7 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tinygrad import Context, Tensor, dtypes
 
-from branded import errors, grad, jit, jvp, register_pytree_node, scan, tree, vjp, vmap
+from branded import (
+    associative_scan,
+    checkpoint,
+    errors,
+    grad,
+    jit,
+    jvp,
+    optim,
+    register_pytree_node,
+    scan,
+    tree,
+    vjp,
+    vmap,
+)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -260,6 +273,10 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "jvp": lambda x: jvp(squares, (x,), (x,)),
     "scan": lambda x: scan(lambda c, y: (tree.map(lambda a, b: a + b, c, y), c), tree.map(lambda v: v[0], x), x),
     "jit": jit(lambda x: tree.map(lambda v: v + squares(x), x)),
+    "optim": lambda x: optim.apply_updates(x, (o := optim.lamb(0.1)).update(x, o.init(x), x)[0]),
+    "global_norm": optim.global_norm,
+    "associative_scan": lambda x: associative_scan(lambda a, b: tree.map(lambda v, w: v + w, a, b), x),
+    "checkpoint": lambda x: grad(checkpoint(squares))(x),
 }
 
 
