@@ -19,6 +19,9 @@ Example:
 Source: `jax.random`.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from branded.random.keys import (
     bernoulli,
     bits,
@@ -36,19 +39,47 @@ from branded.random.keys import (
     uniform,
 )
 
+if TYPE_CHECKING:
+    from branded.random.gammas import beta, dirichlet, gamma, loggamma, t
+    from branded.random.more import laplace, multivariate_normal, poisson
+
 __all__ = [
     "bernoulli",
+    "beta",
     "bits",
     "categorical",
     "choice",
+    "dirichlet",
     "exponential",
     "fold_in",
+    "gamma",
     "gumbel",
     "key",
+    "laplace",
+    "loggamma",
+    "multivariate_normal",
     "normal",
     "permutation",
+    "poisson",
     "randint",
     "split",
+    "t",
     "truncated_normal",
     "uniform",
 ]
+
+_MODULES = {
+    "gammas": ("beta", "dirichlet", "gamma", "loggamma", "t"),
+    "more": ("laplace", "multivariate_normal", "poisson"),
+}
+"""Those that need loops or linear algebra are imported at their first use."""
+
+if not TYPE_CHECKING:  # checkers would take any name for one that it gives
+
+    def __getattr__(name: str) -> Any:
+        module = next((m for m, names in _MODULES.items() if name in names), None)
+        if module is None:
+            raise AttributeError(f"module 'branded.random' has no attribute {name!r}")
+        found = getattr(importlib.import_module(f"branded.random.{module}"), name)
+        globals()[name] = found
+        return found

@@ -37,7 +37,9 @@ def main(wanted: list[str]) -> None:
         if wanted and not any(w in name for w in wanted):
             continue
         try:
-            whole = name.startswith("functions.")  # compiled at once, where operations one by one take minutes
+            whole = name.startswith(
+                ("functions.", "draws.")
+            )  # compiled at once, where operations one by one take minutes
             got = with_jax.results(jax.jit(lambda p=p: p.run(with_jax))() if whole else p.run(with_jax))
             problem = "" if got else "nothing is returned"
             if p.finite and not all(np.isfinite(a).all() for a in got.values()):

@@ -8,7 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-KINDS = ("derivatives", "operations", "branches", "loops", "collectives", "custom", "nesting", "functions", "linalg")
+KINDS = (
+    "derivatives",
+    "operations",
+    "branches",
+    "loops",
+    "collectives",
+    "custom",
+    "nesting",
+    "functions",
+    "linalg",
+    "draws",
+)
 
 
 class Program(NamedTuple):

@@ -610,4 +610,97 @@ ROWS = (
         errors.DrawError,
         "choice: a = 1000000000000000000000000000000 are more than an int32 can count",
     ),
+    refused(
+        "gamma: no key",
+        lambda: random.gamma(3, 1.0),
+        errors.DrawTypeError,
+        "gamma: a key is a tensor u32[2], and this is not one",
+    ),
+    refused("gamma: of 0", lambda: random.gamma(KEY, 0.0), errors.DrawError, "gamma: a = 0 is not above 0"),
+    refused(
+        "gamma: of inf", lambda: random.gamma(KEY, float("inf")), errors.DrawError, "gamma: a = inf is not above 0"
+    ),
+    refused(
+        "gamma: a string",
+        lambda: random.gamma(KEY, NASTY),
+        errors.DrawTypeError,
+        "gamma: a is the str 'two\\nlines \\'single\\' \"double\" <b>b...",
+    ),
+    refused(
+        "gamma: shape",
+        lambda: random.gamma(KEY, V, (2,)),
+        errors.DrawError,
+        "gamma: a does not broadcast to the shape of the draw",
+    ),
+    refused(
+        "gamma: dtype",
+        lambda: random.gamma(KEY, 1.0, (), "int32"),
+        errors.DrawTypeError,
+        "gamma: int32 is not a dtype that it draws",
+    ),
+    right("gamma: of shape 0", lambda: random.gamma(KEY, 1.0, (0,)).shape, (0,)),
+    refused("loggamma: below 0", lambda: random.loggamma(KEY, -1), errors.DrawError, "loggamma: a = -1 is not above 0"),
+    refused("beta: of 0", lambda: random.beta(KEY, 1.0, 0), errors.DrawError, "beta: b = 0 is not above 0"),
+    refused("beta: shapes", lambda: random.beta(KEY, V, W), errors.DrawError, "beta: the parameters do not broadcast"),
+    refused(
+        "beta: escaped",
+        lambda: random.beta(KEY, escaped(), 1.0),
+        errors.EscapeError,
+        "beta: this value belongs to `x`, which is closed",
+    ),
+    refused(
+        "dirichlet: a number", lambda: random.dirichlet(KEY, 2.0), errors.DrawTypeError, "dirichlet: alpha is float"
+    ),
+    refused(
+        "dirichlet: shape",
+        lambda: random.dirichlet(KEY, X, (2,)),
+        errors.DrawError,
+        "dirichlet: alpha does not broadcast to the shape of the draw",
+    ),
+    refused("t: below 0", lambda: random.t(KEY, -2.0), errors.DrawError, "t: df = -2 is not above 0"),
+    refused("t: None", lambda: random.t(KEY, None), errors.DrawTypeError, "t: df is None"),
+    refused(
+        "laplace: shape", lambda: random.laplace(KEY, 3), errors.DrawTypeError, "laplace: the int 3 is not a shape"
+    ),
+    refused("poisson: below 0", lambda: random.poisson(KEY, -1.0), errors.DrawError, "poisson: lam = -1 is not a mean"),
+    refused(
+        "poisson: nan", lambda: random.poisson(KEY, float("nan")), errors.DrawError, "poisson: lam = nan is not a mean"
+    ),
+    refused(
+        "poisson: dtype",
+        lambda: random.poisson(KEY, 1.0, (), "float"),
+        errors.DrawTypeError,
+        "poisson: float32 is not a dtype that it draws",
+    ),
+    refused(
+        "poisson: shape",
+        lambda: random.poisson(KEY, V, (2,)),
+        errors.DrawError,
+        "poisson: lam does not broadcast to the shape of the draw",
+    ),
+    right("poisson: of 0", lambda: random.poisson(KEY, 0, (2,)).tolist(), [0, 0]),
+    refused(
+        "multivariate_normal: a list",
+        lambda: random.multivariate_normal(KEY, [0.0, 0.0], Tensor.eye(2)),
+        errors.DrawTypeError,
+        "multivariate_normal: mean is a list",
+    ),
+    refused(
+        "multivariate_normal: sizes",
+        lambda: random.multivariate_normal(KEY, V, Tensor.eye(2)),
+        errors.DrawError,
+        "multivariate_normal: mean and cov do not fit each other",
+    ),
+    refused(
+        "multivariate_normal: method",
+        lambda: random.multivariate_normal(KEY, W, Tensor.eye(2), method="lu"),
+        errors.DrawError,
+        "multivariate_normal: method is the str 'lu'",
+    ),
+    refused(
+        "multivariate_normal: shape",
+        lambda: random.multivariate_normal(KEY, X, Tensor.eye(2), (2,)),
+        errors.DrawError,
+        "multivariate_normal: mean does not broadcast to the shape of the draw",
+    ),
 )

@@ -1,0 +1,338 @@
+"""Gamma numbers, and what is made of them: beta, Dirichlet and t.
+
+Each is drawn by rejection, from a key of its own, in a loop that ends when the last one is accepted.  How a sample
+moves with the parameter is the implicit derivative, which keeps the probability below the sample as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeVar, cast
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType, DTypeLike
+
+from branded.brand import Brand
+from branded.calls import operation
+from branded.derivatives.custom import custom_jvp
+from branded.errors import DrawError, DrawTypeError
+from branded.functions.special import digamma
+from branded.loops.api import while_loop
+from branded.random.draws import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
+from branded.random.keys import exponential, normal, split
+from branded.values import vec_type
+from branded.vec import Vec
+from branded.vmap import vmap
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+
+# ---- the loop ----
+
+
+def _one(key: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
+    """Two factors of a gamma number: one of `alpha`, or of `alpha + 1` below 1, and the logarithm of what is left."""
+    dtype = alpha.dtype
+    large = alpha >= 1
+    d = large.where(alpha, alpha + 1) - 1 / 3
+    c = (1 / 3) / d.sqrt()
+    keys = split(key)
+
+    def more(state: tuple[Tensor, ...]) -> Tensor:
+        return state[-1].logical_not()
+
+    def step(state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """One number that may be the cube root of V, of which those below 0 are drawn again, with the same U."""
+        key, x_key, u_key, is_new, _, _ = state
+        three = split(key, 3)
+        key, x_key, u_key = (is_new.where(a, b) for a, b in zip((three[0], three[1], three[2]), state[:3], strict=True))
+        two = split(x_key)
+        x = normal(two[1], (), dtype)
+        v = 1 + x * c
+        inside = v > 0
+        square, cube = x * x, inside.where(v * v * v, 1)
+        u = unit(u_key, (), dtype)
+        fast = u < 1 - 0.0331 * (square * square)
+        accepted = inside & (fast | (u.log() < square * 0.5 + d * (1 - cube + cube.log())))
+        return key, two[0], u_key, inside, cube, accepted
+
+    zero = Tensor([0, 0], dtype=dtypes.uint32)
+    start = (keys[0], zero, zero, large | True, alpha * 0 + 1, large & False)
+    cube = while_loop(more, step, start)[4]
+    boost = exponential(keys[1], (), dtype)
+    return d * cube, large.where(0, -boost / alpha)
+
+
+def _factors(key: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
+    """The same of the shape of `a`: each number has a key of its own."""
+    if not a.numel():
+        return a, a
+    mapped: Any = vmap(cast(Any, _one))
+    base, rest = mapped(split(key, a.numel()), a.flatten())
+    return base.reshape(a.shape), rest.reshape(a.shape)
+
+
+@custom_jvp
+def _gamma(key: Tensor, a: Tensor) -> Tensor:
+    base, rest = _factors(key, a)
+    return base * rest.exp()
+
+
+@_gamma.defjvp
+def _gamma_rule(primals: tuple[Tensor, Tensor], tangents: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    y, log_y = _gamma(*primals), _loggamma(*primals)
+    return y, tangents[1] * y * slope(primals[1], log_y)
+
+
+@custom_jvp
+def _loggamma(key: Tensor, a: Tensor) -> Tensor:
+    base, rest = _factors(key, a)
+    return base.log() + rest
+
+
+@_loggamma.defjvp
+def _loggamma_rule(primals: tuple[Tensor, Tensor], tangents: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    y = _loggamma(*primals)
+    return y, tangents[1] * slope(primals[1], y)
+
+
+# ---- the derivative ----
+
+_STEP = 0.125
+_NODES = [k * _STEP for k in range(-37, 38)]
+_AT = [math.exp(u - math.exp(-u)) for u in _NODES]
+_WEIGHTS = [x * (1 + math.exp(-u)) * _STEP for u, x in zip(_NODES, _AT, strict=True)]
+"""∫ f from 0 to ∞ as Σ weight f(at), for f that fall exponentially: Takahasi and Mori's double exponential formula."""
+
+
+def slope(a: Tensor, log_x: Tensor) -> Tensor:
+    """How the logarithm of a gamma number moves with `a`: -(∂P/∂a) / (x p), with P the probability below it.
+
+    P's derivative is an integral from 0 to x, or from x on with the other sign: of the two that whose integrand has one
+    sign is taken, so that no digits are lost; where x is very small, the first loses hardly any.
+    """
+    dtype = a.dtype
+    a, log_x = (t.cast(dtypes.float32) if t.dtype.itemsize < 4 else t for t in (a, log_x))
+    at, weights = Tensor(_AT, dtype=a.dtype), Tensor(_WEIGHTS, dtype=a.dtype)
+    x, apart = log_x.exp(), log_x - digamma(a)
+    below = (apart < 0) | (x < 1e-4)
+    a, x, apart = (t.unsqueeze(-1) for t in (a, below.where(x.minimum(a), x.maximum(1e-4)), apart))
+    # t = x exp(-r)
+    size = 1 / ((a - x).maximum(0) + x.sqrt() + 0.1 * a)
+    r = size * at
+    down = (r - apart) * (x * (1 - (-r).exp()) - a * r).exp() * size
+    # t = x + w
+    size = 1 / ((1 - (a - 1) / x).clamp(0, 1) + (a - 1).maximum(0).sqrt() / x + 0.05)
+    far = (size * at / x + 1).log()
+    up = (apart + far) * ((a - 1) * far - size * at).exp() * (size / x)
+    return (below.unsqueeze(-1).where(down, up) * weights).sum(-1).cast(dtype)
+
+
+# ---- draws ----
+
+
+def _key(key: object, what: str) -> Tensor:
+    check_key(key, what)
+    return cast(Tensor, key)
+
+
+def _parameter(
+    what: str, name: str, x: Vec[S] | float, shape: Sequence[int] | None, dtype: DTypeLike
+) -> tuple[Tensor, DType]:
+    """A parameter above 0, of the shape of the draw."""
+    found = as_dtype(dtype, what, FLOATS)
+    given = as_float(x, what, name, found)
+    if isinstance(given, float):
+        if not 0 < given < math.inf:
+            raise DrawError(f"{what}: {name} = {given:g} is not above 0", fix="a number above 0")
+        given = Tensor(given, dtype=found)
+    sizes = given.shape if shape is None else as_shape(shape, what)
+    fits(sizes, what, **{name: given})
+    return cast(Tensor, given.expand(sizes)), found
+
+
+@operation
+def gamma(
+    key: Vec[S], a: Vec[S1] | float, shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.float32
+) -> Vec[S | S1]:
+    """Gamma numbers: the density is as xᵃ⁻¹ exp(-x) from 0 on.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        a: The parameter, above 0: a number, or a tensor that broadcasts to `shape`.
+        shape: The shape of one example; None for that of `a`.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+
+    Returns:
+        `Vec[S | S1, f32[*shape]]`, or of another `dtype`.  It is differentiable in `a`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `a` not a number, `shape` not a shape, `dtype` not one of those.
+        DrawError: `a` is a number that is not above 0, or does not broadcast to `shape`.
+
+    Example:
+        >>> from branded import random
+        >>> x = random.gamma(random.key(0), 3.0, (1000,))
+        >>> round(x.mean().item(), 1)
+        3.0
+
+    Source: `jax.random.gamma`; G. Marsaglia and W. Tsang, "A simple method for generating gamma variables" (2000).
+    """
+    own = _key(key, "gamma")
+    alpha, _ = _parameter("gamma", "a", a, shape, dtype)
+    return _gamma(own, alpha)
+
+
+@operation
+def loggamma(
+    key: Vec[S], a: Vec[S1] | float, shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.float32
+) -> Vec[S | S1]:
+    """The logarithms of gamma numbers, which have their digits also where these are too small for a float.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        a: The parameter, above 0: a number, or a tensor that broadcasts to `shape`.
+        shape: The shape of one example; None for that of `a`.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+
+    Returns:
+        `Vec[S | S1, f32[*shape]]`, or of another `dtype`: `gamma(key, a).log()`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `a` not a number, `shape` not a shape, `dtype` not one of those.
+        DrawError: `a` is a number that is not above 0, or does not broadcast to `shape`.
+
+    Example:
+        >>> from branded import random
+        >>> random.loggamma(random.key(0), 0.001).item() < -80
+        True
+
+    Source: `jax.random.loggamma`.
+    """
+    own = _key(key, "loggamma")
+    alpha, _ = _parameter("loggamma", "a", a, shape, dtype)
+    return _loggamma(own, alpha)
+
+
+@operation
+def beta(
+    key: Vec[S],
+    a: Vec[S1] | float,
+    b: Vec[S2] | float,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike = dtypes.float32,
+) -> Vec[S | S1 | S2]:
+    """Beta numbers: the density is as xᵃ⁻¹ (1 - x)ᵇ⁻¹ from 0 to 1.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        a: The first parameter, above 0: a number, or a tensor that broadcasts to `shape`.
+        b: The second one.
+        shape: The shape of one example; None for that to which `a` and `b` broadcast.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+
+    Returns:
+        `Vec[S | S1 | S2, f32[*shape]]`, or of another `dtype`.  It is differentiable in `a` and `b`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, a parameter not a number, `shape` not a shape, `dtype` not one of those.
+        DrawError: A parameter is a number that is not above 0, or they do not broadcast.
+
+    Example:
+        >>> from branded import random
+        >>> round(random.beta(random.key(0), 1.0, 3.0, (1000,)).mean().item(), 2)
+        0.25
+
+    Source: `jax.random.beta`.
+    """
+    own = _key(key, "beta")
+    if shape is None:
+        shape = _broadcast("beta", [x.shape for x in (a, b) if isinstance(x, Vec)])
+    x, _ = _parameter("beta", "a", a, shape, dtype)
+    y, _ = _parameter("beta", "b", b, shape, dtype)
+    keys = split(own)
+    p, q = _loggamma(keys[0], x), _loggamma(keys[1], y)
+    return (p - q).sigmoid()
+
+
+def _broadcast(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape to which these broadcast."""
+    rank = max(map(len, shapes), default=0)
+    columns = [{s[i - rank] for s in shapes if len(s) >= rank - i} - {1} for i in range(rank)]
+    if any(len(ns) > 1 for ns in columns):
+        raise DrawError(f"{what}: the parameters do not broadcast", ("shapes", " and ".join(map(repr, shapes))))
+    return tuple(next(iter(ns), 1) for ns in columns)
+
+
+@operation
+def dirichlet(
+    key: Vec[S], alpha: Vec[S1], shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.float32
+) -> Vec[S | S1]:
+    """Probabilities, of which the density is as Π pᵢ to the power of αᵢ - 1.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        alpha: `Vec[S1, f32[..., n]]`, above 0.
+        shape: The shape of one example without the last axis; None for that of `alpha` without it.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+
+    Returns:
+        `Vec[S | S1, f32[*shape, n]]`, of which the last axis sums to 1.  It is differentiable in `alpha`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `alpha` not a tensor with an axis, `shape` not a shape, `dtype` not one of
+            those.
+        DrawError: `alpha` does not broadcast to `shape`.
+
+    Example:
+        >>> from branded import random
+        >>> from tinygrad import Tensor
+        >>> p = random.dirichlet(random.key(0), Tensor([1.0, 2.0, 3.0]), (500,))
+        >>> p.shape, (p.sum(-1) - 1).abs().max().item() < 1e-6
+        ((500, 3), True)
+
+    Source: `jax.random.dirichlet`.
+    """
+    own = _key(key, "dirichlet")
+    if not isinstance(alpha, Tensor) or not alpha.ndim:
+        text = vec_type(alpha) if isinstance(alpha, Tensor) else type(alpha).__name__
+        raise DrawTypeError(f"dirichlet: alpha is {text}", fix="a tensor with an axis of parameters")
+    sizes = None if shape is None else (*as_shape(shape, "dirichlet"), alpha.shape[-1])
+    x, _ = _parameter("dirichlet", "alpha", alpha, sizes, dtype)
+    return _loggamma(own, x).softmax(-1)
+
+
+@operation
+def t(
+    key: Vec[S], df: Vec[S1] | float, shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.float32
+) -> Vec[S | S1]:
+    """Student's t: a normal number divided by the root of a gamma number.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        df: The degrees of freedom, above 0: a number, or a tensor that broadcasts to `shape`.
+        shape: The shape of one example; None for that of `df`.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+
+    Returns:
+        `Vec[S | S1, f32[*shape]]`, or of another `dtype`.  It is differentiable in `df`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `df` not a number, `shape` not a shape, `dtype` not one of those.
+        DrawError: `df` is a number that is not above 0, or does not broadcast to `shape`.
+
+    Example:
+        >>> from branded import random
+        >>> x = random.t(random.key(0), 5.0, (1000,))
+        >>> abs(x.mean().item()) < 0.1
+        True
+
+    Source: `jax.random.t`.
+    """
+    own = _key(key, "t")
+    freedom, found = _parameter("t", "df", df, shape, dtype)
+    keys = split(own)
+    half = freedom / 2
+    return normal(keys[0], freedom.shape, found) * (half / _gamma(keys[1], half)).sqrt()

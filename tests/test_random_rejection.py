@@ -1,0 +1,138 @@
+"""Numbers drawn by rejection: the law of vmap, their distributions, how they move; tests/golden has their values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor
+
+from branded import grad, jit, random, vmap
+from branded.random.gammas import slope
+
+KEYS = random.split(random.key(11), 3).realize()
+A = Tensor([0.4, 2.0, 15.0]).realize()
+
+DRAWS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "gamma": lambda k, a: random.gamma(k, a, (2,)),
+    "loggamma": lambda k, a: random.loggamma(k, a),
+    "beta": lambda k, a: random.beta(k, a, 0.5 + a),
+    "dirichlet": lambda k, a: random.dirichlet(k, a + Tensor([0.0, 1.0])),
+    "t": lambda k, a: random.t(k, a),
+    "laplace": lambda k, a: a * random.laplace(k, (2,)),
+    "poisson": lambda k, a: random.poisson(k, a, (2,)),
+    "multivariate_normal": lambda k, a: random.multivariate_normal(k, a + Tensor([0.0, 1.0]), a * Tensor.eye(2)),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_vmap_is_the_loop(name: str) -> None:
+    """Of keys and parameters, and of each alone; a loop in a mapped function runs until the last example is done."""
+    f = DRAWS[name]
+    for axes in ((0, 0), (0, None), (None, 0)):
+        k, a = (x if axis == 0 else x[1] for x, axis in zip((KEYS, A), axes, strict=True))
+        got = vmap(f, in_axes=axes)(k, a).numpy()
+        for i in range(3):
+            one = f(KEYS[i if axes[0] == 0 else 1], A[i if axes[1] == 0 else 1]).numpy()
+            np.testing.assert_allclose(got[i], one, rtol=1e-5, err_msg=str(axes))
+
+
+def test_each_key_meets_each_parameter() -> None:
+    got = vmap(lambda k: vmap(lambda a: random.gamma(k, a))(A))(KEYS).numpy()
+    wanted = [[random.gamma(KEYS[i], A[j]).item() for j in range(3)] for i in range(3)]
+    np.testing.assert_allclose(got, wanted, rtol=1e-5)
+
+
+def test_a_compiled_function_draws_the_same() -> None:
+    f = jit(lambda k, a: random.gamma(k, a, (4,)))
+    for i in (0, 1, 2):
+        np.testing.assert_allclose(f(KEYS[i], A[i]).numpy(), random.gamma(KEYS[i], A[i], (4,)).numpy(), rtol=1e-6)
+
+
+def normal_below(x: Any) -> Any:
+    return (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2
+
+
+N = 2000
+DISTRIBUTIONS: dict[str, tuple[Callable[[], Tensor], Callable[[Any], Any]]] = {
+    "gamma of 1": (lambda: random.gamma(KEYS[0], 1.0, (N,)), lambda x: 1 - np.exp(-x)),
+    "gamma of 1/2": (
+        lambda: random.gamma(KEYS[0], 0.5, (N,)),
+        lambda x: np.vectorize(math.erf)(np.sqrt(x)),
+    ),
+    "gamma of 3": (
+        lambda: random.gamma(KEYS[1], 3.0, (N,)),
+        lambda x: 1 - np.exp(-x) * (1 + x + x * x / 2),
+    ),
+    "beta of 1 and 3": (lambda: random.beta(KEYS[0], 1.0, 3.0, (N,)), lambda x: 1 - (1 - x) ** 3),
+    "beta of 1/2 and 1/2": (lambda: random.beta(KEYS[0], 0.5, 0.5, (N,)), lambda x: 2 / np.pi * np.arcsin(np.sqrt(x))),
+    "a part of dirichlet": (
+        lambda: random.dirichlet(KEYS[0], Tensor([1.0, 1.0, 2.0]), (N,))[:, 0],
+        lambda x: 1 - (1 - x) ** 3,
+    ),
+    "t of 1": (lambda: random.t(KEYS[0], 1.0, (N,)), lambda x: 0.5 + np.arctan(x) / np.pi),
+    "t of 2": (lambda: random.t(KEYS[0], 2.0, (N,)), lambda x: 0.5 + x / (2 * np.sqrt(2 + x * x))),
+    "laplace": (
+        lambda: random.laplace(KEYS[0], (N,)),
+        lambda x: np.where(x < 0, 0.5 * np.exp(x), 1 - 0.5 * np.exp(-x)),
+    ),
+    "a component of multivariate_normal": (
+        lambda: random.multivariate_normal(KEYS[0], Tensor([0.0, 0.0]), Tensor([[2.0, 1.0], [1.0, 1.0]]), (N,))[:, 1],
+        normal_below,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_the_distribution(name: str) -> None:
+    """Kolmogorov and Smirnov's distance is above 1.95 / √n once in a thousand times; the seed is fixed."""
+    draw, below = DISTRIBUTIONS[name]
+    p = below(np.sort(draw().numpy().astype(np.float64)))
+    at = np.arange(N)
+    distance = max(np.max((at + 1) / N - p), np.max(p - at / N))
+    assert distance < 1.95 / math.sqrt(N)
+
+
+@pytest.mark.parametrize("lam", [0.3, 4.0, 9.9, 10.1, 60.0])
+def test_the_numbers_of_poisson(lam: float) -> None:
+    """Pearson's χ² over the numbers that are likely enough."""
+    drawn = random.poisson(KEYS[2], lam, (N,)).numpy()
+    likely = [k for k in range(200) if N * math.exp(k * math.log(lam) - lam - math.lgamma(k + 1)) > 5]
+    wanted = np.array([N * math.exp(k * math.log(lam) - lam - math.lgamma(k + 1)) for k in likely])
+    found = np.array([(drawn == k).sum() for k in likely])
+    n = len(likely)
+    assert ((found - wanted) ** 2 / wanted).sum() < n + 4 * math.sqrt(2 * n)
+
+
+def test_means_that_are_none() -> None:
+    got = random.poisson(KEYS[0], Tensor([-1.0, float("nan"), float("inf"), 0.0]))
+    assert got.tolist() == [-1, -1, -1, 0]
+
+
+def test_a_mean_moves_as_its_formula() -> None:
+    """The mean of gamma numbers is `a`, and that of their logarithms its digamma: so do the means of the slopes say."""
+    for a, rate in ((0.3, 12.245364), (2.0, 0.6449341), (50.0, 0.0202013)):
+        x = Tensor(a)
+        by_mean = grad(lambda a: random.gamma(KEYS[0], a, (N,)).mean())(x).item()
+        by_log = grad(lambda a: random.loggamma(KEYS[1], a, (N,)).mean())(x).item()
+        assert abs(by_mean - 1) < 0.15
+        assert abs(by_log / rate - 1) < 0.15
+
+
+def test_the_slope_at_the_ends() -> None:
+    """Of a very small sample it is that of P = xᵃ / Γ(a + 1); of a large `a` that of a + √a z, with z fixed."""
+    a, log_x = 0.5, -60.0
+    h = 1e-4
+    p = math.exp(a * log_x - math.lgamma(a + 1))
+
+    def moved(a: float) -> float:
+        return (math.log(p) + math.lgamma(a + 1)) / a
+
+    wanted = (moved(a + h) - moved(a - h)) / (2 * h)
+    assert abs(slope(Tensor([a]), Tensor([log_x])).item() / wanted - 1) < 1e-4
+    z = 1.5
+    x = 4000 + z * math.sqrt(4000)
+    assert abs(slope(Tensor([4000.0]), Tensor([math.log(x)])).item() * x - (1 + z / (2 * math.sqrt(4000)))) < 1e-3
