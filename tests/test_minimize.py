@@ -168,6 +168,19 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
         lambda: optim.minimize(rosenbrock, X, options={"norm": "fro"}),
         "minimize: norm='fro' is not the order of a norm",
     ),
+    "no tuple": (errors.OptionError, lambda: optim.minimize(rosenbrock, X, 3.0), "args is the float 3.0, not a tuple"),
+    "no dict": (
+        errors.OptionError,
+        lambda: optim.minimize(rosenbrock, X, options=[1]),
+        "options is a list, not a dict",
+    ),
+    "a limit of text": (
+        errors.OptionError,
+        lambda: optim.minimize(rosenbrock, X, options={"gtol": "x"}),
+        "minimize: gtol='x' is not a number",
+    ),
+    "too many parameters": (errors.CallError, lambda: optim.minimize(lambda x, y: x, X), "minimize: "),
+    "no tuple for root": (errors.OptionError, lambda: optim.root(rosenbrock, X, 3.0), "root: args is the float 3.0"),
     "no numbers": (errors.OptionError, lambda: optim.minimize(rosenbrock, {}), "minimize: there are no numbers in x0"),
     "a start of text": (
         errors.StateTypeError,

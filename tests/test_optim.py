@@ -232,6 +232,23 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
         lambda: optim.join_schedules([optim.constant_schedule(1.0)] * 2, []),
         "0 boundaries for 2 schedules",
     ),
+    "an eps of text": (errors.OptionError, lambda: optim.adam(0.1, eps="x"), "scale_by_adam: eps is the str 'x'"),
+    "a sum of text": (errors.OptionError, lambda: optim.adagrad(0.1, "x"), "initial_accumulator_value is the str 'x'"),
+    "an end of text": (
+        errors.OptionError,
+        lambda: optim.exponential_decay(1.0, 1, 0.5, end_value="x"),
+        "exponential_decay: end_value is the str 'x'",
+    ),
+    "a beginning of text": (
+        errors.OptionError,
+        lambda: optim.linear_schedule(1.0, 0.0, 3, "x"),
+        "transition_begin='x' is not a number of steps",
+    ),
+    "a number for a schedule": (
+        errors.OptionError,
+        lambda: optim.join_schedules([1.0], []),
+        "join_schedules: the float 1.0 is not a schedule",
+    ),
     "a count of text": (errors.OptionError, lambda: optim.linear_schedule(1.0, 0.0, 2)("x"), "is no number of steps"),
 }
 

@@ -191,6 +191,7 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
     "other keys": (errors.TreeError, lambda: tree.map(max, {"a": 1}, {"b": 1}), "tree 2 has another form"),
     "None for a leaf": (errors.TreeError, lambda: tree.map(max, {"a": None}, {"a": 1}), "where:  tree['a']"),
     "another object": (errors.TreeError, lambda: tree.map(max, Line(1, 2), Line(1, 2, "x")), "tree 2 has another form"),
+    "is_leaf 3": (errors.TreeError, lambda: tree.leaves([1], is_leaf=3), "is_leaf is the int 3, not a function"),
     "nothing to reduce": (errors.TreeError, lambda: tree.reduce(max, []), "tree.reduce: the tree has no leaves"),
     "too few leaves": (
         errors.TreeError,

@@ -13,7 +13,7 @@ from branded.errors import OptionError
 from branded.linalg import solve
 from branded.loops.api import while_loop
 from branded.optim.line_search import epsilon
-from branded.optim.minimize import start
+from branded.optim.minimize import arguments, start
 from branded.tree.given import as_int, called, check_function
 from branded.tree.text import shown
 
@@ -142,6 +142,7 @@ def _equation(
 ) -> tuple[Tensor, Callable[[Tensor], Any], Vector]:
     check_function(fun, what, f"{what}(fun, x0)")
     x, unravel = start(what, x0)
+    args = arguments(what, args)
 
     def f(v: Tensor) -> Tensor:
         given = called(fun, (unravel(v), *args), {}, what, "a function of x and of args")

@@ -14,7 +14,7 @@ from branded.errors import OptionError
 from branded.loops.api import while_loop
 from branded.optim.base import leaf
 from branded.optim.line_search import Found, epsilon, line_search
-from branded.tree.given import as_int, check_function
+from branded.tree.given import as_int, called, check_function
 from branded.tree.text import shown
 
 Norm = Callable[[Tensor], Tensor]
@@ -101,6 +101,7 @@ def minimize(
     Source: `jax.scipy.optimize.minimize`; Nocedal and Wright 2006, chapters 3, 6 and 7.
     """
     check_function(fun, "minimize", "minimize(fun, x0)")
+    args = arguments("minimize", args)
     if not isinstance(method, str) or method.lower() not in _METHODS:
         raise OptionError(f"minimize: there is no method {shown(method)}", fix='method="bfgs" or "l-bfgs"')
     o = _Options.of(options, tol)
@@ -108,7 +109,7 @@ def minimize(
     direction, learn, nothing = _METHODS[method.lower()](x, o.maxcor)
 
     def value(v: Tensor) -> Tensor:
-        return fun(unravel(v), *args)  # type: ignore[no-any-return]
+        return called(fun, (unravel(v), *args), {}, "minimize", "a function of x and of args")  # type: ignore[no-any-return]
 
     f = value_and_grad(value)
     most = o.maxiter if o.maxiter is not None else 200 * max(x.shape[0], 1)
@@ -146,6 +147,13 @@ def _next(s: _State, found: Found, moved: Tensor, known: tuple[Tensor, ...], nor
     return _State(x, found.value, g, known, s.steps + 1, s.tried + found.tried, failed)
 
 
+def arguments(what: str, args: Any) -> tuple[Any, ...]:
+    """What a function gets besides."""
+    if not isinstance(args, tuple | list):
+        raise OptionError(f"{what}: args is {tree.describe(args)}, not a tuple", fix="args=(a,)")
+    return tuple(args)
+
+
 def start(what: str, x0: Any) -> tuple[Tensor, Callable[[Tensor], Any]]:
     """Where to begin, as one vector of floats, and how to make the tree of it again."""
 
@@ -168,6 +176,8 @@ class _Options(NamedTuple):
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None, tol: float | None) -> _Options:
+        if given is not None and not isinstance(given, Mapping):
+            raise OptionError(f"minimize: options is {tree.describe(given)}, not a dict", fix='options={"maxiter": 50}')
         found = dict(given or {})
         if unknown := [k for k in found if k not in cls._fields]:
             raise OptionError(
@@ -178,6 +188,8 @@ class _Options(NamedTuple):
                 raise OptionError(f"minimize: {name}={shown(found[name])} is not a number of steps", fix=f"{name}=100")
         if tol is not None:
             found.setdefault("gtol", tol)
+        if not isinstance(found.get("gtol", 0.0), int | float):
+            raise OptionError(f"minimize: gtol={shown(found['gtol'])} is not a number", fix="gtol=1e-4")
         order = found.pop("norm", math.inf)
         if not isinstance(order, int | float) or not order > 0:
             raise OptionError(f"minimize: norm={shown(order)} is not the order of a norm", fix="1, 2 or math.inf")

@@ -245,6 +245,8 @@ def scale_by_trust_ratio(min_norm: Any = 0.0, trust_coefficient: Any = 1.0, eps:
     Source: optax, `scale_by_trust_ratio`; You et al. 2020.
     """
     what = "scale_by_trust_ratio"
+    min_norm, eps = number(what, "min_norm", min_norm), number(what, "eps", eps)
+    trust_coefficient = number(what, "trust_coefficient", trust_coefficient)
 
     def norm(x: Tensor) -> Any:
         return x.square().sum().sqrt().maximum(of(min_norm, x))
@@ -322,6 +324,7 @@ def scale_by_adam(
     """
     what = "scale_by_adam"
     b1, b2 = number(what, "b1", b1), number(what, "b2", b2)
+    eps, eps_root = number(what, "eps", eps), number(what, "eps_root", eps_root)
 
     def init(params: Any) -> Any:
         return ScaleByAdamState(none_done(), zeros(what, params, mu_dtype), zeros(what, params))
@@ -362,6 +365,7 @@ def scale_by_rms(
     Source: optax, `scale_by_rms`; Hinton 2012.
     """
     what, h = "scale_by_rms", number("scale_by_rms", "decay", decay)
+    eps, initial_scale = number(what, "eps", eps), number(what, "initial_scale", initial_scale)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         old = own(what, state, ScaleByRmsState).nu
@@ -393,6 +397,7 @@ def scale_by_stddev(
     Source: optax, `scale_by_stddev`.
     """
     what, h = "scale_by_stddev", number("scale_by_stddev", "decay", decay)
+    eps, initial_scale = number(what, "eps", eps), number(what, "initial_scale", initial_scale)
 
     def init(params: Any) -> Any:
         return ScaleByStdDevState(zeros(what, params), zeros(what, params, value=initial_scale))
@@ -423,9 +428,10 @@ def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> Gradi
     Source: optax, `scale_by_rss`; Duchi et al. 2011.
     """
     what = "scale_by_rss"
+    eps, first = number(what, "eps", eps), number(what, "initial_accumulator_value", initial_accumulator_value)
 
     def init(params: Any) -> Any:
-        return ScaleByRssState(zeros(what, params, value=initial_accumulator_value))
+        return ScaleByRssState(zeros(what, params, value=first))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         old = own(what, state, ScaleByRssState).sum_of_squares

@@ -25,6 +25,12 @@ def _positive(what: str, name: str, n: Any) -> int:
     return found
 
 
+def _begin(what: str, n: Any) -> int:
+    if (found := tree.as_int(n)) is None:
+        raise OptionError(f"{what}: transition_begin={tree.shown(n)} is not a number of steps", fix="an int")
+    return max(found, 0)
+
+
 def constant_schedule(value: Any) -> Schedule:
     """The same number at each step.
 
@@ -63,7 +69,8 @@ def polynomial_schedule(
     """
     what = "polynomial_schedule"
     init_value, end_value = number(what, "init_value", init_value), number(what, "end_value", end_value)
-    n, begin = _positive(what, "transition_steps", transition_steps), max(transition_begin, 0)
+    n, begin = _positive(what, "transition_steps", transition_steps), _begin(what, transition_begin)
+    power = number(what, "power", power)
 
     def schedule(count: Any) -> Any:
         left = (1 - (_steps(count) - begin).clip(0, n) / n).maximum(0)
@@ -118,7 +125,8 @@ def exponential_decay(
     """
     what = "exponential_decay"
     init_value, n = number(what, "init_value", init_value), _positive(what, "transition_steps", transition_steps)
-    rate, begin = number(what, "decay_rate", decay_rate), max(transition_begin, 0)
+    rate, begin = number(what, "decay_rate", decay_rate), _begin(what, transition_begin)
+    end_value = None if end_value is None else number(what, "end_value", end_value)
     if isinstance(rate, int | float) and rate <= 0:
         raise OptionError(f"{what}: decay_rate={rate} is not above 0", fix="decay_rate=0.9")
 
@@ -151,7 +159,7 @@ def cosine_decay_schedule(init_value: Any, decay_steps: int, alpha: Any = 0.0, e
     """
     what = "cosine_decay_schedule"
     init_value, alpha = number(what, "init_value", init_value), number(what, "alpha", alpha)
-    n = _positive(what, "decay_steps", decay_steps)
+    n, exponent = _positive(what, "decay_steps", decay_steps), number(what, "exponent", exponent)
 
     def schedule(count: Any) -> Any:
         wave = 0.5 * (1 + (math.pi * _steps(count).minimum(n) / n).cos())
@@ -175,6 +183,8 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
 
     Source: optax, `join_schedules`.
     """
+    if odd := [s for s in schedules if not callable(s)]:
+        raise OptionError(f"join_schedules: {tree.describe(odd[0])} is not a schedule", fix="functions of a count")
     if len(boundaries) != len(schedules) - 1:
         raise OptionError(
             f"join_schedules: {len(boundaries)} boundaries for {len(schedules)} schedules",

@@ -172,6 +172,8 @@ def flat(x: Any, is_leaf: IsLeaf | None = None) -> Flat:
 
     It does not recurse, so that a tree may be as deep as it likes.  What is said to be a leaf is not looked into.
     """
+    if is_leaf is not None and not callable(is_leaf):
+        raise TreeError(f"tree: is_leaf is {describe(is_leaf)}, not a function", fix="is_leaf=lambda x: x is None")
     found: Flat = []
     waiting, around = [x], dict[int, Any]()
     watching = False
