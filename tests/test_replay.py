@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -417,3 +418,13 @@ def test_why_it_is_traced_again(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.delenv("BRANDED_LOG")
     step({"a": Tensor.zeros(5)}, 2)
     assert not capsys.readouterr().err and step.traces == 8
+
+
+def test_c_takes_the_turns_that_python_does() -> None:
+    """Which buffers a step reads and writes is said in Python and in C; of a while loop C does not know the length."""
+    said = re.search(r"which = k == 0 \? 0 : t\[5\] \? (.+?) : (.+?);", native._SOURCE)
+    assert said is not None
+    for length in range(1, 8):
+        for k in range(1, length):
+            assert eval(said[2], {"length": length, "k": k}) == replay._turn(k, length)
+            assert eval(said[1], {"k": k}) == replay._turn(k, 2 * length + 1), "it runs as one of odd length does"

@@ -58,7 +58,7 @@ from branded.mypy.rows import (
 
 
 @dataclass
-class Call:
+class TransformCall:
     """A call of a transform: where it is, and its arguments by the names of their parameters."""
 
     what: str
@@ -181,7 +181,7 @@ def outcome(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecker, g
     return out
 
 
-Rule = Callable[[Call], Type]
+Rule = Callable[[TransformCall], Type]
 """The type of a call."""
 OPTIONS = {
     *("argnums", "has_aux", "length", "reverse", "unroll", "batch_size"),
@@ -215,7 +215,7 @@ def by_rule(ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: Scop
         expressions = [e for es in given.values() for e in es]
         for e in expressions:
             overrides.pop(e, None)
-        result = rule(Call(what, ctx.context, api, scope, given))
+        result = rule(TransformCall(what, ctx.context, api, scope, given))
         for e in expressions:
             overrides[e] = UNKNOWN if has_body(e) else api.get_expression_type(e)
     types = [t if n in OPTIONS else UNKNOWN for n, t in formals(own)]

@@ -8,7 +8,7 @@ from mypy.erasetype import remove_instance_last_known_values
 from mypy.nodes import Expression, ListExpr, StrExpr, TupleExpr
 from mypy.types import AnyType, Instance, TupleType, Type, TypeOfAny, get_proper_type
 
-from branded.mypy.bodies import Call, Rule, rows_of, widened
+from branded.mypy.bodies import Rule, TransformCall, rows_of, widened
 from branded.mypy.leaves import NUMBERS
 from branded.mypy.opening import class_of, name_of, text_of
 from branded.mypy.rows import BRAND, TENSOR, UNKNOWN, VEC, Brand, change, is_a, without
@@ -54,7 +54,7 @@ class _Names:
         return not self.are_known and name_of(b) == ""
 
 
-def _names(call: Call) -> _Names:
+def _names(call: TransformCall) -> _Names:
     names = _Names()
 
     def look(e: Expression) -> None:
@@ -74,13 +74,13 @@ def _names(call: Call) -> _Names:
     return names
 
 
-def _open(call: Call, names: _Names, row: Sequence[Brand]) -> list[Brand]:
+def _open(call: TransformCall, names: _Names, row: Sequence[Brand]) -> list[Brand]:
     """The brands that are named, whether the value varies over them or not."""
     found = [*names.brands, *names.within([*row, *call.scope.open])]
     return list(dict.fromkeys(found))
 
 
-def _reduced(call: Call) -> Type:
+def _reduced(call: TransformCall) -> Type:
     """`psum(x, Users)`: x that does not vary over Users."""
     value, names = call.type_of("x"), _names(call)
     if not call.are_tensors(value, "the value"):
@@ -96,7 +96,7 @@ def _reduced(call: Call) -> Type:
     return call.tensors(change(value, without(lambda b: b in brands)))
 
 
-def _exchanged(call: Call) -> Type:
+def _exchanged(call: TransformCall) -> Type:
     """`ppermute(x, Users, …)`: x that varies over Users, if it did not before."""
     value, names = call.type_of("x"), _names(call)
     if not call.are_tensors(value, "the value"):
@@ -108,7 +108,7 @@ def _exchanged(call: Call) -> Type:
     return widened(call.tensors(value), brands)
 
 
-def _index(call: Call) -> Type:
+def _index(call: TransformCall) -> Type:
     """`axis_index(Users)`"""
     names = _names(call)
     if names.wrong is not None:

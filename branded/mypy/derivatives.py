@@ -25,7 +25,7 @@ from mypy.types import (
 
 from branded.mypy import bodies
 from branded.mypy.axes import count
-from branded.mypy.bodies import Call, Rule, joined, outcome, rows_of, widened
+from branded.mypy.bodies import Rule, TransformCall, joined, outcome, rows_of, widened
 from branded.mypy.leaves import becoming
 from branded.mypy.mapping import Arg, either, items_of
 from branded.mypy.opening import ERROR, Scope, fail, show, trying
@@ -50,7 +50,7 @@ class Derivative:
     has_aux: bool | None = False
 
     @classmethod
-    def of(cls, call: Call) -> Derivative:
+    def of(cls, call: TransformCall) -> Derivative:
         """By the options of `grad(f, argnums, has_aux)`."""
         e = call.expression("argnums")
         return cls(call.what, call.at, call.api, call.scope, _argnums(e) if e else 0, call.is_true("has_aux"))
@@ -184,7 +184,7 @@ class Derivative:
         return not is_tree and not is_other
 
     def _tensors(self, t: Type) -> Type:
-        return Call(self.what, self.at, self.api, self.scope, {}).tensors(t)
+        return TransformCall(self.what, self.at, self.api, self.scope, {}).tensors(t)
 
     def _tuple(self, items: list[Type]) -> TupleType:
         return tuple_of(items, self.api)
@@ -253,7 +253,7 @@ def _each_leaf(t: Type, new: Type) -> Type:
 # ---- vjp and jvp, which take the arguments too ----
 
 
-def vjp(call: Call) -> Type:
+def vjp(call: TransformCall) -> Type:
     """`vjp(f, *primals)`"""
     f, primals = call.expression("f"), call.types_of("primals")
     if f is None or primals is None:
@@ -274,7 +274,7 @@ def vjp(call: Call) -> Type:
     return d._tuple([value, pullback] if aux is None else [value, pullback, aux])
 
 
-def jvp(call: Call) -> Type:
+def jvp(call: TransformCall) -> Type:
     """`jvp(f, primals, tangents)`"""
     f, given, moved = call.expression("f"), *(get_proper_type(call.type_of(n)) for n in ("primals", "tangents"))
     if f is None or not isinstance(given, TupleType):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from mypy.nodes import Expression, ListExpr, TempNode, TupleExpr
 from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, Type, get_proper_type
 
-from branded.mypy.bodies import Call, Rule, joined, rows_of, widened
+from branded.mypy.bodies import Rule, TransformCall, joined, rows_of, widened
 from branded.mypy.rows import CONTAINERS, UNKNOWN, hides, row_of
 
 MOST = 8
@@ -16,7 +16,7 @@ MOST = 8
 _AGAIN = "try:   return the carry in the form in which it came"
 
 
-def _carried(call: Call, init: Type, after: Callable[[Type], Type | None]) -> Type | None:
+def _carried(call: TransformCall, init: Type, after: Callable[[Type], Type | None]) -> Type | None:
     """The type of what goes around, whose row grows until a step adds nothing; None if there is no such type."""
     carry = init
     for _ in range(MOST):
@@ -28,12 +28,12 @@ def _carried(call: Call, init: Type, after: Callable[[Type], Type | None]) -> Ty
     return carry
 
 
-def _init(call: Call, name: str) -> Type | None:
+def _init(call: TransformCall, name: str) -> Type | None:
     init = call.type_of(name)
     return call.tensors(init) if call.are_tensors(init, "the carry") else None
 
 
-def _same_tree(call: Call, before: Type, after: Type) -> Type | None:
+def _same_tree(call: TransformCall, before: Type, after: Type) -> Type | None:
     both = joined(before, call.tensors(after))
     if both is None:
         shown = f"before: {call.show(before)}", f"after: {call.show(after)}"
@@ -41,7 +41,7 @@ def _same_tree(call: Call, before: Type, after: Type) -> Type | None:
     return both
 
 
-def scan(call: Call) -> Type:
+def scan(call: TransformCall) -> Type:
     """`scan(f, init, xs)`"""
     f, init, xs = call.expression("f"), _init(call, "init"), call.type_of("xs")
     if f is None or init is None or not call.are_tensors(xs, "xs", numbers=False):
@@ -67,7 +67,7 @@ def scan(call: Call) -> Type:
     return pair.copy_modified(items=[carry, call.tensors(pair.items[1])])
 
 
-def fori_loop(call: Call) -> Type:
+def fori_loop(call: TransformCall) -> Type:
     """`fori_loop(lower, upper, body_fun, init_val)`"""
     f, init = call.expression("body_fun"), _init(call, "init_val")
     bounds = [call.type_of(n) for n in ("lower", "upper")]
@@ -80,7 +80,7 @@ def fori_loop(call: Call) -> Type:
     return UNKNOWN if hides(out) or _same_tree(call, carry, out) is None else carry
 
 
-def while_loop(call: Call) -> Type:
+def while_loop(call: TransformCall) -> Type:
     """`while_loop(cond_fun, body_fun, init_val)`"""
     go, f, init = call.expression("cond_fun"), call.expression("body_fun"), _init(call, "init_val")
     if go is None or f is None or init is None:
@@ -105,7 +105,7 @@ def _is(t: Type, name: str) -> bool:
     return isinstance(t, Instance) and t.type.fullname == name
 
 
-def map_(call: Call) -> Type:
+def map_(call: TransformCall) -> Type:
     """`map(f, xs)`"""
     f, xs = call.expression("f"), call.type_of("xs")
     if f is None or not call.are_tensors(xs, "xs", numbers=False):
@@ -116,7 +116,7 @@ def map_(call: Call) -> Type:
     return call.tensors(out) if call.are_tensors(out, "the output") and not hides(out) else UNKNOWN
 
 
-def associative_scan(call: Call) -> Type:
+def associative_scan(call: TransformCall) -> Type:
     """`associative_scan(fn, elems)`"""
     f, elems = call.expression("fn"), call.type_of("elems")
     if f is None or not call.are_tensors(elems, "elems", numbers=False):
@@ -135,14 +135,14 @@ def associative_scan(call: Call) -> Type:
 # ---- branches ----
 
 
-def cond(call: Call) -> Type:
+def cond(call: TransformCall) -> Type:
     """`cond(pred, true_fun, false_fun, *operands)`"""
     names = ("true_fun", "false_fun")
     branches = [e for n in names if (e := call.expression(n)) is not None]
     return _chosen(call, "pred", ("predicate", "str"), names, branches)
 
 
-def switch(call: Call) -> Type:
+def switch(call: TransformCall) -> Type:
     """`switch(index, branches, *operands)`"""
     given = call.expression("branches")
     branches: list[Expression] = []
@@ -162,7 +162,9 @@ def _items(t: Type) -> Sequence[Type]:
     return t.args[-1:] if isinstance(t, Instance) and t.type.fullname in CONTAINERS else []
 
 
-def _chosen(call: Call, by: str, what: tuple[str, str], names: Sequence[str], branches: Sequence[Expression]) -> Type:
+def _chosen(
+    call: TransformCall, by: str, what: tuple[str, str], names: Sequence[str], branches: Sequence[Expression]
+) -> Type:
     """The result of one of several branches: each example takes its own."""
     choice, operands = get_proper_type(call.type_of(by)), call.types_of("operands")
     kind, refused = what

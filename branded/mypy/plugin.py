@@ -46,7 +46,7 @@ from mypy.types import (
 )
 
 from branded.mypy import custom, operands, reading
-from branded.mypy.bodies import Call, Rule, by_name, by_rule
+from branded.mypy.bodies import Rule, TransformCall, by_name, by_rule
 from branded.mypy.collectives import COLLECTIVES
 from branded.mypy.derivatives import AT_ONCE, LATER, Derivative
 from branded.mypy.loops import LOOPS
@@ -198,10 +198,10 @@ class BrandedPlugin(Plugin):
             own = Vmap(options_at(made, api), call, api, self.scope)
         else:
             given = by_name(made, ("f", "argnums", "has_aux"))
-            own = Derivative.of(Call(what, call, api, self.scope, given))
+            own = Derivative.of(TransformCall(what, call, api, self.scope, given))
         return ctx.default_signature.copy_modified(ret_type=own.apply(f, arguments(call, api)))
 
-    def _derivative(self, call: Call) -> Type:
+    def _derivative(self, call: TransformCall) -> Type:
         """`grad(f, …)`: as with vmap, if it is called at once, the rule waits for its arguments."""
         f, is_callee = call.expression("f"), call.api.expr_checker.is_callee
         if f is None:

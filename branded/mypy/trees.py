@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from mypy.types import Instance, NoneType, ProperType, TupleType, Type, TypedDictType, get_proper_type
 
-from branded.mypy.bodies import Call, Rule, rows_of
+from branded.mypy.bodies import Rule, TransformCall, rows_of
 from branded.mypy.leaves import NUMBERS
 from branded.mypy.rows import ARRAY, CONTAINERS, UNKNOWN, row_of
 
 
-def map_(call: Call) -> Type:
+def map_(call: TransformCall) -> Type:
     """`tree.map(f, tree, *rest)`"""
     rest = call.types_of("rest")
     if rest is None or call.expression("is_leaf") is not None:
@@ -19,7 +19,7 @@ def map_(call: Call) -> Type:
     return _mapped(call, [call.type_of("tree"), *rest])
 
 
-def _mapped(call: Call, trees: Sequence[Type]) -> Type:
+def _mapped(call: TransformCall, trees: Sequence[Type]) -> Type:
     """The tree of what `f` gives; nothing is said of trees that are not known here to be of one form."""
     given = [get_proper_type(t) for t in trees]
     t, f = given[0], call.expression("f")
@@ -43,14 +43,14 @@ def _mapped(call: Call, trees: Sequence[Type]) -> Type:
     return UNKNOWN
 
 
-def _container(call: Call, t: Instance, given: Sequence[ProperType]) -> Type:
+def _container(call: TransformCall, t: Instance, given: Sequence[ProperType]) -> Type:
     alike = [x for x in given if isinstance(x, Instance) and x.type is t.type]
     if len(alike) < len(given):
         return UNKNOWN
     return t.copy_modified(args=[*t.args[:-1], _mapped(call, [x.args[-1] for x in alike])])
 
 
-def ravel(call: Call) -> Type:
+def ravel(call: TransformCall) -> Type:
     """`tree.ravel(tree)`: the vector varies over all that the leaves do."""
     fallback = call.api.named_generic_type("builtins.tuple", [UNKNOWN])
     return TupleType([call.vec(rows_of(call.type_of("tree"))), UNKNOWN], fallback)
