@@ -55,6 +55,8 @@ class Primitive:
     """Is its derivative a rule of the user, which runs in the scope of the call?"""
     is_transposed = False
     """Is it there to be transposed alone, so that nobody can run it?"""
+    is_opaque = False
+    """Does its body say nothing but what the results are like?"""
     can_fail = False
     """Does it run a function of the user, which may raise?"""
 

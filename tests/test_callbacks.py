@@ -19,6 +19,7 @@ from branded import (
     grad,
     io_callback,
     jit,
+    make_expr,
     pure_callback,
     scan,
     stop_gradient,
@@ -32,8 +33,10 @@ from branded.errors import (
     CallError,
     DerivativeError,
     OptionError,
+    ProgramError,
     UnsupportedError,
 )
+from branded.explain import explain
 
 XS = np.arange(6, dtype=np.float32).reshape(3, 2)
 METHODS: list[Method] = ["sequential", "expand_dims", "broadcast_all", "legacy_vectorized"]
@@ -608,3 +611,32 @@ def test_in_threads() -> None:
     seen = log.taken()
     assert sorted(seen) == sorted([k + h for k in range(4) for h in (0, 0.5)] * 5)
     assert all(b == a + 0.5 for a, b in zip(seen[::2], seen[1::2], strict=True))
+
+
+# ---- written down ----
+
+
+def test_a_typed_program_has_a_line_for_it() -> None:
+    def f(xs: Tensor) -> Tensor:
+        def one(x: Tensor) -> Tensor:
+            y = pure_callback(
+                lambda x: (x * 2, x.sum()), (x, ShapeDtypeStruct((), "float32")), x, vmap_method="sequential"
+            )
+            return y[0] + y[1]
+
+        return vmap(one)(xs)
+
+    program = make_expr(f)(ROWS)
+    assert "c:Vec[x:3, f32[2]] d:Vec[x:3, f32[]] = HOST[function=<pure_callback>] b" in str(program)
+    more = Tensor(XS + 1)
+    for level in ("operations", "primitives", "batched"):
+        assert np.array_equal(program.at(level)(more).numpy(), f(more).numpy())  # type: ignore[arg-type]
+    with pytest.raises(ProgramError, match="the text of HOST does not say which function it is"):
+        program.from_text(str(program))(ROWS)
+    assert "HOST[function=<pure_callback>]" in str(explain(f, ROWS))
+
+
+def test_what_only_does_something_is_not_done_while_it_is_written_down() -> None:
+    log = Log()
+    make_expr(lambda x: vmap(noted(log))(x))(Tensor([1.0, 2.0]))
+    assert not log.seen

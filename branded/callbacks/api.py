@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from tinygrad import Tensor
@@ -23,9 +23,20 @@ S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
 S2 = TypeVar("S2", bound=Brand)
 
+Tree = Mapping[Any, Any] | Sequence[Any] | None
+"""Of arguments or results: what it varies over is not followed."""
 METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 
 
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: HasShapeDtype,
+    /,
+    *,
+    vmap_method: str | None = None,
+    **kwargs: float,
+) -> Tensor: ...
 @overload
 def pure_callback(
     callback: Callable[..., Any],
@@ -34,6 +45,7 @@ def pure_callback(
     /,
     *,
     vmap_method: str | None = None,
+    **kwargs: float,
 ) -> Vec[S, Tensor]: ...
 @overload
 def pure_callback(
@@ -44,6 +56,7 @@ def pure_callback(
     /,
     *,
     vmap_method: str | None = None,
+    **kwargs: float,
 ) -> Vec[S | S1, Tensor]: ...
 @overload
 def pure_callback(
@@ -55,6 +68,7 @@ def pure_callback(
     /,
     *,
     vmap_method: str | None = None,
+    **kwargs: float,
 ) -> Vec[S | S1 | S2, Tensor]: ...
 @overload
 def pure_callback(
@@ -64,6 +78,7 @@ def pure_callback(
     /,
     *,
     vmap_method: str | None = None,
+    **kwargs: float,
 ) -> tuple[Vec[S, Tensor], Vec[S, Tensor]]: ...
 @overload
 def pure_callback(
@@ -74,11 +89,35 @@ def pure_callback(
     /,
     *,
     vmap_method: str | None = None,
+    **kwargs: float,
 ) -> tuple[Vec[S | S1, Tensor], Vec[S | S1, Tensor]]: ...
 @overload
 def pure_callback(
     callback: Callable[..., Any],
-    result_shape_dtypes: Any,
+    result_shape_dtypes: Tree,
+    /,
+    *args: Any,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any: ...
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: HasShapeDtype,
+    x: Tree,
+    /,
+    *args: Any,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any: ...
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: HasShapeDtype,
+    x: Any,
+    y: Any,
+    z: Any,
+    w: Any,
     /,
     *args: Any,
     vmap_method: str | None = None,
@@ -164,6 +203,101 @@ def arguments(args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> list[
     return found
 
 
+@overload
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: HasShapeDtype,
+    /,
+    *,
+    ordered: bool = False,
+    **kwargs: float,
+) -> Tensor: ...
+@overload
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: HasShapeDtype,
+    x: Vec[S, Tensor] | float,
+    /,
+    *,
+    ordered: bool = False,
+    **kwargs: float,
+) -> Vec[S, Tensor]: ...
+@overload
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: HasShapeDtype,
+    x: Vec[S, Tensor] | float,
+    y: Vec[S1, Tensor] | float,
+    /,
+    *,
+    ordered: bool = False,
+    **kwargs: float,
+) -> Vec[S | S1, Tensor]: ...
+@overload
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: HasShapeDtype,
+    x: Vec[S, Tensor] | float,
+    y: Vec[S1, Tensor] | float,
+    z: Vec[S2, Tensor] | float,
+    /,
+    *,
+    ordered: bool = False,
+    **kwargs: float,
+) -> Vec[S | S1 | S2, Tensor]: ...
+@overload
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: tuple[HasShapeDtype, HasShapeDtype],
+    x: Vec[S, Tensor] | float,
+    /,
+    *,
+    ordered: bool = False,
+    **kwargs: float,
+) -> tuple[Vec[S, Tensor], Vec[S, Tensor]]: ...
+@overload
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: tuple[HasShapeDtype, HasShapeDtype],
+    x: Vec[S, Tensor] | float,
+    y: Vec[S1, Tensor] | float,
+    /,
+    *,
+    ordered: bool = False,
+    **kwargs: float,
+) -> tuple[Vec[S | S1, Tensor], Vec[S | S1, Tensor]]: ...
+@overload
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Tree,
+    /,
+    *args: Any,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Any: ...
+@overload
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: HasShapeDtype,
+    x: Tree,
+    /,
+    *args: Any,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Any: ...
+@overload
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: HasShapeDtype,
+    x: Any,
+    y: Any,
+    z: Any,
+    w: Any,
+    /,
+    *args: Any,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Any: ...
 def io_callback(
     callback: Callable[..., Any], result_shape_dtypes: Any, /, *args: Any, ordered: bool = False, **kwargs: Any
 ) -> Any:

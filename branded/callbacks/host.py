@@ -145,7 +145,7 @@ class Host(Primitive):
 
     made: ClassVar[weakref.WeakValueDictionary[Hashable, Host]] = weakref.WeakValueDictionary()
     """Those that a graph has: of equal ones there is one."""
-    can_fail = True
+    is_opaque = can_fail = True
 
     def __init__(self, name: str, f: Callable[..., Any], method: Method | None, copies: bool) -> None:
         self.name, self.f, self.method, self.copies = name, f, method, copies

@@ -378,6 +378,9 @@ def _function(scope: Draft, u: UOp) -> None:
     if p is not None and (said := p.said()) is not None:
         scope.define(said[0], u.src[1:], said[1], results)
         return
+    if p is not None and p.is_opaque:
+        scope.define("HOST", u.src[1:], {"function": Rule(re.sub(r"[<>]", "", str(u.arg.name)), u)}, results)
+        return
     if isinstance(p, Loop):
         name, body = p.what.upper(), list(p.step.src)
         params = {"carries": p.carries}

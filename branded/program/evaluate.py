@@ -109,6 +109,8 @@ class Evaluation:
         if e.op == "leave":
             b: Brand = p["brand"]
             return [tensor(leave([_tensor(given[0]).uop], b, [p["axis"]], b.size)[0])]
+        if e.op == "HOST":
+            return _host(p["function"].info, [on_device(_tensor(x).uop) for x in given])
         if e.has_programs:
             n = p.pop("consts", 0)
             run: Callable[..., Any] | None = getattr(
@@ -246,6 +248,13 @@ def _const(a: Literal) -> UOp:
 
 
 # ---- primitives ----
+
+
+def _host(call: UOp | None, args: list[UOp]) -> list[Tensor]:
+    """A call of a function of the host again."""
+    if call is None:
+        raise ProgramError("program: the text of HOST does not say which function it is", fix="the program itself")
+    return [tensor(u) for u in results_of(call.replace(src=(call.src[0], *args)))]
 
 
 def _primitive(e: Eqn, src: list[UOp]) -> UOp:
