@@ -180,13 +180,18 @@ def ordering() -> None:
     assert len(codegen.linearize(kernel)) == 485 and Number.compared < 1_000
 
 
+def vector_casts() -> None:
+    x = Tensor([2.5, 2.0, 1.75, 1.25], dtype="float16", device="CPU").realize()
+    assert (x * 0 + 1).contiguous().tolist() == [1.0] * 4
+
+
 def byte_order() -> None:
     assert Tensor(np.array([1.0, 2.0], dtype=">f4")).tolist() == [1.0, 2.0]
 
 
 MENDED: tuple[Callable[[], None], ...] = (
     *(images, ranges, numbering, gates, alignment, views, empty, whole, workers, byte_order, products),
-    *(ordering, constants),
+    *(ordering, constants, vector_casts),
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints)

@@ -38,6 +38,7 @@ COMPILING = (
     "products",
     "small_ints",
     "constants",
+    "vector_casts",
 )
 """The patches that such a process needs."""
 INSTALLED: list[str] = []
