@@ -185,6 +185,4 @@ def listed(a: Vec[S]) -> Tensor:
 
 
 # --- a leaf of a tree is per-example in the function of tree.map
-vmap(lambda a: tree.map(lambda v: v.item(), {"w": a}))(
-    x
-)  # E: item: a value that varies over "a" has no single value to read
+vmap(lambda a: tree.map(lambda v: v.item(), [a]))(x)  # E: item: a value that varies over "a" has no single value
