@@ -136,3 +136,10 @@ def test_the_slope_at_the_ends() -> None:
     z = 1.5
     x = 4000 + z * math.sqrt(4000)
     assert abs(slope(Tensor([4000.0]), Tensor([math.log(x)])).item() * x - (1 + z / (2 * math.sqrt(4000)))) < 1e-3
+
+
+def test_a_gamma_number_of_no_parameter_is_nan_and_the_loop_ends() -> None:
+    a = Tensor([float("nan"), 1.0, -2.0, float("inf")])
+    drawn = random.gamma(random.key(3), a).tolist()
+    assert [x != x for x in drawn] == [True, False, True, False]
+    assert drawn[1] == random.gamma(random.key(3), Tensor([1.0, 1.0, 1.0, 1.0]))[1].item() and drawn[3] == float("inf")

@@ -35,6 +35,8 @@ S2 = TypeVar("S2", bound=Brand)
 def _one(key: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
     """Two factors of a gamma number: one of `alpha`, or of `alpha + 1` below 1, and the logarithm of what is left."""
     dtype = alpha.dtype
+    meaningless = alpha.isnan() | (alpha < 0)  # no number would be accepted for it
+    alpha = meaningless.where(1, alpha)
     large = alpha >= 1
     d = large.where(alpha, alpha + 1) - 1 / 3
     c = (1 / 3) / d.sqrt()
@@ -62,7 +64,7 @@ def _one(key: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
     start = (keys[0], zero, zero, large | True, alpha * 0 + 1, large & False)
     cube = while_loop(more, step, start)[4]
     boost = exponential(keys[1], (), dtype)
-    return d * cube, large.where(0, -boost / alpha)
+    return meaningless.where(float("nan"), d * cube), large.where(0, -boost / alpha)
 
 
 def _factors(key: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
@@ -166,7 +168,8 @@ def gamma(
         dtype: `float32`, `float16`, `bfloat16` or `float64`.
 
     Returns:
-        `Vec[S | S1, f32[*shape]]`, or of another `dtype`.  It is differentiable in `a`.
+        `Vec[S | S1, f32[*shape]]`, or of another `dtype`; NaN where a tensor has a parameter that is below 0
+        or NaN.  It is differentiable in `a`.
 
     Raises:
         DrawTypeError: `key` is not a key, `a` not a number, `shape` not a shape, `dtype` not one of those.
