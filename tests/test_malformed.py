@@ -34,11 +34,12 @@ from tests.malformed import (
     functions,
     learning,
     mapping,
+    packages,
     programs,
 )
 from tests.malformed.commands import COMMANDS, folder
 
-TABLES = (mapping, bodies, brands, derivatives, control, exchanges, draws, functions, programs, learning)
+TABLES = (mapping, bodies, brands, derivatives, control, exchanges, draws, functions, packages, programs, learning)
 ROWS: tuple[Row, ...] = tuple(row for table in TABLES for row in table.ROWS)
 
 

@@ -117,6 +117,8 @@ COMMANDS = (
     Command(("run", "/dev/null:f"), 2, "branded run: there is no file /dev/null:f"),
     Command(("run", "-"), 2, "branded run: there is no file -"),
     Command(("run", "~/app.py"), 2, "branded run: there is no file ~/app.py"),
+    Command(("profile",), 2, "branded profile: the following arguments are required: FILE.py:function"),
+    Command(("profile", "app.py:missing"), 2, "branded profile: there is no function `missing` in app.py"),
     Command(("explain",), 2, "branded explain: the following arguments are required: FILE.py:function"),
     Command(("explain", "app.py"), 2, "branded explain: which function of app.py? (FILE.py:function)"),
     Command(("explain", "missing.py:f"), 2, "branded explain: there is no file missing.py"),

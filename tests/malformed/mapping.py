@@ -525,7 +525,7 @@ ROWS = (
         "vmap: two sizes in a dict with nasty keys",
         lambda: vmap(lambda d: d)({NASTY: X, "b": W}),
         errors.SizeError,
-        "zip: brand `d` has 3 examples, but this argument has 2",
+        "zip: brand `d` has 2 examples, but this argument has 3",
     ),
     refused(
         "vmap: a number in a dict with nasty keys",
