@@ -12,6 +12,7 @@ import numpy as np
 import tinygrad
 from tinygrad import Tensor
 
+import branded
 from branded import tree
 
 WIDTH = 88
@@ -49,7 +50,7 @@ class Outcome:
         return "\n".join([f"{type(self.error).__name__}: {first}{at}", *rest])
 
 
-_PACKAGES = tuple(str(Path(str(m.__file__)).parent) + os.sep for m in (tree, tinygrad, os))
+_PACKAGES = tuple(str(Path(str(m.__file__)).parent) + os.sep for m in (branded, tinygrad, os))
 """Where the code is that is not the learner's: branded, tinygrad, and Python's library with all that is installed."""
 
 
