@@ -331,7 +331,7 @@ def tree(x: object, axes: Any = 0, *, name: str = "tree", brand: str = "x") -> P
         >>> from tinygrad import Tensor
         >>> params = {"w": Tensor.ones(5, 4), "b": Tensor(0.5)}
         >>> print(picture.tree(params, {"b": None, "w": 0}, name="params").description)
-        params['w']: f32[5, 4], axis 0 is x; params['b']: float[], shared by all examples of x.
+        params['b']: float[], shared by all examples of x; params['w']: f32[5, 4], axis 0 is x.
 
     Source: `jax.tree_util`; the trees of parameters that `jax.vmap` takes with `in_axes`.
     """
