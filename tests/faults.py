@@ -153,6 +153,14 @@ def writes_after_changes() -> None:
     assert x.tolist() == [2.0, 7.0]
 
 
+def changes_of_the_whole() -> None:
+    x = Tensor([[1.0, 2.0]]).realize()
+    y = x.clone()
+    y[0:1] += x
+    y.sum().item()
+    assert y.tolist() == [[2.0, 4.0]]
+
+
 def ordering() -> None:
     class Number:
         compared = 0
@@ -198,6 +206,7 @@ OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints)
 """Those that go wrong only with a C compiler, or with some of them for some CPU."""
 OPEN: tuple[Callable[[], None], ...] = (
     *(later_writes, writes_through_reshapes, writes_through_views_of_values, writes_after_changes),
+    changes_of_the_whole,
 )
 """Those that we leave as they are in plain tinygrad."""
 
