@@ -63,8 +63,8 @@ def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp], since: S
     """
     results = _renewed(frame, results, since.leaf)
     frames = _frames(frame)
-    # a call may give what it was given, as `x.float()` does with floats: then it did not make it
-    made = (u for f in frames for c in f.calls for u in c.results if u not in c.operands)
+    # a call may give what it was given, as `x.float()` does with floats: then it did not make it; nor what is in memory
+    made = (u for f in frames for c in f.calls for u in c.results if u not in c.operands and u.op is not Ops.BUFFER)
     consts = Consts(places, made, since.brand)
     outs, became = _batched(results, since.brand)
     upper = _recorded(Draft(consts, places, None), frame, results)
