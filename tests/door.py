@@ -361,6 +361,7 @@ FORMS = {
     "gradient.pm_gradient": "PatternMatcher",
     "helpers._db_connection": "NoneType",
     "helpers.db_connection": "",
+    "helpers.disable_gc": "class",
     "helpers.diskcache_get": "table key",
     "helpers.diskcache_put": "table key val prepickled",
     "heuristic.hand_coded_optimizations": "k",

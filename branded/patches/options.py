@@ -1,12 +1,19 @@
 """tinygrad forbids the use of devices while a kernel is made, and an interrupt at its end leaves them forbidden.
 
+And it switches the collector of garbage off while tensors are computed, and an interrupt at the end leaves it off.
+
 It sets its options for a block with `Context`, whose `__exit__` is a function of Python like another: when Ctrl-C comes
-into it, "usage of device CPU disallowed" is all that one gets from then on.  Here the option is set back by C.
+into it, "usage of device CPU disallowed" is all that one gets from then on.  Here the option is set back by C, and
+so is the collector.
 """
 
 from __future__ import annotations
 
 import functools
+import gc
+import io
+import operator
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +31,30 @@ def _allowed_again(original: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+class _Collected(io.BytesIO):
+    """A `with` block after which garbage is collected if it was before, by C alone."""
+
+    close: Any
+
+    def __init__(self) -> None:
+        super().__init__()
+        # a map is run through once: what closes a file when it is freed comes a second time
+        self.close = functools.partial(deque, map(operator.call, (gc.enable,) if gc.isenabled() else ()), 0)
+
+
+def _off(_: Any) -> _Collected:
+    block = _Collected()
+    try:
+        gc.disable()
+        return block
+    except BaseException:
+        block.close()  # the block will not run
+        raise
+
+
 def install() -> None:
+    if hasattr(tg.helpers, "disable_gc"):
+        tg.helpers.disable_gc._recreate_cm = _off
     if not (hasattr(tg.device, "ALLOW_DEVICE_USAGE") and hasattr(tg.codegen, "do_to_program")):
         return
     tg.codegen.do_to_program = _allowed_again(tg.codegen.do_to_program)

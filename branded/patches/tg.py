@@ -130,6 +130,7 @@ REPLACED = {
     "gradient.pm_gradient": "has rules for brands, leaves, writes, casts and products",
     "helpers._db_connection": "forgets the connection, which another thread or process has made",
     "helpers.db_connection": "each thread and process has its own",
+    "helpers.disable_gc": "collects garbage again after an interrupt",
     "helpers.diskcache_get": "finds nothing where there can be no cache",
     "helpers.diskcache_put": "keeps nothing where there can be no cache",
     "heuristic.hand_coded_optimizations": "leaves kernels that suit as plain loops",
