@@ -77,13 +77,23 @@ if TYPE_CHECKING:
     from branded.callbacks.api import io_callback, pure_callback
     from branded.callbacks.trees import ShapeDtypeStruct
     from branded.derivatives.remat import checkpoint, remat
-    from branded.functions.arrays import array, convolve, cross, kron, outer, take_along_axis, trace
-    from branded.functions.counts import bincount, histogram, segment_max, segment_min, segment_prod, segment_sum
-    from branded.functions.fourier import fft, ifft, irfft, rfft
-    from branded.functions.interpolation import interp
-    from branded.functions.search import argwhere, nonzero, searchsorted, top_k, unique
-    from branded.functions.special import betaln, digamma, erfinv, lgamma, logaddexp
-    from branded.functions.statistics import (
+    from branded.functions import (
+        argwhere,
+        array,
+        betaln,
+        bincount,
+        convolve,
+        cross,
+        digamma,
+        erfinv,
+        fft,
+        histogram,
+        ifft,
+        interp,
+        irfft,
+        kron,
+        lgamma,
+        logaddexp,
         median,
         nanmax,
         nanmean,
@@ -93,20 +103,30 @@ if TYPE_CHECKING:
         nanstd,
         nansum,
         nanvar,
+        nonzero,
+        outer,
         percentile,
         quantile,
+        rfft,
+        searchsorted,
+        segment_max,
+        segment_min,
+        segment_prod,
+        segment_sum,
+        take_along_axis,
+        top_k,
+        trace,
+        unique,
     )
     from branded.loops.associative import associative_scan, cumlogsumexp
 else:
-    from branded.functions import WHERE
-
     _LATER = {
-        **{name: f"branded.functions:{name}" for name in WHERE},
         "ShapeDtypeStruct": "branded.callbacks.trees:ShapeDtypeStruct",
         "associative_scan": "branded.loops.associative:associative_scan",
         "checkpoint": "branded.derivatives.remat:checkpoint",
         "cumlogsumexp": "branded.loops.associative:cumlogsumexp",
         "debug": "branded.callbacks.debug",
+        "functions": "branded.functions",
         "io_callback": "branded.callbacks.api:io_callback",
         "linalg": "branded.linalg",
         "optim": "branded.optim",
@@ -115,8 +135,12 @@ else:
     }
 
     def __getattr__(name: str) -> object:
-        """What is imported when it is first used: a module, or a name of one behind a colon.  Checkers see imports."""
-        if (where := _LATER.get(name)) is None or _for_mypy_alone:
+        """What is imported when it is first used: a module, or a name of one behind a colon.  Checkers see imports.
+
+        What else is in `__all__`, and was not imported above, is a function of arrays.
+        """
+        where = _LATER.get(name) or (f"branded.functions:{name}" if name in __all__ else None)
+        if where is None or _for_mypy_alone:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         module, _, attribute = where.partition(":")
         found = importlib.import_module(module)
@@ -124,7 +148,7 @@ else:
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_LATER})
+        return sorted({*globals(), *_LATER, *__all__})
 
 
 __all__ = [
