@@ -35,8 +35,12 @@ def _segments(data: Any, segment_ids: Any, num_segments: Any, what: str, reduce:
             ("segment_ids", vec_type(ids)),
             fix="data[n, ...] and segment_ids[n]",
         )
-    mask = ids.unsqueeze(0).eq(Tensor.arange(num, dtype=dtypes.int32).cast(ids.dtype).unsqueeze(1))
-    return reduce(x.unsqueeze(0), mask.reshape((*mask.shape, *[1] * (x.ndim - 1))))
+    return reduce(x.unsqueeze(0), _members(ids, num).reshape((num, ids.shape[0], *[1] * (x.ndim - 1))))
+
+
+def _members(ids: Tensor, num: int) -> Tensor:
+    """Which entries have each number, `[num, n]`."""
+    return ids.unsqueeze(0).eq(Tensor.arange(num, dtype=dtypes.int32).cast(ids.dtype).unsqueeze(1))
 
 
 def _sum(x: Tensor, mask: Tensor) -> Tensor:
@@ -192,8 +196,7 @@ def bincount(
     if at.ndim != 1 or w.shape != at.shape:
         facts = (("x", vec_type(at)), ("weights", vec_type(w)))
         raise ArgumentError("bincount: x and weights are not two sequences of one length", *facts, fix="x.flatten()")
-    hit = at.maximum(0).unsqueeze(0).eq(Tensor.arange(size, dtype=dtypes.int32).cast(at.dtype).unsqueeze(1))
-    return hit.where(w.unsqueeze(0), 0).sum(1, dtype=w.dtype)
+    return _sum(w.unsqueeze(0), _members(at.maximum(0), size))
 
 
 @operation
