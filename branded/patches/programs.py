@@ -31,7 +31,7 @@ MOST = 20_000
 """So many programs are kept, the last that were made."""
 _EVERY = 500
 _kept = itertools.count()
-NOT_WHOLE = (
+_NOT_WHOLE = (
     pickle.UnpicklingError,
     EOFError,
     AttributeError,
@@ -62,14 +62,19 @@ class Programs(dict[Any, UOp]):
     def _found(self, key: object) -> bool:
         if not is_kept():
             return False
-        try:
-            program = tg.helpers.diskcache_get(TABLE, _name(key))
-        except NOT_WHOLE:  # it is made anew
-            return False
-        if not isinstance(program, UOp):
+        if (program := found(TABLE, _name(key))) is None:
             return False
         super().__setitem__(key, program)
         return True
+
+
+def found(table: str, name: str) -> UOp | None:
+    """What is on disk by this name; None where nothing is, or what is there is not whole, so that it is made anew."""
+    try:
+        graph = tg.helpers.diskcache_get(table, name)
+    except _NOT_WHOLE:
+        return None
+    return graph if isinstance(graph, UOp) else None
 
 
 def is_kept() -> bool:

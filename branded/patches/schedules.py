@@ -60,11 +60,8 @@ def _name(graph: UOp) -> str | None:
 
 
 def _found(name: str) -> UOp | None:
-    try:
-        linear = tg.helpers.diskcache_get(TABLE, name)
-    except programs.NOT_WHOLE:
-        return None
-    return linear if isinstance(linear, UOp) and linear.op is Ops.LINEAR else None
+    linear = programs.found(TABLE, name)
+    return linear if linear is not None and linear.op is Ops.LINEAR else None
 
 
 def _keep(name: str, linear: UOp) -> None:
