@@ -21,8 +21,7 @@ from branded.errors import BrandedError, EscapeError, ProgramTypeError, WriteErr
 from branded.graph import expand, lead, replaced, tensor
 from branded.patches.tg import _function, keep_axis, keep_shape
 from branded.recording import is_recording, put
-from branded.rows import Left, has_left, info_of, is_touched, left_brands, row_of, type_text
-from branded.rows import check_live as check_live
+from branded.rows import Left, check_live, has_left, info_of, is_touched, left_brands, row_of, type_text
 from branded.scope import Row, Scope, brand_of
 
 

@@ -23,8 +23,8 @@ from tinygrad import Tensor
 from branded import tree
 from branded.callbacks.effects import effect
 from branded.callbacks.trees import Flat
-from branded.crossing import check_live
 from branded.errors import OptionError
+from branded.rows import check_live
 from branded.tree.given import check_function
 
 __all__ = ["callback", "print"]

@@ -11,7 +11,7 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded import tree
-from branded.crossing import check_live, lower
+from branded.crossing import lower
 from branded.derivatives.forward import through_body
 from branded.derivatives.leaves import Level
 from branded.derivatives.reverse import gradients
@@ -21,6 +21,7 @@ from branded.loops.primitive import closed, like, param
 from branded.patches.tg import CallInfo
 from branded.primitive import Batched, Bundle, Primitive, Run, params, results, slots
 from branded.recording import is_recording
+from branded.rows import check_live
 from branded.rules.function import batch_body
 from branded.scope import call_body, open_brands
 from branded.tree.given import called, check_function
