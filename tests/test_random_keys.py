@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tinygrad import Context, GlobalCounters, Tensor, TinyJit, dtypes, function
 
+import branded.random.choices
 import branded.random.keys
 from branded import BrandedError, errors, grad, jvp, random, vmap
 from branded.loops.api import scan
@@ -94,6 +95,7 @@ def test_seeds() -> None:
     assert [random.key(Tensor(n)).tolist() for n in (-1, 2**40 + 3)] == [[0, 2**32 - 1], [256, 3]]
 
 
+SIX = Tensor.arange(6).reshape(2, 3)
 JAX_EXACT: dict[str, tuple[Callable[[], Tensor], list[Any]]] = {
     "split": (lambda: random.split(KEY, 3), [[1832780943, 270669613], [64467757, 2916123636], [2465931498, 255383827]]),
     "split in a shape": (
@@ -144,6 +146,34 @@ JAX_EXACT: dict[str, tuple[Callable[[], Tensor], list[Any]]] = {
         lambda: random.categorical(KEY, Tensor([0.1, 0.2, 0.7]).log(), shape=(6,)),
         [2, 2, 2, 2, 1, 2],
     ),
+    "categorical without replacement": (
+        lambda: random.categorical(KEY, Tensor([0.1, 0.2, 0.3, 0.4]).log(), shape=(3,), replace=False),
+        [3, 2, 1],
+    ),
+    "categorical of columns without": (
+        lambda: random.categorical(KEY, Tensor([[0.1, 0.2], [0.3, 0.4]]).log(), 0, (2, 2), replace=False),
+        [[1, 1], [0, 0]],
+    ),
+    "categorical of a NaN": (
+        lambda: random.categorical(KEY, Tensor([0.0, float("nan"), 1.0]), shape=(2,)),
+        [1, 1],
+    ),
+    "permutation of columns": (lambda: random.permutation(KEY, SIX, 1), [[2, 0, 1], [5, 3, 4]]),
+    "permutation of each row": (
+        lambda: random.permutation(KEY, Tensor.arange(8).reshape(2, 4), 1, independent=True),
+        [[2, 3, 0, 1], [7, 4, 5, 6]],
+    ),
+    "permutation of each column": (
+        lambda: random.permutation(KEY, Tensor.arange(8).reshape(4, 2), independent=True),
+        [[4, 7], [2, 5], [6, 3], [0, 1]],
+    ),
+    "choice of columns": (
+        lambda: random.choice(KEY, SIX, (2, 2), axis=1),
+        [[[0, 0], [0, 1]], [[3, 3], [3, 4]]],
+    ),
+    "poisson beyond the dtype": (lambda: random.poisson(KEY, Tensor([1e12, 1e4])), [2**31 - 1, 10090]),
+    "poisson u32": (lambda: random.poisson(KEY, Tensor(3e9), dtype="uint32"), 3000037376),
+    "poisson i16": (lambda: random.poisson(KEY, Tensor(1e6), dtype="int16"), 2**15 - 1),
 }
 
 
@@ -195,7 +225,9 @@ DRAWS: dict[str, Callable[[Any], Tensor]] = {
     "randint": lambda k: random.randint(k, (3,), 0, 10),
     "randint between tensors": lambda k: random.randint(k, (3,), Tensor([0, 1, 2]), Tensor(9)),
     "categorical": lambda k: random.categorical(k, W.log(), 0, (3, 2)),
+    "categorical without replacement": lambda k: random.categorical(k, W.log(), 0, (2, 2), replace=False),
     "permutation": lambda k: random.permutation(k, 7),
+    "permutation of each row": lambda k: random.permutation(k, W, 1, independent=True),
     "permutation of rows": lambda k: random.permutation(k, W),
     "choice": lambda k: random.choice(k, Tensor([5.0, 6, 7, 8]), (3,), replace=False),
     "choice by p": lambda k: random.choice(k, 3, (4,), p=[0.1, 0.2, 0.7]),
@@ -256,8 +288,8 @@ def test_randomness_is_not_asked_for() -> None:
 def test_sorting_and_counting_give_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
     bits, x = Tensor([3, 2**32 - 1, 3, 1, 2], dtype=dtypes.uint32), Tensor([10, 11, 12, 13, 14])
     for counted in (65536, 0):
-        monkeypatch.setattr(branded.random.keys, "_COUNTED", counted)
-        assert branded.random.keys._by(bits, x).tolist() == [13, 14, 10, 12, 11]
+        monkeypatch.setattr(branded.random.choices, "_COUNTED", counted)
+        assert branded.random.choices.by(bits, x).tolist() == [13, 14, 10, 12, 11]
         assert random.permutation(KEY, 7).tolist() == JAX_EXACT["permutation"][1]
 
 
@@ -801,6 +833,24 @@ MISTAKES: dict[str, Golden] = {
           logits: f32[2, 3], of which axis 1 has the categories
           shape:  (3,)
           try:    a shape that ends in the other axes of logits
+        """,
+    ),
+    "too few categories": Golden(
+        lambda: random.categorical(KEY, Tensor.zeros(2, 3), shape=(4, 2), replace=False),
+        errors.DrawError,
+        """
+        categorical: 4 of 3 categories cannot be drawn without replacement
+          logits: f32[2, 3]
+          shape:  (4,) in front of the other axes of logits
+          try:    replace=True, or fewer of them
+        """,
+    ),
+    "an axis of a choice": Golden(
+        lambda: random.choice(KEY, Tensor.zeros(2, 3), axis=2),
+        errors.AxisRangeError,
+        """
+        choice: axis 2 is out of range for f32[2, 3]
+          try: an axis from -2 to 1
         """,
     ),
     "less than nothing to permute": Golden(

@@ -143,3 +143,19 @@ def test_a_gamma_number_of_no_parameter_is_nan_and_the_loop_ends() -> None:
     drawn = random.gamma(random.key(3), a).tolist()
     assert [x != x for x in drawn] == [True, False, True, False]
     assert drawn[1] == random.gamma(random.key(3), Tensor([1.0, 1.0, 1.0, 1.0]))[1].item() and drawn[3] == float("inf")
+
+
+def test_the_slope_of_large_parameters_is_that_of_the_integral() -> None:
+    """In float64 the integrals are good up to 10,000, in float32 up to 1,000; beyond, a series is."""
+    a = np.array([900.0, 1001.0, 9990.0]).repeat(3)
+    log_x = np.log(a + np.sqrt(a) * np.tile([-3.0, 0.3, 2.5], 3))
+    wanted = slope(Tensor(a), Tensor(log_x)).numpy()
+    got = slope(Tensor(a.astype(np.float32)), Tensor(log_x.astype(np.float32))).numpy()
+    np.testing.assert_allclose(got, wanted, rtol=2e-5)
+
+
+def test_a_sample_of_a_large_parameter_moves_as_the_parameter() -> None:
+    """x = a + z √a + ..., so x moves by 1 + z / 2 √a."""
+    a = Tensor([1e5, 1e6, 1e7])
+    got = slope(a, (a + 2 * a.sqrt() + 1).log()) * (a + 2 * a.sqrt() + 1)
+    np.testing.assert_allclose(got.numpy(), 1 + 1 / np.sqrt([1e5, 1e6, 1e7]), rtol=2e-5)

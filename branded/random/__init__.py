@@ -22,17 +22,15 @@ Source: `jax.random`.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from branded.random.choices import categorical, choice, permutation
 from branded.random.keys import (
     bernoulli,
     bits,
-    categorical,
-    choice,
     exponential,
     fold_in,
     gumbel,
     key,
     normal,
-    permutation,
     randint,
     split,
     truncated_normal,

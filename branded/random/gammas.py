@@ -117,6 +117,9 @@ def slope(a: Tensor, log_x: Tensor) -> Tensor:
     """
     dtype = a.dtype
     a, log_x = (t.cast(dtypes.float32) if t.dtype.itemsize < 4 else t for t in (a, log_x))
+    large = a > (1e3 if a.dtype == dtypes.float32 else 1e4)
+    by_series = _slope_of_large(large.where(a, 1e6), large.where(log_x, math.log(1e6)))
+    a, log_x = large.where(1, a), large.where(0, log_x)
     at, weights = Tensor(_AT, dtype=a.dtype), Tensor(_WEIGHTS, dtype=a.dtype)
     x, apart = log_x.exp(), log_x - digamma(a)
     below = (apart < 0) | (x < 1e-4)
@@ -129,7 +132,33 @@ def slope(a: Tensor, log_x: Tensor) -> Tensor:
     size = 1 / ((1 - (a - 1) / x).clamp(0, 1) + (a - 1).maximum(0).sqrt() / x + 0.05)
     far = (size * at / x + 1).log()
     up = (apart + far) * ((a - 1) * far - size * at).exp() * (size / x)
-    return (below.unsqueeze(-1).where(down, up) * weights).sum(-1).cast(dtype)
+    by_integral = (below.unsqueeze(-1).where(down, up) * weights).sum(-1)
+    return large.where(by_series, by_integral).cast(dtype)
+
+
+def _slope_of_large(a: Tensor, log_x: Tensor) -> Tensor:
+    """The same where the integrals, as narrow as 1/√a, fall between the nodes, and their exponents lose their digits.
+
+    x = a + z √a + c₁ + c₂ / √a + ..., with z of the normal distribution and polynomials cₖ of it, so dx/da of one z is
+    known.  (E. Cornish and R. Fisher, 1938)
+    """
+    x, s = log_x.exp(), a.sqrt()
+    w = (x - a) / s
+    z = w
+    for _ in range(5):
+        z = w - sum(c / s**k for k, c in enumerate(_coefficients(z), 1))
+    moved = sum((1 - k) / 2 * c / s ** (k + 1) for k, c in enumerate(_coefficients(z), 1))
+    return (1 + z / 2 / s + moved) / x
+
+
+def _coefficients(z: Tensor) -> tuple[Tensor, ...]:
+    square = z * z
+    return (
+        (square - 1) / 3,
+        z * (square - 7) / 36,
+        -((3 * square + 7) * square - 16) / 810,
+        z * ((9 * square + 256) * square - 433) / 38880,
+    )
 
 
 # ---- draws ----
@@ -257,7 +286,11 @@ def beta(
     y, _ = _parameter("beta", "b", b, shape, dtype)
     keys = split(own)
     p, q = _loggamma(keys[0], x), _loggamma(keys[1], y)
-    return (p - q).sigmoid()
+    odds = p - q
+    # of the two that are the same, the one whose derivative does not overflow
+    small = odds < 0
+    tail = small.where(odds, -odds).exp()
+    return small.where(tail, 1) / (1 + tail)
 
 
 def _broadcast(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import DTypeLike
+from tinygrad.dtype import DType, DTypeLike
 
 from branded import tree
 from branded.brand import Brand
@@ -74,7 +74,8 @@ def poisson(
         dtype: An int dtype that holds what is drawn.
 
     Returns:
-        `Vec[S | S1, i32[*shape]]`, or of another `dtype`; -1 where a tensor has a mean that is none.
+        `Vec[S | S1, i32[*shape]]`, or of another `dtype`; its largest number in place of a larger one, and -1 where a
+        tensor has a mean that is none.
 
     Raises:
         DrawTypeError: `key` is not a key, `lam` not a number, `shape` not a shape, `dtype` not an int dtype.
@@ -104,12 +105,12 @@ def poisson(
     small = mean < 10
     ways = []
     if known is None or known < 10:
-        ways.append(_knuth(own, small.where(mean, 0)))
+        ways.append(_knuth(own, small.where(mean, 0)).cast(found))
     if known is None or known >= 10:
-        ways.append(_rejected(own, (small | mean.isfinite().logical_not()).where(1e5, mean)))
+        ways.append(_held(_rejected(own, (small | mean.isfinite().logical_not()).where(1e5, mean)), found))
     drawn = ways[0] if len(ways) == 1 else small.where(ways[0], ways[1])
     meaningless = mean.isfinite().logical_not() | (mean < 0)
-    return mean.eq(0).where(0, meaningless.where(-1, drawn)).cast(found)
+    return mean.eq(0).where(0, meaningless.where(Tensor(-1).cast(found), drawn))
 
 
 def _knuth(key: Tensor, mean: Tensor) -> Tensor:
@@ -155,7 +156,13 @@ def _rejected(key: Tensor, mean: Tensor) -> Tensor:
         return taken.where(k, drawn), accepted | taken, keys[0]
 
     start = (mean * 0 - 1, mean < 0, key)
-    return while_loop(more, step, start)[0].cast(dtypes.int32)
+    return while_loop(more, step, start)[0]
+
+
+def _held(k: Tensor, dtype: DType) -> Tensor:
+    """Whole numbers of 0 or more as ints, of those that `dtype` does not hold its largest."""
+    past = 2.0 ** (dtype.bitsize - (not dtypes.is_unsigned(dtype)))
+    return (k >= past).where(Tensor(dtype.max, dtype=dtype), k.minimum(past * (1 - 2.0**-24)).cast(dtype))
 
 
 # ---- normal vectors ----

@@ -25,6 +25,12 @@ def loggamma(m: Any) -> Any:
 
 
 @program
+def beta_at_the_edges(m: Any) -> Any:
+    key, a = m.random.key(42), m.array([0.001, 0.002, 0.3])
+    return m.jvp(lambda a, b: m.random.beta(key, a, b), (a, a), (m.ones((3,)), m.some(3)))
+
+
+@program
 def gamma_of_a_shape(m: Any) -> Any:
     return m.random.gamma(m.random.key(3), 2.0, (2, 3))
 
