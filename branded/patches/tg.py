@@ -35,6 +35,7 @@ MODULES = {
     "schedule": "tinygrad.schedule",
     "simplify": "tinygrad.codegen.simplify",
     "tensor": "tinygrad.tensor",
+    "upat": "tinygrad.uop.upat",
     "worker": "tinygrad.engine.worker",
 }
 """The modules in which something is replaced, by their names here."""
@@ -172,6 +173,7 @@ REPLACED = {
     "tensor.pm_early_transform_tensor_graph": "lowers loops and host calls, fills empty arguments, copies bad views",
     "tensor.run_linear": "one thread at a time; tells what a run reads",
     "tensor.transform_to_call": "tells what other threads have written",
+    "upat.upat_compile": "writes the function that matches a pattern in one go",
     "worker.PARALLEL": "switched off where processes cannot be started",
     "worker._WorkerProcess": "its `_Popen` tells who was started",
     "worker._init_worker": "puts the patches into a process that compiles",

@@ -162,7 +162,8 @@ def _noted(start: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def install() -> None:
     from branded import patches
 
-    INSTALLED.extend(f"branded.patches.{name}" for name in patches.installed if name in COMPILING)
+    needed = (*patches.faster, *(name for name in patches.installed if name in COMPILING))
+    INSTALLED.extend(f"branded.patches.{name}" for name in needed)
     file = str(Path(__file__).with_name("compiling.py"))
     start = functools.partial(runpy.run_path, file, {"NAMES": INSTALLED}, "branded_compiling")
     tg.worker._init_worker = start
