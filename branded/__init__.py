@@ -28,7 +28,7 @@ if not _for_mypy_alone:
 
     patches.install()  # before anything else takes what they replace
 
-    from branded import cpu, random, tree
+    from branded import cpu, tree
     from branded.brand import Brand, brand
     from branded.cpu import products as _products
     from branded.derivatives.api import (
@@ -47,7 +47,6 @@ if not _for_mypy_alone:
     from branded.loops.api import fori_loop, map, scan, while_loop
     from branded.loops.branches import cond, switch
     from branded.patches import hooks
-    from branded.program import make_expr
     from branded.transforms.collectives import (
         all_gather,
         all_to_all,
@@ -72,7 +71,7 @@ if not _for_mypy_alone:
     _products.install()
 
 if TYPE_CHECKING:
-    from branded import linalg, optim
+    from branded import linalg, optim, random
     from branded.callbacks import debug
     from branded.callbacks.api import io_callback, pure_callback
     from branded.callbacks.trees import ShapeDtypeStruct
@@ -119,6 +118,7 @@ if TYPE_CHECKING:
         unique,
     )
     from branded.loops.associative import associative_scan, cumlogsumexp
+    from branded.program import make_expr
 else:
     _LATER = {
         "ShapeDtypeStruct": "branded.callbacks.trees:ShapeDtypeStruct",
@@ -129,8 +129,11 @@ else:
         "functions": "branded.functions",
         "io_callback": "branded.callbacks.api:io_callback",
         "linalg": "branded.linalg",
+        "make_expr": "branded.program:make_expr",
         "optim": "branded.optim",
+        "program": "branded.program",
         "pure_callback": "branded.callbacks.api:pure_callback",
+        "random": "branded.random",
         "remat": "branded.derivatives.remat:remat",
     }
 

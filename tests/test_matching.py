@@ -33,10 +33,10 @@ def _rewritten(monkeypatch: pytest.MonkeyPatch) -> list[UOp]:
     return list(seen)
 
 
-def _matches(text: str, values: dict[str, Any], us: Iterable[UOp]) -> list[Found]:
+def _matches(text: str, values: dict[str, Any], us: Iterable[UOp], name: str = "own") -> list[Found]:
     """What a function that matches gives to the pattern's own, which is never content."""
     now: Found = []
-    space = {**values, "_fxn": lambda **given: now.append(given)}
+    space = {**values, name: lambda **given: now.append(given)}
     exec(text, space)
     out = []
     for u in us:
@@ -51,7 +51,7 @@ def _same(p: UPat, us: Iterable[UOp]) -> int:
     some = [u for u in us if p.op is None or u.op in p.op]
     ours = _matches(*matching.written(p, False), some)
     by_tinygrad = upat._get_code(p, False)
-    theirs = [p.match(u, {}) for u in some] if by_tinygrad is None else _matches(*by_tinygrad, some)
+    theirs = [p.match(u, {}) for u in some] if by_tinygrad is None else _matches(*by_tinygrad, some, "_fxn")
     assert [list(map(_ids, found)) for found in ours] == [list(map(_ids, found)) for found in theirs], p
     return sum(map(len, ours))
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tinygrad.helpers import DEBUG, Context
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.patches import tg
+
+if TYPE_CHECKING:  # the import of this package does not wait for threads
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 MANY = 2_000
 """The operations of so many kernels that processes pay: about fifty kernels."""
@@ -52,6 +54,8 @@ class _Later:
 
 def made(tasks: Sequence[Any], threads: int) -> Iterator[tuple[int, UOp]]:
     """These kernels, each as soon as it is finished, with the number of its task."""
+    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
     waiting: dict[Future[bytes], tuple[int, UOp, _Later]] = {}
 
     def finished(timeout: float | None) -> Iterator[tuple[int, UOp]]:

@@ -16,7 +16,7 @@ from branded.patches import tg
 
 MOST = 32
 """So many ways in which a pattern may match are written down, one after the other."""
-_CALL = "(found := _fxn({})) is not None"
+_CALL = "(found := own({})) is not None"
 
 _compiled = functools.lru_cache(maxsize=2048)(compile)
 """Many patterns differ in the function alone that they call."""
@@ -135,7 +135,7 @@ def install() -> None:
             text, space = written(self, "ctx" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         except _TooLong:
             return original(self, fxn)
-        space["_fxn"] = fxn
+        space["own"] = fxn
         exec(_compiled(text, "pattern", "exec"), space)
         return space["compiled_match"]
 

@@ -10,7 +10,6 @@ from tinygrad import Tensor
 
 from branded.brand import Brand
 from branded.errors import RandomnessError
-from branded.random.draws import as_shape
 from branded.scope import open_brands, outside
 
 
@@ -32,6 +31,8 @@ class Draws:
 
 def _dims(shape: tuple[Any, ...]) -> tuple[int, ...]:
     """`rand(2, 3)` and `rand((2, 3))` are the same."""
+    from branded.random.draws import as_shape  # with it come all the functions of random numbers
+
     return as_shape(shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape, "rand")
 
 
