@@ -115,8 +115,14 @@ def _call(n: int) -> str:
 # thread and of the step, 6 is it a loop (1) or a function of the host (2); then the arguments of each turn, or where
 # the table of each turn is.
 # The turns of a loop: the first step, then in turn those that write the result and those that write the spare.
+# Calls of many arguments are few, and take the compiler long: they are not optimized.
 _SOURCE = f"""
 typedef unsigned long long u64;
+__attribute__((optnone, noinline)) static void many(u64 *op, u64 *a, u64 n) {{
+  if (n == {_SIZES[1]}) {_call(_SIZES[1])};
+  else if (n == {_SIZES[2]}) {_call(_SIZES[2])};
+  else {_call(_SIZES[3])};
+}}
 static u64 run(u64 *base, u64 *t, u64 *budget) {{
   u64 length = t[0], tests = t[2], all = t[3], k = t[6], o = t[7], *ops = t + {_HEADER};
   volatile unsigned char *flag = (volatile unsigned char *)t[4];
@@ -144,9 +150,7 @@ static u64 run(u64 *base, u64 *t, u64 *budget) {{
       for (u64 c = 0; c < op[3]; c++) {{
         if (op[4] < n) a[op[4]] = c;
         if (n == {_SIZES[0]}) {_call(_SIZES[0])};
-        else if (n == {_SIZES[1]}) {_call(_SIZES[1])};
-        else if (n == {_SIZES[2]}) {_call(_SIZES[2])};
-        else {_call(_SIZES[3])};
+        else many(op, a, n);
       }}
     }}
     o = 0;
