@@ -6,7 +6,7 @@ Written by stubs/generate.py from tinygrad's own signatures: change that, not th
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from types import EllipsisType
-from typing import Any, Generic, Literal, Never, Self, TypeAlias, overload
+from typing import Any, Generic, Literal, Never, Self, SupportsIndex, TypeAlias, overload
 
 from numpy.typing import NDArray
 from tinygrad import Tensor
@@ -26,7 +26,8 @@ _S5 = TypeVar("_S5", bound=Brand, default=Never)
 
 S_co = TypeVar("S_co", bound=Brand, covariant=True)
 _T = TypeVar("_T", default=Tensor)
-_Index: TypeAlias = builtins.int | slice[Any, Any, Any] | EllipsisType | UOp | list[Any] | None
+_Bound: TypeAlias = SupportsIndex | UOp | None
+_Index: TypeAlias = builtins.int | slice[_Bound, _Bound, _Bound] | EllipsisType | UOp | list[Any] | None
 
 MYPY = False  # mypy takes it for true
 

@@ -44,6 +44,9 @@ class _Mapped(Generic[N]):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError  # vmap gives a function
 
+    def __getattr__(self, name: str) -> Any:
+        raise NotImplementedError  # the plugin says that `vmap(f, x).tolist()` has its arguments in the wrong place
+
 
 @overload
 def vmap(

@@ -343,7 +343,13 @@ from tinygrad.uop.ops import ConstLike, Ops, UOp, Variable, sint
 ROWS = '_Q = TypeVar("_Q", bound=Brand)\n' + "".join(
     f'_S{i} = TypeVar("_S{i}", bound=Brand, default=Never)\n' for i in range(1, 6)
 )
-INDEX = "_Index: TypeAlias = builtins.int | slice[Any, Any, Any] | EllipsisType | UOp | list[Any] | None\n"
+INDEX = (
+    "_Bound: TypeAlias = SupportsIndex | UOp | None\n"
+    "_Index: TypeAlias = (\n"
+    "    builtins.int | slice[_Bound, _Bound, _Bound] | EllipsisType | UOp | list[Any] | None\n"
+    ")\n"
+)
+"""What an axis is indexed by; the bounds of a slice are the same for all examples."""
 
 
 def vec() -> str:
@@ -352,7 +358,7 @@ def vec() -> str:
     return "\n".join(
         [
             HEAD.format(what="`Vec`, as type checkers see it: every method of `Tensor`, typed by rows."),
-            IMPORTS + TINYGRAD,
+            IMPORTS + "from typing import SupportsIndex\n" + TINYGRAD,
             "from branded.brand import Brand\n",
             ROWS,
             'S_co = TypeVar("S_co", bound=Brand, covariant=True)\n_T = TypeVar("_T", default=Tensor)',

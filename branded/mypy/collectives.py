@@ -71,7 +71,21 @@ def _names(call: TransformCall) -> _Names:
     if names.wrong is not None:
         fix = "try:   a subclass of Brand, the string that was its axis_name, or an open brand"
         call.fail(f"{call.show(names.wrong)} is no name of a brand", fix)
+    elif call.scope.is_all_known(call.api):
+        for text in names.texts:
+            if all(name_of(b) != text for b in call.scope.open):
+                _unbound(call, text)
     return names
+
+
+def _unbound(call: TransformCall, name: str) -> None:
+    names = [n for b in call.scope.open if (n := name_of(b))]
+    names = [repr(n) for n in names] + [b.type.name for b in call.scope.open if isinstance(b, Instance)]
+    call.fail(
+        f"no brand {name!r} is open here",
+        f"open:  {', '.join(names) or 'none with a name'}",
+        f"try:   vmap(..., axis_name={name!r}) around it",
+    )
 
 
 def _open(call: TransformCall, names: _Names, row: Sequence[Brand]) -> list[Brand]:

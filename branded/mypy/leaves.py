@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from mypy.expandtype import expand_type_by_instance
+from mypy.nodes import TypeInfo
 from mypy.types import (
     FunctionLike,
     Instance,
@@ -35,10 +36,13 @@ def becoming(new: Type, kinds: Collection[str]) -> Callable[[Type], Type]:
     return leaf
 
 
-def unmappable(t: Type, way: Type, what: str, result: bool = False) -> Iterator[tuple[str, str]]:
+def unmappable(
+    t: Type, way: Type, what: str, result: bool = False, plain: Callable[[TypeInfo], bool] = lambda info: False
+) -> Iterator[tuple[str, str]]:
     """The leaves of a mapped value, which is called `what`, that have no axis to map over, and what they are.
 
     Of a result, those that cannot be stacked; there a number can, and tensors without a row of their own are shared.
+    `plain` are the classes of tensors that need no row.
     """
     t, way = get_proper_type(t), get_proper_type(way)
     if isinstance(way, NoneType):
@@ -46,7 +50,7 @@ def unmappable(t: Type, way: Type, what: str, result: bool = False) -> Iterator[
     fields = fields_of(t)
     if isinstance(t, TupleType | TypedDictType):
         info = t.partial_fallback.type if isinstance(t, TupleType) else t.fallback.type
-        if info.is_named_tuple and not result and not has_rows(info) and _any_tensor(fields):
+        if info.is_named_tuple and not (result or has_rows(info)) and _any_tensor(fields) and not plain(info):
             yield what, f"a {info.name}, which holds tensors but has no row: class {info.name}(NamedTuple, Generic[S])"
             return
         ways: list[Type] = [UNKNOWN] * len(fields)
@@ -55,14 +59,14 @@ def unmappable(t: Type, way: Type, what: str, result: bool = False) -> Iterator[
         elif isinstance(way, TypedDictType):
             ways = [way.items.get(k, UNKNOWN) for k in fields]
         for (name, field), each in zip(fields.items(), ways, strict=True):
-            yield from unmappable(field, each, f"{what}{name}", result)
+            yield from unmappable(field, each, f"{what}{name}", result, plain)
     elif isinstance(t, Instance):
         name = t.type.fullname
         if name in CONTAINERS:
-            yield from unmappable(t.args[-1], way, f"each item of {what}", result) if t.args else ()
-        elif has_rows(t.type) or (result and fields):
+            yield from unmappable(t.args[-1], way, f"each item of {what}", result, plain) if t.args else ()
+        elif has_rows(t.type) or (fields and (result or (_any_tensor(fields) and plain(t.type)))):
             for at, field in fields.items():
-                yield from unmappable(field, way, f"{what}{at}", result)
+                yield from unmappable(field, way, f"{what}{at}", result, plain)
         elif row_of(t) is None and name not in (ARRAY, "builtins.object", *(STACKED if result else ())):
             bare = result or name.startswith(("builtins.", "typing.", "collections."))
             own = "" if bare else f", which has no row: class {t.type.name}(Generic[S])"

@@ -21,6 +21,7 @@ from mypy.nodes import (
     Expression,
     LambdaExpr,
     TempNode,
+    TypeInfo,
 )
 from mypy.types import (
     AnyType,
@@ -39,10 +40,11 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy import axes
+from branded.mypy import axes, keeping
 from branded.mypy.leaves import STACKED, becoming, unmappable
 from branded.mypy.opening import ERROR, Scope, class_of, fail, show, trying
 from branded.mypy.options import Options
+from branded.mypy.quiet import is_quiet_class
 from branded.mypy.rows import (
     ARRAY,
     TENSOR,
@@ -95,6 +97,7 @@ class Vmap:
         unknown = [v for scope in self.api.partial_types for v in scope.map]
         with self.scope.opened(brand), self.api.msg.filter_errors(filter_errors=False) as errors:
             inside = self._call(f, lifted, args, ways, brand)
+            keeping.look(f, self.api)
         for v in unknown:
             if v.type is not None and occurs(brand, v.type):
                 self._fail(
@@ -142,7 +145,7 @@ class Vmap:
             what = f"argument `{arg.name}`" if arg.name else f"argument {i}"
             wrong += [(f"in_axes: {message}",) for message in axes.misfits(way, arg.type, what)]
             share = "functools.partial(f, ...)" if arg.name else "None for it in in_axes"
-            for where, why in unmappable(arg.type, way, what):
+            for where, why in unmappable(arg.type, way, what, plain=self._is_quiet):
                 wrong.append((f"in_axes: {where} is {why}: there is no axis to map over", f"try:   {share}"))
         known = all(a.kind in (ARG_POS, ARG_NAMED) for a in args)
         if known and all(map(is_shared, ways)) and not self.options.axis_size:
@@ -155,6 +158,15 @@ class Vmap:
         for message, *notes in wrong:
             self._fail(message, *notes)
         return not wrong
+
+    def _is_quiet(self, info: TypeInfo) -> bool:
+        """Is this a class of a file that says nothing of rows?  Then what varies is not seen in its objects."""
+        if not is_quiet_class(info, self.api):
+            return False
+        name = info.name
+        note = f"vmap: {name} says nothing of rows, so its tensors are not checked; class {name}(Generic[S]) would be"
+        self.api.note(note, self.at, code=ERROR)
+        return True
 
     def entered(self, t: Type, way: Type, brand: Brand) -> Type:
         """A type with the brand in its rows; an array becomes a tensor."""

@@ -12,7 +12,7 @@ from mypy.errorcodes import ErrorCode
 from mypy.errors import ErrorWatcher
 from mypy.messages import format_type_bare
 from mypy.nodes import Context, Expression, FuncDef, StrExpr, SymbolTableNode, TypeInfo
-from mypy.plugin import FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
+from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
 from mypy.types import (
     AnyType,
     CallableType,
@@ -26,9 +26,9 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy.rows import BRAND, Brand
+from branded.mypy.rows import BRAND, Brand, row_variables, rows_in
 
-AnyContext = FunctionContext | FunctionSigContext | MethodContext | MethodSigContext
+AnyContext = AttributeContext | FunctionContext | FunctionSigContext | MethodContext | MethodSigContext
 ERROR = ErrorCode("brand", "Check that a brand stays inside its vmap", "branded")
 
 
@@ -119,6 +119,14 @@ class Scope:
             self.open.pop()
             self.crossed[before:] = [b for b in self.crossed[before:] if b != brand]
 
+    def is_all_known(self, api: TypeChecker) -> bool:
+        """Are the open brands all that can be open here?
+
+        A function with rows may be called within other vmaps; one whose brand has a name that is not known may be any.
+        """
+        within = any(_has_rows(f) for f in _functions(api))
+        return bool(self.open) and not within and all(name_of(b) != "" for b in self.open)
+
     def fresh(
         self,
         stem: str,
@@ -176,6 +184,10 @@ def class_of(t: Type) -> Brand | None:
     """The brand that a class is, given the type of its name."""
     t = get_proper_type(t)
     return get_proper_type(t.ret_type) if isinstance(t, CallableType) and t.is_type_obj() else None
+
+
+def _has_rows(f: CallableType) -> bool:
+    return bool(row_variables(f)) or any(rows_in(t) for t in f.arg_types)
 
 
 def _functions(api: TypeChecker) -> Iterator[CallableType]:

@@ -23,20 +23,21 @@ DEEPEST = 5
 """How many calls in the arguments of calls are looked into: each doubles what there is to look at."""
 
 
-def operands(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
+def operands(ctx: FunctionSigContext | MethodSigContext, any_is_plain: bool = False) -> CallableType:
     """The signature of a call with its row variables solved: each is the union of the rows that are given for it.
 
     So `f(a, b)`, where both are `Vec[S]` for f, has the row of `a` and that of `b`; and `a + b` has the row that its
     operands give it, whatever row is wanted of it: an error is then about that, and not about an operand.
+    `any_is_plain` takes operands of type Any for numbers, which they are to methods: `x.clip(0, cfg["most"])`.
     """
     sig, api = ctx.default_signature, checker(ctx)
     known: dict[TypeVarId, Type] = {}
     for v in row_variables(sig):
         formals = [(t, given) for t, given in zip(sig.arg_types, ctx.args, strict=False) if occurs(v, t)]
         taken = [e for _, given in formals for e in given]
-        if not all(_stands_alone(v, t) for t, _ in formals) or any(map(_is_deep, taken)):
+        if not all(_stands_alone(v, t) for t, _ in formals) or any(map(is_deep, taken)):
             continue
-        if (types := _types(taken, api)) is None:
+        if (types := _types(taken, api, any_is_plain)) is None:
             continue
         rows = [_rows(t) for t in types]
         united = union(b for row in rows for b in row)
@@ -46,11 +47,16 @@ def operands(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
     return _solved(sig, known)
 
 
+def of_method(ctx: MethodSigContext) -> CallableType:
+    """The same of a method of Vec or Tensor."""
+    return operands(ctx, any_is_plain=True)
+
+
 def nested(ctx: FunctionSigContext) -> CallableType:
     """The signature of `array([[a, 0], [b, 1]])`: the rows of all that stands in the lists."""
     sig, api = ctx.default_signature, checker(ctx)
     entries = [e for given in ctx.args[:1] for e in _entries(given)]
-    if any(map(_is_deep, entries)) or (types := _types(entries, api)) is None:
+    if any(map(is_deep, entries)) or (types := _types(entries, api)) is None:
         return sig
     united = union(b for t in types for b in _rows(t))
     return _solved(sig, {v.id: united for v in row_variables(sig)})
@@ -84,13 +90,15 @@ def _rows(t: Type) -> list[Brand]:
     return rows_in(t)
 
 
-def _is_deep(e: Expression, left: int = DEEPEST) -> bool:
+def is_deep(e: Expression, left: int = DEEPEST) -> bool:
     if isinstance(e, CallExpr):
-        return left == 0 or any(_is_deep(a, left - 1) for a in e.args)
+        return left == 0 or any(is_deep(a, left - 1) for a in e.args)
     return False
 
 
-def _types(expressions: Sequence[Expression], api: TypeChecker) -> list[Type] | None:
+def _types(expressions: Sequence[Expression], api: TypeChecker, any_is_plain: bool = False) -> list[Type] | None:
     with trying(api):
         types = [api.get_expression_type(e) for e in expressions]
+    if any_is_plain:
+        return types
     return None if any(isinstance(get_proper_type(t), AnyType) for t in types) else types

@@ -17,6 +17,7 @@ from mypy.nodes import (
     OverloadedFuncDef,
     RefExpr,
     StrExpr,
+    SymbolNode,
     TempNode,
     TypeInfo,
     Var,
@@ -34,6 +35,7 @@ from mypy.plugin import (
 )
 from mypy.plugins.functools import partial_new_callback
 from mypy.types import (
+    AnyType,
     CallableType,
     FunctionLike,
     Instance,
@@ -42,16 +44,18 @@ from mypy.types import (
     Overloaded,
     TupleType,
     Type,
+    TypeOfAny,
     get_proper_type,
 )
 
-from branded.mypy import custom, operands, reading
+from branded.mypy import custom, foreign, indexing, narrowing, operands, reading
 from branded.mypy.bodies import Rule, TransformCall, by_name, by_rule
 from branded.mypy.collectives import COLLECTIVES
 from branded.mypy.derivatives import AT_ONCE, LATER, Derivative
+from branded.mypy.instances import Instances
 from branded.mypy.loops import LOOPS
 from branded.mypy.mapping import Arg, Transform, Vmap, of_lambda
-from branded.mypy.opening import ERROR, Scope, checker
+from branded.mypy.opening import ERROR, Scope, checker, fail
 from branded.mypy.options import (
     DECORATOR,
     Options,
@@ -78,6 +82,8 @@ from branded.mypy.trees import TREES
 
 VMAP, MAPPED = "branded.vmap.vmap", "branded.vmap._Mapped"
 VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+PYTHONS = ("builtins.", "typing.", "tinygrad.", "branded.")
+"""The modules of which we know what their functions do."""
 ENTER, UNVEC = "branded.brand.Opened.vec", "branded.brand.Opened.unvec"
 
 
@@ -94,6 +100,13 @@ def arguments(call: CallExpr, api: TypeChecker) -> list[Arg]:
     return args
 
 
+def not_called(ctx: AttributeContext, name: str) -> Type:
+    """`vmap(f, X).tolist()`, which has the arguments where the options go."""
+    message = f'vmap: what it gives is a function, which has no attribute "{name}"'
+    fail(checker(ctx), ctx.context, message, f"try:   vmap(f)(x).{name}: the arguments go into a call of their own")
+    return AnyType(TypeOfAny.from_error)
+
+
 class BrandedPlugin(Plugin):
     """The table of hooks."""
 
@@ -101,6 +114,7 @@ class BrandedPlugin(Plugin):
         super().__init__(options)
         self.scope = Scope(self.lookup_fully_qualified)
         self.stored: dict[str, CallExpr] = {}
+        self.instances = Instances(self.scope)
         self.rules: dict[str, Rule] = {
             **LOOPS,
             **AT_ONCE,
@@ -120,13 +134,26 @@ class BrandedPlugin(Plugin):
             return reading.number
         if self._is_vmap(fullname):
             return self._vmap_signature
+        if foreign.is_foreign(fullname):
+            return foreign.called
         if (rule := self.rules.get(fullname)) is not None:
             return partial(by_rule, node=self._overloaded(fullname), scope=self.scope, rule=rule)
         own = {"builtins.len": reading.length}.get(fullname) if "." in fullname else self._local_signature
         if fullname == operands.ARRAY:
             return operands.nested
         generic = fullname.startswith("branded.functions.") or self._is_generic_in_rows(fullname)
-        return own or (operands.operands if generic else None)
+        return own or (operands.operands if generic else self._plain(fullname))
+
+    def _plain(self, fullname: str) -> Callable[[FunctionSigContext | MethodSigContext], FunctionLike] | None:
+        """The hook for a function or a method that may say nothing of rows."""
+        if fullname.startswith(PYTHONS):
+            return None
+
+        def called(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
+            node = self._node(fullname) or getattr(getattr(ctx.context, "callee", None), "node", None)
+            return self.instances.called(ctx, node) or ctx.default_signature
+
+        return called
 
     def _is_vmap(self, fullname: str) -> bool:
         """Is this vmap, or a variable that is?"""
@@ -138,8 +165,10 @@ class BrandedPlugin(Plugin):
 
     def _local_signature(self, ctx: FunctionSigContext) -> FunctionLike:
         """A function within a function has no name to know it by; it may be vmap."""
-        is_vmap = has_options(ctx.default_signature)
-        return self._vmap_signature(ctx) if is_vmap else operands.operands(ctx)
+        if has_options(ctx.default_signature):
+            return self._vmap_signature(ctx)
+        node = getattr(getattr(ctx.context, "callee", None), "node", None)
+        return self.instances.called(ctx, node) or operands.operands(ctx)
 
     def _vmap_signature(self, ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
         """`vmap(f, …)` or `vmap(…)(f)`: if it is called at once, the rule waits for its arguments.
@@ -163,14 +192,18 @@ class BrandedPlugin(Plugin):
         return any_options(own)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
+        if fullname in indexing.INDEXED:
+            return indexing.index
         if fullname.startswith(f"{VEC}.") or fullname in operands.UNITED:
-            return operands.operands
+            return operands.of_method
         if fullname in custom.CALLS:
             return custom.called
+        if foreign.is_ufunc(fullname):
+            return foreign.called
         if fullname == f"{DECORATOR}.__call__":
             return self._vmap_signature
         own = {f"{MAPPED}.__call__": self._called_at_once, UNVEC: leaving, ENTER: entering}.get(fullname)
-        return own or (operands.operands if self._is_generic_in_rows(fullname) else None)
+        return own or (operands.operands if self._is_generic_in_rows(fullname) else self._plain(fullname))
 
     def _store(self, call: CallExpr, api: TypeChecker) -> Instance:
         """The type of a `vmap(lambda …)` whose parameters are no tensors: its body is looked at where it is called."""
@@ -221,6 +254,8 @@ class BrandedPlugin(Plugin):
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname in reading.ASKERS:
             return reading.truth
+        if fullname == narrowing.ASKED:
+            return narrowing.asked
         if self._is_vmap(fullname):
             return self._vmap_result
         if fullname in custom.MAKERS:
@@ -274,6 +309,12 @@ class BrandedPlugin(Plugin):
             return reading.comparison
         if fullname in reading.SEARCHES:
             return reading.truth
+        if fullname in foreign.COMPARED:
+            return foreign.compared
+        if fullname in foreign.POWERS:
+            return foreign.power
+        if fullname in indexing.IN_PLACE:
+            return indexing.in_place
         if fullname == f"{DECORATOR}.__call__":
             return self._decorated
         if fullname == "tinygrad.engine.jit._TinyJit.__call__":
@@ -305,6 +346,8 @@ class BrandedPlugin(Plugin):
     # ---- results without a row are plain ----
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
+        if fullname.startswith(f"{MAPPED}."):
+            return partial(not_called, name=fullname.rpartition(".")[2])
         owner = self.lookup_fully_qualified(fullname.rpartition(".")[0])
         if owner is not None and isinstance(owner.node, TypeInfo) and has_rows(owner.node) and owner.fullname != VEC:
             return lambda ctx: change(ctx.default_attr_type, same)
@@ -312,21 +355,24 @@ class BrandedPlugin(Plugin):
 
     def _is_generic_in_rows(self, fullname: str) -> bool:
         """Is this a function, a method or a class whose signature has row variables?"""
-        if fullname.startswith(("builtins.", "typing.", "tinygrad.", "branded.")):
+        if fullname.startswith(PYTHONS):
             return False
         if "." not in fullname:  # a function within a function has no other name; a display is called "<list>"
             return not fullname.startswith("<")
-        found = self.lookup_fully_qualified(fullname)
-        node = found.node if found is not None else None
-        if node is None:
-            owner = self.lookup_fully_qualified(fullname.rpartition(".")[0])
-            if owner is not None and isinstance(owner.node, TypeInfo):
-                symbol = owner.node.get(fullname.rpartition(".")[2])
-                node = symbol.node if symbol is not None else None
+        node = self._node(fullname)
         if isinstance(node, TypeInfo):
             return has_rows(node)
         t = node.type if isinstance(node, FuncBase | Decorator) else None
         return isinstance(t, CallableType) and bool(row_variables(t))
+
+    def _node(self, fullname: str) -> SymbolNode | None:
+        """What has this name: a function, a class, or a method."""
+        found = self.lookup_fully_qualified(fullname)
+        if found is not None and found.node is not None:
+            return found.node
+        owner = self.lookup_fully_qualified(fullname.rpartition(".")[0])
+        symbol = owner.node.get(fullname.rpartition(".")[2]) if owner and isinstance(owner.node, TypeInfo) else None
+        return symbol.node if symbol is not None else None
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         return reading.open_reads if fullname == VEC else None

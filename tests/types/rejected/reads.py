@@ -86,7 +86,7 @@ def index(a: Vec[S], values: list[int]) -> int:
 def sine(a: Vec[S]) -> float:
     import math
 
-    return math.sin(a)  # E: incompatible type "Vec[S, Tensor]"
+    return math.sin(a)  # E: math.sin: a value that varies over "S" is no single number
 
 
 # --- a Vec passed to a function of Tensor

@@ -124,12 +124,12 @@ vmap(lambda r: r if r[0] > 0 else -r)(Tensor.ones(2, 3))  # E: bool: a value tha
 
 # --- sorted()
 def ordered(values: list[Vec[S]]) -> list[Vec[S]]:
-    return sorted(values)  # E: of "sorted" cannot be "Vec[S, Tensor]"
+    return sorted(values)  # E: sorted: a value that varies over "S" has no single truth value
 
 
 # --- min() of Python
 def smallest(a: Vec[S], b: Vec[S]) -> None:
-    print(min(a, b))  # E: No overload variant of "min" matches
+    print(min(a, b))  # E: min: a value that varies over "S" has no single truth value
 
 
 # --- if, on an equality

@@ -191,7 +191,7 @@ one: int = vmap(nn.Linear(2, 2))(x)  # E: expression has type "Tensor", variable
 # --- an in-place operator gives a variable another row
 def in_place(a: Vec[S1], b: Vec[S2]) -> Vec[S1]:
     out = a * 2
-    out += b  # E: Result type of + incompatible in assignment
+    out += b  # E: +=: a value that varies over "S1" and "S2" cannot go into `out`
     return out
 
 

@@ -1,0 +1,163 @@
+"""Functions that speak of `Tensor` alone: what they give for values that vary.
+
+A file that imports `Vec` says of each function what may vary, and there a `Tensor` varies over nothing.  A file that
+does not says nothing of rows: its functions are generic in them, as lambdas are.  Where one is called with a value that
+varies, its body is looked at once more, with that value's type in the place of `Tensor`: so a read in it is found.
+
+    def norm(x: Tensor) -> Tensor:          vmap(norm)(X): looked at with x: Vec[x, Tensor], it returns a Vec[x, Tensor]
+        return x.square().sum().sqrt()
+
+The body is at hand if the function is of the same file.  Of another file its source is read, and a function that has a
+method in it by which values are read stays one of plain tensors.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from mypy.checker import TypeChecker
+from mypy.errorcodes import TRUTHY_BOOL
+from mypy.errors import ErrorInfo
+from mypy.nodes import Expression, FuncDef, LambdaExpr, Node, ReturnStmt
+from mypy.plugin import FunctionSigContext, MethodSigContext
+from mypy.types import AnyType, CallableType, Type
+
+from branded.mypy.again import is_here, look_again
+from branded.mypy.keeping import look_in
+from branded.mypy.opening import ERROR, Scope, checker, trying
+from branded.mypy.operands import is_deep
+from branded.mypy.quiet import is_quiet_function, module_of
+from branded.mypy.rows import Brand, change, hides, row_variables, rows_in
+from branded.mypy.walking import walk
+
+MOST = 16
+"""How often the body of one function is looked at; what it gives after that varies over all that it is given."""
+
+READS = {"numpy", "data", "tolist", "item", "realize", "backward", "float", "int", "bool", "range", "while", "if"}
+"""What reads values, in the source of a function that is not at hand."""
+
+
+@dataclass
+class Instances:
+    """What has been found out about bodies."""
+
+    scope: Scope
+    known: dict[tuple[object, ...], tuple[FuncDef, Type, list[ErrorInfo]]] = field(default_factory=dict)
+    busy: list[FuncDef] = field(default_factory=list)
+
+    def called(self, ctx: FunctionSigContext | MethodSigContext, node: Node | None) -> CallableType | None:
+        """The signature of a call of such a function with values that vary; None if it is of another kind."""
+        sig, api = ctx.default_signature, checker(ctx)
+        if row_variables(sig) or not is_quiet_function(node, api) or not any(map(_holds, sig.arg_types)):
+            return None
+        rows = [self._rows(given, api) if _holds(t) else [] for t, given in zip(sig.arg_types, ctx.args, strict=False)]
+        if not any(rows):
+            return None
+        types = [_widened(t, row) for t, row in zip(sig.arg_types, rows, strict=True)]
+        united = list(dict.fromkeys(b for row in rows for b in row))
+        result = _widened(sig.ret_type, united)
+        if isinstance(node, FuncDef):
+            found = self._result(node, types, result, united, api)
+            if found is None:
+                return None
+            result = found
+        return sig.copy_modified(arg_types=types, ret_type=result)
+
+    def _rows(self, given: Sequence[Expression], api: TypeChecker) -> list[Brand]:
+        rows: list[Brand] = []
+        for e in given:
+            if not isinstance(e, LambdaExpr) and not is_deep(e):
+                with trying(api):
+                    rows += rows_in(api.get_expression_type(e))
+        return [b for b in dict.fromkeys(rows) if not isinstance(b, AnyType)]
+
+    def _result(self, f: FuncDef, types: list[Type], result: Type, rows: list[Brand], api: TypeChecker) -> Type | None:
+        """What a function gives for arguments of these types; None if it is one of plain tensors."""
+        if not is_here(f, api):
+            return None if reads(f, api) else result
+        if f in self.busy or not isinstance(f.type, CallableType):
+            return result
+        key = (api.path, f.line, f.column, f.name, *types)
+        kept = self.known.get(key)
+        if kept is None or kept[0] is not f:
+            if sum(k[:4] == key[:4] and v[0] is f for k, v in self.known.items()) >= MOST:
+                return result
+            self.busy.append(f)
+            try:
+                kept = self.known[key] = (f, *self._look(f, types, result, rows, api))
+            finally:
+                self.busy.pop()
+        _, found, errors = kept
+        api.msg.add_errors(errors)
+        return found
+
+    def _look(
+        self, f: FuncDef, types: list[Type], result: Type, rows: list[Brand], api: TypeChecker
+    ) -> tuple[Type, list[ErrorInfo]]:
+        """Look at a body with arguments of these types: what it returns, and what is wrong with brands in it."""
+        assert isinstance(f.type, CallableType)
+        own = f.type.arg_types[: len(f.type.arg_types) - len(types)]  # self
+        t = f.type.copy_modified(arg_types=[*own, *types], ret_type=result)
+        copy = look_again(f, t, api, rows, lambda copy: look_in(copy, api))
+        told = [e for e in copy.errors if e.code in (ERROR, TRUTHY_BOOL)]
+        returned = [api.lookup_type_or_none(r.expr) for r in _returns(copy.function) if r.expr is not None]
+        certain = [t for t in returned if t is not None and not hides(t) and rows_in(t)]
+        if len(copy.errors) > len(told) or len(certain) < len(returned) or not returned:
+            return result, told
+        found = {b for t in certain for b in rows_in(t)}
+        return _widened(f.type.ret_type, [b for b in rows if b in found]), told
+
+
+def _returns(f: FuncDef) -> Iterator[ReturnStmt]:
+    """The statements by which a function itself returns."""
+    within = {id(p) for part in walk(f.body) if isinstance(part, FuncDef | LambdaExpr) for p in walk(part.body)}
+    return (p for p in walk(f.body) if isinstance(p, ReturnStmt) and id(p) not in within)
+
+
+def _widened(t: Type, rows: Sequence[Brand]) -> Type:
+    return change(t, lambda row: [*row, *rows])
+
+
+def _holds(t: Type) -> bool:
+    """Are there tensors in a tree, and none that varies?"""
+    found: list[list[Brand]] = []
+
+    def look(row: list[Brand]) -> list[Brand]:
+        found.append(row)
+        return row
+
+    change(t, look)
+    return bool(found) and not any(found)
+
+
+# ---- functions of other files ----
+
+
+def reads(f: FuncDef, api: TypeChecker) -> bool:
+    """Is there something in the source of a function by which it may read a value?"""
+    module = module_of(f, api)
+    return module is None or bool(_words(module.path, f.line, f.name) & READS)
+
+
+@lru_cache(maxsize=256)
+def _words(path: str, line: int, name: str) -> frozenset[str]:
+    """The names that a function uses, and `if` and `while`."""
+    try:
+        tree = ast.parse(Path(path).read_bytes())
+    except (OSError, SyntaxError):
+        return frozenset(READS)
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == name and n.lineno == line]
+    words = {word for f in found[:1] for n in ast.walk(f) for word in _said(n)}
+    return frozenset(words) if found else frozenset(READS)
+
+
+def _said(n: ast.AST) -> Iterator[str]:
+    match n:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            yield name
+        case ast.If() | ast.IfExp() | ast.While():
+            yield "if"

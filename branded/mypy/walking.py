@@ -1,0 +1,55 @@
+"""The parts of a function's body, as mypy keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mypy import nodes
+from mypy.nodes import Node
+
+_PARTS: dict[type[Node], str] = {
+    nodes.AssertStmt: "expr",
+    nodes.AssignmentExpr: "value",
+    nodes.AssignmentStmt: "lvalues rvalue",
+    nodes.Block: "body",
+    nodes.CallExpr: "callee args",
+    nodes.ComparisonExpr: "operands",
+    nodes.ConditionalExpr: "cond if_expr else_expr",
+    nodes.DictExpr: "items",
+    nodes.DictionaryComprehension: "key value sequences condlists",
+    nodes.ExpressionStmt: "expr",
+    nodes.ForStmt: "expr body else_body",
+    nodes.FuncDef: "body",
+    nodes.GeneratorExpr: "left_expr sequences condlists",
+    nodes.IfStmt: "expr body else_body",
+    nodes.IndexExpr: "base index",
+    nodes.LambdaExpr: "body",
+    nodes.ListComprehension: "generator",
+    nodes.ListExpr: "items",
+    nodes.MatchStmt: "subject bodies",
+    nodes.MemberExpr: "expr",
+    nodes.OpExpr: "left right",
+    nodes.OperatorAssignmentStmt: "lvalue rvalue",
+    nodes.ReturnStmt: "expr",
+    nodes.SetComprehension: "generator",
+    nodes.SetExpr: "items",
+    nodes.SliceExpr: "begin_index end_index stride",
+    nodes.StarExpr: "expr",
+    nodes.TryStmt: "body handlers else_body finally_body",
+    nodes.TupleExpr: "items",
+    nodes.UnaryExpr: "expr",
+    nodes.WhileStmt: "expr body else_body",
+    nodes.WithStmt: "expr body",
+}
+"""The attributes of each kind of node that hold nodes; mypy's own visitors can have no subclass in Python."""
+
+
+def walk(node: object) -> Iterator[Node]:
+    """A node and all that it is made of, in the order of the text."""
+    if isinstance(node, list | tuple):
+        for item in node:
+            yield from walk(item)
+    elif isinstance(node, Node):
+        yield node
+        for name in _PARTS.get(type(node), "").split():
+            yield from walk(getattr(node, name))

@@ -1,0 +1,89 @@
+"""Values that vary among those of Python: numbers, objects of type Any, isinstance."""
+
+from typing import Any, TypeVar, assert_type
+
+from tinygrad import Tensor
+
+from branded import Brand, Vec, vmap
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+settings: dict[str, Any] = {"scale": 2.0}
+
+
+# --- a number to a power is a number
+def scaled(a: Vec[S], n: int) -> Vec[S]:
+    assert_type(n**-0.5, float)
+    assert_type(2.0**n, float)
+    return a * n**-0.5
+
+
+out: Tensor = vmap(lambda a: scaled(a, 4))(x)
+assert out.tolist() == [[0.5, 1.0], [1.5, 2.0]]
+
+
+# --- an operand of type Any is taken for a number by methods
+def clipped(a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
+    assert_type(a.clip(0, settings["scale"]), Vec[S, Tensor])
+    assert_type(a.maximum(settings["scale"]), Vec[S, Tensor])
+    assert_type((a > 1).where(b, settings["scale"]), Vec[S | S1, Tensor])
+    return a.minimum(settings["scale"]) + b
+
+
+assert vmap(clipped, in_axes=(0, None))(x, Tensor([0.0, 0.0])).tolist() == [[1.0, 2.0], [2.0, 2.0]]
+
+
+# --- isinstance keeps the row
+def as_tensor(a: Vec[S] | float) -> Vec[S]:
+    b = a if isinstance(a, Tensor) else Tensor(a)
+    assert_type(b, Vec[S, Tensor])
+    return b
+
+
+def doubled(a: Vec[S] | list[float]) -> Vec[S]:
+    if isinstance(a, (list, tuple)):
+        return Tensor(a)
+    assert_type(a, Vec[S, Tensor])
+    return a * 2
+
+
+def number(a: Vec[S] | float | int) -> Vec[S] | float:
+    if isinstance(a, Tensor | int):
+        return a * 2
+    assert_type(a, float)
+    return a
+
+
+assert vmap(lambda a: as_tensor(a) + doubled(a) + number(a))(x).tolist() == [[5.0, 10.0], [15.0, 20.0]]
+
+
+# --- isinstance of what does not vary is what it was
+def plain(a: Any, b: object, c: Tensor | float) -> None:
+    assert isinstance(a, Tensor) and isinstance(b, Tensor) and isinstance(c, Tensor)
+    assert_type(a, Tensor)
+    assert_type(b, Tensor)
+    assert_type(c, Tensor)
+
+
+plain(x, x, x)
+
+
+# --- slices with bounds that all examples share
+def sliced(a: Vec[S], n: int) -> Vec[S]:
+    return a[:n].cat(a[n:], a[::-1], a[-n:n:1])
+
+
+assert vmap(lambda a: sliced(a, 1))(x).shape == (2, 4)
+
+
+# --- a value is kept in a container of the call itself
+def kept(a: Vec[S]) -> Vec[S]:
+    here: list[Any] = []
+    here.append(a)
+    own = {"a": a}
+    own["b"] = a * 2
+    return own["b"]
+
+
+assert vmap(kept)(x).shape == (2, 2)

@@ -1,0 +1,100 @@
+"""Values that vary, given to what is not made for them: Python's functions, those of math and of numpy."""
+
+import math
+from typing import Any, TypeVar
+
+import numpy as np
+from tinygrad import Tensor
+
+from branded import Brand, Vec, psum, vmap
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+x, y = Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]])
+
+
+# --- isinstance does not take the row away
+def escapes(a: Vec[S]) -> Tensor:
+    assert isinstance(a, Tensor)
+    return a  # E: Incompatible return value type (got "Vec[S, Tensor]", expected "Tensor")
+
+
+# --- a slice with a bound that varies
+def first(a: Vec[S], n: Vec[S1]) -> Vec[S]:
+    return a[:n]  # E: slice: a bound that varies over "S1" would give each example a size of its own
+
+
+# --- a slice with a bound that varies, of a plain tensor
+vmap(lambda n: x[0, n : n + 1])(Tensor([0, 1]))  # E: slice: a bound that varies over "n"
+
+# --- max() of Python
+vmap(lambda a: max(a, y))(x)  # E: max: a value that varies over "a" has no single truth value
+
+# --- round() and abs() of Python
+vmap(lambda a: round(a))(x)  # E: round: a value that varies over "a" is no single number
+vmap(lambda a: abs(a))(x)  # E: abs: a value that varies over "a" is no single number
+
+# --- a function of math
+vmap(lambda a: a * math.sqrt(a.sum()))(x)  # E: math.sqrt: a value that varies over "a" is no single number
+
+# --- functions of numpy
+vmap(lambda a: np.sqrt(a))(x)  # E: numpy.sqrt: a value that varies over "a" has no values  N: what the function gives
+vmap(lambda a: np.linalg.norm(a))(x)  # E: numpy.linalg.norm: a value  E: out_axes: the result is a floating
+vmap(lambda a: a + np.asarray(a).sum())(x)  # E: numpy.asarray: a value  N: the row is lost here
+
+
+# --- tuples that are compared
+def same(a: Vec[S], b: Vec[S]) -> bool:
+    return (a, 1) == (b, 1)  # E: bool: a value that varies over "S" has no single truth value
+
+
+# --- what varies is added to a tensor that does not
+def total(a: Vec[S]) -> Vec[S]:
+    sums = Tensor.zeros(2)
+    sums += a  # E: +=: a value that varies over "S" cannot go into `sums`, which varies over less
+    return sums + a
+
+
+# --- the arguments in the place of the options
+vmap(lambda a: a * 2, x).tolist()  # E: vmap: what it gives is a function, which has no attribute "tolist"
+
+# --- a name that is not open
+vmap(lambda a: psum(a, "nosuch"))(x)  # E: psum: no brand 'nosuch' is open here
+vmap(lambda a: psum(a, "b"), axis_name="batch")(x)  # E: psum: no brand 'b' is open here
+
+# --- a value that is kept in a global variable
+last: Any = None
+
+
+def remembers(a: Vec[S]) -> Vec[S]:
+    global last
+    last = a  # E: escape: a value that varies is kept in `last`, which outlives the call
+    return a
+
+
+vmap(remembers)(x)
+
+# --- a value that is kept in a list
+seen: list[Any] = []
+
+
+def collects(a: Vec[S]) -> Vec[S]:
+    seen.append(a)  # E: escape: a value that varies is kept in `seen`, which outlives the call
+    return a
+
+
+vmap(collects)(x)
+vmap(lambda a: seen.append(a))(x)  # E: escape: a value that varies is kept in `seen`
+
+
+# --- a value that is kept in an argument
+class Log:
+    last: Any
+
+
+def logs(a: Vec[S], log: Log) -> Vec[S]:
+    log.last = a  # E: escape: a value that varies is kept in `log.last`, which outlives the call
+    return a
+
+
+vmap(logs, in_axes=(0, None))(x, Log())
