@@ -1,5 +1,8 @@
 """Runs the examples in docstrings, and the python blocks of the README and the docs, as tests."""
 
+import gc
+import sys
+import time
 from doctest import ELLIPSIS
 
 import pytest
@@ -7,6 +10,7 @@ from sybil import Sybil
 from sybil.parsers.doctest import DocTestParser
 from sybil.parsers.markdown import PythonCodeBlockParser
 from sybil.sybil import SybilCollection
+from tinygrad import Tensor
 
 import branded  # noqa: F401  (chooses a C compiler before a page that begins with tinygrad alone computes)
 
@@ -36,6 +40,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """These files come first: where files are shared out to processes, all are then done at about the same time."""
     rank = {name: i for i, name in enumerate(LONG)}
     items.sort(key=lambda item: rank.get(item.nodeid.partition("::")[0], len(LONG)))
+
+
+def pytest_collection_finish() -> None:
+    _settle()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """No file pays for what those before it have left: it ends when its last fixture has."""
+    if nextitem is None or nextitem.path != item.path:
+        # numbers that were drawn and never computed make a chain, which each later computation would go through
+        Tensor.manual_seed(time.time_ns() & 0xFFFF_FFFF)
+        if (static := sys.modules.get("branded.explain.static")) is not None:
+            static._types.cache_clear()  # a gigabyte of mypy's
+        _settle()
+
+
+def _settle() -> None:
+    """What is there now stays, so no collection looks at it again: many tests collect, each time all that there is."""
+    gc.collect()
+    gc.freeze()
 
 
 pytest_collect_file = SybilCollection(
