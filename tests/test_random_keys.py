@@ -20,6 +20,7 @@ import branded.random.keys
 from branded import BrandedError, errors, grad, jvp, random, vmap
 from branded.loops.api import scan
 from branded.random.special import erf, erfinv, next_above
+from tests.examples import examples
 
 KEY = random.key(42).realize()
 KEYS = random.split(random.key(3), 3).realize()
@@ -242,7 +243,7 @@ DRAWS: dict[str, Callable[[Any], Tensor]] = {
 @pytest.mark.parametrize("name", DRAWS)
 def test_vmap_is_the_loop(name: str) -> None:
     draw = DRAWS[name]
-    loop = np.stack([draw(KEYS[i]).numpy() for i in range(3)])
+    loop = np.stack([draw(k).numpy() for k in examples(KEYS)])
     np.testing.assert_array_equal(vmap(draw)(KEYS).numpy(), loop)
     np.testing.assert_array_equal(vmap(draw, chunk_size=2)(KEYS).numpy(), loop)
 
@@ -251,7 +252,7 @@ def test_vmap_is_the_loop(name: str) -> None:
 def test_depth_does_not_matter(name: str) -> None:
     draw = DRAWS[name]
     keys = random.split(KEY, (2, 3))
-    loop = np.stack([np.stack([draw(keys[i, j]).numpy() for j in range(3)]) for i in range(2)])
+    loop = np.stack([np.stack([draw(k).numpy() for k in examples(row)]) for row in keys])
     np.testing.assert_array_equal(vmap(vmap(draw))(keys).numpy(), loop)
     np.testing.assert_array_equal(vmap(vmap(draw), in_axes=1, out_axes=1)(keys).numpy(), loop)
     shared = vmap(lambda x: draw(KEY) + x)(Tensor([0, 0])).numpy()
@@ -345,7 +346,7 @@ def test_carried_by_a_loop() -> None:
     _, drawn = scan(draw, KEY, None, length=3)
     assert drawn.tolist() == unrolled(KEY)
     _, each = vmap(lambda k: scan(draw, k, None, length=3))(KEYS)
-    assert each.tolist() == [unrolled(KEYS[i]) for i in range(3)]
+    assert each.tolist() == [unrolled(k) for k in examples(KEYS)]
 
 
 @pytest.mark.parametrize("precompile", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from tinygrad import Tensor
 
 from branded import grad, jit, random, vmap
 from branded.random.gammas import slope
+from tests.examples import examples
 
 KEYS = random.split(random.key(11), 3).realize()
 A = Tensor([0.4, 2.0, 15.0]).realize()
@@ -32,24 +34,30 @@ DRAWS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 def test_vmap_is_the_loop(name: str) -> None:
     """Of keys and parameters, and of each alone; a loop in a mapped function runs until the last example is done."""
     f = DRAWS[name]
+    keys, parameters = examples(KEYS), examples(A)
+
+    @functools.cache
+    def one(i: int, j: int) -> Any:
+        return f(keys[i], parameters[j]).numpy()
+
     for axes in ((0, 0), (0, None), (None, 0)):
         k, a = (x if axis == 0 else x[1] for x, axis in zip((KEYS, A), axes, strict=True))
         got = vmap(f, in_axes=axes)(k, a).numpy()
         for i in range(3):
-            one = f(KEYS[i if axes[0] == 0 else 1], A[i if axes[1] == 0 else 1]).numpy()
-            np.testing.assert_allclose(got[i], one, rtol=1e-5, err_msg=str(axes))
+            wanted = one(i if axes[0] == 0 else 1, i if axes[1] == 0 else 1)
+            np.testing.assert_allclose(got[i], wanted, rtol=1e-5, err_msg=str(axes))
 
 
 def test_each_key_meets_each_parameter() -> None:
     got = vmap(lambda k: vmap(lambda a: random.gamma(k, a))(A))(KEYS).numpy()
-    wanted = [[random.gamma(KEYS[i], A[j]).item() for j in range(3)] for i in range(3)]
+    wanted = [[random.gamma(k, a).item() for a in examples(A)] for k in examples(KEYS)]
     np.testing.assert_allclose(got, wanted, rtol=1e-5)
 
 
 def test_a_compiled_function_draws_the_same() -> None:
     f = jit(lambda k, a: random.gamma(k, a, (4,)))
-    for i in (0, 1, 2):
-        np.testing.assert_allclose(f(KEYS[i], A[i]).numpy(), random.gamma(KEYS[i], A[i], (4,)).numpy(), rtol=1e-6)
+    for k, a in zip(examples(KEYS), examples(A), strict=True):
+        np.testing.assert_allclose(f(k, a).numpy(), random.gamma(k, a, (4,)).numpy(), rtol=1e-6)
 
 
 def normal_below(x: Any) -> Any:
@@ -114,8 +122,8 @@ def test_means_that_are_none() -> None:
 
 def test_a_mean_moves_as_its_formula() -> None:
     """The mean of gamma numbers is `a`, and that of their logarithms its digamma: so do the means of the slopes say."""
-    for a, rate in ((0.3, 12.245364), (2.0, 0.6449341), (50.0, 0.0202013)):
-        x = Tensor(a)
+    at = examples(Tensor([0.3, 2.0, 50.0]))
+    for x, rate in zip(at, (12.245364, 0.6449341, 0.0202013), strict=True):
         by_mean = grad(lambda a: random.gamma(KEYS[0], a, (N,)).mean())(x).item()
         by_log = grad(lambda a: random.loggamma(KEYS[1], a, (N,)).mean())(x).item()
         assert abs(by_mean - 1) < 0.15
