@@ -33,8 +33,7 @@ def distance(a: Word[S], b: Word[S1]) -> Vec[S | S1]:
         row = columns - (columns - above).cummax(0)[0]  # from the left: at each step to the right one more
         return row, row
 
-    first = columns + length * 0 + other_length * 0
-    rows = first[None].cat(scan(next_row, first, letters)[1])
+    rows = columns[None].cat(scan(next_row, columns, letters)[1])
     return rows[length][other_length]
 
 

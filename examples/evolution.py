@@ -41,8 +41,7 @@ def fall(w: Vec[S], start: Vec[S1], steps: int) -> tuple[Vec[S | S1], Vec[S | S1
         stands = stands * ((state[2].abs() < 0.2) & (state[0].abs() < 2.4)).float()
         return ((stands > 0).where(state, 0), stands), (stands, state[2])
 
-    begin = start + w * 0
-    _, (stood, angles) = scan(step, (begin, begin.sum() * 0 + 1), None, length=steps)
+    _, (stood, angles) = scan(step, (start, Tensor(1.0)), None, length=steps)
     return stood.sum(), angles
 
 

@@ -49,8 +49,7 @@ def track(seen: Vec[S], noise: Vec[S1]) -> tuple[Vec[S | S1], Vec[S | S1]]:
         belief, likely = step(belief, y, noise)
         return belief, (belief[0], likely)
 
-    none = seen.sum() * 0 + noise * 0
-    means, likely = scan(next_one, (Tensor.zeros(2) + none, Tensor.eye(2) + none), seen)[1]
+    means, likely = scan(next_one, (Tensor.zeros(2), Tensor.eye(2)), seen)[1]
     return means, likely.sum()
 
 

@@ -43,7 +43,7 @@ def path(w: Weights[S] | None, start: Vec[S1], steps: int) -> Vec[S | S1]:
         x = x + DT / 6 * (k1 + 2 * k2 + 2 * k3 + f(x + DT * k3))
         return x, x
 
-    return scan(step, start if w is None else start + w[1].sum() * 0, None, length=steps)[1]
+    return scan(step, start, None, length=steps)[1]
 
 
 def loss(w: Weights[S], starts: Tensor, paths: Tensor) -> Vec[S]:

@@ -49,7 +49,7 @@ def train(images: Tensor, labels: Tensor, keys: Tensor, noise: Vec[S]) -> Weight
     def next_batch(w: Weights[S], batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Weights[S], None]:
         return step(w, *batch, noise), None
 
-    return scan(next_batch, (Tensor.zeros(10, 64) + noise * 0, Tensor.zeros(10) + noise * 0), (images, labels, keys))[0]
+    return scan(next_batch, (Tensor.zeros(10, 64), Tensor.zeros(10)), (images, labels, keys))[0]
 
 
 def accuracy(w: Weights[S], images: Tensor, labels: Tensor) -> Vec[S]:

@@ -43,7 +43,7 @@ def march(start: Vec[S], ray: Vec[S]) -> Vec[S]:
         far, clear = state
         return far + clear, scene(start + (far + clear) * ray)
 
-    return while_loop(go_on, step, (ray.sum() * 0, scene(start) + ray.sum() * 0))[0]
+    return while_loop(go_on, step, (Tensor(0.0), scene(start)))[0]
 
 
 def brightness(eye: Tensor, light: Tensor, ray: Vec[S]) -> Vec[S]:
@@ -53,7 +53,7 @@ def brightness(eye: Tensor, light: Tensor, ray: Vec[S]) -> Vec[S]:
     at = eye + far * ray
     normal = grad(scene)(at)
     shine = (normal * light).sum().clip(0, 1) / norm(normal)
-    shadow = (march(at + 0.02 * normal, light + ray * 0) > 8.0).where(1.0, 0.3)
+    shadow = (march(at + 0.02 * normal, light) > 8.0).where(1.0, 0.3)
     return (far < 12.0).where(0.1 + 0.9 * shine * shadow, 0.75)
 
 
@@ -63,7 +63,7 @@ def render(width: int, height: int) -> Tensor:
     ys, xs = (Tensor.arange(n).float() for n in (height, width))
 
     def pixel(x: Vec[S], y: Vec[S]) -> Vec[S]:
-        ray = Tensor.stack((x + 0.5 - width / 2) / height, (height / 2 - 0.5 - y) / height - 0.15, x * 0 + 1.2)
+        ray = Tensor.stack((x + 0.5 - width / 2) / height, (height / 2 - 0.5 - y) / height - 0.15, Tensor(1.2))
         return brightness(eye, light, ray)
 
     return vmap(lambda y: vmap(lambda x: pixel(x, y))(xs))(ys)

@@ -36,7 +36,7 @@ def reach(target: Vec[S], start: Vec[S1], steps: int = 30) -> Vec[S | S1]:
         square = jacobian @ jacobian.T + 0.01 * Tensor.eye(2)
         return angles + jacobian.T @ linalg.solve(square, target - hand(angles))
 
-    return fori_loop(0, steps, improve, start + target.sum() * 0)
+    return fori_loop(0, steps, improve, start)
 
 
 def main(targets: int = 200, picture: str | None = None) -> None:
