@@ -7,11 +7,12 @@ of a loop's body is a carry of the loop, that of a compiled function a result of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from tinygrad import dtypes
-from tinygrad.uop.ops import UOp
+from tinygrad.uop.ops import Ops, UOp
 
 from branded.graph import on_device
 from branded.scope import Block, Blocks, Row, open_brands
@@ -53,6 +54,8 @@ class Effect(NamedTuple):
 _bodies: Blocks[Body] = Blocks("branded_effects")
 _refusals: Blocks[str] = Blocks("branded_without_effects")
 _flags: Blocks[UOp] = Blocks("branded_flags")
+_through: Blocks[None] = Blocks("branded_through_a_body")
+_looked_at: Blocks[None] = Blocks("branded_looked_at")
 
 
 def collected(body: Body) -> Block[Body]:
@@ -75,6 +78,11 @@ def flags() -> tuple[UOp, ...]:
     return _flags.get()
 
 
+def before(around: Body | None, device: str) -> UOp:
+    """The token for the next effect; `around` is the body that is traced."""
+    return nothing_done(device) if around is None or is_only_looked_at() else around.before(device)
+
+
 def without_effects(why: str) -> Block[str]:
     """While what runs becomes a part of a program that runs nobody knows how often."""
     return _refusals.during(why)
@@ -83,3 +91,50 @@ def without_effects(why: str) -> Block[str]:
 def refusal() -> str | None:
     found = _refusals.get()
     return found[-1] if found else None
+
+
+def differentiated(is_rule: bool) -> AbstractContextManager[object]:
+    """While the derivative of a call is taken.  In one of a body, which was traced before, a rule has no values."""
+    return nullcontext() if is_rule else _through.during(None)
+
+
+def is_through_a_body() -> bool:
+    """Is the derivative taken of a body that was traced before?"""
+    return bool(_through.get())
+
+
+def only_looked_at() -> Block[None]:
+    """While a rule of the user's runs only to see what its results are like: what it must do is not done."""
+    return _looked_at.during(None)
+
+
+def is_only_looked_at() -> bool:
+    return bool(_looked_at.get())
+
+
+class Rule(Body):
+    """A rule for a body that was traced before: what it must do is done where that is run, if its results are used."""
+
+    def __init__(self, given: Sequence[UOp | None]) -> None:
+        """`given` is what the rule is of: in the body of a loop it differs from step to step."""
+        super().__init__(self._of_the_step)
+        self.given = given
+
+    def _of_the_step(self, device: str) -> UOp:
+        for x in self.given:
+            if x is None or 0 in x.shape or all(u.op is not Ops.PARAM for u in x.toposort(enter_calls=False)):
+                continue
+            one: UOp = x.shrink(tuple((0, 1) for _ in x.shape)).reshape(()).ne(0).cast(TOKEN)
+            return on_device(one, device)
+        return nothing_done(device)
+
+    def collected(self) -> AbstractContextManager[object]:
+        """While the rule runs."""
+        return collected(self) if is_through_a_body() else nullcontext()
+
+    def before_use(self, xs: Sequence[UOp | None]) -> list[UOp | None]:
+        """The results of the rule, for which what it must do is done before."""
+        if self.token is None:
+            return list(xs)
+        is_done = self.token < 2  # which nobody can work out before
+        return [None if x is None else is_done.where(x, x.const_like(0)) for x in xs]

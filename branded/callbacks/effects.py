@@ -13,9 +13,10 @@ from branded.callbacks import host
 from branded.callbacks.host import Host, ShapeDtype
 from branded.crossing import enter_all
 from branded.dispatch import Pass
-from branded.effects import TOKEN, body, flags, nothing_done, refusal
+from branded.effects import TOKEN, Body, before, body, flags, is_through_a_body, refusal
 from branded.errors import DerivativeError, UnsupportedError
-from branded.loops.effects import done, is_differentiated, own_brands
+from branded.loops.effects import calls_of, done, is_differentiated, own_brands
+from branded.loops.primitive import safe
 from branded.patches.tg import _function, canonicalize_device
 from branded.rows import is_touched
 from branded.scope import in_call_body
@@ -28,8 +29,8 @@ def effect(what: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], 
     traced body the rules of the body take care.  With `one_by_one` there may be no brand.
     """
     _check(what, types, args)
-    given = [*_flag(), *args]
     around = body()
+    given = _given(args, around)
     if one_by_one and (row := own_brands(given, None)):
         raise host.no_order(what, row)
     own = own_brands(given, around)
@@ -38,7 +39,7 @@ def effect(what: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], 
     device = next((x.device for x in args if isinstance(x.device, str)), canonicalize_device(None))
     made = Host(what, f, "sequential", True)
     made.is_effect, made.is_ordered, made.is_guarded = True, one_by_one, len(given) > len(args)
-    token = nothing_done(device) if around is None else around.before(device)
+    token = before(around, device)
     ones = [host.spread(x, own) for x in Pass(own).run(given, {}, is_touched)]
     sizes = tuple(b.size for b in own)
     of_all = [t._replace(shape=(*sizes, *t.shape)) for t in (*types, ShapeDtype((), TOKEN))]
@@ -52,6 +53,8 @@ def _check(what: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> None:
         where = "the body of a @function"
     if where is None and types and in_call_body():
         where = "a function with a rule of its own"
+    if where is None and types and is_through_a_body():
+        where = "a rule that runs for the body of a loop, a checkpoint or a @function"
     if where is not None:
         raise UnsupportedError(
             f"{what}: it is not known how often it would run in {where}",
@@ -64,7 +67,9 @@ def _check(what: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> None:
         )
 
 
-def _flag() -> list[UOp]:
-    """Whether the branches are taken in which this is."""
-    found = flags()
-    return [functools.reduce(lambda a, b: a & b, found)] if found else []
+def _given(args: Sequence[UOp], around: Body | None) -> list[UOp]:
+    """The arguments, after a flag that says whether the branches are taken in which this is, if it is in one."""
+    if not (found := flags()):
+        return list(args)
+    flag = functools.reduce(lambda a, b: a & b, found)
+    return [flag, *safe(args, flag, done=calls_of(around.token) if around is not None else ())]

@@ -196,6 +196,10 @@ class Host(Primitive):
     def uses(self, u: UOp, i: int) -> set[int]:
         return {*range(len(u.src) - 1)}
 
+    def speaks_of(self, u: UOp, i: int) -> set[int]:
+        """No derivative goes by what runs before it."""
+        return {*range(len(u.src) - 1 - self.is_effect)}
+
     def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
         """vmap(f)(xs) = f of arrays with a leading axis for each brand, as the method says."""
         row: Row = ()

@@ -16,6 +16,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded import crossing
 from branded.crossing import copied, stage
+from branded.effects import differentiated
 from branded.errors import UnsupportedError
 from branded.graph import on_device
 from branded.patches.tg import broadcast_to, reduced
@@ -258,13 +259,15 @@ def after(u: UOp, d: Tangent, written_: Tangent, *rest: Tangent) -> Tangent:
 def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
     """The function of values and tangents, and which of its results is the tangent of which."""
     if (p := primitive_of(u)) is not None:
-        return p.push(u, ts)
+        with differentiated(p.is_rule):
+            return p.push(u, ts)
     if u.arg.grad_fxn is not None:
         raise UnsupportedError(
             "jvp: a function with a gradient of its own (grad_fxn) has no rule in forward mode",
             fix="branded.custom_jvp, whose rule both modes use",
         )
-    return through_body(u, ts)
+    with differentiated(False):
+        return through_body(u, ts)
 
 
 def through_body(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:

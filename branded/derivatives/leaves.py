@@ -18,6 +18,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.crossing import copied, enter, lower, stage
 from branded.derivatives.reverse import gradients, once
 from branded.dispatch import Pass, full
+from branded.effects import differentiated
 from branded.graph import replaced, tensor
 from branded.patches.tg import all_tensors, keep_shape
 from branded.primitive import Batched, derives_from, primitive_of
@@ -90,8 +91,10 @@ def plain(us: Sequence[UOp]) -> list[UOp]:
 # ---- down to them ----
 
 
-def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple[list[UOp], Sequence[UOp]]:
-    """The cotangents of `targets` from those of `ys`, vᵀJ, and `ys` in the form that shares work with them.
+def pull(
+    ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], others: Sequence[UOp] = ()
+) -> tuple[list[UOp], Sequence[UOp]]:
+    """The cotangents of `targets` from those of `ys`, vᵀJ; `ys` and `others` in the form that shares work with them.
 
     Where examples exchange values over a brand that is still open (`psum` and the like), the loss is that of all
     examples together, and each has a copy of what it shares with the others: the brand is closed first, and entered
@@ -102,10 +105,10 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
         entered     INDEX(the gradient, i): each example has its own entry of it
     """
     if not any(meant := [not is_zero(ct) for ct in cts]):
-        return list(map(no_change, targets)), ys
+        return list(map(no_change, targets)), [*ys, *others]
     if not all(meant):
         grads, _ = pull(list(itertools.compress(ys, meant)), list(itertools.compress(cts, meant)), targets)
-        return grads, ys
+        return grads, [*ys, *others]
     left = left_brands([*ys, *cts], beside=True)
     above, exchanged = set(targets), dict[Scope, None]()
     for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False) if left else ():
@@ -118,11 +121,11 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
     nothing = {u: u.const_like(0) for u in above if u.op is Ops.STAGE and u.src[1] in empty}
     if nothing:
         new = replaced([*ys, *cts], lambda _: None, at=nothing)
-        return pull(new[: len(ys)], new[len(ys) :], targets)[0], ys
+        return pull(new[: len(ys)], new[len(ys) :], targets)[0], [*ys, *others]
     if not crossed:
-        new = lower([*ys, *cts, *targets], open_brands())
-        n = len(ys)
-        return gradients(new[:n], new[n : 2 * n], new[2 * n :], new[:n])
+        new = lower([*ys, *cts, *targets, *others], open_brands())
+        n, end = len(ys), len(new) - len(others)
+        return gradients(new[:n], new[n : 2 * n], new[2 * n : end], [*new[:n], *new[end:]])
     closing = tuple(b for b in left if b in crossed or not b.is_open)
     run, env = Pass(closing), dict[UOp, Any]()
     # what other derivatives and loops know by its UOp stays as it is, below the examples side by side
@@ -138,11 +141,13 @@ def pull(ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp]) -> tuple
     grads, _ = gradients(new_ys, new_cts, new_targets)
     for b in crossed:
         grads = [_own(g, b, new_targets) for g in grads]
-    return grads, ys
+    return grads, [*ys, *others]
 
 
 def in_reverse(ys: Sequence[UOp], targets: Sequence[UOp]) -> list[UOp]:
     """The values that reverse mode gives: a function that has a rule for it alone has them by that rule."""
+    if not ys:
+        return []
     new = lower([*ys, *targets], open_brands())
     above, found = set(new[len(ys) :]), dict[UOp, Sequence[UOp]]()
     for u in UOp(Ops.SINK, src=tuple(new)).toposort(enter_calls=False):
@@ -151,7 +156,7 @@ def in_reverse(ys: Sequence[UOp], targets: Sequence[UOp]) -> list[UOp]:
         above.add(u)
         call = u.src[0] if u.op is Ops.GETTUPLE else u
         if u is not call and call not in found and (p := primitive_of(call)) is not None:
-            with transforming():
+            with transforming(), differentiated(p.is_rule):
                 values = p.in_reverse(call, {i for i, x in enumerate(call.src[1:]) if x in above})
             if values is not None:
                 found[call] = values

@@ -6,6 +6,7 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Sequence, Set
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from typing import Any
 
@@ -18,6 +19,7 @@ from branded.crossing import live_tensor
 from branded.derivatives.apart import Apart, row_by, transposed
 from branded.derivatives.leaves import Level, pull, transforming
 from branded.derivatives.reverse import ran_again
+from branded.effects import Rule, is_through_a_body, only_if, only_looked_at
 from branded.errors import DerivativeError, OptionError
 from branded.graph import tensor
 from branded.patches.tg import CallInfo
@@ -40,6 +42,9 @@ class RuledCall(Apart):
     is_rule = True
     exchanges = False
     """Is an example told from others in the body, as by `axis_index`, so that the same may give each something else?"""
+
+    flag: int | None = None
+    """The argument that says which examples are in the branch in which this is."""
 
     def __init__(self, f: Any, args: tuple[Any, ...], tensors: int, out: Any, examples: Examples) -> None:
         self.f, self.args, self.tensors, self.out, self.examples = f, args, tensors, out, examples
@@ -73,6 +78,20 @@ class RuledCall(Apart):
         call.exchanges = self.exchanges or is_touched(u.src[0])
         return out._replace(uop=out.uop.replace(arg=CallInfo(name=u.arg.name, aux=call)))
 
+    def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp:
+        """The function says itself what it runs; what its rule must do is for these examples."""
+        if (i := self.flag) is not None:
+            known = u.src[1 + i]
+            both = known & flag.reshape((*flag.shape, *(1,) * (len(known.shape) - len(flag.shape))))
+            return u.replace(src=(*u.src[: 1 + i], both, *u.src[2 + i :]))
+        call = copy(self)
+        call.flag = len(u.src) - 1
+        call.examples = Examples([*self.examples.rows, ()], self.examples.results, self.examples.scope)
+        return u.replace(src=(*u.src, flag), arg=CallInfo(name=u.arg.name, aux=call))
+
+    def _in_branch(self, xs: Sequence[UOp]) -> AbstractContextManager[object]:
+        return nullcontext() if self.flag is None else only_if(xs[self.flag])
+
     def same_with(self, u: UOp, i: int, axis: int) -> list[tuple[int, int]] | None:
         """What is the same for all examples of a brand gives what is, but for what they exchange in the body."""
         if self.exchanges or axis >= len(row := self.examples.results[i]):
@@ -92,10 +111,12 @@ class RuledCall(Apart):
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         self.check_closure(i for i, d in enumerate(tangents) if d is not None)
-        with self.examples.opened() as closed:
+        must = Rule((*u.src[1:], *tangents))
+        with must.collected(), self.examples.opened() as closed:
             ts = self.examples.tangents(tangents)
             xs = self.examples.arguments(u.src[1:])
-            ds = self.forward(xs, ts)
+            with self._in_branch(xs):
+                ds = self.forward(xs, ts)
             self.check_rows(u, xs, {i for i, d in enumerate(ds) if not is_zero(d)}, closed)
         given: list[UOp | None] = []
         for i, d in enumerate(ds):
@@ -103,7 +124,7 @@ class RuledCall(Apart):
             self._check_meant(i, d, {slot: t for slot, t in enumerate(ts) if t is not None and slot not in meant})
             moved = any(tangents[slot] is not None for slot in meant)
             given.append(d if moved and dtypes.is_float(d.dtype) and not is_zero(d) else None)
-        done = self.examples.of_all(given, closed)
+        done = self.examples.of_all(must.before_use(given), closed)
         where = itertools.count()
         return UOp.maketuple(*(d for d in done if d is not None)), [None if d is None else next(where) for d in done]
 
@@ -113,9 +134,11 @@ class RuledCall(Apart):
         used = floats & {slot for slots_of in meant.values() for slot in slots_of}
         self.check_closure(used)
         wanted = used | {i for i in floats if i < self.tensors and meant}
-        with self.examples.opened() as closed:
+        must = Rule((*u.src[1:], *cotangents))
+        with must.collected(), self.examples.opened() as closed:
             xs, cts = self.examples.arguments(u.src[1:]), self.examples.cotangents(cotangents)
-            grads, values = self.backward(xs, cts, wanted)
+            with self._in_branch(xs):
+                grads, values = self.backward(xs, cts, wanted)
             self.check_rows(u, xs, {*meant}, closed)
             for i, slots_of in meant.items():
                 for slot in wanted - slots_of:
@@ -124,7 +147,7 @@ class RuledCall(Apart):
         if values is not None:
             ran_again(u, self._of_all(values, closed))
         given = [g if i in used and g is not None and not is_zero(g) else None for i, g in enumerate(grads)]
-        return self.examples.totals([*given, *[None] * (len(xs) - len(given))], closed)
+        return self.examples.totals([*must.before_use(given), *[None] * (len(xs) - len(given))], closed)
 
     def _of_all(self, values: Sequence[UOp], closed: Row) -> list[UOp]:
         """The results for all examples, of those of one."""
@@ -188,9 +211,7 @@ class JvpCall(RuledCall):
                 dys = self.forward(xs, [seeds.get(i, d) for i, d in enumerate(ts)])
             given = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None]
             grads, _ = pull([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
-        for u in UOp(Ops.SINK, src=tuple(grads)).toposort():
-            if isinstance(p := primitive_of(u), LinearCall) and p.level is level:
-                raise p.refused()
+        check_transposed(grads, level)
         found = dict(zip(seeds, grads, strict=True))
         return [found.get(i) for i in range(self.tensors)], None
 
@@ -200,7 +221,7 @@ class JvpCall(RuledCall):
             for i, x in enumerate(xs[: self.tensors])
             if dtypes.is_float(x.dtype)
         }
-        with transforming([seed.arg for seed in seeds.values()]), transposed.during(Level()):
+        with transforming([seed.arg for seed in seeds.values()]), transposed.during(Level()), only_looked_at():
             dys = self.forward(xs, [seeds.get(i) for i in range(len(xs))])
             return [row_by(d, [*seeds.values()]) or () for d in dys]
 
@@ -213,7 +234,7 @@ class VjpCall(RuledCall):
         )
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """There is none, but in a rule that is about to be transposed: of its transpose there is."""
+        """There is none, but where it may be transposed or dropped: what is left of it then is refused."""
         if not (levels := transposed.get()):
             raise self.refused()
         self.check_closure(i for i, d in enumerate(tangents) if d is not None)
@@ -221,7 +242,7 @@ class VjpCall(RuledCall):
 
     def in_reverse(self, u: UOp, moved: Set[int]) -> Sequence[UOp]:
         """What the forward rule gives."""
-        with self.examples.opened() as closed:
+        with self.examples.opened() as closed, only_looked_at() if is_through_a_body() else nullcontext():
             ys, _ = self._forward([tensor(x) for x in self.examples.arguments(u.src[1:])[: self.tensors]])
         return self._of_all(ys, closed)
 
@@ -271,7 +292,7 @@ class VjpCall(RuledCall):
         if not dtypes.is_float(y.dtype):
             return ()
         ct = UOp(Ops.CONTIGUOUS_BACKWARD, y.dtype, (no_change(y).src[0] + 1,), Level())
-        with transforming([ct.arg]), transposed.during(Level()):
+        with transforming([ct.arg]), transposed.during(Level()), only_looked_at():
             grads, _ = self.backward(xs, [ct if k == i else None for k in range(len(tree.leaves(self.out)))], {*()})
             rows = [None if g is None else row_by(g, [ct]) for g in grads]
         uses = self.uses(u, i)
@@ -320,7 +341,7 @@ class LinearCall(VjpCall):
     def call(cls, of: VjpCall, u: UOp, tangents: Sequence[UOp | None], level: Level) -> tuple[UOp, list[int | None]]:
         n, ys = len(u.src) - 1, u.src[0].src
         p = cls(of.f, of.args, of.tensors, of.out, of.examples)
-        p.level, p.moved = level, [i for i, d in enumerate(tangents) if d is not None]
+        p.flag, p.level, p.moved = of.flag, level, [i for i, d in enumerate(tangents) if d is not None]
         ds = [d for d in tangents if d is not None]
         stand_ins = {i: d.param_like(n + k) for k, (i, d) in enumerate(zip(p.moved, ds, strict=True))}
         own = [stand_ins.keys() & of.means(u, i) if dtypes.is_float(y.dtype) else set() for i, y in enumerate(ys)]
@@ -358,8 +379,16 @@ class LinearCall(VjpCall):
         n, k = len(u.src) - 1 - len(self.moved), len(u.src[0].src) - len(self.given)
         rows, made, scope = self.examples.rows[:n], self.examples.results[:k], self.examples.scope
         rule = VjpCall(self.f, self.args, self.tensors, self.out, Examples(rows, made, scope))
+        rule.flag = self.flag
         src = (UOp.maketuple(*u.src[0].src[:k]), *u.src[1 : 1 + n])
         return rule, UOp(Ops.FUNCTION, u.dtype, src, CallInfo(name=u.arg.name, aux=rule))
+
+
+def check_transposed(us: Sequence[UOp], level: Level) -> None:
+    """Refuse values for which somebody would have to compute what was there to be transposed."""
+    for u in UOp(Ops.SINK, src=tuple(us)).toposort():
+        if isinstance(p := primitive_of(u), LinearCall) and p.level is level:
+            raise p.refused()
 
 
 def _with_none(x: Any, g: Any) -> list[Any] | None:

@@ -17,9 +17,10 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import recording, tree
 from branded.brand import Brand
 from branded.crossing import live_tensor
-from branded.effects import only_if
+from branded.effects import body, only_if
 from branded.errors import CarryError
 from branded.graph import tensor
+from branded.loops.effects import calls_of
 from branded.loops.primitive import safe
 from branded.patches.tg import _function, all_tensors, capturing
 from branded.rows import check_live, is_differentiated, row_of
@@ -84,15 +85,15 @@ def _seen_through_gates(alive: Sequence[Tensor], flag: UOp, run: Callable[[], T]
     return undone(gated, restored), [gate for _, _, gate in swapped]
 
 
-def _gated(outs: Sequence[UOp], flag: UOp, before: set[UOp], operands: set[UOp]) -> list[UOp]:
-    """The results of a branch with a gate at every value from outside that it uses."""
+def _gated(outs: Sequence[UOp], flag: UOp, before: set[UOp], operands: set[UOp], done: set[UOp]) -> list[UOp]:
+    """The results of a branch with a gate at every value from outside that it uses; what is `done` stays as it is."""
     outside = before | operands
-    outs = safe(outs, flag)
+    outs = safe(outs, flag, done=done)
     nodes = UOp(Ops.SINK, src=tuple(outs)).toposort(lambda u: u not in outside, enter_calls=False)
     used = {s for u in nodes for s in u.src if s in before and s not in operands}
     env = {s: _gate(s, flag) for s in used if s.op is not Ops.CONST}
     for u in nodes:
-        if not env.keys().isdisjoint(u.src):
+        if u not in done and not env.keys().isdisjoint(u.src):
             env[u] = u.replace(src=tuple(env.get(s, s) for s in u.src))
     return [env.get(u, u) for u in outs]
 
@@ -205,8 +206,10 @@ def _selected(
     leaves = _agreed(what, names, outs)
     if not leaves:
         return outs[0]
+    around = body()
+    done = calls_of(around.token) if around is not None else set[UOp]()
     by_branch = [
-        _gated([t.uop for t in ts], flag, before, own)
+        _gated([t.uop for t in ts], flag, before, own, done)
         for ts, flag, own in zip(zip(*leaves, strict=True), flags, inside, strict=True)
     ]
     results = []

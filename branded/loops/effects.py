@@ -10,14 +10,15 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.crossing import enter_all
 from branded.dispatch import Pass, close
-from branded.effects import Body, body, nothing_done
+from branded.effects import Body, before, body, is_only_looked_at
 from branded.errors import UnsupportedError
 from branded.graph import replaced, tensor
-from branded.loops.primitive import Carry
+from branded.loops.primitive import Carry, Loop
 from branded.loops.trace import Traced
 from branded.patches import tg
 from branded.patches.serial import serial
 from branded.patches.tg import reduced
+from branded.primitive import primitive_of
 from branded.rows import is_leaf, is_marked, is_touched, row_of, visible
 from branded.scope import Row, union
 
@@ -27,7 +28,7 @@ def with_effect(what: str, traced: Traced, run: Callable[[list[Carry]], list[UOp
     if traced.effect is None:
         return run([])
     around, (param, new) = body(), traced.effect
-    first = nothing_done(param.device) if around is None else around.before(param.device)
+    first = before(around, param.device)
     made = run([Carry(param, first, new)])
     if is_differentiated(made):
         # a derivative may run it again: what it does is done by a loop that no derivative goes through
@@ -59,12 +60,29 @@ def done(around: Body | None, made: Sequence[UOp]) -> list[UOp]:
 
     All are closed in one pass, so that they are of one call.
     """
+    if is_only_looked_at():
+        return list(made[:-1])
     if around is None:
         return perform(made)[:-1]
     own = own_brands(made, around)
     *closed, token = Pass(own).run(made, {}, is_touched)
-    around.token = reduced(token.uop, Ops.MAX, tuple(range(len(token.row)))) if token.row else token.uop
+    axes = tuple(range(len(token.uop.shape)))  # of the calls for all examples there is one token
+    around.token = reduced(token.uop, Ops.MAX, axes) if axes else token.uop
     return [enter_all(x.uop, x.row) for x in closed]
+
+
+def calls_of(token: UOp | None) -> set[UOp]:
+    """The calls that are done for a token: a value of one of these is of this call, and of no other like it."""
+    found = set[UOp]()
+    while token is not None:
+        while token.op is not Ops.GETTUPLE:
+            if not token.src:
+                return found
+            token = token.src[0]
+        call = token.src[0]
+        found.add(call)
+        token = call.src[1 + token.arg] if isinstance(primitive_of(call), Loop) else call.src[-1]
+    return found
 
 
 def perform(us: Sequence[UOp]) -> list[UOp]:

@@ -277,10 +277,10 @@ def results_of(loop: Loop, call: UOp) -> list[UOp]:
     return [enter_all(x, row) for x, row in zip(out.uop.src, out.rows, strict=True)]
 
 
-def safe(outs: Sequence[UOp], flag: UOp, *, effects: bool = False) -> list[UOp]:
+def safe(outs: Sequence[UOp], flag: UOp, *, effects: bool = False, done: Iterable[UOp] = ()) -> list[UOp]:
     """The same values where `flag` is true, which divide by one elsewhere, and call nothing of the user's.
 
-    With `effects` those are also of the examples with this flag alone.
+    With `effects` those are also of the examples with this flag alone.  What is `done` stays as it is.
     """
 
     def divides(u: UOp) -> UOp | None:
@@ -290,7 +290,7 @@ def safe(outs: Sequence[UOp], flag: UOp, *, effects: bool = False) -> list[UOp]:
             return None
         return u.replace(src=(u.src[0], flag.where(u.src[1], u.src[1].const_like(1))))
 
-    return replaced(outs, divides)
+    return replaced(outs, divides, at={u: u for u in done})
 
 
 _DIVISIONS = {Ops.CDIV, Ops.CMOD, Ops.FLOORDIV, Ops.FLOORMOD}

@@ -12,6 +12,7 @@ from branded.crossing import lower
 from branded.derivatives.forward import products_of_others
 from branded.derivatives.leaves import plain, pull, transforming
 from branded.derivatives.reverse import is_pulling
+from branded.effects import differentiated
 from branded.errors import EscapeError
 from branded.graph import on_device, tensor
 from branded.patches import tg
@@ -93,8 +94,11 @@ def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
         if (p := primitive_of(k)) is None:
             if ctx.op is Ops.TUPLE:  # what varies and no device has would be a part of the body, not an argument
                 ctx = UOp.maketuple(*(on_device(g) if row_of(g) else g for g in ctx.src))
-            return cast("tuple[UOp | None, ...]", original(ctx, k, needed))
-        return (None, *p.pull(k, [None if g.op is Ops.NOOP else g for g in ctx.src], needed))
+            with differentiated(False):
+                return cast("tuple[UOp | None, ...]", original(ctx, k, needed))
+        cts = [None if g.op is Ops.NOOP else g for g in ctx.src]
+        with differentiated(p.is_rule):
+            return (None, *p.pull(k, cts, needed))
 
     return call_gradient
 

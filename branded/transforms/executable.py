@@ -27,7 +27,7 @@ from branded.patches import tg
 from branded.patches.serial import LOCK
 from branded.patches.tg import _to_np_dtype, all_int, all_tensors, canonicalize_device
 from branded.primitive import primitive_of
-from branded.rows import row_of
+from branded.rows import is_marked, row_of
 from branded.runner import native
 from branded.runner.handed import Handed, Known, Result, base_of, known, part_of
 from branded.runner.linear import Linear, Memory
@@ -68,10 +68,13 @@ class Executable:
 
     @disable_gc()
     def _compile(self) -> _Compiled | _Replayed:
-        if _is_plain(self.params, [y.uop for y in self.leaves]):
-            self.run = _Compiled(self.params, self.leaves, self.donated)
+        # a call that a result and the token of the program have, with and without a mark, is one
+        values = replaced([y.uop for y in self.leaves], lambda u: u.src[0] if is_marked(u) else None)
+        leaves = list(map(tensor, values))
+        if _is_plain(self.params, values):
+            self.run = _Compiled(self.params, leaves, self.donated)
         else:
-            self.run = _Replayed(self.params, self.leaves)
+            self.run = _Replayed(self.params, leaves)
         self.leaves = []
         return self.run
 
