@@ -21,6 +21,7 @@ from branded import (
     grad,
     hessian,
     jacfwd,
+    jacrev,
     jvp,
     pmax,
     pmean,
@@ -472,3 +473,40 @@ def test_a_rule_may_push_through_a_loop_over_a_function_with_a_rule_for_reverse_
     assert grad(lambda xs: vmap(g)(xs).sum())(Tensor([2.0, 3.0])).tolist() == right
     with pytest.raises(errors.DerivativeError, match="has a rule for reverse mode alone"):
         jvp(g, (Tensor(2.0),), (Tensor(1.0),))
+
+
+def test_what_is_given_beside_a_value_is_that_of_the_forward_rule_too() -> None:
+    """Its derivative is that of what the forward rule does, and not that of the backward rule."""
+    f, x = tripled(20), Tensor(1.5)
+    beside = lambda x: (f(x), {"n": 3, "y": f(f(x)), "x": x})  # noqa: E731
+    ways: list[Callable[[Tensor], Any]] = [
+        lambda x: grad(beside, has_aux=True)(x)[1],
+        lambda x: value_and_grad(beside, has_aux=True)(x)[0][1],
+        lambda x: jacrev(beside, has_aux=True)(x)[1],
+    ]
+    for way in ways:
+        aux = way(x)
+        assert (aux["n"], aux["x"].item(), aux["y"].item()) == (3, 1.5, 600)
+        close(grad(lambda x, way=way: way(x)["y"])(x), 400)
+        close(vmap(grad(lambda x, way=way: way(x)["y"]))(Tensor([1.5, 2.5])), [400, 400])
+    assert vjp(beside, x, has_aux=True)[2]["y"].item() == 600
+    assert vjp(beside, x, has_aux=True)[2]["n"] == 3
+
+
+def test_a_tangent_that_nobody_uses_needs_no_rule() -> None:
+    f = tripled()
+    g = custom_jvp(lambda x, y: x.sin())
+    g.defjvp(lambda primals, tangents: (primals[0].sin(), primals[0].cos() * tangents[0]))
+    xs = Tensor([1.5, 2.5])
+
+    def loop(x: Tensor) -> Tensor:
+        return scan(lambda c, y: (c, g(x, f(x)) * y), 0.0, Tensor([1.0, 2.0]))[1].sum()
+
+    wanted = 3 * np.cos(xs.numpy())
+    for run in (loop, lambda x: 3 * g(x, f(x))):
+        close(vmap(lambda x, run=run: jvp(run, (x,), (1.0,))[1])(xs), wanted)
+        close(jvp(vmap(run), (xs,), (Tensor([1.0, 1.0]),))[1], wanted)
+        close(vmap(jacfwd(run))(xs), wanted)
+    for wrong in (f, lambda x: loop(x) + f(x), lambda x: scan(lambda c, y: (f(c), None), x, xs)[0]):
+        with pytest.raises(errors.DerivativeError, match="has a rule for reverse mode alone"):
+            jvp(wrong, (Tensor(1.0),), (Tensor(1.0),))

@@ -13,8 +13,10 @@ from tinygrad.uop.ops import UOp
 from branded import tree
 from branded.brand import Brand
 from branded.crossing import live_tensor, live_tensors, lower
+from branded.derivatives.apart import transposed
 from branded.derivatives.forward import push
 from branded.derivatives.leaves import Level, in_reverse, kept, leaf, plain, pull, transforming
+from branded.derivatives.ruled import check_transposed
 from branded.errors import DerivativeError
 from branded.graph import tensor
 from branded.rows import no_change
@@ -121,6 +123,18 @@ def _tensors(us: Iterable[UOp]) -> list[Tensor]:
     return [tensor(u) for u in us]
 
 
+def _uops(x: Any) -> list[UOp]:
+    """Those of the tensors in a tree of anything."""
+    return [v.uop for v in tree.leaves(x) if isinstance(v, Tensor)]
+
+
+def _with_tensors(x: Any, us: Sequence[UOp]) -> Any:
+    """The same tree with other tensors."""
+    new = iter(us)
+    leaves = (tensor(next(new)) if isinstance(v, Tensor) else v for v in tree.leaves(x))
+    return tree.rebuild(x, leaves) if us else x
+
+
 def _results(y: Any) -> Any:
     """What the user gets: the same tree without leaves."""
     ts = [x for x in tree.leaves(y) if isinstance(x, Tensor)]
@@ -196,7 +210,8 @@ def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, what
             )
         y = ys[0]
         with transforming(call.levels):
-            grads, (value,) = pull([y.uop], [y.uop.const_like(1)], call.leaves)
+            grads, (value, *others) = pull([y.uop], [y.uop.const_like(1)], call.leaves, _uops(aux))
+            aux = _with_tensors(aux, in_reverse(others, call.leaves))
         y, out = tensor(value), call.like_arguments(_tensors(grads))
         return _results(((y, aux) if has_aux else y, out))
 
@@ -315,8 +330,9 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
         return _results(call.like_arguments(_tensors(grads)))
 
     with transforming(call.levels):
-        values = _tensors(in_reverse([t.uop for t in ys], call.leaves))
-    out = _results(tree.rebuild(y, iter(values)))
+        values = in_reverse([*(t.uop for t in ys), *_uops(aux)], call.leaves)
+    out = _results(tree.rebuild(y, iter(_tensors(values[: len(ys)]))))
+    aux = _with_tensors(aux, values[len(ys) :])
     return (out, pullback, _results(aux)) if has_aux else (out, pullback)
 
 
@@ -404,7 +420,13 @@ def _push(ys: Sequence[Tensor], leaves: Sequence[UOp], dxs: Sequence[UOp]) -> li
     # a rule of the user's sees no brand that was closed before; what is below a leaf may have left one too
     lowered = lower([*(t.uop for t in ys), *leaves], open_brands())
     values, leaves = lowered[: len(ys)], lowered[len(ys) :]
-    ds = push(values, dict(zip(leaves, dxs, strict=True)))
+    tangents = dict(zip(leaves, dxs, strict=True))
+    if transposed.get():  # who transposes this looks at what is left
+        ds = push(values, tangents)
+    else:
+        with transposed.during(level := Level()):
+            ds = push(values, tangents)
+        check_transposed([d for d in ds if d is not None], level)
     return [tensor(no_change(t.uop) if d is None else d) for t, d in zip(ys, ds, strict=True)]
 
 
@@ -533,6 +555,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         with transforming(call.levels):
             us = [t.uop for t in ys]
             by_argument = vmap(lambda basis: _tensors(pull(us, [d.uop for d in basis], call.leaves)[0]))(_basis(ys))
+            aux = _with_tensors(aux, in_reverse(_uops(aux), call.leaves))
         rows = zip(*(_split(j, ys, 0) for j in by_argument), strict=True)
         out = _results((tree.rebuild(y, iter([call.like_arguments(r) for r in rows])), aux))
         return out if has_aux else out[0]
