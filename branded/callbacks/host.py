@@ -49,6 +49,7 @@ def call(
     *,
     vmap_method: Method | None = "expand_dims",
     copies: bool = False,
+    in_c: host.InC | None = None,
 ) -> list[Tensor]:
     """`f(*args)` as one operation, on arrays of numpy: it runs when a result is read, and not if none is.
 
@@ -75,6 +76,7 @@ def call(
         f: A function of arrays.
         results: What it gives, for one example.
         args: Tensors, with brands or without; all on one device, or on none.
+        in_c: What C calls in its place on the CPU, if there is something for these arrays: the same for the same `f`.
 
     Returns:
         The results, on the device of the arguments.
@@ -83,6 +85,7 @@ def call(
         UnsupportedError: An argument is sharded, or has a size that is not known.
     """
     made = Host.of(name, f, vmap_method, copies)
+    made.by_c = in_c
     return [tensor(u) for u in called(made, results, [x.uop for x in args])]
 
 
@@ -156,6 +159,7 @@ class Host(Primitive):
         """Is its first argument a flag that says whether it runs?"""
         self.is_effect = False
         """Is its last argument the token of what runs before it, and its last result that of what runs after it?"""
+        self.by_c: host.InC | None = None
         self.number = next(_numbers)
 
     @classmethod
@@ -258,6 +262,10 @@ class Host(Primitive):
         if self.method == "broadcast_all":
             args = [np.broadcast_to(x, (*sizes, *x.shape[len(sizes) :])) for x in args]
         self._once(args, results, (), flag is None or bool(flag.any()))
+
+    def in_c(self, results: Sequence[host.Array], args: Sequence[host.Array]) -> host.Called | None:
+        """What C calls in its place: it takes no flag and no token."""
+        return None if self.by_c is None or self.is_guarded or self.is_effect else self.by_c(results, args)
 
     def _once(self, args: Sequence[np.ndarray], results: Sequence[np.ndarray], at: tuple[int, ...], runs: bool) -> None:
         if not runs:

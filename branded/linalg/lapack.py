@@ -18,6 +18,7 @@ from tinygrad import Tensor
 
 from branded.callbacks.host import ShapeDtype, call
 from branded.cpu import blas
+from branded.cpu import lapack as drivers
 from branded.cpu.kernels import room
 
 if TYPE_CHECKING:  # in a browser there is none
@@ -40,13 +41,16 @@ def serves(x: Tensor) -> bool:
     return isinstance(device, str) and device.split(":")[0] == "CPU" and bool(room.value) and _has_numpy()
 
 
-def results(name: str, f: Work, xs: Sequence[Tensor], *shapes: tuple[int, ...]) -> list[Tensor]:
-    """The results of a function of arrays, of these shapes behind the batch, of the dtype of the operands."""
+def results(name: str, f: Work, xs: Sequence[Tensor], *shapes: tuple[int, ...], option: int = 0) -> list[Tensor]:
+    """The results of a function of arrays, of these shapes behind the batch, of the dtype of the operands.
+
+    C does what it knows by this name, with this option.
+    """
     n = max(x.ndim for x in xs) - 2
     fronts = [(1,) * (n + 2 - x.ndim) + tuple(x.shape[:-2]) for x in xs]
     batch = tuple(max(sizes) for sizes in zip(*fronts, strict=True))
     types = [ShapeDtype((*batch, *shape), xs[0].dtype) for shape in shapes]
-    return call(f"linalg.{name}", f, types, xs, vmap_method="expand_dims")
+    return call(f"linalg.{name}", f, types, xs, vmap_method="expand_dims", in_c=drivers.in_c(name, option))
 
 
 # ---- functions of arrays ----
@@ -110,7 +114,8 @@ def slogdet(a: np.ndarray) -> list[np.ndarray]:
     import numpy as np
 
     with np.errstate(all="ignore"):
-        return [np.asarray(y, a.dtype) for y in _each(np.linalg.slogdet, [a])]
+        sign, log = _each(np.linalg.slogdet, [a])
+        return [np.asarray(y, a.dtype) for y in (np.where(np.isnan(log), math.nan, sign), log)]
 
 
 def cofactors(a: np.ndarray) -> list[np.ndarray]:

@@ -62,7 +62,8 @@ class _Triangular(_System):
         a, b = xs
         if by_host(a):
             f = lapack.solve_triangular(self.lower, self.unit)
-            return lapack.results("solve_triangular", f, xs, b.shape[-2:])
+            option = self.lower + 2 * self.unit
+            return lapack.results("solve_triangular", f, xs, b.shape[-2:], option=option)
         return [elimination.solve_triangular(a, b, self.lower, self.unit)]
 
     def options(self) -> dict[str, Any]:

@@ -39,6 +39,20 @@ class Array(NamedTuple):
         return math.prod(self.shape) * self.dtype.itemsize
 
 
+class Called(NamedTuple):
+    """What C calls in place of a function of Python that does the same."""
+
+    address: int
+    function: Any
+    """The same for Python."""
+    args: Callable[[Sequence[Any]], list[Any]]
+    """What it takes, of the addresses of the results and of the arguments."""
+
+
+InC = Callable[[Sequence[Array], Sequence[Array]], Called | None]
+"""What C calls in place of a function of arrays, for results and arguments that are these."""
+
+
 class Work(Protocol):
     """What runs: it reads arguments, and writes all of the results."""
 
@@ -47,6 +61,8 @@ class Work(Protocol):
     """Tells it from all others."""
 
     def work(self, args: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None: ...
+
+    def in_c(self, results: Sequence[Array], args: Sequence[Array]) -> Called | None: ...
 
 
 _numbers = itertools.count(1)
@@ -76,6 +92,11 @@ class Name(str):
     def outs(self) -> int:
         """So many buffers are written; those behind them are read."""
         return sum(x.nbytes > 0 for x in self.results)
+
+    @functools.cached_property
+    def in_c(self) -> Called | None:
+        """The same without Python, where there is such a function."""
+        return self.host.in_c(self.results, self.args) if native.can_run("CPU") else None
 
     def run(self, memory: Sequence[Any]) -> None:
         """Run on the memory of what has elements: of the results, then of the arguments."""
@@ -125,10 +146,12 @@ def _entry() -> tuple[int, Any]:
     return int(ctypes.cast(called, ctypes.c_void_p).value or 0), called
 
 
-def hosted(name: Name, args: Sequence[Sequence[Address]], device: str) -> native.Hosted | None:
+def hosted(name: Name, args: Sequence[Sequence[Address]], device: str) -> native.Hosted | native.Kernel | None:
     """The call on the buffers of each turn, as C makes it."""
     if not native.can_run(device):
         return None
+    if (found := name.in_c) is not None:
+        return native.Kernel(found.address, [found.args(given) for given in args])
     return native.Hosted(_entry()[0], [[name.number, 1, *given] for given in args], name)
 
 
@@ -141,6 +164,9 @@ def run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
     if not isinstance(name, Name):
         return None
     buffers = [u.buffer.ensure_allocated() for u in tg.resolve_params(call, ctx.input_uops)]
+    if all(b.device.split(":")[0] == "CPU" for b in buffers) and (found := name.in_c) is not None:
+        found.function(*found.args([b.get_buf(b.device).va_addr for b in buffers]))
+        return []
     outs = buffers[: name.outs]
     written = [_writable(b) for b in outs]
     name.run([*written, *(b.as_memoryview(allow_zero_copy=True) for b in buffers[name.outs :])])

@@ -1,0 +1,290 @@
+"""The C of `lapack.py`: LAPACK on every matrix of a batch, with no Python between them.
+
+A matrix of ours lies in rows, and one of LAPACK in columns: what lies in rows is the transpose to it.  Where that makes
+no difference, as to an inverse or to a determinant, nothing is moved; elsewhere a matrix is turned round on its way to
+LAPACK and back, so that signs and pivots are those of numpy.
+"""
+
+from __future__ import annotations
+
+LOOPS = 4
+"""So many axes of a batch go in steps of their own."""
+
+KINDS = (
+    *("cholesky", "solve_triangular", "solve", "inv", "det", "slogdet"),
+    *("qr", "eigh", "eigvalsh", "svd", "svdvals"),
+)
+SYSTEM = ("openblas_set_num_threads_local", "malloc", "free", "log")
+ROUTINES = ("potrf", "trsm", "trsv", "getrf", "getri", "geqrf", "orgqr", "syevd", "gesdd")
+"""What is called of LAPACK, behind those of the system in the table of addresses."""
+
+TAKES = (
+    *("table", "kind", "option", "m", "n", "k"),
+    *(f"{x}{i}" for x in ("size", "a_step", "b_step") for i in range(LOOPS)),
+    *("out0", "out1", "out2", "a", "b"),
+)
+
+_COMMON = f"""
+typedef unsigned long long u64;
+typedef long long i64;
+enum {{ {", ".join(x.upper() for x in (*SYSTEM, *ROUTINES))} }};
+enum {{ {", ".join(f"KIND_{x.upper()}" for x in KINDS)} }};
+struct job {{
+  u64 *f;
+  i64 option, m, n, k, size[{LOOPS}], a_step[{LOOPS}], b_step[{LOOPS}], at[{LOOPS}];
+  char *out[3], *a, *b;
+}};
+static int next(struct job *j) {{
+  for (int d = {LOOPS - 1}; d >= 0; d--) {{
+    j->a += j->a_step[d], j->b += j->b_step[d];
+    if (++j->at[d] < j->size[d]) return 1;
+    j->a -= j->a_step[d] * j->size[d], j->b -= j->b_step[d] * j->size[d], j->at[d] = 0;
+  }}
+  return 0;
+}}
+static i64 least(i64 a, i64 b) {{ return a < b ? a : b; }}
+static i64 most(i64 a, i64 b) {{ return a > b ? a : b; }}
+static void *taken(u64 *f, i64 bytes) {{ return ((void *(*)(u64))f[MALLOC])((u64)most(bytes, 1)); }}
+static void given_back(u64 *f, void *p) {{ ((void (*)(void *))f[FREE])(p); }}
+"""
+
+# of each, REAL is float or double, and _T tells its functions from those of the other
+_OF_REALS = r"""
+static void turned_T(REAL *to, const REAL *from, i64 rows, i64 columns) {
+  for (i64 x = 0; x < rows; x += 16)
+    for (i64 y = 0; y < columns; y += 16)
+      for (i64 i = x; i < least(x + 16, rows); i++)
+        for (i64 j = y; j < least(y + 16, columns); j++) to[j * rows + i] = from[i * columns + j];
+}
+static void copied_T(REAL *to, const REAL *from, i64 n) { for (i64 i = 0; i < n; i++) to[i] = from[i]; }
+static void filled_T(REAL *to, i64 n, REAL x) { for (i64 i = 0; i < n; i++) to[i] = x; }
+static void trsm_T(u64 *f, char side, char half, char way, char ones, i64 m, i64 n, REAL *a, REAL *x, i64 ldx) {
+  REAL one = 1;
+  ((void (*)(char *, char *, char *, char *, i64 *, i64 *, REAL *, REAL *, i64 *, REAL *, i64 *, u64, u64, u64, u64))
+     f[TRSM])(&side, &half, &way, &ones, &m, &n, &one, a, &n, x, &ldx, 1, 1, 1, 1);
+}
+static void trsv_T(u64 *f, char half, char way, char ones, i64 n, REAL *a, REAL *x) {
+  i64 one = 1;
+  ((void (*)(char *, char *, char *, i64 *, REAL *, i64 *, REAL *, i64 *, u64, u64, u64))
+     f[TRSV])(&half, &way, &ones, &n, a, &n, x, &one, 1, 1, 1);
+}
+static i64 getrf_T(u64 *f, i64 n, REAL *a, i64 *pivots) {
+  i64 info = 0;
+  ((void (*)(i64 *, i64 *, REAL *, i64 *, i64 *, i64 *))f[GETRF])(&n, &n, a, &n, pivots, &info);
+  return info;
+}
+
+static void cholesky_T(struct job *j) {
+  i64 n = j->n, info;
+  char half = 'U';
+  REAL *out = (REAL *)j->out[0];
+  do {
+    const REAL *a = (REAL *)j->a;
+    for (i64 x = 0; x < n; x++) {
+      copied_T(out + x * n, a + x * n, x + 1);
+      filled_T(out + x * n + x + 1, n - x - 1, 0);
+    }
+    info = 0;
+    ((void (*)(char *, i64 *, REAL *, i64 *, i64 *, u64))j->f[POTRF])(&half, &n, out, &n, &info, 1);
+    if (info) for (i64 x = 0; x < n; x++) filled_T(out + x * n, x + 1, NONE);
+    out += n * n;
+  } while (next(j));
+}
+
+static void triangular_T(struct job *j) {
+  i64 n = j->n, k = j->k, lower = j->option & 1, unit = j->option >> 1 & 1;
+  REAL *x = (REAL *)j->out[0];
+  do {
+    REAL *a = (REAL *)j->a;
+    copied_T(x, (REAL *)j->b, n * k);
+    if (k == 1) trsv_T(j->f, lower ? 'U' : 'L', 'T', unit ? 'U' : 'N', n, a, x);
+    else trsm_T(j->f, 'R', lower ? 'U' : 'L', 'N', unit ? 'U' : 'N', k, n, a, x, k);
+    x += n * k;
+  } while (next(j));
+}
+
+static void solve_T(struct job *j) {
+  i64 n = j->n, k = j->k, info = 0;
+  i64 *pivots = taken(j->f, n * 8 + n * n * sizeof(REAL));
+  REAL *lu = (REAL *)(pivots + n), *x = (REAL *)j->out[0], *last = 0;
+  do {
+    if ((REAL *)j->a != last) {
+      last = (REAL *)j->a;
+      turned_T(lu, last, n, n);
+      info = getrf_T(j->f, n, lu, pivots);
+    }
+    copied_T(x, (REAL *)j->b, n * k);
+    if (info) filled_T(x, n * k, NONE);
+    else {
+      for (i64 i = 0; i < n; i++)
+        if (pivots[i] - 1 != i) {
+          REAL *p = x + i * k, *q = x + (pivots[i] - 1) * k;
+          for (i64 c = 0; c < k; c++) { REAL t = p[c]; p[c] = q[c]; q[c] = t; }
+        }
+      if (k == 1) {
+        trsv_T(j->f, 'L', 'N', 'U', n, lu, x);
+        trsv_T(j->f, 'U', 'N', 'N', n, lu, x);
+      } else {
+        trsm_T(j->f, 'R', 'L', 'T', 'U', k, n, lu, x, k);
+        trsm_T(j->f, 'R', 'U', 'T', 'N', k, n, lu, x, k);
+      }
+    }
+    x += n * k;
+  } while (next(j));
+  given_back(j->f, pivots);
+}
+
+static void inv_T(struct job *j) {
+  i64 n = j->n, info = 0, room = -1;
+  REAL size = 0, *out = (REAL *)j->out[0];
+  void (*getri)(i64 *, REAL *, i64 *, i64 *, REAL *, i64 *, i64 *) = (void *)j->f[GETRI];
+  getri(&n, out, &n, &info, &size, &room, &info);
+  room = most((i64)size, n);
+  i64 *pivots = taken(j->f, n * 8 + room * sizeof(REAL));
+  do {
+    copied_T(out, (REAL *)j->a, n * n);
+    info = getrf_T(j->f, n, out, pivots);
+    if (!info) getri(&n, out, &n, pivots, (REAL *)(pivots + n), &room, &info);
+    if (info) filled_T(out, n * n, NONE);
+    out += n * n;
+  } while (next(j));
+  given_back(j->f, pivots);
+}
+
+static void det_T(struct job *j, int as_log) {
+  i64 n = j->n;
+  REAL *out = (REAL *)j->out[0], *size = (REAL *)j->out[1];
+  i64 *pivots = taken(j->f, n * 8 + n * n * sizeof(REAL));
+  REAL *lu = (REAL *)(pivots + n);
+  do {
+    copied_T(lu, (REAL *)j->a, n * n);
+    getrf_T(j->f, n, lu, pivots);
+    double sign = 1, product = 1, log = 0;
+    i64 scale = 0;
+    for (i64 i = 0; i < n; i++) {
+      double p = lu[i * n + i], q = __builtin_fabs(p);
+      if (pivots[i] - 1 != i) sign = -sign;
+      if (!as_log) {
+        // where a part of the product is too large or too small, the whole may be a number
+        product *= p;
+        if (__builtin_fabs(product) > 0x1p400) product *= 0x1p-400, scale++;
+        else if (__builtin_fabs(product) < 0x1p-400 && product != 0) product *= 0x1p400, scale--;
+      } else {
+        sign *= p > 0 ? 1 : p < 0 ? -1 : p;
+        log += ((double (*)(double))j->f[LOG])(q);
+      }
+    }
+    if (as_log) *size++ = (REAL)log, *out++ = (REAL)sign;
+    else {
+      for (; scale > 0; scale--) product *= 0x1p400;
+      for (; scale < 0; scale++) product *= 0x1p-400;
+      *out++ = (REAL)(sign * product);
+    }
+  } while (next(j));
+  given_back(j->f, pivots);
+}
+
+static void qr_T(struct job *j) {
+  i64 m = j->m, n = j->n, k = least(m, n), columns = j->k, info = 0, room = -1;
+  REAL size[2] = {0, 0}, *q = (REAL *)j->out[0], *r = (REAL *)j->out[1];
+  void (*geqrf)(i64 *, i64 *, REAL *, i64 *, REAL *, REAL *, i64 *, i64 *) = (void *)j->f[GEQRF];
+  void (*orgqr)(i64 *, i64 *, i64 *, REAL *, i64 *, REAL *, REAL *, i64 *, i64 *) = (void *)j->f[ORGQR];
+  geqrf(&m, &n, q, &m, q, size, &room, &info);
+  orgqr(&m, &columns, &k, q, &m, q, size + 1, &room, &info);
+  room = most(most((i64)size[0], (i64)size[1]), most(n, columns));
+  REAL *a = taken(j->f, (m * most(n, columns) + k + room) * sizeof(REAL)), *tau = a + m * most(n, columns);
+  do {
+    turned_T(a, (REAL *)j->a, m, n);
+    geqrf(&m, &n, a, &m, tau, tau + k, &room, &info);
+    for (i64 x = 0; x < columns; x++)
+      for (i64 y = 0; y < n; y++) r[x * n + y] = y < x ? 0 : a[y * m + x];
+    orgqr(&m, &columns, &k, a, &m, tau, tau + k, &room, &info);
+    turned_T(q, a, columns, m);
+    q += m * columns, r += columns * n;
+  } while (next(j));
+  given_back(j->f, a);
+}
+
+static void eigh_T(struct job *j, char what) {
+  i64 n = j->n, info = 0, room = -1, ints = -1, count;
+  char half = 'L';
+  REAL size = 0, *w = (REAL *)j->out[0], *v = (REAL *)j->out[1];
+  void (*syevd)(char *, char *, i64 *, REAL *, i64 *, REAL *, REAL *, i64 *, i64 *, i64 *, i64 *, u64, u64);
+  syevd = (void *)j->f[SYEVD];
+  syevd(&what, &half, &n, w, &n, w, &size, &room, &count, &ints, &info, 1, 1);
+  room = (i64)size, ints = count;
+  i64 *whole = taken(j->f, ints * 8 + (n * n + room) * sizeof(REAL));
+  REAL *a = (REAL *)(whole + ints);
+  do {
+    turned_T(a, (REAL *)j->a, n, n);
+    syevd(&what, &half, &n, a, &n, w, a + n * n, &room, whole, &ints, &info, 1, 1);
+    if (info) filled_T(w, n, NONE), filled_T(a, n * n, NONE);
+    if (what == 'V') turned_T(v, a, n, n), v += n * n;
+    w += n;
+  } while (next(j));
+  given_back(j->f, whole);
+}
+
+static void svd_T(struct job *j, char what) {
+  i64 m = j->m, n = j->n, k = least(m, n), rows = j->k, columns = j->option, info = 0, room = -1;
+  // of the values alone there is one result, of all three they stand in the middle
+  REAL size = 0, *u = (REAL *)j->out[0], *s = (REAL *)(what == 'N' ? j->out[0] : j->out[1]), *vt = (REAL *)j->out[2];
+  void (*gesdd)(char *, i64 *, i64 *, REAL *, i64 *, REAL *, REAL *, i64 *, REAL *, i64 *, REAL *, i64 *, i64 *, i64 *,
+                u64);
+  gesdd = (void *)j->f[GESDD];
+  i64 ldv = what == 'N' ? 1 : columns;
+  gesdd(&what, &m, &n, s, &m, s, s, &m, s, &ldv, &size, &room, &info, &info, 1);
+  room = (i64)size;
+  i64 left = what == 'N' ? 0 : m * rows, right = what == 'N' ? 0 : columns * n;
+  i64 *whole = taken(j->f, 8 * k * 8 + (m * n + left + right + room) * sizeof(REAL));
+  REAL *a = (REAL *)(whole + 8 * k), *p = a + m * n, *q = p + left, *work = q + right;
+  do {
+    turned_T(a, (REAL *)j->a, m, n);
+    gesdd(&what, &m, &n, a, &m, s, p, &m, q, &ldv, work, &room, whole, &info, 1);
+    if (info) filled_T(s, k, NONE), filled_T(p, left, NONE), filled_T(q, right, NONE);
+    if (what != 'N') {
+      turned_T(u, p, rows, m);
+      turned_T(vt, q, n, columns);
+      u += m * rows, vt += columns * n;
+    }
+    s += k;
+  } while (next(j));
+  given_back(j->f, whole);
+}
+
+static void run_T(struct job *j, i64 kind) {
+  if (kind == KIND_CHOLESKY) cholesky_T(j);
+  else if (kind == KIND_SOLVE_TRIANGULAR) triangular_T(j);
+  else if (kind == KIND_SOLVE) solve_T(j);
+  else if (kind == KIND_INV) inv_T(j);
+  else if (kind == KIND_DET) det_T(j, 0);
+  else if (kind == KIND_SLOGDET) det_T(j, 1);
+  else if (kind == KIND_QR) qr_T(j);
+  else if (kind == KIND_EIGH) eigh_T(j, 'V');
+  else if (kind == KIND_EIGVALSH) eigh_T(j, 'N');
+  else if (kind == KIND_SVD) svd_T(j, j->k == j->m && j->option == j->n ? 'A' : 'S');
+  else svd_T(j, 'N');
+}
+"""
+
+_ENTRY = f"""
+void branded_lapack({", ".join(f"u64 {x}" for x in TAKES)}) {{
+  struct job j;
+  j.f = (u64 *)table, j.option = (i64)option, j.m = (i64)m, j.n = (i64)n, j.k = (i64)k;
+  {" ".join(f"j.{x}[{i}] = (i64){x}{i};" for x in ("size", "a_step", "b_step") for i in range(LOOPS))}
+  {" ".join(f"j.at[{i}] = 0;" for i in range(LOOPS))}
+  {" ".join(f"j.out[{i}] = (char *)out{i};" for i in range(3))} j.a = (char *)a, j.b = (char *)b;
+  // threads of OpenBLAS wait for one another: a matrix that is not large is for one alone
+  int alone = kind >> 16 & 1, before = alone ? ((int (*)(int))j.f[{SYSTEM[0].upper()}])(1) : 0;
+  if (kind & 256) run_d(&j, (i64)kind & 255);
+  else run_s(&j, (i64)kind & 255);
+  if (alone) ((int (*)(int))j.f[{SYSTEM[0].upper()}])(before);
+}}
+"""
+
+
+def source() -> str:
+    """The whole of it, for both kinds of numbers."""
+    reals = [("float", "s", '__builtin_nanf("")'), ("double", "d", '__builtin_nan("")')]
+    made = [_OF_REALS.replace("_T(", f"_{t}(").replace("REAL", real).replace("NONE", none) for real, t, none in reals]
+    return "".join([_COMMON, *made, _ENTRY])

@@ -1,0 +1,152 @@
+"""LAPACK called from C: it gives what numpy gives, for every matrix of a batch, and no Python runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor, dtypes
+
+from branded import jit, linalg, scan, vmap
+from branded.cpu import lapack as drivers
+from branded.linalg import lapack
+from branded.runner import host, native
+from branded.runner.host import Array
+
+Arrays = list[np.ndarray[Any, Any]]
+R = np.random.default_rng(0)
+
+pytestmark = pytest.mark.skipif(
+    not native.can_run("CPU") or drivers._table(dtypes.float32) is None, reason="numpy has another LAPACK"
+)
+
+
+def some(*shape: int) -> Any:
+    return R.standard_normal(shape)
+
+
+def by_c(kind: str, option: int, shapes: list[tuple[int, ...]], xs: Arrays) -> Arrays:
+    """What C writes, into arrays of these shapes."""
+    dtype = dtypes.float32 if xs[0].dtype == np.float32 else dtypes.float64
+    ys: Arrays = [np.full(shape, 7, xs[0].dtype) for shape in shapes]
+    work = drivers.in_c(kind, option)
+    assert work is not None
+    found = work([Array(y.shape, dtype) for y in ys], [Array(x.shape, dtype) for x in xs])
+    assert found is not None
+    found.function(*found.args([x.ctypes.data for x in (*ys, *xs)]))
+    return ys
+
+
+def same(kind: str, f: Callable[..., Arrays], *xs: Any, option: int = 0) -> None:
+    for dtype, places in ((np.float32, 1e-3), (np.float64, 1e-8)):
+        given = [np.ascontiguousarray(x, dtype) for x in xs]
+        wanted = f(*given)
+        got = by_c(kind, option, [w.shape for w in wanted], given)
+        for x, y in zip(got, wanted, strict=True):
+            if kind in ("eigh", "svd"):  # where the last bits decide about a sign
+                x, y = abs(x), abs(y)
+            np.testing.assert_allclose(x, y, rtol=places, atol=places)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 17, 40])
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+def test_it_gives_what_numpy_gives(n: int, batch: tuple[int, ...]) -> None:
+    a, b = some(*batch, n, n) / n**0.5 + 2 * np.eye(n), some(*batch, n, 3)
+    symmetric = a + a.swapaxes(-1, -2) + np.diag(np.arange(n))
+    same("cholesky", lapack.cholesky, a @ a.swapaxes(-1, -2))
+    for right in (b, b[..., :1]):
+        same("solve", lapack.solve, a, right)
+        for option in range(4):
+            f = lapack.solve_triangular(bool(option & 1), bool(option & 2))
+            same("solve_triangular", f, a, right, option=option)
+    same("inv", lapack.inv, a)
+    same("det", lapack.det, a)
+    same("slogdet", lapack.slogdet, -a)
+    same("eigh", lapack.eigh, symmetric)
+    same("eigvalsh", lapack.eigvalsh, symmetric)
+    for m in (n, n + 2):
+        for x in (some(*batch, m, n), some(*batch, n, m)):
+            same("svdvals", lapack.svdvals, x)
+            same("qr", lapack.qr(False), x)
+            same("qr", lapack.qr(True), x)
+            same("svd", lapack.svd(False), x)
+            u, s, vt = by_c("svd", 0, [y.shape for y in lapack.svd(True)(x)], [x])
+            k = s.shape[-1]
+            np.testing.assert_allclose(u[..., :k] * s[..., None, :] @ vt[..., :k, :], x, atol=1e-12)
+            for q in (u, vt):
+                np.testing.assert_allclose(
+                    q @ q.swapaxes(-1, -2), np.broadcast_to(np.eye(q.shape[-1]), q.shape), atol=1e-12
+                )
+
+
+def test_operands_broadcast() -> None:
+    well = 3 * np.eye(5)
+    for first, second in (((2, 1), (3,)), ((3,), (2, 1)), ((), (2, 3)), ((2, 3), ()), ((2, 1, 3, 1), (4, 1, 2))):
+        a, b = some(*first, 5, 5) + well, some(*second, 5, 2)
+        same("solve", lapack.solve, a, b)
+        same("solve_triangular", lapack.solve_triangular(True, False), a, b, option=1)
+
+
+def test_what_has_no_answer_is_nan_for_its_example_alone() -> None:
+    eye = np.eye(6)
+    hole = np.diag([1.0, 2, 3, 0, 5, 6])
+    bad = np.stack([eye, -eye, 0 * eye, eye * math.nan, hole, eye])
+    for name in ("cholesky", "inv", "det", "slogdet", "eigvalsh", "svdvals", "eigh"):
+        same(name, getattr(lapack, name), bad)
+    same("solve", lapack.solve, bad, some(6, 6, 2))
+    same("svd", lapack.svd(False), bad)
+
+
+def test_a_product_of_pivots_that_is_too_large_on_its_way() -> None:
+    sizes = np.array([1e200, 1e200, 1e-200, 1e-200, 7.0])
+    (found,) = by_c("det", 0, [(2,)], [np.stack([np.diag(sizes), np.diag(sizes[::-1])])])
+    np.testing.assert_allclose(found, [7, 7])
+
+
+FORMS: list[tuple[str, Callable[..., Tensor]]] = [
+    ("cholesky", lambda a, b: linalg.cholesky(a)),
+    ("solve_triangular", lambda a, b: linalg.solve_triangular(a, b)),
+    ("solve", linalg.solve),
+    ("inv", lambda a, b: linalg.inv(a)),
+    ("det", lambda a, b: linalg.det(a)),
+    ("slogdet", lambda a, b: linalg.slogdet(a).logabsdet),
+    ("qr", lambda a, b: linalg.qr(a).R),
+    ("eigh", lambda a, b: linalg.eigh(a).eigenvalues),
+    ("eigvalsh", lambda a, b: linalg.eigvalsh(a)),
+    ("svd", lambda a, b: linalg.svd(a).S),
+    ("svdvals", lambda a, b: linalg.svd(a, compute_uv=False)),
+]
+
+
+@pytest.fixture
+def no_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: host.Name, memory: Any) -> None:
+        raise AssertionError(f"{self} ran in Python")
+
+    monkeypatch.setattr(host.Name, "run", fails)
+
+
+@pytest.mark.usefixtures("no_python")
+@pytest.mark.parametrize("f", [f for _, f in FORMS], ids=[name for name, _ in FORMS])
+def test_no_python_runs(f: Callable[..., Tensor]) -> None:
+    """Neither where an operation is called by itself, nor in a compiled function, nor in a loop."""
+    x = some(3, 5, 5)
+    a, b = Tensor(x @ x.swapaxes(-1, -2) + np.eye(5)), Tensor(some(3, 5))
+    once = vmap(f)(a, b).numpy()
+    compiled = jit(vmap(f))
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(a, b).numpy(), once, rtol=1e-12)
+    np.testing.assert_allclose(scan(lambda c, x: (c, f(*x)), Tensor(0.0), (a, b))[1].numpy(), once, rtol=1e-12)
+
+
+def test_numpy_does_it_where_it_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drivers, "_table", drivers._table.__wrapped__)
+    work, x = drivers.in_c("inv"), Array((7, 7), dtypes.float32)
+    assert work is not None and work([x], [x]) is not None
+    monkeypatch.setenv("BRANDED_LAPACK", "0")
+    assert work([x], [x]) is None
+    a = some(7, 7)
+    np.testing.assert_array_equal(linalg.inv(Tensor(a)).numpy(), np.linalg.inv(a))
