@@ -51,7 +51,7 @@ def same(kind: str, f: Callable[..., Arrays], *xs: Any, option: int = 0) -> None
             np.testing.assert_allclose(x, y, rtol=places, atol=places)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 17, 40])
+@pytest.mark.parametrize("n", [1, 2, 5, 19, 40, 70])
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
 def test_it_gives_what_numpy_gives(n: int, batch: tuple[int, ...]) -> None:
     a, b = some(*batch, n, n) / n**0.5 + 2 * np.eye(n), some(*batch, n, 3)
@@ -104,6 +104,17 @@ def test_a_product_of_pivots_that_is_too_large_on_its_way() -> None:
     sizes = np.array([1e200, 1e200, 1e-200, 1e-200, 7.0])
     (found,) = by_c("det", 0, [(2,)], [np.stack([np.diag(sizes), np.diag(sizes[::-1])])])
     np.testing.assert_allclose(found, [7, 7])
+
+
+def test_entries_that_are_very_large_or_very_small() -> None:
+    x = some(4, 3)
+    for size in (1e-160, 1e160):  # their squares are none of its numbers
+        q, r = by_c("qr", 0, [(4, 3), (3, 3)], [x * size])
+        np.testing.assert_allclose(q @ (r / size), x, rtol=1e-9)
+        np.testing.assert_allclose(q.T @ q, np.eye(3), atol=1e-12)
+    small = np.float32([[1e-40, 1], [1e-40, 3]])  # the reciprocal of the pivot is none
+    (found,) = by_c("det", 0, [()], [small])
+    np.testing.assert_allclose(found, 2e-40, rtol=1e-4)
 
 
 FORMS: list[tuple[str, Callable[..., Tensor]]] = [

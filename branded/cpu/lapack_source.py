@@ -7,6 +7,10 @@ LAPACK and back, so that signs and pivots are those of numpy.
 
 from __future__ import annotations
 
+import re
+
+from branded.cpu.small_matrices import FEW, LOOPS_OF_REALS, SMALL, TINY
+
 LOOPS = 4
 """So many axes of a batch go in steps of their own."""
 
@@ -28,6 +32,8 @@ _COMMON = f"""
 typedef unsigned long long u64;
 typedef long long i64;
 enum {{ {", ".join(x.upper() for x in (*SYSTEM, *ROUTINES))} }};
+enum {{ SMALL = {SMALL}, FEW = {FEW}, TINY = {TINY} }};
+#define NARROW _Pragma("clang loop interleave_count(1)")
 enum {{ {", ".join(f"KIND_{x.upper()}" for x in KINDS)} }};
 struct job {{
   u64 *f;
@@ -73,10 +79,12 @@ static i64 getrf_T(u64 *f, i64 n, REAL *a, i64 *pivots) {
   ((void (*)(i64 *, i64 *, REAL *, i64 *, i64 *, i64 *))f[GETRF])(&n, &n, a, &n, pivots, &info);
   return info;
 }
-
+"""
+_OPERATIONS = r"""
 static void cholesky_T(struct job *j) {
   i64 n = j->n, info;
   char half = 'U';
+  REAL rows[4 * SMALL];
   REAL *out = (REAL *)j->out[0];
   do {
     const REAL *a = (REAL *)j->a;
@@ -85,7 +93,8 @@ static void cholesky_T(struct job *j) {
       filled_T(out + x * n + x + 1, n - x - 1, 0);
     }
     info = 0;
-    ((void (*)(char *, i64 *, REAL *, i64 *, i64 *, u64))j->f[POTRF])(&half, &n, out, &n, &info, 1);
+    if (n <= SMALL) info = small_cholesky_T(out, n, rows);
+    else ((void (*)(char *, i64 *, REAL *, i64 *, i64 *, u64))j->f[POTRF])(&half, &n, out, &n, &info, 1);
     if (info) for (i64 x = 0; x < n; x++) filled_T(out + x * n, x + 1, NONE);
     out += n * n;
   } while (next(j));
@@ -110,18 +119,20 @@ static void solve_T(struct job *j) {
   do {
     if ((REAL *)j->a != last) {
       last = (REAL *)j->a;
-      turned_T(lu, last, n, n);
-      info = getrf_T(j->f, n, lu, pivots);
+      if (n > SMALL) turned_T(lu, last, n, n);
+      else copied_T(lu, last, n * n);
+      info = n > SMALL ? getrf_T(j->f, n, lu, pivots) : small_lu_T(lu, n, pivots);
     }
     copied_T(x, (REAL *)j->b, n * k);
     if (info) filled_T(x, n * k, NONE);
     else {
       for (i64 i = 0; i < n; i++)
-        if (pivots[i] - 1 != i) {
-          REAL *p = x + i * k, *q = x + (pivots[i] - 1) * k;
-          for (i64 c = 0; c < k; c++) { REAL t = p[c]; p[c] = q[c]; q[c] = t; }
-        }
-      if (k == 1) {
+        if (pivots[i] - 1 != i) swapped_T(x + i * k, x + (pivots[i] - 1) * k, k);
+      if (n <= SMALL && k <= SMALL) small_solve_T(lu, n, x, k);
+      else if (n <= SMALL) {
+        trsm_T(j->f, 'R', 'U', 'N', 'U', k, n, lu, x, k);
+        trsm_T(j->f, 'R', 'L', 'N', 'N', k, n, lu, x, k);
+      } else if (k == 1) {
         trsv_T(j->f, 'L', 'N', 'U', n, lu, x);
         trsv_T(j->f, 'U', 'N', 'N', n, lu, x);
       } else {
@@ -140,11 +151,22 @@ static void inv_T(struct job *j) {
   void (*getri)(i64 *, REAL *, i64 *, i64 *, REAL *, i64 *, i64 *) = (void *)j->f[GETRI];
   getri(&n, out, &n, &info, &size, &room, &info);
   room = most((i64)size, n);
-  i64 *pivots = taken(j->f, n * 8 + room * sizeof(REAL));
+  i64 *pivots = taken(j->f, n * 8 + most(room, n * n) * sizeof(REAL));
   do {
-    copied_T(out, (REAL *)j->a, n * n);
-    info = getrf_T(j->f, n, out, pivots);
-    if (!info) getri(&n, out, &n, pivots, (REAL *)(pivots + n), &room, &info);
+    if (n <= TINY) {
+      REAL *lu = (REAL *)(pivots + n);
+      copied_T(lu, (REAL *)j->a, n * n);
+      info = small_lu_T(lu, n, pivots);
+      for (i64 x = 0; x < n; x++)
+        for (i64 y = 0; y < n; y++) out[x * n + y] = x == y;
+      for (i64 x = 0; x < n; x++)
+        if (pivots[x] - 1 != x) swapped_T(out + x * n, out + (pivots[x] - 1) * n, n);
+      if (!info) small_solve_T(lu, n, out, n);
+    } else {
+      copied_T(out, (REAL *)j->a, n * n);
+      info = getrf_T(j->f, n, out, pivots);
+    }
+    if (!info && n > TINY) getri(&n, out, &n, pivots, (REAL *)(pivots + n), &room, &info);
     if (info) filled_T(out, n * n, NONE);
     out += n * n;
   } while (next(j));
@@ -158,7 +180,8 @@ static void det_T(struct job *j, int as_log) {
   REAL *lu = (REAL *)(pivots + n);
   do {
     copied_T(lu, (REAL *)j->a, n * n);
-    getrf_T(j->f, n, lu, pivots);
+    if (n <= SMALL) small_lu_T(lu, n, pivots);
+    else getrf_T(j->f, n, lu, pivots);
     double sign = 1, product = 1, log = 0;
     i64 scale = 0;
     for (i64 i = 0; i < n; i++) {
@@ -259,7 +282,7 @@ static void run_T(struct job *j, i64 kind) {
   else if (kind == KIND_INV) inv_T(j);
   else if (kind == KIND_DET) det_T(j, 0);
   else if (kind == KIND_SLOGDET) det_T(j, 1);
-  else if (kind == KIND_QR) qr_T(j);
+  else if (kind == KIND_QR) (j->m <= FEW && j->n <= FEW ? small_qr_T : qr_T)(j);
   else if (kind == KIND_EIGH) eigh_T(j, 'V');
   else if (kind == KIND_EIGVALSH) eigh_T(j, 'N');
   else if (kind == KIND_SVD) svd_T(j, j->k == j->m && j->option == j->n ? 'A' : 'S');
@@ -285,6 +308,14 @@ void branded_lapack({", ".join(f"u64 {x}" for x in TAKES)}) {{
 
 def source() -> str:
     """The whole of it, for both kinds of numbers."""
-    reals = [("float", "s", '__builtin_nanf("")'), ("double", "d", '__builtin_nan("")')]
-    made = [_OF_REALS.replace("_T(", f"_{t}(").replace("REAL", real).replace("NONE", none) for real, t, none in reals]
-    return "".join([_COMMON, *made, _ENTRY])
+    return "".join([_COMMON, _of("float", "s", "f"), _of("double", "d", ""), _ENTRY])
+
+
+def _of(real: str, letter: str, end: str) -> str:
+    """The part for one kind of numbers, by how C calls it, its letter in LAPACK, and what its functions end in."""
+    words = {"REAL": real, "NONE": f'__builtin_nan{end}("")', "ABS": f"__builtin_fabs{end}"}
+    words["HUGE"] = "0x1p126f" if end else "0x1p1022"
+    text = re.sub(r"_T\b", f"_{letter}", _OF_REALS + LOOPS_OF_REALS + _OPERATIONS)
+    for word, new in words.items():
+        text = re.sub(rf"\b{word}\b", new, text)
+    return text
