@@ -10,12 +10,21 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.crossing import enter, entered, left_all
-from branded.errors import AxisTypeError, EscapeError, NameTakenError, OptionError, SizeError, caller, examples
+from branded.errors import AxisTypeError, EscapeError, NameTakenError, OptionError, SizeError, examples
 from branded.graph import tensor
 from branded.rows import check_live, row_of, type_text
 from branded.scope import OpenedOne, Scope, open_brands
 from branded.tree import describe, shown
-from branded.tree.given import Randomness, advice, as_size, as_tensor, check_randomness, normalize_axis, out_axis
+from branded.tree.given import (
+    Randomness,
+    advice,
+    as_int,
+    as_tensor,
+    caller,
+    check_randomness,
+    normalize_axis,
+    out_axis,
+)
 from branded.tree.nodes import check_axis
 
 if TYPE_CHECKING:
@@ -136,6 +145,19 @@ class Brand(Scope):
     def _check_open(self, what: str) -> None:
         if not self.is_open:
             raise EscapeError(f"{what}: brand `{self.name}` is closed", fix="use it inside its `with` block")
+
+
+_MOST = 2**63 - 1
+
+
+def as_size(x: object, what: str, least: int = 0, most: float = _MOST) -> int:
+    """`x` as a number of examples; anything else is a mistake."""
+    n = x if type(x) is int else as_int(x)
+    if n is None or n < least:
+        raise OptionError(f"{what}: {shown(x)} is not a size", fix=f"an int of {least} or more")
+    if n > most:
+        raise OptionError(f"{what}: {shown(n)} is more than a tensor can have", fix="an int below 2**63")
+    return n
 
 
 def make_brand(

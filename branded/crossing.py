@@ -101,10 +101,12 @@ def _is_last(u: UOp, brand: Scope) -> bool:
 
     One that stands beside it stays too: a rule may ask for the argument of one step of a loop.
     """
-    if not is_touched(u) or row_of(u) not in ((brand,), ()):
+    info = info_of(u)
+    if not info.touched or info.row not in ((brand,), ()):
         return False
-    beside = (brand_of(x) for x in u.toposort(is_touched) if x.op is Ops.RANGE) if info_of(u).beside else ()
-    return not any(b is not None and b is not brand and b.is_open for b in (*left_brands([u]), *beside))
+    left = left_brands([u]) if info.left else ()
+    beside = (brand_of(x) for x in u.toposort(is_touched) if x.op is Ops.RANGE) if info.beside else ()
+    return not any(b is not None and b is not brand and b.is_open for b in (*left, *beside))
 
 
 def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> list[UOp]:

@@ -49,6 +49,8 @@ class Resolution:
     row: Row
     sizes: tuple[int, ...]
     rule: Rule
+    is_zip: bool
+    """Do all operands have the same brands, so that they are aligned?"""
     within: Pass | None = None
 
     def kind(self, brand: Scope) -> Kind:
@@ -113,12 +115,15 @@ def resolve(op: Ops, operands: Iterable[Row], within: Pass | None = None) -> Res
       users:3: zip, all operands carry it
       items:2: broadcast, only operand 2 carries it
     """
-    row: Row = functools.reduce(union, rows := tuple(operands), ())
+    rows = tuple(operands)
+    different = {*rows}
+    carried = [row for row in different if row]
+    row: Row = functools.reduce(union, carried) if carried else ()
     if op is Ops.STAGE:  # the one operation that closes a brand
         row = tuple(b for b in rows[0] if b not in rows[1])
     for when, f in _table.get(op, ()):
         if when(tuple(map(bool, rows))):
-            return Resolution(op, rows, row, tuple([b.size for b in row]), f, within)
+            return Resolution(op, rows, row, tuple([b.size for b in row]), f, len(different) == 1, within)
     fix = "compute it outside of vmap, or register a rule with branded.dispatch.rule"
     raise UnsupportedError(f"{op.name}: no batching rule for this operation of tinygrad", ("rows", repr(rows)), fix=fix)
 

@@ -11,7 +11,6 @@ would have it.  A message is one line that says what is wrong, then the facts, t
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 
@@ -46,13 +45,6 @@ def one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def caller(depth: int, what: str) -> str:
-    """Where the user called us: `vmap at app.py:12`."""
-    frame = sys._getframe(depth)
-    file = frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
-    return f"{what} at {file}:{frame.f_lineno}"
 
 
 def examples(n: int) -> str:

@@ -77,8 +77,8 @@ _operations: Blocks[Any] = Blocks("branded_operations")
 """The recorded operations that run here, by their frame or structure: of a frame only the outermost is written down."""
 
 
-def is_recording() -> bool:
-    return bool(_frames.get())
+is_recording = _frames.any_open
+"""Is a program written down here?"""
 
 
 def _frame() -> Frame | None:

@@ -48,12 +48,11 @@ class Info(NamedTuple):
         b                                                       its row is (); the call that makes it has `i` in it
     """
 
-    @property
-    def touched(self) -> bool:
-        return self.left or self.beside or bool(self.row)
+    touched: bool
+    """Does a brand occur anywhere in it: open, left, or beside it?"""
 
 
-_PLAIN = Info((), False, False, False, False)
+_PLAIN = Info((), False, False, False, False, False)
 _KEY = "_branded"
 
 
@@ -64,15 +63,17 @@ def info_of(u: UOp) -> Info:
     y = x + W                   row (i,): the union of those of its operands
     STAGE(y, RANGE i)           row (), and `left`: `i` is still in the graph, until a pass closes it
     """
+    if (known := u.__dict__.get(_KEY)) is not None:
+        return cast("Info", known)
     stack = [u]
-    while _KEY not in u.__dict__:
+    while stack:
         v = stack[-1]
         if below := [s for s in v.src if _KEY not in s.__dict__]:
             stack += below
             continue
         stack.pop()
-        v.__dict__[_KEY] = _of_operation(v, [cast("Info", s.__dict__[_KEY]) for s in v.src])
-    return cast("Info", u.__dict__[_KEY])
+        v.__dict__[_KEY] = known = _of_operation(v, [cast("Info", s.__dict__[_KEY]) for s in v.src])
+    return cast("Info", known)
 
 
 def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
@@ -82,11 +83,11 @@ def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
         return _of_result(call, u.arg, [info_of(s) for s in call.src[1:]])
     info = _joined(operands)
     if u.op is Ops.RANGE and (b := brand_of(u)) is not None:
-        return _PLAIN._replace(row=(b,))
+        return _PLAIN._replace(row=(b,), touched=True)
     if u.op is Ops.STAGE and type(u.arg) is Left:
         # what the value itself had, without the brand that it left
         row = tuple(b for b in operands[0].row if b is not brand_of(u.src[1]))
-        return operands[0]._replace(row=row, left=True)
+        return operands[0]._replace(row=row, left=True, touched=True)
     if u.op is Ops.UNSHARD or (u.op is Ops.PARAM and u.arg.axis is not None):
         return info._replace(sharded=True)
     return info._replace(differentiated=True) if u.op is Ops.CONTIGUOUS_BACKWARD and is_leaf(u) else info
@@ -111,7 +112,9 @@ def _of_result(call: UOp, i: int, arguments: Sequence[Info]) -> Info:
         info = _in_body(out, arguments)
     else:
         info = _joined([own, *(arguments[slot] for slot in uses(call, i))])
-    return info._replace(beside=True) if any(x.touched for x in (info_of(call.src[0]), *arguments)) else info
+    if any(x.touched for x in (info_of(call.src[0]), *arguments)):
+        return info._replace(beside=True, touched=True)
+    return info
 
 
 def _in_body(out: UOp, arguments: Sequence[Info]) -> Info:
@@ -134,8 +137,7 @@ def row_of(u: UOp) -> Row:
 
 def is_touched(u: UOp) -> bool:
     """Does a brand occur anywhere in the graph, open or left?"""
-    info = u.__dict__.get(_KEY) or info_of(u)
-    return info is not _PLAIN and info.touched
+    return info_of(u).touched
 
 
 def has_left(u: UOp) -> bool:
@@ -241,7 +243,7 @@ def visible(row: Row) -> Row:
 
 def check_live(u: UOp, what: str | Callable[[], str]) -> None:
     """Refuse a value of a closed brand."""
-    if not (dead := [b for b in row_of(u) if not b.is_open]):
+    if not is_touched(u) or not (dead := [b for b in info_of(u).row if not b.is_open]):
         return
     where = what if isinstance(what, str) else what()
     for b in dead:

@@ -71,10 +71,14 @@ class Block(io.BytesIO, Generic[T]):
     def __enter__(self) -> T:  # type: ignore[override]
         try:
             self.blocks.add(self)
+            self.began()
             return self.value
         except BaseException:
             self.close()  # the block will not run
             raise
+
+    def began(self) -> None:
+        """What a kind of block does when its value holds."""
 
     def within(self, frame: FrameType) -> None:
         """This block stands in `frame`: while that is a generator that waits, the block does not run.
@@ -119,6 +123,10 @@ class Blocks(Generic[T]):
             else:
                 found.append(block.value)
         return tuple(found)
+
+    def any_open(self) -> bool:
+        """Does a value hold here?"""
+        return bool(self.get())
 
     def during(self, value: T) -> Block[T]:
         """The value holds in the `with` block."""
@@ -295,12 +303,11 @@ class _Opened(Block[Row]):
     def __init__(self, brands: Iterable[Scope]) -> None:
         super().__init__(_open, tuple(brands))
 
-    def __enter__(self) -> Row:  # type: ignore[override]
+    def began(self) -> None:
         # tensors and buffers made from here on belong to the scopes
         self.mark, first_slot = tensor(_NOTHING), next(UOp.unique_num)
         for b in self.value:
             b._block, b.first_slot = weakref.ref(self), first_slot
-        return super().__enter__()
 
 
 class OpenedOne(_Opened, Generic[B]):
@@ -373,6 +380,5 @@ def call_body() -> Block[None]:
     return _calls.during(None)
 
 
-def in_call_body() -> bool:
-    """Does what runs here become the body of a call?"""
-    return bool(_calls.get())
+in_call_body = _calls.any_open
+"""Does what runs here become the body of a call?"""

@@ -12,15 +12,15 @@ import numpy as np
 from tinygrad import Tensor
 
 from branded import tree
-from branded.brand import Brand, make_brand, sizes_differ
+from branded.brand import Brand, as_size, make_brand, sizes_differ
 from branded.chunks import as_one_step, chunk_of, joined
 from branded.crossing import entered, left_all, without
-from branded.errors import AxesError, AxisTypeError, caller
+from branded.errors import AxesError, AxisTypeError
 from branded.graph import tensor
 from branded.patches.rand import Draws
 from branded.rows import check_live, row_of
 from branded.scope import method_restored, opened
-from branded.tree.given import Randomness, as_size, called, check_function, check_randomness, normalize_axis, out_axis
+from branded.tree.given import Randomness, called, caller, check_function, check_randomness, normalize_axis, out_axis
 from branded.values import vec_type
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -117,6 +117,7 @@ def vmap(
     Source: E. Z. Yang, "vmap in Haskell" (2020); `jax.vmap`; `torch.func.vmap` for `chunk_size` and `randomness`.
     """
     f = None if f is None else _function(f)
+    where = caller(2, "vmap")
     axis_size = None if axis_size is None else as_size(axis_size, "axis_size")
     chunk_size = None if chunk_size is None else as_size(chunk_size, "chunk_size", 1, math.inf)
     check_randomness(randomness)
@@ -128,7 +129,7 @@ def vmap(
             ("axes", tree.shown(in_axes)),
             fix="in_axes=({...},) with one entry for each positional argument",
         )
-    options = _Options(in_axes, out_axes, axis_name, axis_size, chunk_size, randomness, caller(2, "vmap"))
+    options = _Options(in_axes, out_axes, axis_name, axis_size, chunk_size, randomness, where)
     return _mapped(f, options) if f is not None else lambda f: _mapped(_function(f), options)
 
 
@@ -166,7 +167,7 @@ class _MappedCall:
         for i, axis in enumerate(self.axes):
             if axis is None:
                 continue
-            x = tree.as_tensor(self.leaves[i])
+            x = self.leaves[i] if isinstance(self.leaves[i], Tensor) else tree.as_tensor(self.leaves[i])
             if x is None or not x.shape:
                 raise self._has_no_axis(i, axis)
             check_live(x.uop, lambda: self._where(i))
@@ -177,7 +178,7 @@ class _MappedCall:
     def _positional_axes(self) -> list[tree.Axis]:
         axes, args = self.options.in_axes, self.args
         if not isinstance(axes, tuple | list):
-            return tree.spread(axes, args, "in_axes", "the arguments")
+            return _spread(axes, args, "in_axes", "the arguments")
         if len(axes) != len(args):
             raise AxesError(
                 f"in_axes: {_count(len(axes), 'axis', 'axes')} for {_count(len(args), 'positional argument')}",
@@ -304,7 +305,7 @@ class _MappedCall:
         o = self.options
         b = make_brand(o.axis_name, size, hint=self._hint(), where=o.where, randomness=o.randomness)
         b.draws = draws
-        with opened(b), method_restored():
+        with method_restored(), opened(b):
             new = iter([x if a is None else entered(x, b, a) for x, a in zip(leaves, self.axes, strict=True)])
             args = [tree.rebuild(x, new) for x in self.args]
             kwargs = {k: tree.rebuild(x, new) for k, x in self.kwargs.items()}
@@ -312,7 +313,7 @@ class _MappedCall:
             return self._results(out, b)
 
     def _results(self, out: Any, b: Brand) -> Any:
-        leaves, axes = tree.leaves(out), tree.spread(self.options.out_axes, out, "out_axes", "the result")
+        leaves, axes = tree.leaves(out), _spread(self.options.out_axes, out, "out_axes", "the result")
         tensors: list[Tensor] = []
         at: list[int] = []
         for i, (y, axis) in enumerate(zip(leaves, axes, strict=True)):
@@ -327,7 +328,7 @@ class _MappedCall:
                         fix="an int, or reduce it over the examples outside",
                     )
                 continue
-            if (t := tree.as_tensor(y)) is None:
+            if (t := y if isinstance(y, Tensor) else tree.as_tensor(y)) is None:
                 raise AxisTypeError(
                     f"out_axes: {self._result(out, i)} is {tree.describe(y)}, which cannot be stacked",
                     ("call", self.options.where),
@@ -347,6 +348,11 @@ class _MappedCall:
 def _shared(y: Any, b: Brand) -> Any:
     """A result that does not vary."""
     return tensor(u) if isinstance(y, Tensor) and (u := without(y.uop, b)) is not y.uop else y
+
+
+def _spread(axes: Axes, x: Any, option: str, at: str) -> list[tree.Axis]:
+    """One axis for each leaf of `x`."""
+    return [axes] * len(tree.leaves(x)) if type(axes) is int else tree.spread(axes, x, option, at)
 
 
 def _count(n: int, one: str, many: str | None = None) -> str:

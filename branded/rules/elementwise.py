@@ -31,6 +31,8 @@ def broadcastable(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     if sum(x.uop.op is not Ops.CONST for x in xs) == 1:
         return again(u, *[x.uop for x in xs])  # numbers align with anything
     of = ranks(u)
+    if how.is_zip and len({*of}) == 1:
+        return again(u, *[x.uop for x in xs])  # they are aligned
     return again(u, *[how.align(x, rank, max(of)) for x, rank in zip(xs, of, strict=True)])
 
 

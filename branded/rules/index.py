@@ -23,6 +23,8 @@ def index(u: UOp, how: Resolution, x: Batched, *at: Batched) -> UOp:
         if (one := same(x.uop, n)) is not None:
             return one
         return _diagonal(x.uop, x.row.index(at[0].row[0]), n)
+    if not x.row:  # its leading axis
+        return x.uop
     where = how.row.index(at[0].row[0])
     return lead(x.uop, (*range(where), n, *range(where, n)))
 

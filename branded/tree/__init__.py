@@ -23,7 +23,6 @@ from branded.tree.api import transpose as transpose
 from branded.tree.api import unflatten as unflatten
 from branded.tree.given import advice as advice
 from branded.tree.given import as_int as as_int
-from branded.tree.given import as_size as as_size
 from branded.tree.given import as_tensor as as_tensor
 from branded.tree.given import normalize_axis as normalize_axis
 from branded.tree.given import out_axis as out_axis

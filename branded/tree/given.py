@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, cast
 
@@ -25,6 +26,13 @@ def check_function(f: object, what: str, fix: str | None = None, error: type[Bra
     """What should be a function can be called."""
     if not callable(f):
         raise error(f"{what}: {describe(f)} is not a function", fix=fix)
+
+
+def caller(depth: int, what: str) -> str:
+    """Where the user called us: `vmap at app.py:12`."""
+    frame = sys._getframe(depth)
+    file = frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
+    return f"{what} at {file}:{frame.f_lineno}"
 
 
 def called(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], what: str, fix: str) -> Any:
@@ -82,19 +90,6 @@ def as_int(x: object) -> int | None:
         return operator.index(cast(Any, x))
     except TypeError:
         return None
-
-
-_MOST = 2**63 - 1
-
-
-def as_size(x: object, what: str, least: int = 0, most: float = _MOST) -> int:
-    """`x` as a number of examples; anything else is a mistake."""
-    n = as_int(x)
-    if n is None or n < least:
-        raise OptionError(f"{what}: {shown(x)} is not a size", fix=f"an int of {least} or more")
-    if n > most:
-        raise OptionError(f"{what}: {shown(n)} is more than a tensor can have", fix="an int below 2**63")
-    return n
 
 
 def positions(given: Any, what: str, option: str = "static_argnums") -> tuple[int, ...]:
