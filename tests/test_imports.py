@@ -80,6 +80,12 @@ def test_no_circle() -> None:
     assert not (found := circles(edges)), "these imports go round:\n" + "\n\n".join(way_round(edges, c) for c in found)
 
 
+def test_the_top_level_does_not_grow() -> None:
+    """What is of one purpose with others is in their folder: a reader sees the core as a list of files."""
+    modules = {path.stem for path in (ROOT / "branded").glob("*.py")} - {"__init__", "__main__"}
+    assert len(modules) <= 16, sorted(modules)
+
+
 def test_every_kind_of_import_is_seen(tmp_path: Path) -> None:
     """Late, for types alone, relative, of a module by its package, of a name out of a module."""
     sources = {

@@ -13,8 +13,8 @@ from branded.callbacks import host
 from branded.callbacks.host import Host, ShapeDtype
 from branded.crossing import enter_all
 from branded.dispatch import Pass
-from branded.effects import TOKEN, Body, before, body, flags, is_through_a_body, refusal
 from branded.errors import DerivativeError, UnsupportedError
+from branded.loops.bodies import TOKEN, Body, before, body, flags, is_through_a_body, refusal
 from branded.loops.effects import calls_of, done, is_differentiated, own_brands
 from branded.loops.primitive import safe
 from branded.patches.tg import _function, canonicalize_device

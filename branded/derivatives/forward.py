@@ -16,9 +16,9 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded import crossing
 from branded.crossing import copied, stage
-from branded.effects import differentiated
 from branded.errors import UnsupportedError
 from branded.graph import on_device
+from branded.loops.bodies import differentiated
 from branded.patches.tg import broadcast_to, reduced
 from branded.primitive import at_slot, params, primitive_of, results
 from branded.rows import is_differentiated, is_zero, row_of

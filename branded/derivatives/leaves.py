@@ -18,8 +18,8 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.crossing import copied, enter, lower, stage
 from branded.derivatives.reverse import gradients, once
 from branded.dispatch import Pass, full
-from branded.effects import differentiated
 from branded.graph import replaced, tensor
+from branded.loops.bodies import differentiated
 from branded.patches.tg import all_tensors, keep_shape
 from branded.primitive import Batched, derives_from, primitive_of
 from branded.rows import Mark, is_leaf, is_marked, is_place, is_zero, left_brands, no_change, row_of

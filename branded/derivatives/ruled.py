@@ -19,9 +19,9 @@ from branded.crossing import live_tensor
 from branded.derivatives.apart import Apart, row_by, transposed
 from branded.derivatives.leaves import Level, pull, transforming
 from branded.derivatives.reverse import ran_again
-from branded.effects import Rule, is_through_a_body, only_if, only_looked_at
 from branded.errors import DerivativeError, OptionError
 from branded.graph import tensor
+from branded.loops.bodies import Rule, is_through_a_body, only_if, only_looked_at
 from branded.patches.tg import CallInfo
 from branded.primitive import Batched, Bundle, Run, primitive_of
 from branded.rows import is_touched, is_zero, no_change, row_of

@@ -13,9 +13,9 @@ from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
 from branded.brand import Brand
-from branded.effects import without_effects
 from branded.errors import CarryError, SizeError
 from branded.graph import tensor
+from branded.loops.bodies import without_effects
 from branded.loops.effects import with_effect
 from branded.loops.primitive import Carry, Input
 from branded.loops.scan import scan as scan_steps

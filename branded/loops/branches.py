@@ -17,9 +17,9 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import recording, tree
 from branded.brand import Brand
 from branded.crossing import live_tensor
-from branded.effects import body, only_if
 from branded.errors import CarryError
 from branded.graph import tensor
+from branded.loops.bodies import body, only_if
 from branded.loops.effects import calls_of
 from branded.loops.primitive import safe
 from branded.patches.tg import _function, all_tensors, capturing

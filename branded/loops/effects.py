@@ -10,9 +10,9 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.crossing import enter_all
 from branded.dispatch import Pass, close
-from branded.effects import Body, before, body, is_only_looked_at
 from branded.errors import UnsupportedError
 from branded.graph import replaced, tensor
+from branded.loops.bodies import Body, before, body, is_only_looked_at
 from branded.loops.primitive import Carry, Loop
 from branded.loops.trace import Traced
 from branded.patches import tg

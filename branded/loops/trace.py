@@ -13,9 +13,9 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import recording, tree
 from branded.crossing import copied, enter, enter_all, live_tensor, live_tensors, lower
 from branded.dispatch import Pass
-from branded.effects import TOKEN, Body, Effect, collected
 from branded.errors import CarryError
 from branded.graph import replaced, tensor
+from branded.loops.bodies import TOKEN, Body, Effect, collected
 from branded.loops.primitive import Carry, param
 from branded.patches.tg import canonicalize_device
 from branded.primitive import Batched

@@ -12,9 +12,9 @@ from branded.crossing import lower
 from branded.derivatives.forward import products_of_others
 from branded.derivatives.leaves import plain, pull, transforming
 from branded.derivatives.reverse import is_pulling
-from branded.effects import differentiated
 from branded.errors import EscapeError
 from branded.graph import on_device, tensor
+from branded.loops.bodies import differentiated
 from branded.patches import tg
 from branded.patches.methods import Method, wrap
 from branded.primitive import at_slot, derives_from, params, primitive_of

@@ -14,9 +14,9 @@ from branded import recording, tree
 from branded.crossing import live_results
 from branded.derivatives.leaves import Level
 from branded.dispatch import close
-from branded.effects import Body, collected
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.graph import tensor
+from branded.loops.bodies import Body, collected
 from branded.loops.trace import LeafType
 from branded.program import build
 from branded.program.evaluate import Evaluation, evaluation

@@ -1,4 +1,4 @@
-"""Effects: what a body must do each time that it runs, though nobody uses a value of it.
+"""Bodies that are traced: what one must do each time that it runs, though nobody uses a value of it.
 
 A body that is traced has no values yet, so what it must do becomes a part of its graph: its `token`, a value that is
 worked out only after all that.  Each effect takes the token before it and gives one, so they run in order.  The token
