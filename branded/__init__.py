@@ -72,6 +72,7 @@ if not _for_mypy_alone:
 
 if TYPE_CHECKING:
     from branded import linalg, optim, random
+    from branded.axis_names import Axes, as_axes, axes
     from branded.callbacks import debug
     from branded.callbacks.api import io_callback, pure_callback
     from branded.callbacks.trees import ShapeDtypeStruct
@@ -121,8 +122,11 @@ if TYPE_CHECKING:
     from branded.program import make_expr
 else:
     _LATER = {
+        "Axes": "branded.axis_names:Axes",
         "ShapeDtypeStruct": "branded.callbacks.trees:ShapeDtypeStruct",
+        "as_axes": "branded.axis_names:as_axes",
         "associative_scan": "branded.loops.associative:associative_scan",
+        "axes": "branded.axis_names:axes",
         "checkpoint": "branded.derivatives.remat:checkpoint",
         "cumlogsumexp": "branded.loops.associative:cumlogsumexp",
         "debug": "branded.callbacks.debug",
@@ -155,6 +159,7 @@ else:
 
 
 __all__ = [
+    "Axes",
     "Brand",
     "BrandedError",
     "ShapeDtypeStruct",
@@ -163,7 +168,9 @@ __all__ = [
     "all_to_all",
     "argwhere",
     "array",
+    "as_axes",
     "associative_scan",
+    "axes",
     "axis_index",
     "axis_size",
     "betaln",

@@ -6,14 +6,14 @@ Written by stubs/generate.py from tinygrad's own signatures: change that, not th
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from types import EllipsisType
-from typing import Any, Generic, Literal, Never, Self, SupportsIndex, TypeAlias, overload
+from typing import Any, Generic, Literal, Never, NoReturn, Self, SupportsIndex, TypeAlias, overload
 
 from numpy.typing import NDArray
 from tinygrad import Tensor
 from tinygrad.dtype import ConstType, DType, DTypeLike, PyConst
 from tinygrad.mixin.op import ReductionStr
 from tinygrad.uop.ops import ConstLike, Ops, UOp, Variable, sint
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar, TypeVarTuple
 
 from branded.brand import Brand
 
@@ -36,7 +36,7 @@ class Vec(Generic[S_co, _T]):
 
     uop: UOp
     is_param: builtins.bool
-    def __iter__(self) -> Iterator[Self]: ...
+    def __iter__(self) -> Iterator[Vec[S_co]]: ...
     def __hash__(self) -> builtins.int: ...
     if not MYPY:  # with these, mypy's truthy-bool would find an `if` on a Vec right
         def __bool__(self) -> None: ...
@@ -627,3 +627,13 @@ class Vec(Generic[S_co, _T]):
     def repeat_interleave(self, repeats: builtins.int, dim: builtins.int | None = None) -> Self: ...
     def repeat(self, repeats: sint | Sequence[sint], *args: sint | Sequence[sint]) -> Self: ...
     def unfold(self, dim: builtins.int, size: sint, step: builtins.int) -> Self: ...
+
+_Names = TypeVarTuple("_Names")
+
+if MYPY:  # what the plugin makes of `branded.Axes[Users, Features]`, which is a Tensor to other checkers
+    class Axes(Vec[Never, Axes[*_Names]], Generic[*_Names]):
+        grad: Tensor | None
+        def __iter__(self) -> Iterator[Tensor]: ...
+        def __len__(self) -> builtins.int: ...
+        def __bool__(self) -> None: ...
+        def __delitem__(self, indices: Any) -> NoReturn: ...

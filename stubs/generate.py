@@ -350,6 +350,17 @@ INDEX = (
     ")\n"
 )
 """What an axis is indexed by; the bounds of a slice are the same for all examples."""
+AXES = """
+_Names = TypeVarTuple("_Names")
+
+if MYPY:  # what the plugin makes of `branded.Axes[Users, Features]`, which is a Tensor to other checkers
+    class Axes(Vec[Never, Axes[*_Names]], Generic[*_Names]):
+        grad: Tensor | None
+        def __iter__(self) -> Iterator[Tensor]: ...
+        def __len__(self) -> builtins.int: ...
+        def __bool__(self) -> None: ...
+        def __delitem__(self, indices: Any) -> NoReturn: ...
+"""
 
 
 def vec() -> str:
@@ -359,6 +370,7 @@ def vec() -> str:
         [
             HEAD.format(what="`Vec`, as type checkers see it: every method of `Tensor`, typed by rows."),
             IMPORTS + "from typing import SupportsIndex\n" + TINYGRAD,
+            IMPORTS + "from typing_extensions import TypeVarTuple\n" + TINYGRAD,
             "from branded.brand import Brand\n",
             ROWS,
             'S_co = TypeVar("S_co", bound=Brand, covariant=True)\n_T = TypeVar("_T", default=Tensor)',
@@ -367,12 +379,13 @@ def vec() -> str:
             "class Vec(Generic[S_co, _T]):",
             '    """A `T` for every example of the brands in the row `S`; a `Tensor` is a `Vec[Never, Tensor]`."""',
             "    uop: UOp\n    is_param: builtins.bool",
-            "    def __iter__(self) -> Iterator[Self]: ...",
+            "    def __iter__(self) -> Iterator[Vec[S_co]]: ...",
             "    def __hash__(self) -> builtins.int: ...",
             "    if not MYPY:  # with these, mypy's truthy-bool would find an `if` on a Vec right",
             "        def __bool__(self) -> None: ...",
             "        def __len__(self) -> builtins.int: ...",
             *body,
+            AXES,
             "",
         ]
     )
@@ -397,6 +410,7 @@ def tensor() -> str:
             "class Tensor(Vec[Never, Tensor]):",
             "    grad: Tensor | None",
             "    " + signature(init, "self", [], "None"),
+            "    def __iter__(self) -> Iterator[Tensor]: ...",
             "    def __bool__(self) -> None: ...",
             "    def __len__(self) -> builtins.int: ...",
             "    def __delitem__(self, indices: Any) -> NoReturn: ...",

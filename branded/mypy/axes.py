@@ -9,6 +9,7 @@ from mypy.nodes import DictExpr, Expression, IntExpr, ListExpr, NameExpr, StrExp
 from mypy.types import (
     AnyType,
     Instance,
+    LiteralType,
     NoneType,
     ProperType,
     TupleType,
@@ -24,8 +25,12 @@ from branded.mypy.rows import CONTAINERS, UNKNOWN, row_of
 def tree_of(e: Expression | None, api: TypeChecker) -> Type:
     """The tree of axes that an expression is; unknown where it is no literal and its type does not tell."""
     match e:
-        case None | IntExpr() | UnaryExpr(op="-", expr=IntExpr()):
-            return api.named_generic_type("builtins.int", [])
+        case None:
+            return _int(0, api)
+        case IntExpr():
+            return _int(e.value, api)
+        case UnaryExpr(op="-", expr=IntExpr() as n):
+            return _int(-n.value, api)
         case NameExpr(name="None"):
             return NoneType()
         case TupleExpr() | ListExpr():
@@ -34,6 +39,11 @@ def tree_of(e: Expression | None, api: TypeChecker) -> Type:
             items = {k.value: tree_of(v, api) for k, v in e.items if isinstance(k, StrExpr)}
             return TypedDictType(items, set(items), set(), api.named_generic_type("typing._TypedDict", []))
     return _known(api.get_expression_type(e))
+
+
+def _int(value: int, api: TypeChecker) -> Instance:
+    t = api.named_generic_type("builtins.int", [])
+    return t.copy_modified(last_known_value=LiteralType(value, t))
 
 
 def _tuple(items: list[Type], api: TypeChecker) -> TupleType:

@@ -37,6 +37,7 @@ from mypy.types import (
     get_proper_type,
 )
 
+from branded.mypy.axes_types import erased
 from branded.mypy.leaves import NUMBERS, becoming, fields_of
 from branded.mypy.mapping import Arg, call_of
 from branded.mypy.opening import ERROR, Scope, checker, fail, show, trying
@@ -74,14 +75,14 @@ class TransformCall:
     def type_of(self, name: str) -> Type:
         """Its type; None's if nothing was given."""
         e = self.expression(name)
-        return self.api.get_expression_type(e) if e is not None else NoneType()
+        return erased(self.api.get_expression_type(e), self.scope) if e is not None else NoneType()
 
     def types_of(self, name: str) -> list[Type] | None:
         """The types of a star-argument; None if their number is not known."""
         found = self.given.get(name, [])
         if isinstance(self.at, CallExpr) and ARG_STAR in self.at.arg_kinds:
             return None
-        return [self.api.get_expression_type(e) for e in found]
+        return [erased(self.api.get_expression_type(e), self.scope) for e in found]
 
     def is_true(self, name: str) -> bool | None:
         """A flag that is off unless given; None if it is not known here."""
@@ -216,6 +217,8 @@ def by_rule(ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: Scop
         for e in expressions:
             overrides.pop(e, None)
         result = rule(TransformCall(what, ctx.context, api, scope, given))
+        if not isinstance(get_proper_type(result), FunctionLike):  # a step or a carry has other axes than its whole
+            result = erased(result, scope)
         for e in expressions:
             overrides[e] = UNKNOWN if has_body(e) else api.get_expression_type(e)
     types = [t if n in OPTIONS else UNKNOWN for n, t in formals(own)]

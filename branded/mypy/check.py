@@ -14,17 +14,17 @@ from mypy.errors import CompileError
 from mypy.fscache import FileSystemCache
 from mypy.options import Options
 
-from branded.mypy import BrandedPlugin
+from branded.mypy import BrandedPlugin, axes_advice
 
 OPTIONS = ("--check-untyped-defs", "--enable-error-code=truthy-bool", "--output=json")
 """What the plugin wants of mypy: to look everywhere, and to ask for the truth of values; JSON is for us."""
 
 PLUGIN = "branded.mypy"
-_VEC = re.compile(r"\bVec\[")
+_VEC = re.compile(r"\b(?:Vec|Axes)\[")
 _EXTRA = re.compile(r'got "Vec\[(?P<got>[^,\[\]]+), .*expected "Vec\[(?P<wanted>[^,\[\]]+), ')
 _ASKED = re.compile(r'"(?P<type>Vec\[(?P<row>[^,\[\]]+), [^"]+)" which does not implement __bool__')
 _GAINS = re.compile(r'expression has type "Vec\[(?P<got>[^,\[\]]+), .*variable has type "(?:Tensor|Vec\[[^"]*)"')
-_LONG = re.compile(r"\b(?:branded\.vec\.(?=Vec\b)|branded\.brand\.(?=Brand\b)|tinygrad\.tensor\.(?=Tensor\b))")
+_LONG = re.compile(r"\b(?:branded\.vec\.(?=(?:Vec|Axes)\b)|branded\.brand\.(?=Brand\b)|tinygrad\.tensor\.(?=Tensor\b))")
 
 
 class Message(NamedTuple):
@@ -152,7 +152,7 @@ def _advice(m: Message) -> list[str]:
         row = gains["got"]
         return ["  the variable is of the type that it was first given", f"  try:   x: Vec[{row}, Tensor] = ..., there"]
     if (differs := _EXTRA.search(m.text)) is None:
-        return []
+        return axes_advice.advice(m.text)
     got, wanted = (differs[side].split(" | ") for side in ("got", "wanted"))
     extra = [b for b in got if b not in wanted]
     if not extra:

@@ -25,6 +25,7 @@ from mypy.types import (
 
 from branded.mypy import bodies
 from branded.mypy.axes import count
+from branded.mypy.axes_types import erased
 from branded.mypy.bodies import Rule, TransformCall, joined, outcome, rows_of, widened
 from branded.mypy.leaves import becoming
 from branded.mypy.mapping import Arg, either, items_of
@@ -159,6 +160,7 @@ class Derivative:
                 return one if aux is None else self._tuple([one, aux])
             case "value_and_grad":
                 return self._tuple([value if aux is None else self._tuple([value, aux]), one])
+        one = erased(one, self.scope)  # it gets the axes of the value besides
         derived = _each_leaf(value, one)
         if self.what == "hessian":
             derived = _each_leaf(derived, one)

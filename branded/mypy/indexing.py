@@ -11,12 +11,12 @@ from mypy.types import AnyType, CallableType, Type, TypeOfAny
 from branded.mypy.opening import checker, show, trying
 from branded.mypy.operands import of_method
 from branded.mypy.reading import known, refuse
-from branded.mypy.rows import TENSOR, VEC
+from branded.mypy.rows import AXES, TENSOR, VEC
 
-INDEXED = {f"{c}.__getitem__" for c in (VEC, TENSOR)}
+INDEXED = {f"{c}.__getitem__" for c in (VEC, AXES, TENSOR)}
 IN_PLACE = {
     f"{c}.__i{op}__"
-    for c in (VEC, TENSOR)
+    for c in (VEC, AXES, TENSOR)
     for op in ("add", "sub", "mul", "truediv", "floordiv", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
 }
 """The operators that write into a tensor."""

@@ -41,6 +41,8 @@ from mypy.types import (
 )
 
 from branded.mypy import axes, keeping
+from branded.mypy.axes_types import names_axis
+from branded.mypy.axes_vmap import Mapped
 from branded.mypy.leaves import STACKED, becoming, unmappable
 from branded.mypy.opening import ERROR, Scope, class_of, fail, show, trying
 from branded.mypy.options import Options
@@ -71,6 +73,11 @@ class Arg(NamedTuple):
     expression: Expression | None = None
 
 
+def _called(i: int, arg: Arg) -> str:
+    """What messages call the i-th argument."""
+    return f"argument `{arg.name}`" if arg.name else f"argument {i}"
+
+
 @dataclass
 class Vmap:
     """One use of vmap: where it is, and what it was told."""
@@ -79,6 +86,7 @@ class Vmap:
     at: Context
     api: TypeChecker
     scope: Scope
+    mapped: Mapped | None = None
 
     # ---- the rule ----
 
@@ -90,7 +98,11 @@ class Vmap:
         stem = next((n for n in [*names[mapped : mapped + 1], *names] if n), "s")
         rows = [b for a in args for b in rows_in(a.type)]
         brand = self.scope.named(self.options.axis_name, stem, self.at, self.api, rows)
-        lifted = [self.entered(a.type, way, brand) for a, way in zip(args, ways, strict=True)]
+        self.mapped = Mapped(self.at, self.api, self.scope, brand)
+        off = [
+            self.mapped.off(a.type, way, _called(i, a)) for i, (a, way) in enumerate(zip(args, ways, strict=True), 1)
+        ]
+        lifted = [self.entered(t, way, brand) for t, way in zip(off, ways, strict=True)]
         if not self._can_map(args, ways):
             with self.scope.opened(brand), trying(self.api):
                 return self._outside(self._call(f, lifted, args, ways, brand), brand)
@@ -134,7 +146,7 @@ class Vmap:
                     "try:   one entry for each positional argument; keyword arguments are mapped over axis 0",
                 )
             each = [UNKNOWN] * positional
-        own, zero = iter(each), self.api.named_generic_type("builtins.int", [])
+        own, zero = iter(each), axes.tree_of(None, self.api)
         shared = tree if isinstance(tree, NoneType) else UNKNOWN
         return [next(own) if a.kind == ARG_POS else shared if a.kind == ARG_STAR else zero for a in args]
 
@@ -142,7 +154,7 @@ class Vmap:
         """Do the axes fit the arguments, and is there something to map over?"""
         wrong: list[tuple[str, ...]] = []
         for i, (arg, way) in enumerate(zip(args, ways, strict=True), 1):
-            what = f"argument `{arg.name}`" if arg.name else f"argument {i}"
+            what = _called(i, arg)
             wrong += [(f"in_axes: {message}",) for message in axes.misfits(way, arg.type, what)]
             share = "functools.partial(f, ...)" if arg.name else "None for it in in_axes"
             for where, why in unmappable(arg.type, way, what, plain=self._is_quiet):
@@ -204,7 +216,9 @@ class Vmap:
         given, inside = show(args[where].type, self.api), show(lifted[where], self.api)
         name = (wrong[2] or "the function").replace('"', "")
         fix = "a row for it, Vec[S, Tensor], or None for it in in_axes if all examples share it"
-        if wrong[3].startswith("Vec[") and not wrong[3].startswith("Vec[Never"):
+        if "Axes[" in wrong[3] and "Axes[" in inside:
+            fix = "another axis in in_axes, or the argument with its axes in another order"
+        elif wrong[3].startswith("Vec[") and not wrong[3].startswith("Vec[Never"):
             fix = "a row variable of the function's own, axis_name= for a named brand, or a Protocol for a parameter"
         self._fail(
             f'vmap: argument {where + 1} is mapped, but {name} wants "{wrong[3]}" for one example',
@@ -239,7 +253,8 @@ class Vmap:
     def _outside(self, inside: Type, brand: Brand | None) -> Type:
         """A result without the brand in its rows; numbers and arrays are stacked to tensors."""
         stacked = becoming(self.scope.instance(TENSOR), STACKED)
-        return change(inside, without(lambda b: b == brand), self.options.out_axes, stacked)
+        with_axis = self.mapped.on(inside, self.options.out_axes) if self.mapped is not None else inside
+        return change(with_axis, without(lambda b: b == brand), self.options.out_axes, stacked)
 
     def _fail(self, message: str, *notes: str) -> None:
         fail(self.api, self.at, message, *notes)
@@ -275,16 +290,29 @@ class Vmap:
     def _generic(self, f: CallableType) -> FunctionLike:
         own, brand = row_variables(f), self._named_brand()
         forget = without(lambda b: b == brand or any(b == v for v in own))
+        given = self._with_axis(f)
         needed = [
             Arg(change(t, forget), ARG_NAMED if k.is_named() else ARG_POS, n if k.is_named() else None)
-            for t, k, n in zip(f.arg_types, f.arg_kinds, f.arg_names, strict=True)
+            for t, k, n in zip(given, f.arg_kinds, f.arg_names, strict=True)
             if k.is_required() or k == ARG_STAR or (k.is_positional() and self._has_axis(f, n))
         ]
         exact = not any(k == ARG_STAR for k in f.arg_kinds)
         self.apply(TempNode(f, context=self.at), needed, exact)
         drop = without(lambda b: b == brand)
-        types = [change(t, drop) for t in f.arg_types]
+        types = [change(t, drop) for t in given]
         return either(f.copy_modified(arg_types=types, ret_type=self._outside(f.ret_type, brand)))
+
+    def _with_axis(self, f: CallableType) -> list[Type]:
+        """The types of the parameters with the axis of examples, where the axes of one example are known."""
+        name = self._named_brand()
+        mapped = Mapped(self.at, self.api, self.scope, UNKNOWN if name is None else name)
+        tree = get_proper_type(self.options.in_axes)
+        ways: list[Type] = list(tree.items) if isinstance(tree, TupleType) else [tree] * len(f.arg_types)
+        found = []
+        for i, (t, k) in enumerate(zip(f.arg_types, f.arg_kinds, strict=True)):
+            way = axes.tree_of(None, self.api) if k.is_named() else ways[i] if i < len(ways) else UNKNOWN
+            found.append(mapped.on(t, way))
+        return found
 
     def _has_axis(self, f: CallableType, name: str | None) -> bool:
         """Does in_axes have an entry for the optional parameter `name`?"""
@@ -362,7 +390,8 @@ def items_of(f: Type, api: TypeChecker) -> list[CallableType]:
 
 def either(f: CallableType) -> FunctionLike:
     """`f`, overloaded: of plain tensors it gives plain tensors."""
-    empty: dict[TypeVarId, Type] = {v.id: UninhabitedType() for v in row_variables(f)}
+    rows = [v for v in row_variables(f) if not names_axis(v, f)]
+    empty: dict[TypeVarId, Type] = {v.id: UninhabitedType() for v in rows}
     left = [v for v in f.variables if v.id not in empty]
     at_empty = expand_type(f.copy_modified(variables=left), empty)
     assert isinstance(at_empty, CallableType)

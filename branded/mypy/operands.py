@@ -11,6 +11,7 @@ from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.subtypes import is_same_type
 from mypy.types import AnyType, CallableType, Instance, Type, TypeVarId, TypeVarType, get_proper_type
 
+from branded.mypy.axes_types import names_axis
 from branded.mypy.opening import checker, trying
 from branded.mypy.rows import CONTAINERS, TENSOR, Brand, has_rows, occurs, row_of, row_variables, rows_in, union
 
@@ -33,6 +34,8 @@ def operands(ctx: FunctionSigContext | MethodSigContext, any_is_plain: bool = Fa
     sig, api = ctx.default_signature, checker(ctx)
     known: dict[TypeVarId, Type] = {}
     for v in row_variables(sig):
+        if names_axis(v, sig):
+            continue
         formals = [(t, given) for t, given in zip(sig.arg_types, ctx.args, strict=False) if occurs(v, t)]
         taken = [e for _, given in formals for e in given]
         if not all(_stands_alone(v, t) for t, _ in formals) or any(map(is_deep, taken)):

@@ -24,6 +24,7 @@ from mypy.nodes import (
 )
 from mypy.options import Options as MypyOptions
 from mypy.plugin import (
+    AnalyzeTypeContext,
     AttributeContext,
     ClassDefContext,
     FunctionContext,
@@ -48,7 +49,19 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy import custom, foreign, indexing, narrowing, operands, reading
+from branded.mypy import (
+    axes_calls,
+    axes_table,
+    axes_types,
+    axes_vmap,
+    custom,
+    foreign,
+    indexing,
+    narrowing,
+    operands,
+    reading,
+)
+from branded.mypy.axes_types import erased
 from branded.mypy.bodies import Rule, TransformCall, by_name, by_rule
 from branded.mypy.collectives import COLLECTIVES
 from branded.mypy.derivatives import AT_ONCE, LATER, Derivative
@@ -69,6 +82,7 @@ from branded.mypy.options import (
 )
 from branded.mypy.results import as_it_was, compiled, emptied, entering, leaving
 from branded.mypy.rows import (
+    AXES,
     BRAND,
     UNKNOWN,
     VEC,
@@ -192,9 +206,13 @@ class BrandedPlugin(Plugin):
         return any_options(own)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
+        if fullname.startswith((f"{VEC}.", f"{AXES}.")):
+            return partial(
+                self._tensor_method, own=indexing.index if fullname in indexing.INDEXED else operands.of_method
+            )
         if fullname in indexing.INDEXED:
             return indexing.index
-        if fullname.startswith(f"{VEC}.") or fullname in operands.UNITED:
+        if fullname in operands.UNITED:
             return operands.of_method
         if fullname in custom.CALLS:
             return custom.called
@@ -202,8 +220,15 @@ class BrandedPlugin(Plugin):
             return foreign.called
         if fullname == f"{DECORATOR}.__call__":
             return self._vmap_signature
-        own = {f"{MAPPED}.__call__": self._called_at_once, UNVEC: leaving, ENTER: entering}.get(fullname)
-        return own or (operands.operands if self._is_generic_in_rows(fullname) else self._plain(fullname))
+        if fullname in (ENTER, UNVEC):
+            return partial(entering if fullname == ENTER else leaving, scope=self.scope)
+        if fullname == f"{MAPPED}.__call__":
+            return self._called_at_once
+        return operands.operands if self._is_generic_in_rows(fullname) else self._plain(fullname)
+
+    def _tensor_method(self, ctx: MethodSigContext, own: Callable[[MethodSigContext], FunctionLike]) -> FunctionLike:
+        """The signature of a method of tensors, from which the axes are gone: `_tensor_result` has them again."""
+        return own(axes_calls.bare(ctx, self.scope))
 
     def _store(self, call: CallExpr, api: TypeChecker) -> Instance:
         """The type of a `vmap(lambda …)` whose parameters are no tensors: its body is looked at where it is called."""
@@ -261,6 +286,8 @@ class BrandedPlugin(Plugin):
         if fullname in custom.MAKERS:
             return partial(custom.made, scope=self.scope)
         match fullname:
+            case "branded.axis_names.as_axes":
+                return partial(axes_vmap.named, scope=self.scope)
             case "functools.partial":
                 return self._partial
             case "branded.brand.brand":
@@ -303,6 +330,18 @@ class BrandedPlugin(Plugin):
         return partial_new_callback(ctx)
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
+        own = self._method_hook(fullname)
+        if fullname.startswith((f"{VEC}.", f"{AXES}.")) or fullname in axes_table.ON_CLASS:
+            return partial(self._tensor_result, name=fullname.rpartition(".")[2], own=own)
+        return own
+
+    def _tensor_result(self, ctx: MethodContext, name: str, own: Callable[[MethodContext], Type] | None) -> Type:
+        """The result of a method of tensors: what the hook of its rows says, with the axes that its rule knows."""
+        if own is not None:
+            ctx = ctx._replace(default_return_type=own(ctx))
+        return axes_calls.result(ctx, self.scope, axes_table.name_of(name), axes_table.METHODS.get(name))
+
+    def _method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         if fullname in reading.READS:
             return reading.read
         if fullname in reading.COMPARISONS:
@@ -348,9 +387,12 @@ class BrandedPlugin(Plugin):
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         if fullname.startswith(f"{MAPPED}."):
             return partial(not_called, name=fullname.rpartition(".")[2])
+        if fullname == f"{VEC}.T":
+            return partial(axes_calls.attribute, scope=self.scope, what="T", rule=axes_table.METHODS["transpose"])
         owner = self.lookup_fully_qualified(fullname.rpartition(".")[0])
         if owner is not None and isinstance(owner.node, TypeInfo) and has_rows(owner.node) and owner.fullname != VEC:
-            return lambda ctx: change(ctx.default_attr_type, same)
+            # what a field says of axes is for one example, or for all
+            return lambda ctx: erased(change(ctx.default_attr_type, same), self.scope)
         return None
 
     def _is_generic_in_rows(self, fullname: str) -> bool:
@@ -375,4 +417,9 @@ class BrandedPlugin(Plugin):
         return symbol.node if symbol is not None else None
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        return reading.open_reads if fullname == VEC else None
+        return {VEC: reading.open_reads, AXES: axes_types.promote}.get(fullname)
+
+    def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
+        if fullname == axes_types.ALIAS:
+            return partial(axes_types.analyze, lookup=self.lookup_fully_qualified)
+        return None

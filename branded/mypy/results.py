@@ -7,7 +7,9 @@ from collections.abc import Callable
 from mypy.plugin import FunctionContext, MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, Type, get_proper_type
 
-from branded.mypy.opening import checker
+from branded.mypy import axes
+from branded.mypy.axes_vmap import Mapped
+from branded.mypy.opening import Scope, checker
 from branded.mypy.rows import UNKNOWN, Brand, Change, change, hides, row_of, same, without
 
 
@@ -31,21 +33,25 @@ def as_it_was(ctx: FunctionContext) -> Type:
     return f if isinstance(f, CallableType) and f.variables else ctx.default_return_type
 
 
-def entering(ctx: MethodSigContext) -> FunctionLike:
+def entering(ctx: MethodSigContext, scope: Scope) -> FunctionLike:
     """`users.vec(x)`: x with the brand, whatever row is wanted of it."""
-    return _crossing(ctx, lambda brand: lambda row: [*row, brand])
+    return _crossing(ctx, lambda brand: lambda row: [*row, brand], lambda t, m, way: m.off(t, way, "x"), scope)
 
 
-def leaving(ctx: MethodSigContext) -> FunctionLike:
+def leaving(ctx: MethodSigContext, scope: Scope) -> FunctionLike:
     """`users.unvec(x)`: x without the brand; mypy alone would take what the other brands have in common."""
-    return _crossing(ctx, lambda brand: without(lambda b: b == brand))
+    return _crossing(ctx, lambda brand: without(lambda b: b == brand), lambda t, m, way: m.on(t, way), scope)
 
 
-def _crossing(ctx: MethodSigContext, to: Callable[[Brand], Change]) -> FunctionLike:
+def _crossing(
+    ctx: MethodSigContext, to: Callable[[Brand], Change], axis: Callable[[Type, Mapped, Type], Type], scope: Scope
+) -> FunctionLike:
     sig, opened = ctx.default_signature, ctx.type
     brand = get_proper_type(opened.args[0]) if isinstance(opened, Instance) and opened.args else opened
     value = checker(ctx).get_expression_type(ctx.args[0][0]) if ctx.args and ctx.args[0] else NoneType()
     if row_of(value) is None or not sig.variables:
         return sig
-    result = UNKNOWN if hides(value) else change(value, to(brand))
+    way = axes.tree_of(ctx.args[1][0] if len(ctx.args) > 1 and ctx.args[1] else None, checker(ctx))
+    moved = axis(value, Mapped(ctx.context, checker(ctx), scope, brand), way)
+    result = UNKNOWN if hides(value) else change(moved, to(brand))
     return sig.copy_modified(arg_types=[value, *sig.arg_types[1:]], ret_type=result, variables=[])

@@ -31,6 +31,7 @@ from mypy.types import (
 )
 
 BRAND, VEC, TENSOR, ARRAY = "branded.brand.Brand", "branded.vec.Vec", "tinygrad.tensor.Tensor", "numpy.ndarray"
+AXES = "branded.vec.Axes"
 CONTAINERS = frozenset(
     f"{module}.{name}"
     for module, names in {
@@ -193,6 +194,8 @@ class _Occurs(TypeQuery[bool]):
         return t == self.brand
 
     def visit_instance(self, t: Instance) -> bool:
+        if t.type.fullname == AXES:  # a name of an axis, which is no row
+            return False
         return t == self.brand or super().visit_instance(t)
 
 

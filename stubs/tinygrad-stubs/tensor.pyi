@@ -6,7 +6,7 @@ Written by stubs/generate.py from tinygrad's own signatures: change that, not th
 import builtins
 import pathlib
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Never, NoReturn, ParamSpec, TypeGuard, overload
 
@@ -122,6 +122,7 @@ class Tensor(Vec[Never, Tensor]):
         device: str | tuple[Any, ...] | list[Any] | None = None,
         dtype: DTypeLike | None = None,
     ) -> None: ...
+    def __iter__(self) -> Iterator[Tensor]: ...
     def __bool__(self) -> None: ...
     def __len__(self) -> builtins.int: ...
     def __delitem__(self, indices: Any) -> NoReturn: ...

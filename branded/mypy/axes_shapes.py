@@ -1,0 +1,222 @@
+"""The axes of what moves axes, and of indexing."""
+
+from __future__ import annotations
+
+from mypy.nodes import EllipsisExpr, Expression, ListExpr, NameExpr, SliceExpr, TupleExpr
+from mypy.types import Instance, Type, get_proper_type
+
+from branded.mypy.axes_calls import Axes, Call, Known, axes_of_operand, is_one
+from branded.mypy.axes_rules import count, place
+from branded.mypy.axes_types import equal, is_named, length, of_length
+from branded.mypy.rows import UNKNOWN
+
+
+def _value(call: Call) -> list[str]:
+    return [f"value: {call.show(call.self_type)}"] if call.self_type is not None else []
+
+
+# ---- order ----
+
+
+def transposed(call: Call) -> Known:
+    """`x.transpose(dim0=1, dim1=0)`"""
+    axes = call.own
+    if axes is None:
+        return None
+    if len(axes) < 2 and not (call.is_given("dim0") or call.is_given("dim1")):
+        call.fail(f"a tensor with {count(axes)} has no two to exchange", *_value(call))
+        return None
+    i, j = (place(call, call.number(n, d), axes) for n, d in (("dim0", 1), ("dim1", 0)))
+    if i is None or j is None:
+        return None
+    axes[i], axes[j] = axes[j], axes[i]
+    return axes
+
+
+def permuted(call: Call) -> Known:
+    """`x.permute(order)`"""
+    axes, order = call.own, call.entries("order")
+    if axes is None or order is None:
+        return None
+    numbers = [call.literal(e) for e in order]
+    if None in numbers:
+        return None
+    if len(numbers) != len(axes):
+        call.fail(
+            f"{count(numbers, 'position', 'positions')} for a tensor with {count(axes)}",
+            *_value(call),
+        )
+        return None
+    at = [place(call, n, axes) for n in numbers]
+    return [axes[i] for i in at if i is not None] if None not in at and len(set(at)) == len(at) else None
+
+
+# ---- axes of length 1, and lengths ----
+
+
+def unsqueezed(call: Call) -> Known:
+    """`x.unsqueeze(dim)`"""
+    axes = call.own
+    if axes is None or (at := place(call, call.number("dim", 0), axes, more=1)) is None:
+        return None
+    return [*axes[:at], of_length(1, call.scope), *axes[at:]]
+
+
+def squeezed(call: Call) -> Known:
+    """`x.squeeze(dim)`, which takes an axis away if its length is 1."""
+    axes = call.own
+    if axes is None or not call.is_given("dim"):
+        return None
+    at = place(call, call.number("dim", 0), axes)
+    if at is None or not axes or length(axes[at]) is None:
+        return None
+    return axes[:at] + axes[at + 1 :] if length(axes[at]) == 1 else axes
+
+
+def expanded(call: Call) -> Known:
+    """`x.expand(shape)`: -1 leaves an axis as it is."""
+    axes, shape = call.own, call.entries("shape")
+    if axes is None or shape is None:
+        return None
+    if len(shape) < len(axes):
+        call.fail(
+            f"{count(shape, 'length', 'lengths')} for a tensor with {count(axes)}",
+            *_value(call),
+        )
+        return None
+    olds = [of_length(1, call.scope)] * (len(shape) - len(axes)) + axes
+    return [_expanded(call, a, call.literal(e)) for a, e in zip(olds, shape, strict=True)]
+
+
+def _expanded(call: Call, axis: Type, n: int | None) -> Type:
+    if n == -1:
+        return axis
+    return of_length(n, call.scope) if n is not None and length(axis) is not None else UNKNOWN
+
+
+def reshaped(call: Call) -> Known:
+    """`x.reshape(shape)`: as many axes as it has lengths."""
+    shape = call.entries("shape")
+    return None if shape is None or call.own is None else [_of_literal(call, call.literal(e)) for e in shape]
+
+
+def _of_literal(call: Call, n: int | None) -> Type:
+    return of_length(n, call.scope) if n is not None and n >= 0 else UNKNOWN
+
+
+def flattened(call: Call) -> Known:
+    """`x.flatten()`"""
+    return [UNKNOWN] if call.own is not None and not call.given and len(call.own) > 1 else None
+
+
+def one_hot(call: Call) -> Known:
+    """`x.one_hot(n)`: one more axis, of n classes."""
+    axes, n = call.own, call.number("num_classes", -1)
+    return None if axes is None else [*axes, _of_literal(call, n)]
+
+
+def gathered(call: Call) -> Known:
+    """`x.gather(dim, index)` has the shape of `index`."""
+    return call.axes("index")
+
+
+# ---- several tensors ----
+
+
+def stacked(call: Call) -> Known:
+    """`x.stack(y, dim=0)`: a new axis, of as many as there are tensors."""
+    axes = _alike(call, None)
+    if axes is None or (at := place(call, call.number("dim", 0), axes, more=1)) is None:
+        return None
+    n = 1 + len(call.types("args"))
+    new = UNKNOWN if call.starred else of_length(n, call.scope)
+    return [*axes[:at], new, *axes[at:]]
+
+
+def joined(call: Call) -> Known:
+    """`x.cat(y, dim=0)`: the axis `dim` is as long as those of all together."""
+    if call.own is None or (at := place(call, call.number("dim", 0), call.own)) is None:
+        return None
+    axes = _alike(call, at)
+    if axes is not None and axes and call.types("args"):
+        axes[at] = UNKNOWN
+    return axes
+
+
+def _alike(call: Call, but: int | None) -> Known:
+    """The axes of tensors of one shape, but for one axis."""
+    axes = call.own
+    for t in call.types("args"):
+        other = axes_of_operand(t)
+        if axes is None or other is None:
+            return None
+        sides = f"left:  {call.show(call.self_type or UNKNOWN)}", f"right: {call.show(t)}"
+        if len(axes) != len(other):
+            call.fail(f"{count(axes)} and {count(other)}", *sides)
+            return None
+        for i, (a, b) in enumerate(zip(axes, other, strict=True)):
+            found = UNKNOWN if i == but else equal(a, b)
+            if found is None:
+                call.fail(f"{call.shown(a)} meets {call.shown(b)}, axis {i} of both", *sides)
+                return None
+            axes[i] = a if i == but else found
+    return axes
+
+
+# ---- indexing ----
+
+
+def indexed(call: Call) -> Known:
+    """`x[0, :, None]`: an int takes an axis away, a slice leaves it, None makes one."""
+    axes, e = call.own, call.expression("indices")
+    if axes is None or e is None:
+        return None
+    entries: list[Expression] = list(e.items) if isinstance(e, TupleExpr) else [e]
+    if any(not is_one(i) for i in entries) or sum(isinstance(i, EllipsisExpr) for i in entries) > 1:
+        return None
+    taken = [i for i in entries if not (isinstance(i, EllipsisExpr) or _is_none(i))]
+    if len(taken) > len(axes):
+        wrong = f"{count(taken, 'index', 'indices')} for a tensor with {count(axes)}"
+        call.fail(wrong, *_value(call))
+        return None
+    if not any(isinstance(i, EllipsisExpr) for i in entries):
+        entries = [*entries, EllipsisExpr()]
+    return _taken(call, axes, entries, len(axes) - len(taken))
+
+
+def _taken(call: Call, axes: Axes, entries: list[Expression], rest: int) -> Known:
+    left, found, tensors = list(axes), [], 0
+    for e in entries:
+        if isinstance(e, EllipsisExpr):
+            found += left[:rest]
+            del left[:rest]
+        elif _is_none(e):
+            found.append(of_length(1, call.scope))
+        else:
+            axis = left.pop(0)
+            one = _entry(call, axis, e)
+            if one is None:
+                return None
+            tensors += not (isinstance(e, SliceExpr) or one == [])
+            found += one
+    return found if tensors < 2 else None
+
+
+def _entry(call: Call, axis: Type, e: Expression) -> Known:
+    """What an index leaves of an axis."""
+    if isinstance(e, SliceExpr):
+        bounds = [b for b in (e.begin_index, e.end_index, e.stride) if b is not None and not _is_none(b)]
+        return [UNKNOWN if bounds else axis]
+    if isinstance(e, ListExpr):
+        return [UNKNOWN]
+    t = get_proper_type(call.api.get_expression_type(e))
+    if isinstance(t, Instance) and t.type.fullname in ("builtins.int", "tinygrad.uop.ops.UOp"):
+        return []
+    found = axes_of_operand(t)
+    if found is not None and any(map(is_named, found)) and len(found) > 1:
+        return None  # a mask takes as many axes as it has
+    return found
+
+
+def _is_none(e: Expression) -> bool:
+    return isinstance(e, NameExpr) and e.name == "None"

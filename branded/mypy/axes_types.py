@@ -1,0 +1,223 @@
+"""`Axes[Users, Features]` as a type: what it is to mypy, and what goes with what.
+
+It is an object of the class `Axes` of vec.pyi, which has an entry for each axis, and is gradual:
+
+- `Axes[A, B]` goes where a `Tensor` is wanted, and a `Tensor`, of which nothing is known, where `Axes[A, B]` is;
+- `Axes[A, B]` does not go where `Axes[B, A]` or `Axes[A]` is wanted;
+- so `Vec[S, Axes[A]]` and `Vec[S, Tensor]` are each other, and `Vec[S, Axes[A]]` is not `Vec[S, Axes[B]]`.
+
+mypy says so by itself once `Tensor` is promoted to the class and the class to `Tensor`, as it has it for `int` and
+`i64`.  An axis is a name, which is a subclass of `Brand` or a type variable; a length, `Literal[3]`; or `Any`, which an
+annotation writes as `int`.  What a rule is not sure of is a `Tensor`, of which nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mypy.messages import format_type_bare
+from mypy.nodes import SymbolTableNode, TypeInfo
+from mypy.plugin import AnalyzeTypeContext, ClassDefContext
+from mypy.type_visitor import TypeQuery, TypeTranslator
+from mypy.typeanal import TypeAnalyser
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    LiteralType,
+    NoneType,
+    TupleType,
+    Type,
+    TypeAliasType,
+    TypeOfAny,
+    TypeVarType,
+    UnionType,
+    UnpackType,
+    get_proper_type,
+)
+
+from branded.mypy.opening import ERROR, Scope
+from branded.mypy.rows import AXES, BRAND, TENSOR, UNKNOWN, VEC, plain
+
+ALIAS = "branded.axis_names.Axes"
+
+# ---- the class ----
+
+
+def promote(ctx: ClassDefContext) -> None:
+    """Let a Tensor be Axes and Axes a Tensor; `Axes[A]` to `Axes[B]` would be two steps, and mypy takes one."""
+    found = ctx.api.lookup_fully_qualified_or_none(TENSOR)
+    tensor, info = found.node if found is not None else None, ctx.cls.info
+    if not isinstance(tensor, TypeInfo):
+        return
+    info.alt_promote = Instance(tensor, [])
+    if not any(isinstance(p, Instance) and p.type.fullname == AXES for p in tensor._promote):
+        anything = ctx.api.named_type("builtins.tuple", [AnyType(TypeOfAny.special_form)])
+        tensor._promote.append(Instance(info, [UnpackType(anything)]))
+
+
+def analyze(ctx: AnalyzeTypeContext, lookup: Callable[[str], SymbolTableNode | None]) -> Type:
+    """`Axes[Users, Features]` in an annotation."""
+    t, api, found = ctx.type, ctx.api, lookup(AXES)
+    assert isinstance(api, TypeAnalyser)
+    if found is None or not isinstance(found.node, TypeInfo) or not (t.args or t.empty_tuple_index):
+        return api.named_type(TENSOR, [])
+    axes = [_declared(a) for a in api.anal_array(t.args, allow_unpack=True)]
+    for axis in filter(_is_wrong, axes):
+        kinds = "a subclass of Brand, a length such as Literal[3], or int for any axis"
+        api.fail(f"Axes: {format_type_bare(axis, api.options)} is no axis: {kinds}", ctx.context, code=ERROR)
+        return api.named_type(TENSOR, [])
+    return Instance(found.node, axes, t.line, t.column)
+
+
+def _declared(axis: Type) -> Type:
+    """An axis of an annotation; `int` is any axis."""
+    p = get_proper_type(axis)
+    is_int = isinstance(p, Instance) and p.type.fullname == "builtins.int"
+    return UNKNOWN if is_int or (isinstance(p, Instance) and p.type.fullname == BRAND) else axis
+
+
+def _is_wrong(axis: Type) -> bool:
+    """Is this sure to be no axis?  A class that mypy has not read yet is not."""
+    t = get_proper_type(axis)
+    if isinstance(t, LiteralType):
+        return length(t) is None
+    if isinstance(t, Instance):
+        return bool(t.type.mro) and not is_named(t)
+    return isinstance(t, NoneType | TupleType | UnionType | CallableType)
+
+
+def _is_variadic(axis: Type) -> bool:
+    return isinstance(axis, UnpackType)
+
+
+# ---- of what has axes ----
+
+
+def axes_of(t: Type) -> list[Type] | None:
+    """The axes of a tensor, if they are known."""
+    t = get_proper_type(t)
+    if isinstance(t, Instance) and t.type.fullname == VEC and len(t.args) == 2:
+        t = get_proper_type(t.args[1])
+    if isinstance(t, Instance) and t.type.fullname == AXES and not any(map(_is_variadic, t.args)):
+        return list(t.args)
+    return None
+
+
+def with_axes(t: Type, axes: Sequence[Type] | None, scope: Scope) -> Type:
+    """The type of a tensor, of any row, with these axes; with None nothing is known of them."""
+    t = get_proper_type(t)
+    tensor = scope.instance(TENSOR) if axes is None else scope.instance(AXES, *axes)
+    if isinstance(t, Instance) and t.type.fullname in (TENSOR, AXES):
+        return tensor
+    if isinstance(t, Instance) and t.type.fullname == VEC:
+        return plain(t.copy_modified(args=[t.args[0], tensor]))
+    return t
+
+
+class _HasAxes(TypeQuery[bool]):
+    def strategy(self, items: list[bool]) -> bool:
+        return any(items)
+
+    def visit_instance(self, t: Instance) -> bool:
+        return t.type.fullname == AXES or super().visit_instance(t)
+
+
+def has_axes(t: Type) -> bool:
+    """Are there Axes in this type?"""
+    return t.accept(_HasAxes())
+
+
+class _NamesAxis(TypeQuery[bool]):
+    def __init__(self, v: TypeVarType) -> None:
+        super().__init__()
+        self.v = v
+
+    def strategy(self, items: list[bool]) -> bool:
+        return any(items)
+
+    def visit_instance(self, t: Instance) -> bool:
+        if t.type.fullname == AXES:
+            return any(get_proper_type(a) == self.v for a in t.args)
+        return super().visit_instance(t)
+
+
+def names_axis(v: TypeVarType, t: Type) -> bool:
+    """Does this type variable stand for the name of an axis in `t`?"""
+    return t.accept(_NamesAxis(v))
+
+
+class _Erased(TypeTranslator):
+    def __init__(self, scope: Scope) -> None:
+        super().__init__()
+        self.scope = scope
+
+    def visit_instance(self, t: Instance) -> Type:
+        if t.type.fullname == AXES:
+            return self.scope.instance(TENSOR)
+        found = super().visit_instance(t)
+        return plain(found) if isinstance(found, Instance) else found
+
+    def visit_type_alias_type(self, t: TypeAliasType) -> Type:
+        return t.copy_modified(args=[a.accept(self) for a in t.args])
+
+
+def erased(t: Type, scope: Scope) -> Type:
+    """The type without what it says of axes."""
+    return t.accept(_Erased(scope)) if has_axes(t) else t
+
+
+# ---- one axis ----
+
+
+def is_named(axis: Type) -> bool:
+    t = get_proper_type(axis)
+    if isinstance(t, TypeVarType):
+        return True
+    return isinstance(t, Instance) and t.type.fullname != BRAND and any(c.fullname == BRAND for c in t.type.mro)
+
+
+def length(axis: Type) -> int | None:
+    """The length of an axis that is known by its length."""
+    t = get_proper_type(axis)
+    if isinstance(t, LiteralType) and isinstance(t.value, int) and not isinstance(t.value, bool):
+        return t.value
+    return None
+
+
+def is_any(axis: Type) -> bool:
+    return isinstance(get_proper_type(axis), AnyType)
+
+
+def of_length(n: int, scope: Scope) -> Type:
+    return LiteralType(n, scope.instance("builtins.int"))
+
+
+def equal(a: Type, b: Type) -> Type | None:
+    """The axis that both are, where they have to be of one length; None if they cannot be the same axis."""
+    if is_named(a) and is_named(b):
+        return _same_name(a, b)
+    if (n := length(a)) is not None and (m := length(b)) is not None:
+        return a if n == m else None
+    return next((x for x in (a, b) if is_named(x)), None) or (a if length(a) is not None else b)
+
+
+def broadcast(a: Type, b: Type) -> Type | None:
+    """The axis of `a + b`, where one of length 1 is repeated; None if they do not go together.
+
+    An axis with a name and one of unknown length make an axis that may be either.
+    """
+    if length(a) == 1 or length(b) == 1:
+        return b if length(a) == 1 else a
+    if is_named(a) != is_named(b):
+        return UNKNOWN
+    return equal(a, b)
+
+
+def _same_name(a: Type, b: Type) -> Type | None:
+    p, q = get_proper_type(a), get_proper_type(b)
+    if p == q:
+        return a
+    if isinstance(p, Instance) and isinstance(q, Instance) and (p.type in q.type.mro or q.type in p.type.mro):
+        return UNKNOWN
+    return None

@@ -1,0 +1,167 @@
+"""The axis that a vmap takes off its arguments, and puts into its results.
+
+`vmap(f, in_axes=1)` of `X: Axes[Users, Items]` takes `Items` off: `f` gets `Axes[Users]` for one item.  What is mapped
+together is one axis, so two names are an error; and that axis stands at out_axes of each result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mypy.checker import TypeChecker
+from mypy.nodes import ARG_STAR, ARG_STAR2, CallExpr, Context
+from mypy.plugin import FunctionContext
+from mypy.typeops import make_simplified_union
+from mypy.types import (
+    Instance,
+    LiteralType,
+    NoneType,
+    ProperType,
+    TupleType,
+    Type,
+    TypeAliasType,
+    TypedDictType,
+    TypeType,
+    UnionType,
+    get_proper_type,
+)
+
+from branded.mypy.axes_calls import Known
+from branded.mypy.axes_rules import count
+from branded.mypy.axes_types import axes_of, equal, erased, has_axes, is_named, with_axes
+from branded.mypy.opening import Scope, checker, class_of, fail, show
+from branded.mypy.rows import AXES, CONTAINERS, UNKNOWN, VEC, Brand, change, has_rows, same
+
+
+@dataclass
+class Mapped:
+    """The axis over which a vmap maps, as far as its arguments have told."""
+
+    at: Context
+    api: TypeChecker
+    scope: Scope
+    brand: Brand
+    axis: Type = UNKNOWN
+    told_by: tuple[str, Type] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.brand, Instance):
+            self.axis = self.brand
+
+    def off(self, t: Type, way: Type, what: str) -> Type:
+        """An argument, which messages call `what`, without the axis."""
+        return at_leaves(t, way, lambda leaf, n: self._off(leaf, n, what), self.scope)
+
+    def _off(self, t: Instance, n: int | None, what: str) -> Known:
+        axes = axes_of(t)
+        if axes is None or n is None:
+            return None
+        if not -len(axes) <= n < len(axes):
+            if axes:  # without, mypy's own check of the rows says that there is no axis to map over
+                wrong = f"in_axes: axis {n} of {what}, which has {len(axes)}"
+                fail(self.api, self.at, wrong, f'given: "{show(t, self.api)}"')
+            return None
+        gone = axes.pop(n)
+        self._tell(gone, what, t)
+        return axes
+
+    def _tell(self, axis: Type, what: str, t: Type) -> None:
+        found, given = equal(self.axis, axis), f'given: "{show(t, self.api)}"'
+        name, other = show(axis, self.api), show(self.axis, self.api)
+        if found is not None:
+            self.axis = found
+            self.told_by = self.told_by or (what, t)
+        elif self.told_by is None:
+            wrong = f"axis_name: {other}, and {what} is mapped over `{name}`"
+            fail(self.api, self.at, wrong, given, f"try:   another axis in in_axes, or axis_name={name}")
+        else:
+            before, tree = self.told_by
+            fail(
+                self.api,
+                self.at,
+                f"vmap: `{other}` of {before} goes together with `{name}` of {what}",
+                f'given: "{show(tree, self.api)}"',
+                given,
+                "try:   the same axis of each in in_axes, or a vmap inside of a vmap for every pair",
+            )
+
+    def on(self, t: Type, way: Type) -> Type:
+        """A result with the axis."""
+        return at_leaves(t, way, self._on, self.scope)
+
+    def _on(self, t: Instance, n: int | None) -> Known:
+        axes = axes_of(t)
+        if axes is None or n is None or not -len(axes) - 1 <= n <= len(axes):
+            return None
+        axes.insert(n if n >= 0 else n + len(axes) + 1, self.axis)
+        return axes
+
+
+Leaf = Callable[[Instance, "int | None"], Known]
+"""The new axes of a tensor, given its axis of examples."""
+
+
+def at_leaves(t: Type, way: Type, f: Leaf, scope: Scope) -> Type:
+    """A tree with the axes of its tensors changed, but where `way`, a prefix of the tree, says None.
+
+    Of a class that is generic in rows nothing is known: its fields are declared for one example, or for all.
+    """
+    way = get_proper_type(way)
+    if isinstance(way, NoneType) or not has_axes(t) or (isinstance(t, TypeAliasType) and t.is_recursive):
+        return t
+    p = get_proper_type(t)
+    match p:
+        case TupleType() if not has_rows(p.partial_fallback.type):
+            ways = list(way.items) if isinstance(way, TupleType) and len(way.items) == len(p.items) else None
+            each = ways or [_below(way)] * len(p.items)
+            return p.copy_modified(items=[at_leaves(i, w, f, scope) for i, w in zip(p.items, each, strict=True)])
+        case TypedDictType() if not has_rows(p.fallback.type):
+            keys = way.items if isinstance(way, TypedDictType) else {}
+            return p.copy_modified(
+                item_types=[at_leaves(i, keys.get(k, _below(way)), f, scope) for k, i in p.items.items()]
+            )
+        case UnionType():
+            return make_simplified_union([at_leaves(i, way, f, scope) for i in p.items])
+        case Instance() if p.type.fullname in CONTAINERS:
+            return p.copy_modified(args=[at_leaves(a, _below(way), f, scope) for a in p.args])
+        case Instance() if p.type.fullname in (AXES, VEC):
+            return with_axes(p, f(p, number(way)), scope)
+    return erased(t, scope)
+
+
+def _below(way: ProperType) -> Type:
+    """The axis of all that is in a container, if there is one for all."""
+    return way if number(way) is not None else UNKNOWN
+
+
+def number(way: Type) -> int | None:
+    """The int that an entry of in_axes is, if that is known."""
+    t = get_proper_type(way)
+    literal = t.last_known_value if isinstance(t, Instance) else t
+    value = literal.value if isinstance(literal, LiteralType) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def named(ctx: FunctionContext, scope: Scope) -> Type:
+    """`as_axes(X, Users, 3)`"""
+    t = ctx.default_return_type
+    names = [_axis_of(name) for name in ctx.arg_types[1]] if len(ctx.arg_types) > 1 else []
+    if isinstance(ctx.context, CallExpr) and any(k in (ARG_STAR, ARG_STAR2) for k in ctx.context.arg_kinds):
+        return t
+    given = ctx.arg_types[0][0] if ctx.arg_types and ctx.arg_types[0] else t
+    known = axes_of(given)
+    if known is not None and len(known) != len(names):
+        wrong = f"as_axes: {count(names, 'name', 'names')} for a tensor with {count(known)}"
+        fail(checker(ctx), ctx.context, wrong, f'value: "{show(given, checker(ctx))}"')
+    return with_axes(change(t, same), names, scope)
+
+
+def _axis_of(name: Type) -> Type:
+    """The axis that an argument of `as_axes` is."""
+    t = get_proper_type(name)
+    brand = t.item if isinstance(t, TypeType) else class_of(t)
+    if brand is not None:
+        return brand if is_named(brand) else UNKNOWN
+    n = number(t)
+    return UNKNOWN if n is None or n < 0 or not isinstance(t, Instance) else t.last_known_value or UNKNOWN
