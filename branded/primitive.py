@@ -57,6 +57,8 @@ class Primitive:
     """Is it there to be transposed alone, so that nobody can run it?"""
     is_opaque = False
     """Does its body say nothing but what the results are like?"""
+    is_one = False
+    """Are its results worked out together, whoever asks for one?  Then those that somebody has are kept."""
     can_fail = False
     """Does it run a function of the user, which may raise?"""
 

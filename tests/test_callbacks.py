@@ -298,6 +298,19 @@ def test_equal_calls_are_one_call() -> None:
     assert len(calls) == 1
 
 
+def test_results_that_are_read_one_after_the_other_are_of_one_call() -> None:
+    """Also behind other operations, and of a batch; a call whose other result nobody has is made again."""
+    types = ShapeDtypeStruct((), dtypes.float32), ShapeDtypeStruct((2,), dtypes.float32)
+    f = Spy(lambda x: (x.sum(), x * 2))
+    x = Tensor(XS[0]).realize()
+    total, twice = pure_callback(f, types, x)
+    assert (total + 1).item() == 2 and (twice + 1).tolist() == [1.0, 3.0] and len(f.shapes) == 1
+    total, twice = vmap(lambda x: pure_callback(f, types, x, vmap_method="sequential"))(Tensor(XS))
+    assert total.tolist() == [1, 5, 9] and twice.tolist() == (XS * 2).tolist() and len(f.shapes) == 1 + 3
+    del total, twice
+    assert pure_callback(f, types, x)[0].item() == 1 and len(f.shapes) == 1 + 3 + 1
+
+
 def test_mistakes() -> None:
     x = Tensor(XS)
 

@@ -159,6 +159,15 @@ def sizes_of(name: str, monkeypatch: pytest.MonkeyPatch, f: Callable[[], Tensor]
     return seen
 
 
+def test_factors_that_are_read_one_after_the_other_are_of_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    eigh = np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda a: (calls.append(a.shape), eigh(a))[1])
+    w, v = vmap(linalg.eigh)(Tensor(np.stack([np.eye(3), 2 * np.eye(3)])))
+    assert w.tolist() == [[1.0] * 3, [2.0] * 3] and (v * 1.0).abs().sum().item() == 6
+    assert calls == [(2, 3, 3)]
+
+
 def test_what_examples_share_is_factored_once(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = Tensor(some(5, 5)), Tensor(some(7, 5))
     both = sizes_of("solve", monkeypatch, lambda: vmap(lambda b: linalg.solve(a, b))(b))

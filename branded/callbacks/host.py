@@ -7,9 +7,10 @@ again: its arguments and results have more leading axes, and the method says wha
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import weakref
-from collections.abc import Callable, Hashable, Sequence, Set
+from collections.abc import Callable, Hashable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from tinygrad import Tensor, dtypes
@@ -21,6 +22,7 @@ from branded.errors import CallbackError, DerivativeError, UnsupportedError
 from branded.graph import on_device, reshape, tensor
 from branded.loops.compiled import in_memory
 from branded.patches import tg
+from branded.patches.methods import wrap
 from branded.patches.serial import serial
 from branded.patches.tg import Estimates, _to_np_dtype, all_int, canonicalize_device
 from branded.primitive import Batched, Bundle, Primitive, Run, info, primitive_of, results
@@ -148,7 +150,7 @@ class Host(Primitive):
 
     made: ClassVar[weakref.WeakValueDictionary[Hashable, Host]] = weakref.WeakValueDictionary()
     """Those that a graph has: of equal ones there is one."""
-    is_opaque = can_fail = True
+    is_opaque = is_one = can_fail = True
 
     def __init__(self, name: str, f: Callable[..., Any], method: Method | None, copies: bool) -> None:
         self.name, self.f, self.method, self.copies = name, f, method, copies
@@ -411,8 +413,36 @@ def lowered(u: UOp) -> UOp | None:
     return out
 
 
+def _together(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`linear_with_vars`, of all results of a call that somebody has: it is done once, whatever is read first."""
+
+    @functools.wraps(original)
+    def linear_with_vars(self: Tensor, *others: Tensor) -> Any:
+        graph = dict.fromkeys(UOp.sink(self.uop, *(t.uop for t in others)).toposort(enter_calls=False))
+        calls = [u for u in graph if u.op is Ops.FUNCTION and (p := primitive_of(u)) is not None and p.is_one]
+        beside = [y for u in calls if len(u.src[0].src) > 1 for y in _had(u) if y not in graph]
+        return original(self, *others, *map(tensor, beside))
+
+    return linear_with_vars
+
+
+def _had(u: UOp) -> Iterator[UOp]:
+    """The results of a call that a graph has, as what is worked out."""
+    for i, y in enumerate(u.src[0].src):
+        if 0 not in y.shape and (own := _known_as(Ops.GETTUPLE, y.dtype, u, i)) is not None:
+            kept = _known_as(Ops.CONTIGUOUS, y.dtype, own, None)
+            yield own if kept is None else kept
+
+
+def _known_as(op: Ops, dtype: DType, x: UOp, arg: Any) -> UOp | None:
+    """This operation, if it is there."""
+    found = tg.UOpMetaClass.ucache.get((op, dtype, (x,), arg, None))
+    return None if found is None else found()
+
+
 @serial
 def install() -> None:
+    wrap("linear_with_vars", _together)
     functions = UPat(Ops.FUNCTION, name="u")
     first = PatternMatcher([(functions, lowered)])
     tg.tensor.pm_early_transform_tensor_graph = first + tg.tensor.pm_early_transform_tensor_graph

@@ -37,6 +37,7 @@ class MatrixOperation(Primitive):
     """An operation on matrices, for a whole batch of them.  Of equal ones there is one."""
 
     name = ""
+    is_one = True
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
         """The results, by operations of tinygrad or by a function of the host."""
