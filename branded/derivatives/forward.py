@@ -146,8 +146,8 @@ def mul(u: UOp, a: Tangent, b: Tangent) -> Tangent:
 
 @tangent(Ops.RECIPROCAL)
 def reciprocal(u: UOp, d: UOp) -> Tangent:
-    """d(1/x) = -dx / x²."""
-    return -d * u * u
+    """d(1/x) = -dx / x², and 0 where x is infinite: there dx may be too, as where a sigmoid is 0."""
+    return -u.eq(0).where(zero(u), d) * u * u
 
 
 @tangent(Ops.SIN)

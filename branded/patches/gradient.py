@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -74,6 +75,14 @@ def _product_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, ...] | None:
     return (ctx * products_of_others(x, ret.arg[1]),)
 
 
+def _exp2_gradient(ctx: UOp, ret: UOp) -> tuple[UOp] | None:
+    """Where it is infinite and nothing depends on it, as where a sigmoid is 0, the derivative is 0, and no NaN."""
+    if not is_pulling():
+        return None
+    lost = ret.eq(math.inf) & ctx.eq(0)
+    return (ctx * lost.where(ret.const_like(0), ret) * math.log(2),)
+
+
 def _cast_gradient(ret: UOp) -> tuple[None] | None:
     """What is made of ints or bools has no derivative: not even that which tinygrad would take of rounding."""
     return (None,) if is_pulling() and not dtypes.is_float(ret.src[0].dtype) else None
@@ -130,6 +139,7 @@ def install() -> None:
                 (UPat(Ops.CONTIGUOUS_BACKWARD, name="ret"), _leaf_gradient),
                 (UPat(Ops.AFTER, name="ret"), _write_gradient),
                 (UPat(Ops.CAST, name="ret"), _cast_gradient),
+                (UPat(Ops.EXP2, name="ret"), _exp2_gradient),
                 (UPat(Ops.REDUCE, name="ret"), _product_gradient),
                 (brand_index.named("ret"), _index_gradient),
             ]
