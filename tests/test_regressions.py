@@ -24,6 +24,7 @@ from branded import (
     make_expr,
     psum,
     scan,
+    unique,
     vmap,
     while_loop,
 )
@@ -470,3 +471,26 @@ def test_loops_whose_bodies_differ_in_a_function_of_the_host() -> None:
     assert [y.item() for y in looped] == [6, 37.5]
     calls = [function(lambda x, f=f: call("h", f, types, [x])[0])(x) for f in fs]
     assert [y.item() for y in calls] == [3, 7.5]
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "tanh", "silu", "gelu"])
+def test_derivatives_where_a_sigmoid_is_zero(name: str) -> None:
+    """Infinity times zero was NaN, in both modes and each order: exp(-x) overflows before the sigmoid is anything."""
+    f = getattr(Tensor, name)
+    x = Tensor([-300.0, -100.0, -89.0])
+    ones = x.const_like(1.0)
+    first = lambda x: grad(lambda x: f(x).sum())(x)  # noqa: E731
+    for y in (first(x), jvp(f, (x,), (ones,))[1], jvp(first, (x,), (ones,))[1], grad(lambda x: first(x).sum())(x)):
+        np.testing.assert_allclose(y.numpy(), 0, atol=1e-30)
+
+
+def test_a_derivative_of_exp_is_differentiated_where_its_cotangent_is_zero() -> None:
+    f = lambda x: x.exp() * x  # noqa: E731
+    assert grad(grad(f))(Tensor(0.0)).item() == 2.0
+    assert grad(Tensor.exp)(Tensor(1000.0)).item() == float("inf")
+
+
+def test_results_without_entries_of_a_compiled_function() -> None:
+    """They hung on the arguments, which are none where they were worked out."""
+    assert jit(lambda x: (x.sum() * Tensor.ones(0)).contiguous())(Tensor([1.0, 2.0])).tolist() == []
+    assert jit(lambda x: unique(x, size=0))(Tensor([1, 2])).dtype == dtypes.int32

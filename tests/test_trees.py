@@ -291,3 +291,10 @@ def test_the_order_of_keys_means_nothing(name: str, pair: Any) -> None:
     assert first == second
     if name in ("map", "vmap", "grad", "jit", "unravel"):
         assert [list(d) for d in (first, second)] == [list(one), list(two)]
+
+
+def test_what_is_no_path_has_no_text() -> None:
+    with pytest.raises(
+        errors.CallError, match=r"^tree.keystr: the int 3 is not a path\n  try: a path of tree.leaves_with_path"
+    ):
+        tree.keystr(3)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from branded import tree
 from branded.brand import Brand
 from branded.calls import operation
 from branded.errors import ArgumentError, OperandError
-from branded.functions._given import ints, number, operand
+from branded.functions._given import floats, ints, number, operand
 from branded.functions._order import keys
 from branded.patches.tg import least_upper_float
 from branded.values import vec_type
@@ -55,14 +55,28 @@ def _most(x: Tensor) -> Any:
     return True if x.dtype == dtypes.bool else x.dtype.max
 
 
+def _extreme(x: Tensor, mask: Tensor, worst: Any, how: str) -> Tensor:
+    """NaN where one of them is, which a kernel may pass over."""
+    y: Tensor = getattr(mask.where(x, worst), how)(1)
+    return (mask & x.isnan()).any(1).where(float("nan"), y) if dtypes.is_float(x.dtype) else y
+
+
 @operation
-def segment_sum(data: Vec[S1], segment_ids: Vec[S2], num_segments: int | None = None) -> Vec[S1 | S2]:
+def segment_sum(
+    data: Vec[S1],
+    segment_ids: Vec[S2],
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+) -> Vec[S1 | S2]:
     """The sums of the entries of `data` with the same number: `out[k] = Σ data[i] where segment_ids[i] == k`.
 
     Args:
         data: `Vec[S1, T[n, ...]]`.
         segment_ids: `Vec[S2, i32[n]]`, in any order.  Entries with a number out of range are in no segment.
         num_segments: How many segments there are, which is a shape, so it must be given.
+        indices_are_sorted: As in JAX, where it is a promise that makes it faster; here it changes nothing.
+        unique_indices: The same.
 
     Returns:
         `Vec[S1 | S2, T[num_segments, ...]]`; 0 where there is no entry.
@@ -83,13 +97,21 @@ def segment_sum(data: Vec[S1], segment_ids: Vec[S2], num_segments: int | None = 
 
 
 @operation
-def segment_prod(data: Vec[S1], segment_ids: Vec[S2], num_segments: int | None = None) -> Vec[S1 | S2]:
+def segment_prod(
+    data: Vec[S1],
+    segment_ids: Vec[S2],
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+) -> Vec[S1 | S2]:
     """The products of the entries of `data` with the same number; 1 where there is none.
 
     Args:
         data: `Vec[S1, T[n, ...]]`.
         segment_ids: `Vec[S2, i32[n]]`, in any order.  Entries with a number out of range are in no segment.
         num_segments: How many segments there are, which is a shape, so it must be given.
+        indices_are_sorted: As in JAX, where it is a promise that makes it faster; here it changes nothing.
+        unique_indices: The same.
 
     Returns:
         `Vec[S1 | S2, T[num_segments, ...]]`.
@@ -110,13 +132,21 @@ def segment_prod(data: Vec[S1], segment_ids: Vec[S2], num_segments: int | None =
 
 
 @operation
-def segment_max(data: Vec[S1], segment_ids: Vec[S2], num_segments: int | None = None) -> Vec[S1 | S2]:
+def segment_max(
+    data: Vec[S1],
+    segment_ids: Vec[S2],
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+) -> Vec[S1 | S2]:
     """The largest of the entries of `data` with the same number; -inf, of ints the least, where there is none.
 
     Args:
         data: `Vec[S1, T[n, ...]]`.
         segment_ids: `Vec[S2, i32[n]]`, in any order.  Entries with a number out of range are in no segment.
         num_segments: How many segments there are, which is a shape, so it must be given.
+        indices_are_sorted: As in JAX, where it is a promise that makes it faster; here it changes nothing.
+        unique_indices: The same.
 
     Returns:
         `Vec[S1 | S2, T[num_segments, ...]]`.
@@ -133,17 +163,25 @@ def segment_max(data: Vec[S1], segment_ids: Vec[S2], num_segments: int | None = 
 
     Source: `jax.ops.segment_max`.
     """
-    return _segments(data, segment_ids, num_segments, "segment_max", lambda x, m: m.where(x, _least(x)).max(1))
+    return _segments(data, segment_ids, num_segments, "segment_max", lambda x, m: _extreme(x, m, _least(x), "max"))
 
 
 @operation
-def segment_min(data: Vec[S1], segment_ids: Vec[S2], num_segments: int | None = None) -> Vec[S1 | S2]:
+def segment_min(
+    data: Vec[S1],
+    segment_ids: Vec[S2],
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+) -> Vec[S1 | S2]:
     """The least of the entries of `data` with the same number; inf, of ints the largest, where there is none.
 
     Args:
         data: `Vec[S1, T[n, ...]]`.
         segment_ids: `Vec[S2, i32[n]]`, in any order.  Entries with a number out of range are in no segment.
         num_segments: How many segments there are, which is a shape, so it must be given.
+        indices_are_sorted: As in JAX, where it is a promise that makes it faster; here it changes nothing.
+        unique_indices: The same.
 
     Returns:
         `Vec[S1 | S2, T[num_segments, ...]]`.
@@ -160,7 +198,7 @@ def segment_min(data: Vec[S1], segment_ids: Vec[S2], num_segments: int | None = 
 
     Source: `jax.ops.segment_min`.
     """
-    return _segments(data, segment_ids, num_segments, "segment_min", lambda x, m: m.where(x, _most(x)).min(1))
+    return _segments(data, segment_ids, num_segments, "segment_min", lambda x, m: _extreme(x, m, _most(x), "min"))
 
 
 @operation
@@ -234,7 +272,7 @@ def histogram(
     Source: `jax.numpy.histogram`.
     """
     given = operand(a, "histogram", "a")
-    w = None if weights is None else operand(weights, "histogram", "weights")
+    w = None if weights is None else floats("histogram", weights=weights)[0]
     if w is not None and w.shape != given.shape:
         facts = (("a", vec_type(given)), ("weights", vec_type(w)))
         raise ArgumentError("histogram: weights does not have the shape of a", *facts, fix="one for each entry")
@@ -245,7 +283,8 @@ def histogram(
     own = keys(edges.cast(x.dtype))
     upper = own[1:].unsqueeze(1)
     last = Tensor.arange(size, dtype=dtypes.int32).eq(size - 1).unsqueeze(1)
-    inside = (own[:-1].unsqueeze(1) <= mine) & ((mine < upper) | (last & mine.eq(upper)))
+    known = x.isnan().logical_not().unsqueeze(0)
+    inside = known & (own[:-1].unsqueeze(1) <= mine) & ((mine < upper) | (last & mine.eq(upper)))
     one: Any = 1.0 if w is None else w.flatten().unsqueeze(0)
     to = x.dtype if w is None else w.dtype
     counts = inside.where(one, 0).cast(to).sum(1, dtype=to)
@@ -265,7 +304,8 @@ def _edges(x: Tensor, bins: Any, range: Sequence[float] | None) -> Tensor:
         if not x.shape[0]:
             low, high = Tensor(0.0, dtype=x.dtype), Tensor(1.0, dtype=x.dtype)
         else:
-            low, high = x.min(), x.max()
+            lost = x.isnan().any()
+            low, high = (lost.where(float("nan"), v) for v in (x.min(), x.max()))
     else:
         if not isinstance(range, tuple | list) or len(range) != 2:
             raise OperandError(f"histogram: range is {tree.describe(range)}", fix="a pair of numbers")

@@ -26,9 +26,9 @@ def interp(
     x: Vec[S1] | float,
     xp: Vec[S2],
     fp: Vec[S3],
-    left: float | str | None = None,
-    right: float | str | None = None,
-    period: float | None = None,
+    left: Vec[S3] | float | str | None = None,
+    right: Vec[S3] | float | str | None = None,
+    period: Vec[S3] | float | None = None,
 ) -> Vec[S1 | S2 | S3]:
     """The value at `x` of the line that joins the points `(xp[i], fp[i])`.
 
@@ -91,12 +91,14 @@ def _option(value: Any, name: str) -> Any:
 
 def _periodic(at: Tensor, xs: Tensor, ys: Tensor, period: Any) -> tuple[Tensor, Tensor, Tensor]:
     """The same with all places in one period, the points in order, and one more on each side."""
-    size = as_number(period)
-    if size is None:
+    known = as_number(period)
+    if known is None and not isinstance(period, Tensor):
         raise OperandError(f"interp: period is {tree.describe(period)}", fix="a number")
-    if size == 0:
+    if known == 0:
         raise ArgumentError("interp: the period is 0", fix="another number")
-    size = abs(size)
+    size = operand(period, "interp", "period").cast(xs.dtype).abs() if known is None else abs(known)
+    if isinstance(size, Tensor) and size.ndim:
+        raise ArgumentError("interp: there is one period", ("period", vec_type(size)), fix="vmap over more")
     at, xs = (v - (v / size).floor() * size for v in (at, xs))
     rank = ranks(xs)
     place = rank.unsqueeze(0).eq(Tensor.arange(xs.shape[0], dtype=dtypes.int32).unsqueeze(1))

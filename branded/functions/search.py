@@ -10,7 +10,7 @@ from branded import tree
 from branded.brand import Brand
 from branded.calls import operation
 from branded.errors import ArgumentError, OperandError
-from branded.functions._given import number, one_of, operand, operands
+from branded.functions._given import ints, number, one_of, operand, operands
 from branded.functions._order import at_rank, keys, ranks
 from branded.tree import normalize_axis
 from branded.values import vec_type
@@ -22,13 +22,16 @@ S2 = TypeVar("S2", bound=Brand)
 
 
 @operation
-def searchsorted(a: Vec[S1], v: Vec[S2] | float, side: str = "left", method: str = "scan") -> Vec[S1 | S2]:
+def searchsorted(
+    a: Vec[S1], v: Vec[S2] | float, side: str = "left", sorter: Vec[S1] | None = None, *, method: str = "scan"
+) -> Vec[S1 | S2]:
     """Where entries would stand in a sorted sequence: the number of those of `a` before each of `v`.
 
     Args:
         a: `Vec[S1, T[n]]`, in ascending order, NaN last.
         v: `Vec[S2, T[...]]`: what is looked for.
         side: `"left"` counts the entries below it, `"right"` also those that are equal.
+        sorter: `Vec[S1, i32[n]]`: the places of the entries of `a` in ascending order, where they stand in another one.
         method: As in JAX, where it says how; here it changes nothing.
 
     Returns:
@@ -36,7 +39,7 @@ def searchsorted(a: Vec[S1], v: Vec[S2] | float, side: str = "left", method: str
 
     Raises:
         OperandError: One of them is not a tensor.
-        ArgumentError: `a` is not a sequence, or an option means nothing.
+        ArgumentError: `a` is not a sequence, `sorter` does not fit it, or an option means nothing.
 
     Example:
         >>> from branded import searchsorted
@@ -53,6 +56,12 @@ def searchsorted(a: Vec[S1], v: Vec[S2] | float, side: str = "left", method: str
     one_of(method, "searchsorted", "method", ("scan", "scan_unrolled", "sort", "compare_all"))
     if x.ndim != 1:
         raise ArgumentError("searchsorted: a is not a sequence", ("a", vec_type(x)), fix="vmap over its other axes")
+    if sorter is not None:
+        order = ints(sorter, "searchsorted", "sorter")
+        if order.shape != x.shape:
+            facts = (("a", vec_type(x)), ("sorter", vec_type(order)))
+            raise ArgumentError("searchsorted: sorter does not have one int for each entry of a", *facts, fix="i32[n]")
+        x = x[order] if x.shape[0] else x
     own, wanted = keys(x), keys(y).unsqueeze(-1)
     return (own < wanted if side == "left" else own <= wanted).sum(-1, dtype=dtypes.int32)
 
@@ -107,14 +116,14 @@ def _given(x: Any, what: str) -> Tensor:
 
 @operation
 def nonzero(
-    a: Vec[S], *, size: int | None = None, fill_value: float | tuple[float, ...] | None = None
+    a: Vec[S], *, size: int | None = None, fill_value: Vec[S] | float | tuple[Vec[S] | float, ...] | None = None
 ) -> tuple[Vec[S], ...]:
     """Where the entries stand that are not zero: their indices along each axis, in row-major order.
 
     Args:
         a: `Vec[S, T[...]]`, of one axis or more.
         size: How many there are in the result, which is cut or filled: a shape cannot depend on values.
-        fill_value: What fills it: an int, or one for each axis; 0 by default.
+        fill_value: What fills it: an int or a tensor `Vec[S, i32[]]`, or one for each axis; 0 by default.
 
     Returns:
         A tuple of `Vec[S, i32[size]]`, one for each axis.
@@ -135,13 +144,15 @@ def nonzero(
 
 
 @operation
-def argwhere(a: Vec[S], *, size: int | None = None, fill_value: float | None = None) -> Vec[S]:
+def argwhere(
+    a: Vec[S], *, size: int | None = None, fill_value: Vec[S] | float | tuple[Vec[S] | float, ...] | None = None
+) -> Vec[S]:
     """Where the entries stand that are not zero: a row of indices for each, in row-major order.
 
     Args:
         a: `Vec[S, T[...]]`, of one axis or more.
         size: How many rows there are in the result, which is cut or filled: a shape cannot depend on values.
-        fill_value: What fills it: an int; 0 by default.
+        fill_value: What fills it: an int or a tensor `Vec[S, i32[]]`, or one for each axis; 0 by default.
 
     Returns:
         `Vec[S, i32[size, a.ndim]]`.
@@ -165,10 +176,8 @@ def _nonzero(a: Any, size: int | None, fill_value: Any, what: str) -> list[Tenso
     x, size = operand(a, what, "a"), number(size, what, "size")
     if not x.ndim:
         raise ArgumentError(f"{what}: a number has no indices", ("a", vec_type(x)), fix="x.reshape(1)")
-    given = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * x.ndim
-    fills = [n for v in given if (n := tree.as_int(v)) is not None]
-    if len(fills) < len(given):
-        raise OperandError(f"{what}: fill_value is {tree.describe(fill_value)}", fix="an int")
+    given = fill_value if isinstance(fill_value, tuple) else (0 if fill_value is None else fill_value,) * x.ndim
+    fills = [_index(v, fill_value, what) for v in given]
     if len(fills) != x.ndim:
         raise ArgumentError(
             f"{what}: {len(fills)} numbers in fill_value for {x.ndim} axes", ("a", vec_type(x)), fix="one for each"
@@ -176,7 +185,7 @@ def _nonzero(a: Any, size: int | None, fill_value: Any, what: str) -> list[Tenso
     found = x.ne(0).flatten().contiguous()
     total = x.numel()
     if not total:
-        return [Tensor.full((size,), v, dtype=dtypes.int32) for v in fills]
+        return [v.expand(size) for v in fills]
     count = found.cast(dtypes.int32).cumsum()
     rank = found.where(count - 1, -1)
     places = Tensor.arange(size, dtype=dtypes.int32)
@@ -186,6 +195,19 @@ def _nonzero(a: Any, size: int | None, fill_value: Any, what: str) -> list[Tenso
         step = _numel(x.shape[i + 1 :])
         out.append((places < count[-1]).where(at // step % x.shape[i], fill))
     return out
+
+
+def _index(x: Any, whole: Any, what: str) -> Tensor:
+    """What fills the indices along one axis."""
+    if isinstance(x, Tensor):
+        found = ints(x, what, "fill_value")
+        if found.ndim:
+            raise OperandError(f"{what}: fill_value is {vec_type(found)}", fix="an int, or one for each axis")
+        return found.cast(dtypes.int32)
+    n = tree.as_int(x)
+    if n is None:
+        raise OperandError(f"{what}: fill_value is {tree.describe(whole)}", fix="an int")
+    return Tensor(n, dtype=dtypes.int32)
 
 
 def _numel(shape: tuple[int, ...]) -> int:
@@ -201,10 +223,11 @@ def unique(
     return_index: Literal[False] = False,
     return_inverse: Literal[False] = False,
     return_counts: Literal[False] = False,
+    axis: int | None = None,
     *,
     equal_nan: bool = True,
     size: int | None = None,
-    fill_value: float | None = None,
+    fill_value: Vec[S] | float | None = None,
 ) -> Vec[S]: ...
 @overload
 def unique(
@@ -212,10 +235,11 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: int | None = None,
     *,
     equal_nan: bool = True,
     size: int | None = None,
-    fill_value: float | None = None,
+    fill_value: Vec[S] | float | None = None,
 ) -> tuple[Vec[S], ...]: ...
 @operation
 def unique(
@@ -223,28 +247,32 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: int | None = None,
     *,
     equal_nan: bool = True,
     size: int | None = None,
-    fill_value: float | None = None,
+    fill_value: Any = None,
 ) -> Any:
     """The different entries of `ar` in ascending order, as many as `size`.
 
     Args:
-        ar: `Vec[S, T[...]]`, which is flattened.
+        ar: `Vec[S, T[...]]`, which is flattened unless there is an `axis`.
         return_index: Also where each stands first, `Vec[S, i32[size]]`.
         return_inverse: Also which of them each entry is, of the shape of `ar`: `out[inverse]` is `ar`.
         return_counts: Also how often each stands there, `Vec[S, i32[size]]`.
+        axis: Its entries along this axis, which are rows or the like, in the order of their first entries, then of the
+            second, and so on.
         equal_nan: Is one NaN the same as another?
         size: How many there are in the result, which is cut or filled: a shape cannot depend on values.
-        fill_value: What fills it; the least entry by default.
+        fill_value: What fills it: a number, or a tensor `Vec[S, T[]]`; the least entry by default.
 
     Returns:
-        `Vec[S, T[size]]`, or a tuple of it and of what else is asked for.
+        `Vec[S, T[size]]`, with the other axes where there is an `axis`, or a tuple of it and of what else is asked for.
 
     Raises:
         OperandError: `ar` is not a tensor.
-        ArgumentError: `size` is not given or below 0, or `ar` is empty.
+        ArgumentError: `size` is not given or below 0, or `ar` is empty, and nothing is there to fill the result with.
+        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import unique
@@ -256,30 +284,50 @@ def unique(
     Source: `jax.numpy.unique`.
     """
     given, n = operand(ar, "unique", "ar"), number(size, "unique", "size")
-    x = given.flatten()
-    if not x.shape[0]:
+    dim = None if axis is None else normalize_axis(axis, given, "unique")
+    x = given.flatten() if dim is None else given.transpose(0, dim)
+    if not x.shape[0] and n and fill_value is None:
         raise ArgumentError(
-            "unique: there are no entries to fill the result with", ("ar", vec_type(given)), fix="entries"
+            "unique: there are no entries to fill the result with", ("ar", vec_type(given)), fix="fill_value="
         )
-    k = keys(x).contiguous()
+    rest = x.shape[1:]
+    rows = x.reshape(x.shape[0], _numel(rest))
+    group, first = _groups(rows, equal_nan)
     at, places = Tensor.arange(x.shape[0], dtype=dtypes.int32), Tensor.arange(n, dtype=dtypes.int32)
-    own, other = k.unsqueeze(1), k.unsqueeze(0)
-    equal = other.eq(own) if equal_nan else other.eq(own) & (x.isnan().logical_not() | at.eq(at.unsqueeze(1)))
-    first = (equal & (at < at.unsqueeze(1))).any(1).logical_not().contiguous()
-    below = (other < own) | (other.eq(own) & equal.logical_not() & (at < at.unsqueeze(1)))
-    group = (below & first).sum(1, dtype=dtypes.int32).contiguous()
-    rank, total = first.where(group, -1), first.sum(dtype=dtypes.int32)
-    there = places < total
+    rank, there = first.where(group, -1), places < first.sum(dtype=dtypes.int32)
     zero = Tensor.arange(1, dtype=dtypes.int32)
-    fill = at_rank(x, rank, zero) if fill_value is None else fill_value
-    values = there.where(at_rank(x, rank, places), fill).cast(x.dtype)
+    columns = rows.transpose(0, 1)
+    fill = at_rank(columns, rank, zero) if fill_value is None else fill_value
+    values = there.where(at_rank(columns, rank, places), fill).cast(x.dtype).transpose(0, 1).reshape(n, *rest)
+    values = values if dim is None else values.transpose(0, dim)
     if not (return_index or return_inverse or return_counts):
         return values
     out = [values]
     if return_index:
         out.append(there.where(at_rank(at, rank, places), at_rank(at, rank, zero)))
     if return_inverse:
-        out.append(group.reshape(given.shape))
+        out.append(group if dim is not None else group.reshape(given.shape))
     if return_counts:
         out.append(group.unsqueeze(0).eq(places.unsqueeze(1)).sum(1, dtype=dtypes.int32))
     return tuple(out)
+
+
+def _groups(rows: Tensor, equal_nan: bool) -> tuple[Tensor, Tensor]:
+    """In which group of equal ones each of the rows `[n, k]` is, in ascending order, and whether it is its first."""
+    n, k = rows.shape
+    code = (keys(rows) if k else Tensor.zeros(n, 1, dtype=dtypes.int32)).contiguous()
+    own, other = code.unsqueeze(1), code.unsqueeze(0)
+    differs = other.ne(own)
+    if k <= 1:
+        equal, below = differs.logical_not().squeeze(-1), (other < own).squeeze(-1)
+    else:
+        decides = differs & differs.cast(dtypes.int32).cumsum(-1).eq(1)
+        equal, below = differs.any(-1).logical_not(), (decides & (other < own)).any(-1)
+    at = Tensor.arange(n, dtype=dtypes.int32)
+    earlier = at < at.unsqueeze(1)
+    if not equal_nan and k:
+        alone = rows.isnan().any(-1)
+        same = equal & (alone.logical_not() | at.eq(at.unsqueeze(1)))
+        below, equal = below | (equal & same.logical_not() & earlier), same
+    first = (equal & earlier).any(1).logical_not().contiguous()
+    return (below & first).sum(1, dtype=dtypes.int32).contiguous(), first

@@ -107,7 +107,7 @@ class _Compiled:
         default = canonicalize_device(None)
         if _can_fail(leaves):
             donated = ()  # who is told that the call failed still has the arguments as they were
-        self.empty = {i: _realized(u) for i, u in enumerate(leaves) if 0 in u.shape}
+        self.empty = {i: _nothing(u) for i, u in enumerate(leaves) if 0 in u.shape}
         full = [u for u in leaves if 0 not in u.shape]
         self.results = [Result(u.shape, u.dtype, u.device or default) for u in full]
         # what has no entries is no buffer, and nothing is read of it
@@ -210,6 +210,11 @@ def _constants(us: Sequence[UOp]) -> dict[UOp, UOp]:
     graph = UOp.sink(*us).toposort(enter_calls=False)
     made = [u for u in graph if u.op is Ops.COPY and str(u.src[0].device).startswith(("PYTHON", "NPY"))]
     return {u: _realized(u) for u in made if isinstance(u.device, str) and u.dtype not in dtypes.weaks}
+
+
+def _nothing(u: UOp) -> UOp:
+    """A result without entries, of which nothing is worked out: its graph may hang on arguments."""
+    return _realized(Tensor.empty(u.shape, dtype=u.dtype, device=u.device).uop)
 
 
 def _realized(u: UOp) -> UOp:

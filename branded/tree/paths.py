@@ -6,7 +6,9 @@ import collections
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from branded.errors import CallError
 from branded.tree.nodes import Flat, IsLeaf, Node, flat, is_registered
+from branded.tree.text import describe
 
 
 class DictKey(NamedTuple):
@@ -57,8 +59,13 @@ def keystr(path: Path) -> str:
         >>> [tree.keystr(path) for path, _ in tree.leaves_with_path({"w": [1, 2]})]
         ["['w'][0]", "['w'][1]"]
 
+    Raises:
+        CallError: It is not a path.
+
     Source: `jax.tree_util.keystr`.
     """
+    if not isinstance(path, tuple | list):
+        raise CallError(f"tree.keystr: {describe(path)} is not a path", fix="a path of tree.leaves_with_path")
     return "".join(map(str, path))
 
 

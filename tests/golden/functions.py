@@ -202,6 +202,13 @@ case(
     np.array([-inf, -0.0, 0.0, nan]),
     np.array([nan, inf, -inf, 0.0, -0.0]),
 )
+case(
+    "searchsorted sorter",
+    lambda m, a, v, i: m.searchsorted(a, v, sorter=i),
+    ints(3, 9, 1),
+    ints(0, 3, 4),
+    ints(2, 0, 1),
+)
 case("searchsorted in nothing", lambda m, a, v: m.searchsorted(a, v), some(0), some(2))
 
 case("top_k", lambda m, x: m.top_k(x, 3), some(2, 7), wrt=(0,))
@@ -219,6 +226,7 @@ case("nonzero fills", lambda m, x: m.nonzero(x, size=6, fill_value=(7, 8)), ints
 case("nonzero of none", lambda m, x: m.nonzero(x, size=2), ints(0, 0))
 case("nonzero of nothing", lambda m, x: m.nonzero(x, size=2), some(0))
 case("nonzero of bools", lambda m, x: m.nonzero(x, size=3), some(5) > 0)
+case("nonzero filled by a tensor", lambda m, x, f: m.nonzero(x, size=4, fill_value=f), ints(0, 1, 0, 3), np.array(5))
 case("argwhere", lambda m, x: m.argwhere(x, size=4), (some(2, 2, 2) > 0) * 1)
 case("argwhere fill", lambda m, x: m.argwhere(x, size=4, fill_value=9), ints(0, 2, 0))
 
@@ -240,6 +248,17 @@ case(
     finite=False,
 )
 case("unique bools", lambda m, x: m.unique(x, size=2), some(5) > 0)
+case("unique filled by a tensor", lambda m, x, f: m.unique(x, size=4, fill_value=f), ints(3, 1, 3), np.array(9))
+case("unique of nothing", lambda m, x: m.unique(x, size=2, fill_value=7), ints())
+every = {"return_index": True, "return_inverse": True, "return_counts": True, "size": 4}
+rows = np.array([[3, 1, 2], [2, 2, 2], [3, 1, 2], [3, 0, 9]])
+case("unique rows", lambda m, x: m.unique(x, axis=0, **every), rows)
+case("unique columns", lambda m, x: m.unique(x, axis=-1, fill_value=-1, **every), rows[:, [0, 2, 2]])
+case("unique of many axes", lambda m, x: m.unique(x, axis=1, **every), np.arange(24).reshape(2, 3, 4) % 2)
+lost = np.array([[nan, 1.0], [nan, 1.0], [2.0, 1.0]])
+case("unique rows nan", lambda m, x: m.unique(x, axis=0, **every), lost, finite=False)
+case("unique rows nans", lambda m, x: m.unique(x, axis=0, equal_nan=False, **every), lost, finite=False)
+case("unique rows moving", lambda m, x: m.unique(x, axis=0, size=2), some(3, 2), wrt=(0,))
 
 # ---- counts ----
 
@@ -275,6 +294,14 @@ for kind in ("sum", "prod", "max", "min"):
         ints(3, 1, 4, 1, 5, 9),
         labels,
     )
+for kind in ("max", "min"):
+    case(
+        f"segment_{kind} nan",
+        lambda m, x, i, kind=kind: getattr(m, f"segment_{kind}")(x, i, 3, indices_are_sorted=True),
+        np.array([nan, 1.0, inf, nan]),
+        ints(0, 0, 1, 5),
+        finite=False,
+    )
 case("segment_prod in JAX", lambda m, x, i: m.segment_prod(x, i, 3), some(6), labels)
 case("segment_max ties", lambda m, x, i: m.segment_max(x, i, 2), ties, ints(0, 1, 0, 1, 0, 0), wrt=(0,), smooth=False)
 
@@ -288,6 +315,8 @@ case("histogram edges", lambda m, x, e: m.histogram(x, bins=e), ties, np.array([
 case("histogram weights", lambda m, x, w: m.histogram(x, bins=3, weights=w), ties, some(6), wrt=(1,))
 case("histogram density", lambda m, x: m.histogram(x, bins=5, density=True), ties + some(6))
 case("histogram of one value", lambda m, x: m.histogram(x, bins=3), np.array([2.0, 2.0]))
+case("histogram bools as weights", lambda m, x, w: m.histogram(x, bins=3, weights=w), ties, ties > 1)
+case("histogram nan", lambda m, x: m.histogram(x, bins=3), np.array([1.0, nan, 2.0]), finite=False)
 case("histogram of ints", lambda m, x: m.histogram(x, bins=3), ints(1, 2, 2, 5))
 
 # ---- statistics ----
@@ -374,6 +403,15 @@ case(
     np.array([-5.3, 0.3, 9.1, 3.9]),
     np.array([3.0, 0.5, 6.0]),
     some(3),
+    wrt=(0, 2),
+)
+case(
+    "interp period of a tensor",
+    lambda m, x, xp, fp, p: m.interp(x, xp, fp, period=p),
+    np.array([-5.3, 0.3, 9.1, 3.9]),
+    np.array([3.0, 0.5, 6.0]),
+    some(3),
+    np.array(4.0),
     wrt=(0, 2),
 )
 case("interp of a number", lambda m, x, xp, fp: m.interp(x, xp, fp), np.array(0.3), places, heights, wrt=(0,))

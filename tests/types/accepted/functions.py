@@ -112,6 +112,7 @@ def several(a: Vec[S]) -> None:
     assert_type(nonzero(a, size=2), tuple[Vec[S], ...])
     assert_type(argwhere(a, size=2), Vec[S])
     assert_type(unique(a, size=2), Vec[S])
+    assert_type(unique(a, axis=0, size=2, fill_value=0), Vec[S])
     assert_type(unique(a, return_counts=True, size=2), tuple[Vec[S], ...])
 
 
