@@ -430,6 +430,53 @@ def test_draws_that_are_computed_in_another_order_are_different() -> None:
     assert [c.tolist(), a.tolist(), b.tolist()] == [wanted[2], wanted[0], wanted[1]]
 
 
+def test_replays_of_a_jit_of_tinygrad_draw_on() -> None:
+    """Each one, the draws between them, and a draw that is computed later."""
+    Tensor.manual_seed(7)
+    expected = [Tensor.rand(2).tolist() for _ in range(12)]
+    Tensor.manual_seed(7)
+    f = TinyJit(lambda: Tensor.rand(2).realize())
+    assert [x.tolist() for _ in range(6) for x in (f(), Tensor.rand(2))] == expected
+    Tensor.manual_seed(7)
+    f, late = TinyJit(lambda: Tensor.rand(2).realize()), list[Tensor]()
+    seen = list[Any]()
+    for _ in range(6):
+        late.append(Tensor.rand(2))
+        seen.append(f().tolist())
+    assert len({*map(tuple, seen), *(tuple(x.tolist()) for x in late)}) == 12
+
+
+@pytest.mark.parametrize("between", [1, 2])
+def test_a_jit_of_tinygrad_counts_its_own_draws(between: int) -> None:
+    """Another thread draws while the function waits: after its first draw, or after its second."""
+    go, done, seen, calls = threading.Event(), threading.Event(), list[tuple[float, ...]](), list[int]()
+
+    def other() -> None:
+        go.wait()
+        seen.append(tuple(Tensor.rand(2).tolist()))
+        done.set()
+
+    def two() -> tuple[Tensor, Tensor]:
+        calls.append(0)
+        found = list[Tensor]()
+        for n in (1, 2):
+            found.append(Tensor.rand(2))
+            if len(calls) == 2 and n == between:  # the call that is captured
+                go.set()
+                assert done.wait(60)
+        return found[0].realize(), found[1].realize()
+
+    t, f = threading.Thread(target=other), TinyJit(two)
+    t.start()
+    try:
+        for _ in range(5):
+            seen += [tuple(x.tolist()) for x in (*f(), Tensor.rand(2))]
+    finally:
+        go.set()
+        t.join()
+    assert len(set(seen)) == len(seen) == 16
+
+
 def test_each_thread_captures_its_own() -> None:
     capturing, done = threading.Event(), threading.Event()
     calls, out = list[int](), list[Any]()

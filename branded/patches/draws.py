@@ -27,9 +27,16 @@ def _kept(original: Callable[..., Any]) -> Callable[..., Any]:
         low = now[0:1] + (num & 0xFFFFFFFF)
         high = now[1:2] + (num >> 32) + (low < now[0:1])
         of[device].assign(low.cat(high))
-        return Tensor.__dict__[tg.SEEDS][device], now
+        # whoever computes a draw counts on, so that each replay of a TinyJit does; what another thread computes is no
+        # part of what this one captures, so there it is counted at once
+        own = Tensor(now.uop.after(of[device].uop))
+        return Tensor.__dict__[tg.SEEDS][device], own.realize() if _is_captured() else own
 
     return next_counter
+
+
+def _is_captured() -> bool:
+    return bool(tg.realize.capturing) and not tg._function.depth
 
 
 def install() -> None:
