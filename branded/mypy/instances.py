@@ -32,7 +32,7 @@ from branded.mypy.opening import ERROR, Scope, checker, trying
 from branded.mypy.operands import is_deep
 from branded.mypy.quiet import is_quiet_function, module_of
 from branded.mypy.rows import Brand, change, hides, row_variables, rows_in
-from branded.mypy.walking import walk
+from branded.mypy.walking import own_parts
 
 MOST = 16
 """How often the body of one function is looked at; what it gives after that varies over all that it is given."""
@@ -114,8 +114,7 @@ class Instances:
 
 def _returns(f: FuncDef) -> Iterator[ReturnStmt]:
     """The statements by which a function itself returns."""
-    within = {id(p) for part in walk(f.body) if isinstance(part, FuncDef | LambdaExpr) for p in walk(part.body)}
-    return (p for p in walk(f.body) if isinstance(p, ReturnStmt) and id(p) not in within)
+    return (part for part in own_parts(f) if isinstance(part, ReturnStmt))
 
 
 def _widened(t: Type, rows: Sequence[Brand]) -> Type:

@@ -31,7 +31,7 @@ from branded.mypy.again import is_here, look_again
 from branded.mypy.opening import ERROR, fail, show
 from branded.mypy.reading import known
 from branded.mypy.rows import CONTAINERS, hides
-from branded.mypy.walking import walk
+from branded.mypy.walking import own_parts, walk
 
 PUTTERS = {"add", "append", "appendleft", "extend", "insert", "put", "setdefault", "update"}
 """The methods that put a value into a container."""
@@ -52,11 +52,12 @@ def look(f: Expression, api: TypeChecker) -> None:
 
 def look_in(f: FuncDef | LambdaExpr, api: TypeChecker) -> None:
     """The same of a body whose types are known."""
+    own = {id(part) for part in own_parts(f)}
     for part in walk(f.body):
         for place, value in _puts(part):
             if (t := _type(value, api)) is not None and known(t) and _is_outside(place, f) and _hides(place, api):
                 _tell(part, place, t, api)
-        if isinstance(part, OpExpr | ComparisonExpr):
+        if isinstance(part, OpExpr | ComparisonExpr) and id(part) in own:
             _lost(part, api)
 
 
@@ -123,7 +124,7 @@ def _lost(e: OpExpr | ComparisonExpr, api: TypeChecker) -> None:
     unknown = next((o for o, t in zip(operands, types, strict=True) if isinstance(t, AnyType)), None)
     if unknown is not None:
         text = _text(unknown)
-        api.note(f"vmap: the row is lost here, as `{text}` has the type Any; try: float({text})", e, code=ERROR)
+        api.note(f"vmap: the row is lost here, as `{text}` has the type Any; try: a type for it", e, code=ERROR)
 
 
 def _text(e: Expression) -> str:

@@ -40,11 +40,11 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy import axes, keeping
+from branded.mypy import axes, keeping, unvaried
 from branded.mypy.axes_types import names_axis
 from branded.mypy.axes_vmap import Mapped
 from branded.mypy.leaves import STACKED, becoming, unmappable
-from branded.mypy.opening import ERROR, Scope, class_of, fail, show, trying
+from branded.mypy.opening import ERROR, Scope, class_of, fail, show, times_told, trying
 from branded.mypy.options import Options
 from branded.mypy.quiet import is_quiet_class
 from branded.mypy.rows import (
@@ -107,6 +107,7 @@ class Vmap:
             with self.scope.opened(brand), trying(self.api):
                 return self._outside(self._call(f, lifted, args, ways, brand), brand)
         unknown = [v for scope in self.api.partial_types for v in scope.map]
+        told = times_told[0]
         with self.scope.opened(brand), self.api.msg.filter_errors(filter_errors=False) as errors:
             inside = self._call(f, lifted, args, ways, brand)
             keeping.look(f, self.api)
@@ -123,6 +124,9 @@ class Vmap:
                 note = f'vmap: what the function gives has the type "{given}" here, so it is not checked'
                 self.api.note(note, self.at, code=ERROR)
             return UNKNOWN
+        says_all = not self._takes_anything(f)
+        if says_all and not (self.options.is_repeat or errors.has_new_errors() or told < times_told[0]):
+            unvaried.tell(inside, lifted, brand, self.at, self.api, self.scope.unvaried)
         return self._leave(inside, brand)
 
     def _axes(self, args: list[Arg], exact: bool) -> list[Type]:
@@ -170,6 +174,13 @@ class Vmap:
         for message, *notes in wrong:
             self._fail(message, *notes)
         return not wrong
+
+    def _takes_anything(self, f: Expression) -> bool:
+        """Is this a `Callable[..., T]`, which says nothing of what the result depends on?"""
+        if isinstance(f, LambdaExpr | CallExpr):
+            return False
+        with trying(self.api):
+            return any(t.is_ellipsis_args for t in items_of(self.api.get_expression_type(f), self.api))
 
     def _is_quiet(self, info: TypeInfo) -> bool:
         """Is this a class of a file that says nothing of rows?  Then what varies is not seen in its objects."""

@@ -46,6 +46,8 @@ def fail(api: TypeChecker, at: Context, message: str, *notes: str) -> None:
 
 
 _trials: list[TypeChecker] = []
+times_told = [0]
+"""How often `fail_at_once` was called, which those who watch for errors do not see."""
 
 
 @contextmanager
@@ -61,6 +63,7 @@ def trying(api: TypeChecker) -> Iterator[ErrorWatcher]:
 
 def fail_at_once(api: TypeChecker, at: Context, message: str, *notes: str) -> None:
     """`fail`, also where mypy only tries something, as it tries both operands of `0 < a`: it is wrong in any case."""
+    times_told[0] += 1
     if _trials:
         return fail(api, at, message, *notes)
     watchers, kept = api.errors._watchers, api.errors._watchers[:]
@@ -101,6 +104,8 @@ class Scope:
         self.open: list[Brand] = []
         self.crossed: list[Brand] = []
         """The brands over which examples have exchanged values, since the plugin began to look."""
+        self.unvaried = "note"
+        """How to tell of results in which nothing varies."""
         self._lookup = lookup
 
     def instance(self, fullname: str, *args: Type) -> Instance:
@@ -141,7 +146,10 @@ class Scope:
         Two brands never print the same name: it gives way to those that are open, those of `rows`, and the user's.
         `named` is what a collective may call it.
         """
-        here = TypeVarId(-1, namespace=f"{_OURS}@{api.path}@{place or f'{at.line}:{at.column}'}")
+        where = f"{_OURS}@{api.path}@{place or f'{at.line}:{at.column}'}"
+        opened = [b.id for b in self.open if isinstance(b, TypeVarType)]
+        # of vmap(vmap(f))(x) both are opened by one call
+        here = next(i for n in itertools.count() if (i := TypeVarId(-1, namespace=where + n * "'")) not in opened)
         taken = {b.name for b in (*self.open, *rows) if isinstance(b, TypeVarType) and b.id != here}
         taken |= {v.name for f in _functions(api) for v in f.variables}
         name = next(n for n in itertools.chain([stem], (f"{stem}{i}" for i in itertools.count(2))) if n not in taken)

@@ -24,6 +24,8 @@ class Options:
     out_axes: Type
     axis_name: Expression | None = None
     axis_size: bool = False
+    is_repeat: bool = True
+    """May a result that does not vary be wanted?  So it is where anything was said of results, names or sizes."""
 
 
 OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness")
@@ -52,7 +54,7 @@ def options_of(call: CallExpr, api: TypeChecker) -> Options:
         if (kind_of and kind_of not in wanted) or (name == "randomness" and text not in (None, *RANDOMNESS)):
             fail(api, call, f"{name}: {show(t, api) if text is None else repr(text)} is no {wanted[-1]}")
     in_axes, out_axes = (axes.tree_of(given.get(n), api) for n in ("in_axes", "out_axes"))
-    return Options(in_axes, out_axes, given.get("axis_name"), "axis_size" in given)
+    return Options(in_axes, out_axes, given.get("axis_name"), "axis_size" in given, bool(given.keys() - {"in_axes", "chunk_size"}))
 
 
 RANDOMNESS = ("error", "same", "different")
@@ -103,4 +105,4 @@ def any_options(sig: CallableType) -> CallableType:
 
 def defaults(api: TypeChecker) -> Options:
     zero = axes.tree_of(None, api)
-    return Options(zero, zero)
+    return Options(zero, zero, is_repeat=False)

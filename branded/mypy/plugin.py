@@ -60,6 +60,7 @@ from branded.mypy import (
     narrowing,
     operands,
     reading,
+    unvaried,
 )
 from branded.mypy.axes_types import erased
 from branded.mypy.bodies import Rule, TransformCall, by_name, by_rule
@@ -128,6 +129,7 @@ class BrandedPlugin(Plugin):
         super().__init__(options)
         self.scope = Scope(self.lookup_fully_qualified)
         self.stored: dict[str, CallExpr] = {}
+        self.scope.unvaried = unvaried.choice(options)
         self.instances = Instances(self.scope)
         self.rules: dict[str, Rule] = {
             **LOOPS,
@@ -139,7 +141,7 @@ class BrandedPlugin(Plugin):
 
     def report_config_data(self, ctx: ReportConfigContext) -> str:
         """What mypy keeps with what it knows of each module: another plugin, another answer."""
-        return VERSION
+        return f"{VERSION} {self.scope.unvaried}"
 
     # ---- vmap(f)(x), vmap(f) ----
 

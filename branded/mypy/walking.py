@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mypy import nodes
-from mypy.nodes import Node
+from mypy.nodes import FuncDef, LambdaExpr, Node
 
 _PARTS: dict[type[Node], str] = {
     nodes.AssertStmt: "expr",
@@ -42,6 +42,13 @@ _PARTS: dict[type[Node], str] = {
     nodes.WithStmt: "expr body",
 }
 """The attributes of each kind of node that hold nodes; mypy's own visitors can have no subclass in Python."""
+
+
+def own_parts(f: FuncDef | LambdaExpr) -> Iterator[Node]:
+    """The parts of a function's body that are in no function within it."""
+    inner = [part for part in walk(f.body) if isinstance(part, FuncDef | LambdaExpr)]
+    within = {id(part) for g in inner for part in walk(g.body)}
+    return (part for part in walk(f.body) if id(part) not in within)
 
 
 def walk(node: object) -> Iterator[Node]:

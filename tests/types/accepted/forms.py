@@ -350,7 +350,9 @@ either = vmap(double if flag else Model.square)
 assert_type(either(x), Tensor)
 
 # --- a result that does not vary
-assert_type(vmap(lambda a: y)(x), Tensor)
+assert_type(vmap(lambda a: y, out_axes=0)(x), Tensor)
+assert_type(vmap(lambda a: (y, a), out_axes=0)(x), tuple[Tensor, Tensor])
+assert_type(vmap(lambda a: y)(x), Tensor)  # N: nothing of the result varies over "a", so it is repeated
 
 # --- a result that is None
 nothing: None = vmap(lambda a: None)(x)
