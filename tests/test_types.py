@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from mypy.options import Options
 from tinygrad import Context
 
+from branded.mypy import unvaried
 from branded.mypy.check import Message, parse, report
 from tests.test_static import OLDEST, WITH_OLDEST
 from tests.warm import MYPY, STRICT, warm
@@ -118,6 +120,23 @@ def test_accepted_programs_run(file: Path) -> None:
     """What is accepted is right: it runs."""
     with Context(NOOPT=1):
         exec(compile(file.read_text(), str(file), "exec", dont_inherit=True), {"__name__": file.stem})
+
+
+def test_what_is_told_of_results_that_do_not_vary(tmp_path: Path) -> None:
+    """`unvaried = error` makes an error of the note, and another choice is none."""
+    told = {}
+    for name, text in {
+        "a.ini": "[mypy]\n[branded]\nunvaried = error\n",
+        "b.toml": '[tool.branded]\nunvaried = "off"\n',
+        "c.ini": "[mypy]\n[branded]\nunvaried = loud\n",
+        "d.ini": "[mypy]\n",
+    }.items():
+        options = Options()
+        options.config_file = str(tmp_path / name)
+        (tmp_path / name).write_text(text)
+        told[name] = unvaried.choice(options)
+    assert told == {"a.ini": "error", "b.toml": "off", "c.ini": "note", "d.ini": "note"}
+    assert unvaried.choice(Options()) == "note"
 
 
 def test_there_are_enough_programs() -> None:

@@ -138,6 +138,8 @@ def _text(e: Expression) -> str:
             return f"{_text(e.base)}[{_text(e.index)}]"
         case CallExpr():
             return f"{_text(e.callee)}(...)"
+        case OpExpr():
+            return f"{_text(e.left)} {e.op} {_text(e.right)}"
         case StrExpr() | IntExpr():
             return repr(e.value)
     return "..."

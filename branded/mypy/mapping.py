@@ -126,7 +126,9 @@ class Vmap:
             return UNKNOWN
         says_all = not self._takes_anything(f)
         if says_all and not (self.options.is_repeat or errors.has_new_errors() or told < times_told[0]):
-            unvaried.tell(inside, lifted, brand, self.at, self.api, self.scope.unvaried)
+            axes_given = [(a.expression, way) for a, way in zip(args, ways, strict=True)]
+            if not unvaried.tell_of_batch(f, axes_given, self.at, self.api):
+                unvaried.tell(inside, lifted, brand, self.at, self.api, self.scope.unvaried)
         return self._leave(inside, brand)
 
     def _axes(self, args: list[Arg], exact: bool) -> list[Type]:

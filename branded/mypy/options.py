@@ -54,7 +54,8 @@ def options_of(call: CallExpr, api: TypeChecker) -> Options:
         if (kind_of and kind_of not in wanted) or (name == "randomness" and text not in (None, *RANDOMNESS)):
             fail(api, call, f"{name}: {show(t, api) if text is None else repr(text)} is no {wanted[-1]}")
     in_axes, out_axes = (axes.tree_of(given.get(n), api) for n in ("in_axes", "out_axes"))
-    return Options(in_axes, out_axes, given.get("axis_name"), "axis_size" in given, bool(given.keys() - {"in_axes", "chunk_size"}))
+    is_repeat = bool(given.keys() - {"in_axes", "chunk_size"})
+    return Options(in_axes, out_axes, given.get("axis_name"), "axis_size" in given, is_repeat)
 
 
 RANDOMNESS = ("error", "same", "different")

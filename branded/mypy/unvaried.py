@@ -1,4 +1,4 @@
-"""Results in which nothing varies: they would be repeated for each example; most often a batch was closed over."""
+"""Batches that were closed over: results in which nothing varies, and parameters that are not used."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mypy.checker import TypeChecker
-from mypy.nodes import Context
+from mypy.nodes import Context, Expression, LambdaExpr, NameExpr
 from mypy.options import Options
 from mypy.types import Instance, LiteralType, NoneType, Type, get_proper_type
 
 from branded.mypy.leaves import NUMBERS
 from branded.mypy.opening import ERROR, fail, show
-from branded.mypy.rows import Brand, change
+from branded.mypy.rows import Brand, change, is_shared
+from branded.mypy.walking import walk
 
 SECTION, KEY = "branded", "unvaried"
 CHOICES = ("note", "error", "off")
 
 
 def choice(options: Options) -> str:
-    """What the user wants to be told: `unvaried = error` in `[branded]` of mypy.ini, `[tool.branded]` of a toml file."""
+    """What the user wants: `unvaried = error` in `[branded]` of mypy.ini, or in `[tool.branded]` of a toml file."""
     path = Path(options.config_file) if options.config_file else None
     if path is None or not path.is_file():
         return CHOICES[0]
@@ -46,6 +47,26 @@ def tell(inside: Type, args: Iterable[Type], brand: Brand, at: Context, api: Typ
         fail(api, at, message, f'value: "{show(inside, api)}"', f"try:   {fix}")
     else:
         api.note(f"{message}; try: {fix}", at, code=ERROR)
+
+
+def tell_of_batch(f: Expression, args: Iterable[tuple[Expression | None, Type]], at: Context, api: TypeChecker) -> bool:
+    """Say that a lambda uses a batch and not its example: `vmap(lambda x, y: x - ys)(xs, ys)`.
+
+    `args` are the arguments with their axes.  The result is whether it was said.
+    """
+    if not isinstance(f, LambdaExpr):
+        return False
+    used = [e for e in walk(f.body) if isinstance(e, NameExpr)]
+    for parameter, (given, way) in zip(f.arguments, args, strict=False):
+        batch = given.node if isinstance(given, NameExpr) else None
+        if batch is None or is_shared(way) or any(e.node is parameter.variable for e in used):
+            continue
+        if any(e.node is batch for e in used) and isinstance(given, NameExpr):
+            name, fix = parameter.variable.name, "None for it in in_axes if all examples share it"
+            note = f"vmap: the function does not use `{name}`, and uses `{given.name}`, which has those of all examples"
+            api.note(f"{note}; try: `{name}`, or {fix}", at, code=ERROR)
+            return True
+    return False
 
 
 def _rows(t: Type) -> list[list[Brand]]:

@@ -1,0 +1,49 @@
+"""Programs that run, and are most often not what was meant: a note says so."""
+
+from typing import Any, TypeVar, assert_type
+
+from tinygrad import Tensor
+
+from branded import Brand, Vec, psum, vmap
+
+S = TypeVar("S", bound=Brand)
+x, y = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[5.0, 6.0], [7.0, 8.0]])
+
+
+# --- nothing of the result varies
+vmap(lambda a: y.sum())(x)  # N: nothing of the result varies over "a", so it is repeated for each example
+vmap(lambda a: (y.sum(), 3, None))(x)  # N: nothing of the result varies over "a"
+
+# --- nothing of the result varies over the inner brand
+vmap(lambda a: vmap(lambda b: a + 1)(y))(x)  # N: nothing of the result varies over "b"
+
+
+# --- nothing of the result of a named function varies
+def forgets(a: Vec[S]) -> Tensor:
+    return x.sum()
+
+
+vmap(forgets)(x)  # N: nothing of the result varies over "a"
+forgetful = vmap(forgets)  # N: nothing of the result varies over "a"
+
+# --- some of the result varies
+assert_type(vmap(lambda a: (x.sum(), a))(x), tuple[Tensor, Tensor])
+
+# --- a result that is repeated on purpose
+assert_type(vmap(lambda a: x.sum(), out_axes=0)(x), Tensor)
+assert_type(vmap(lambda a: x.sum(), out_axes=None)(x), Tensor)
+assert_type(vmap(lambda a: psum(a, "n"), axis_name="n")(x), Tensor)
+assert_type(vmap(lambda a: Tensor.rand(2), randomness="different")(x), Tensor)
+assert_type(vmap(lambda: Tensor.ones(2), axis_size=3)(), Tensor)
+
+# --- results of which no tensor is a part
+vmap(lambda a: 3)(x)
+
+# --- the batch in the place of the example
+vmap(lambda a, b: a - y)(x, y)  # N: the function does not use `b`, and uses `y`, which has those of all examples
+vmap(lambda a, b: a - y + b)(x, y)
+vmap(lambda a, b: a - y, in_axes=(0, None))(x, y)
+
+# --- a row that is lost
+scale: Any = 2.0
+vmap(lambda a: a.clip(0, scale) * scale)(x)  # N: the row is lost here, as `scale` has the type Any  N: is not checked
