@@ -10,7 +10,7 @@ from pathlib import Path
 from mypy.checker import TypeChecker
 from mypy.nodes import Context, Expression, LambdaExpr, NameExpr
 from mypy.options import Options
-from mypy.types import Instance, LiteralType, NoneType, Type, get_proper_type
+from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, get_proper_type
 
 from branded.mypy.leaves import NUMBERS
 from branded.mypy.opening import ERROR, fail, show
@@ -85,5 +85,12 @@ def _rows(t: Type) -> list[list[Brand]]:
         certain &= isinstance(p, NoneType) or (isinstance(p, Instance) and p.type.fullname in NUMBERS)
         return t
 
-    change(t, look, leaf=leaf)
+    for item in _items(t):
+        change(item, look, leaf=leaf)
     return rows if certain else []
+
+
+def _items(t: Type) -> list[Type]:
+    """What stands in tuples; mypy keeps what the items have in common beside them."""
+    t = get_proper_type(t)
+    return [i for item in t.items for i in _items(item)] if isinstance(t, TupleType) else [t]

@@ -46,4 +46,4 @@ vmap(lambda a, b: a - y, in_axes=(0, None))(x, y)
 
 # --- a row that is lost
 scale: Any = 2.0
-vmap(lambda a: a.clip(0, scale) * scale)(x)  # N: the row is lost here, as `scale` has the type Any  N: is not checked
+vmap(lambda a: a.clip(0, scale) * scale)(x)  # N: the row is lost here, as `scale` has the type Any
