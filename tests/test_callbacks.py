@@ -644,9 +644,63 @@ def test_a_typed_program_has_a_line_for_it() -> None:
     more = Tensor(XS + 1)
     for level in ("operations", "primitives", "batched"):
         assert np.array_equal(program.at(level)(more).numpy(), f(more).numpy())  # type: ignore[arg-type]
+    assert np.array_equal(program.from_text(str(program))(more).numpy(), f(more).numpy())
     with pytest.raises(ProgramError, match="the text of HOST does not say which function it is"):
-        program.from_text(str(program))(ROWS)
+        program.from_text(str(program).replace("<pure_callback>", "<another>"))(ROWS)
     assert "HOST[function=<pure_callback>]" in str(explain(f, ROWS))
+
+
+EFFECTS: dict[str, Callable[[Callable[[Tensor], Tensor], Tensor], Tensor]] = {
+    "alone": lambda f, x: f(x),
+    "twice": lambda f, x: f(f(x)),
+    "mapped": lambda f, x: vmap(lambda x: f(x.reshape(1)).sum())(x),
+    "in a loop": lambda f, x: scan(lambda c, y: (f((c + y).reshape(1)).sum(), c), x[0], x)[0],
+    "compiled": lambda f, x: jit(f)(x),
+    "in a branch": lambda f, x: cond(x[0] > 0, f, lambda x: x, x),
+    "differentiated": lambda f, x: grad(lambda x: f(x).sum())(x),
+}
+
+
+@pytest.mark.parametrize("name", EFFECTS)
+def test_a_typed_program_does_what_the_function_does(name: str) -> None:
+    """Once, at each level, read back from its text, and in a compiled function; not while it is written down."""
+    seen: list[float] = []
+
+    def noted(x: Tensor) -> Tensor:
+        debug.callback(lambda x: seen.append(float(x)), x.sum())
+        return x * 2
+
+    def f(x: Tensor) -> Tensor:
+        return EFFECTS[name](noted, x)
+
+    x = Tensor([1.0, 2.0])
+    out, wanted = f(x).tolist(), seen[:]
+    assert wanted
+    seen.clear()
+    program = make_expr(f)(x)
+    for level in ("operations", "primitives", "batched"):
+        e = program.at(level)  # type: ignore[arg-type]
+        assert "HOST[function=<debug.callback>]" in str(e) and not seen
+        for run in (e, e.from_text(str(e)), jit(e)):
+            assert run(x).tolist() == out and seen == wanted, level
+            seen.clear()
+
+
+def test_a_derivative_of_a_typed_program_that_does_something() -> None:
+    seen: list[float] = []
+
+    def f(x: Tensor) -> Tensor:
+        debug.callback(lambda x: seen.append(float(x)), x.sum())
+        return x * 2
+
+    program = make_expr(f)(Tensor([1.0, 2.0]))
+    assert grad(lambda x: (program(x) * x).sum())(Tensor([3.0, 4.0])).tolist() == [12.0, 16.0] and seen == [7.0]
+
+
+def test_the_text_of_a_sort_runs() -> None:
+    program = make_expr(lambda x: (x.sort()[0], x.sort(descending=True)[0]))(Tensor([1.0, 2.0])).at("primitives")
+    up, down = program.from_text(str(program))(Tensor([3.0, 4.0]))
+    assert up.tolist() == [3.0, 4.0] and down.tolist() == [4.0, 3.0]
 
 
 def test_what_only_does_something_is_not_done_while_it_is_written_down() -> None:

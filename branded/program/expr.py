@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 from tinygrad import Tensor
@@ -16,14 +16,15 @@ from branded.derivatives.leaves import Level
 from branded.dispatch import close
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.graph import tensor
-from branded.loops.bodies import Body, collected
+from branded.loops import effects
+from branded.loops.bodies import Body, body, collected
 from branded.loops.trace import LeafType
 from branded.program import build
 from branded.program.evaluate import Evaluation, evaluation
 from branded.program.html import Shown, html
 from branded.program.operators import watched
 from branded.program.reader import read
-from branded.program.terms import BrandName, Printer, Program, Var
+from branded.program.terms import BrandName, Eqn, Printer, Program, Rule, Var
 from branded.rows import check_live, is_differentiated, row_of
 from branded.scope import Scope, opened
 from branded.tree.given import called, check_function
@@ -53,6 +54,8 @@ class _Levels(NamedTuple):
     fixed: dict[str, Any]
     """The leaves of the arguments that are part of the program, by where they are."""
     result: Any
+    does: bool
+    """Is the last result the token of what it must do?"""
 
 
 class Expr:
@@ -131,6 +134,7 @@ class Expr:
             raise ProgramError(
                 f"from_text: {len(program.outs)} results, and this program has {len(p.outs)}", fix="as many results"
             )
+        _take_rules(program, p)
         levels = self._levels._replace(programs={**self._levels.programs, self.level: program}, links={})
         return Expr(levels, self.level)
 
@@ -174,6 +178,8 @@ class Expr:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result of the function on other arguments of the same types."""
         outs = Evaluation(self._levels.outer).run(self.program, self.consts, self._given(args, kwargs))
+        if self._levels.does:
+            outs = _done(outs)
         return tree.rebuild(self._levels.result, iter(outs))
 
     def values(self, *args: Any, **kwargs: Any) -> list[list[Tensor]]:
@@ -225,6 +231,34 @@ class Expr:
         return given
 
 
+def _done(outs: list[Tensor]) -> list[Tensor]:
+    """The results without the token, of which all is done; the others are worked out with it, for they may be its."""
+    us = [x.uop for x in outs]
+    if effects.is_differentiated(us):
+        effects.done(body(), us[-1:])
+        return outs[:-1]
+    return [tensor(u) for u in effects.done(body(), us)]
+
+
+def _take_rules(program: Program, origin: Program) -> None:
+    """What no text says of an equation is what it was in the program that was written: by its name, then its number."""
+    known: dict[tuple[str, str, Rule], list[Any]] = {}
+    for e, key, rule in _rules(origin):
+        known.setdefault((e.op, key, rule), []).append(rule.info)
+    for e, key, rule in [*_rules(program)]:
+        if infos := known.get((e.op, key, rule)):
+            e.params[key] = Rule(rule.name, infos.pop(0) if len(infos) > 1 else infos[0])
+
+
+def _rules(program: Program) -> Iterator[tuple[Eqn, str, Rule]]:
+    for e in program.eqns:
+        for key, value in e.params.items():
+            if isinstance(value, Rule):
+                yield e, key, value
+        for inner in e.programs():
+            yield from _rules(inner)
+
+
 def _paths(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
     """How the user calls each leaf of the arguments."""
     by_name = [p for k, a in kwargs.items() for p in tree.paths(a, f"argument `{k}`")]
@@ -250,7 +284,8 @@ def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()
     The function runs once, on arguments that have types and no values.  What it calls is written down as equations in
     order; each binder has its brand type.  Trees are flattened, tensors from outside become constvars, numbers stand
     inline.  The program of a scan, a branch or a jit stands in the brackets of its equation.  A vmap is what entered
-    with which brand, and what left.
+    with which brand, and what left.  What the function must do, as `debug.print`, is an equation too: the last result
+    of the program is then a token, there when all of it is done, which who calls it does not get.
 
     Args:
         f: A function of trees of tensors and numbers.
@@ -306,9 +341,9 @@ def _make(
         if x is not None:
             check_live(x.uop, "make_expr")
 
-    def written() -> tuple[recording.Frame, build.Since, list[UOp], Any, list[Tensor]]:
+    def written() -> tuple[recording.Frame, build.Since, list[UOp], Any, list[Tensor], bool]:
         # what it must do is done by who runs the program
-        with recording.framed() as frame, collected(Body()), opened(Writing()) as scope:
+        with recording.framed() as frame, collected(Body()) as must, opened(Writing()) as scope:
             since = build.Since(scope.number, Level().number)
             places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]
             new = iter(places)
@@ -316,12 +351,13 @@ def _make(
             positional = [tree.rebuild(a, given) for a in args]
             named = {k: tree.rebuild(a, given) for k, a in kwargs.items()}
             out = called(f, positional, named, "make_expr", "a function with a parameter for each argument")
-            return frame, since, places, out, live_results(out, "make_expr")
+            token = [] if must.token is None else [tensor(must.token)]
+            return frame, since, places, out, [*live_results(out, "make_expr"), *token], bool(token)
 
-    frame, since, places, out, results = watched(written)
+    frame, since, places, out, results, does = watched(written)
     levels = build.levels(frame, places, [x.uop for x in results], since)
     programs = {k: w.program for k, w in levels.written.items()}
     made = {u: tensor(u) for w in levels.written.values() for u in w.consts}
     consts = {k: [made[u] for u in w.consts] for k, w in levels.written.items()}
     fixed = {p: x for p, x, v in zip(_paths(args, kwargs), leaves, values, strict=True) if v is None}
-    return Expr(_Levels(programs, consts, levels.links, levels.outer, (args, kwargs), fixed, out))
+    return Expr(_Levels(programs, consts, levels.links, levels.outer, (args, kwargs), fixed, out, does))
