@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from tinygrad import dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.dispatch import Pass
-from branded.errors import ProgramTypeError
 from branded.graph import replaced
-from branded.loops.primitive import Loop, like
-from branded.loops.scan import Scan
-from branded.patches.tg import has_shape
-from branded.primitive import Batched, primitive_of
-from branded.primitive import params as own_params
-from branded.program.primitives import PRIMITIVES
-from branded.program.terms import RESERVED, Atom, BrandName, Dtype, Eqn, Literal, Program, Rule, Type, Var
+from branded.primitive import Batched
+from branded.program.draft import Consts, Draft, Written
+from branded.program.terms import BrandName, Dtype, Var
 from branded.recording import Body, Call, Frame
 from branded.rows import (
     dtype_text,
@@ -28,13 +20,8 @@ from branded.rows import (
     is_marked,
     is_touched,
     left_brands,
-    row_of,
-    type_text,
-    visible,
 )
-from branded.scope import Scope, brand_of
-
-_NO_VALUES = {Ops.FUNCTION, Ops.TUPLE, Ops.STORE}
+from branded.scope import Scope
 
 LEVELS = ("operations", "primitives", "batched")
 
@@ -75,183 +62,6 @@ def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp], since: S
         {LEVELS[0]: _links(upper, middle, lambda u: u), LEVELS[1]: _links(middle, lower, became)},
         consts.outer(),
     )
-
-
-def type_of(u: UOp) -> Type:
-    """The type of a value by itself."""
-    return Consts((), ()).type(u)
-
-
-class Line(NamedTuple):
-    """An equation with the values in the graph that it defines."""
-
-    eqn: Eqn
-    results: tuple[UOp, ...]
-
-
-class Written(NamedTuple):
-    """A program at one level."""
-
-    program: Program
-    lines: list[Line]
-    """Its equations."""
-    consts: list[UOp]
-    """The values of its constvars."""
-
-
-class Consts:
-    """What all levels of a program share: the names of its brands, and the values from outside."""
-
-    def __init__(self, places: Sequence[UOp], made: Iterable[UOp], since: int = 0) -> None:
-        self.since = since
-        """The number of the first brand that the program opened itself; earlier ones are around it."""
-        self.brands: dict[Scope, BrandName] = {}
-        self.values: dict[UOp, None] = {}
-        self._own = {*places, *made}
-        self._fixed: dict[UOp, bool] = {}
-
-    def brand(self, b: Scope) -> BrandName:
-        if b not in self.brands:
-            stem = re.sub(r"\W", "_", b.name)
-            if not stem.isidentifier() or stem in RESERVED:
-                stem = f"b{stem}"
-            taken = {name.name for name in self.brands.values()}
-            numbered = (stem if i == 1 else f"{stem}{i}" for i in range(1, len(taken) + 2))
-            self.brands[b] = BrandName(next(n for n in numbered if n not in taken), b.size)
-        return self.brands[b]
-
-    def type(self, u: UOp) -> Type:
-        row = tuple(self.brand(b) for b in visible(row_of(u)))
-        shape = tuple(u.shape) if has_shape(u) else ()
-        if not all(isinstance(n, int) for n in shape):
-            raise ProgramTypeError(
-                "make_expr: a value has a symbolic size", ("value", type_text(u)), fix="sizes that are known"
-            )
-        return Type(dtype_text(u.dtype), shape, row)
-
-    def is_fixed(self, u: UOp) -> bool:
-        """Is this a value from outside: one that depends on no argument, and that the program did not make?"""
-        for v in u.toposort(lambda v: v not in self._fixed, enter_calls=False):
-            if v not in self._fixed:
-                from_own = v in self._own or self._is_scope(v) or v.op is Ops.PARAM or v in self.values
-                self._fixed[v] = not from_own and all(self._fixed.get(s, True) for s in v.src)
-        return self._fixed[u]
-
-    def _is_scope(self, u: UOp) -> bool:
-        """Is this a brand that the program opened?"""
-        b = brand_of(u) if u.op is Ops.RANGE else None
-        return u.op is Ops.RANGE and (b is None or b.number >= self.since)
-
-    def outer(self) -> dict[BrandName, Scope]:
-        """The brands around the program."""
-        return {name: b for b, name in self.brands.items() if b.number < self.since}
-
-    def hoist(self, u: UOp, given: bool = False) -> bool:
-        """Is this a constant of the program: a value from outside that is in memory, or was `given` as a tensor?"""
-        if u in self.values:
-            return True
-        if u.op in _NO_VALUES or not self.is_fixed(u):
-            return False
-        if (given and u.shape) or any(v.op is Ops.BUFFER for v in u.toposort()):
-            self.values[u] = None
-            self._fixed.clear()
-            return True
-        return False
-
-
-class Draft:
-    """A program in the making: its equations so far, and the variable of each value that they define."""
-
-    def __init__(self, consts: Consts, params: Sequence[UOp], outer: Draft | None, own: Iterable[UOp] = ()) -> None:
-        self.consts, self.outer = consts, outer
-        self.params = [Var(consts.type(u)) for u in params]
-        self.env: dict[UOp, Atom] = dict(zip(params, self.params, strict=True))
-        self.lines: list[Line] = []
-        self.captured: dict[UOp, Var] = {}
-        self._own = {*params, *own}
-        self._depends: dict[UOp, bool] = {}
-
-    # ---- values ----
-
-    def depends(self, u: UOp) -> bool:
-        """Does this value belong to the scope itself, and not to what is around it?"""
-        if self.outer is None:
-            return True
-        for v in u.toposort(lambda v: v not in self._depends, enter_calls=False):
-            if v not in self._depends:
-                self._depends[v] = v in self._own or any(self._depends.get(s, False) for s in v.src)
-        return self._depends[u]
-
-    def atom(self, x: Any, given: bool = False) -> Atom:
-        """The variable or number that a value is here; what is not there yet is computed first.
-
-        A value may have been given to an operation by the user, who then knows it as a tensor.
-        """
-        if isinstance(x, bool | int | float):
-            return Literal(x, type(x).__name__)
-        if x in self.env:
-            return self.env[x]
-        if (number := _number(x)) is not None:
-            return number
-        if self.outer is not None and not self.depends(x):
-            return self._capture(x)
-        if self.consts.hoist(x, given):
-            return self._capture(x)
-        self._emit_down_to(x)
-        return self.env[x]
-
-    def _capture(self, x: UOp) -> Var:
-        v = self.captured[x] = Var(self.consts.type(x))
-        self.env[x] = v
-        return v
-
-    def _emit_down_to(self, x: UOp) -> None:
-        """The primitives from what is known to `x`."""
-        todo = [(x, False)]
-        while todo:
-            u, is_ready = todo.pop()
-            if not self._is_to_be_emitted(u) or u.op in _INSIDE:
-                continue
-            if is_ready:
-                primitive(self, u)
-            else:
-                todo += [(u, True), *((s, False) for s in reversed(_values(u)))]
-
-    def _is_to_be_emitted(self, u: UOp) -> bool:
-        if u in self.env or _number(u) is not None:
-            return False
-        return self.depends(u) and not self.consts.hoist(u)
-
-    # ---- equations ----
-
-    def define(
-        self,
-        op: str,
-        operands: Sequence[Any],
-        params: dict[str, Any],
-        results: Sequence[UOp],
-        where: Any = None,
-    ) -> None:
-        atoms = tuple(self.atom(x, given=where is not None) for x in operands)
-        new = tuple(Var(self.consts.type(u)) for u in results)
-        for u, v in zip(results, new, strict=True):
-            self.env.setdefault(u, v)
-        self.lines.append(Line(Eqn(op, atoms, params, new, where), tuple(results)))
-
-    def finish(self, results: Sequence[UOp]) -> Written:
-        """The program of these results, without what none of them needs."""
-        outs = [self.atom(u) for u in results]
-        needed = {a for a in outs if isinstance(a, Var)}
-        kept: list[Line] = []
-        for line in reversed(self.lines):
-            if needed.isdisjoint(line.eqn.results):
-                continue
-            kept.append(line)
-            needed |= {a for a in line.eqn.operands if isinstance(a, Var)}
-        kept.reverse()
-        self.captured = {u: v for u, v in self.captured.items() if v in needed}
-        program = Program(list(self.captured.values()), self.params, [line.eqn for line in kept], outs)
-        return Written(program, kept, list(self.captured))
 
 
 # ---- the operations of the user ----
@@ -304,101 +114,6 @@ def _param(consts: Consts, v: Any) -> Any:
     if type(v) in (tuple, list):
         return type(v)(_param(consts, x) for x in v)
     return v
-
-
-def _number(u: UOp) -> Literal | None:
-    """The number that a value is; tinygrad's floats have a class of theirs."""
-    const = u.src[0] if u.op is Ops.CAST else u
-    if const.op is not Ops.CONST or const.is_invalid:
-        return None
-    of = bool if u.dtype == dtypes.bool else float if dtypes.is_float(u.dtype) else int
-    return Literal(of(const.val), dtype_text(u.dtype)) if math.isfinite(const.val) or of is float else None
-
-
-# ---- the primitives of tinygrad ----
-
-_ONE_VALUE = {Ops.RESHAPE, Ops.EXPAND, Ops.PAD, Ops.SHRINK, Ops.UNSHARD}
-
-
-def _values(u: UOp) -> tuple[UOp, ...]:
-    """The operands that are values, not sizes, offsets or brands."""
-    is_scope = u.op in (Ops.INDEX, Ops.STAGE) and brand_of(u.src[-1]) is not None
-    return u.src[:1] if u.op in _ONE_VALUE or is_scope else u.src[1:] if u.op is Ops.FUNCTION else u.src
-
-
-_INSIDE = {Ops.RANGE, Ops.SINK}
-"""What is written into the equation that uses it."""
-
-
-def primitive(scope: Draft, u: UOp) -> None:
-    """The equation of one primitive."""
-    op, src = u.op, u.src
-    params: dict[str, Any] = {}
-    name, operands = op.name, src
-    if op is Ops.INDEX and (b := brand_of(src[1])) is not None:
-        name, operands, params = "enter", src[:1], {"brand": scope.consts.brand(b), "axis": 0}
-    elif op is Ops.STAGE and (b := brand_of(src[1])) is not None:
-        name, operands, params = "leave", src[:1], {"brand": scope.consts.brand(b), "axis": 0}
-    elif op is Ops.FUNCTION:
-        _function(scope, u)
-        return
-    elif op is Ops.GETTUPLE and src[0].op is Ops.TUPLE:
-        scope.env[u] = scope.atom(src[0].src[u.arg])
-        return
-    elif op is Ops.GETTUPLE:
-        return  # defined by its FUNCTION
-    elif op is Ops.AFTER and (write := _write(u)) is not None:
-        view, value = write
-        name, operands = "STORE", (value,) if view is src[0] else (src[0], value)
-        if view is not src[0]:
-            into = Draft(scope.consts, (src[0],), scope)
-            params = {"into": into.finish([view]).program}
-    elif op in (Ops.BUFFER, Ops.STORE):
-        return
-    elif (row := PRIMITIVES.get(op.name)) is not None and (said := row.params(u)) is not None:
-        operands, params = _values(u), said
-    elif u.arg is not None or op in _ONE_VALUE:  # nothing that text could say
-        operands, params = src[:1], {"arg": Rule(re.sub(r"[<>]", "", str(u.arg)), u)}
-    scope.define(name, operands, params, (u,))
-
-
-def _write(u: UOp) -> tuple[UOp, UOp] | None:
-    """The part of a value that is written, and what is written there; None for effects of other kinds."""
-    x, effect = u.src[0], u.src[1]
-    store = effect.src[1] if effect.op is Ops.AFTER and len(effect.src) == 2 else effect
-    if len(u.src) != 2 or store.op is not Ops.STORE or x not in store.src[0].toposort(enter_calls=False):
-        return None
-    return store.src[0], store.src[1]
-
-
-def _function(scope: Draft, u: UOp) -> None:
-    p = primitive_of(u)
-    results = [u.gettuple(i) for i in range(len(u.src[0].src))]
-    params: dict[str, Any] = {}
-    if p is not None and (said := p.said()) is not None:
-        scope.define(said[0], u.src[1:], said[1], results)
-        return
-    if p is not None and p.is_opaque:
-        scope.define("HOST", u.src[1:], {"function": Rule(re.sub(r"[<>]", "", str(u.arg.name)), u)}, results)
-        return
-    if isinstance(p, Loop):
-        name, body = p.what.upper(), list(p.step.src)
-        params = {"carries": p.carries}
-        if isinstance(p, Scan):
-            params = {"length": p.length, "reverse": p.reverse, "carries": p.carries, "inputs": p.inputs}
-    else:
-        name, body = "FUNCTION", list(u.src[0].src)
-        if u.arg is not None:
-            params["rule"] = Rule(re.sub(r"[<>]", "", str(u.arg.name or name)), u.arg)
-    found = {q.arg.slot: q for q in own_params(UOp.maketuple(*body))}
-    steps = range(p.carries, p.carries + p.inputs) if isinstance(p, Scan) else ()
-    places = [found[i] if i in found else like(x, i in steps) for i, x in enumerate(u.src[1:])]
-    inner = Draft(scope.consts, places, scope)
-    params["body"] = inner.finish(body).program
-    outside = list(inner.captured)
-    if outside:
-        params = {"consts": len(outside), **params}
-    scope.define(name, (*outside, *u.src[1:]), params, results)
 
 
 # ---- from level to level ----

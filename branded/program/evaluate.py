@@ -23,7 +23,7 @@ from branded.loops.scan import scan as scan_steps
 from branded.loops.while_loop import while_loop as while_steps
 from branded.patches.tg import broadcast_to
 from branded.primitive import results as results_of
-from branded.program.build import type_of
+from branded.program.draft import type_of
 from branded.program.operators import function_of
 from branded.program.primitives import PRIMITIVES
 from branded.program.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Program, Var

@@ -20,6 +20,7 @@ from branded.loops import effects
 from branded.loops.bodies import Body, body, collected
 from branded.loops.trace import LeafType
 from branded.program import build
+from branded.program.draft import type_of
 from branded.program.evaluate import Evaluation, evaluation
 from branded.program.html import Shown, html
 from branded.program.operators import watched
@@ -219,7 +220,7 @@ class Expr:
                     )
                 continue
             t, v = tree.as_tensor(x), next(variables)
-            found = None if t is None else build.type_of(t.uop)
+            found = None if t is None else type_of(t.uop)
             if t is None or found is None or found[:2] != v.type[:2]:  # it may vary over more, or fewer, brands
                 raise ProgramTypeError(
                     f"program: {at} has another type",

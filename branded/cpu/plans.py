@@ -1,0 +1,261 @@
+"""How a sum of products may be done by BLAS, and what it costs there and in a kernel."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import AxisType, Ops, UOp
+
+from branded.cpu import kernels
+from branded.cpu.blas import Loop, Place, Product
+from branded.cpu.matrices import product
+
+FACTORS = 5
+"""Sums of products of more factors than these are not looked at."""
+
+# ---- what it costs in ns, as measured on a core of a server with AVX-512; what matters is which is more ----
+
+CALL, LAUNCH = 50.0, 150.0
+"""A product, and a kernel that comes before or after it."""
+IN_MATRIX, IN_VECTOR, TURNED = 0.025, 0.1, 0.5
+"""A multiplication in a product of matrices, in that of a matrix and a vector; an entry of a right side in columns."""
+IN_KERNEL, IN_KERNEL_OF_VECTOR = 0.09, 0.12
+"""The same multiplications in a kernel of tinygrad."""
+IN_LOOPS, IN_LOOPS_OF_VECTOR = 0.036, 0.08
+"""And in one that is left as plain loops."""
+ELEMENT, ELEMENT_IN_ORDER, FAR, NEAR = 0.6, 0.2, 0.3, 1 << 18
+"""To work out an entry of a factor before, or to read and write a sum after; more if they are more than a cache has."""
+SMALL = 1 << 20
+"""The factors that are worked out before may take so many bytes, and four times those of the arrays that are there."""
+
+
+# ---- reading indices ----
+
+
+class Steps(NamedTuple):
+    """An index, as what each loop and each variable adds to it."""
+
+    offset: int
+    of: dict[UOp, int]
+
+
+def steps(index: UOp) -> Steps | None:
+    """None where it is no sum of multiples."""
+    if index.op is Ops.CONST:
+        return Steps(index.val, {}) if isinstance(index.val, int) else None
+    if index.op is Ops.RANGE or (index.op is Ops.PARAM and index.arg.slot == -1):
+        return Steps(0, {index: 1})
+    if index.op is Ops.CAST:
+        return steps(index.src[0])
+    if index.op not in (Ops.ADD, Ops.MUL):
+        return None
+    left, right = map(steps, index.src)
+    if left is None or right is None:
+        return None
+    if index.op is Ops.ADD:
+        both = {**left.of, **right.of}
+        of = {r: left.of.get(r, 0) + right.of.get(r, 0) for r in both}
+        return Steps(left.offset + right.offset, {r: n for r, n in of.items() if n})
+    if right.of:
+        left, right = right, left
+    if right.of:
+        return None
+    return Steps(left.offset * right.offset, {r: n * right.offset for r, n in left.of.items() if n * right.offset})
+
+
+class Array(NamedTuple):
+    """A buffer, read or written at a sum of multiples."""
+
+    slot: int
+    place: Place
+    of: dict[UOp, int]
+    variable: UOp | None
+
+
+def array(u: UOp, dtype: DType) -> Array | None:
+    if u.op is not Ops.INDEX or len(u.src) != 2 or u.dtype != dtype:
+        return None
+    buffer, index = u.src
+    if buffer.op is not Ops.PARAM or buffer.arg.slot < 0 or (found := steps(index)) is None:
+        return None
+    variables = [r for r in found.of if r.op is not Ops.RANGE]
+    if len(variables) > 1:
+        return None
+    v = variables[0] if variables else None
+    of = {r: n for r, n in found.of.items() if r.op is Ops.RANGE}
+    return Array(buffer.arg.slot, Place(found.offset, found.of[v] if v is not None else 0), of, v)
+
+
+def size(r: UOp) -> int:
+    return int(r.src[0].val)
+
+
+def elements(ranges: Iterable[UOp]) -> int:
+    return math.prod(map(size, ranges))
+
+
+def moved(ranges: Iterable[UOp], each: float = ELEMENT_IN_ORDER) -> float:
+    """What it costs to write an array, and to read it."""
+    n = elements(ranges)
+    return each * n + FAR * max(n - NEAR, 0)
+
+
+# ---- a sum of products ----
+
+
+class Operand(NamedTuple):
+    """A factor of the products: the product of these, over these loops."""
+
+    factors: tuple[UOp, ...]
+    ranges: frozenset[UOp]
+
+    @property
+    def value(self) -> UOp:
+        return functools.reduce(lambda x, y: x * y, self.factors)
+
+
+def _factors(u: UOp) -> Iterator[UOp]:
+    if u.op is Ops.MUL:
+        for s in u.src:
+            yield from _factors(s)
+    else:
+        yield u
+
+
+def _pairs(factors: Sequence[UOp], sums: frozenset[UOp]) -> Iterator[tuple[Operand, Operand]]:
+    """The ways to see factors as two operands, each with all the axes that are added up and one of its own at least."""
+    ranges = [frozenset(u.ranges) for u in factors]
+    for chosen in range(1, 1 << (len(factors) - 1)):
+        two: list[list[int]] = [[], []]
+        for i in range(len(factors)):
+            two[chosen >> i & 1].append(i)
+        a, b = (Operand(tuple(factors[i] for i in g), frozenset().union(*(ranges[i] for i in g))) for g in two)
+        if sums <= a.ranges & b.ranges and a.ranges != b.ranges:
+            yield a, b
+
+
+class Plan(NamedTuple):
+    """A way to work out a sum of products."""
+
+    cost: float
+    product: Product
+    variable: UOp | None
+    before: tuple[tuple[Operand, Array], ...]
+    """What is worked out before, and where to."""
+    a: Array
+    b: Array
+    out: Array
+
+
+NEW = 1 << 16
+"""The slots of new buffers begin here."""
+
+
+def _laid_out(slot: int, ranges: Iterable[UOp], near: Sequence[Mapping[UOp, int]]) -> Array:
+    """A new array with these axes, in the order in which the arrays that are there have them."""
+
+    def key(r: UOp) -> tuple[Any, ...]:
+        return (*(-of.get(r, 0) for of in near), r.arg)
+
+    of, step = dict[UOp, int](), 1
+    for r in sorted(ranges, key=key, reverse=True):
+        of[r], step = step, step * size(r)
+    return Array(slot, Place(), of, None)
+
+
+def _ways(x: Operand, other: Operand, red: UOp, result: Array, slot: int) -> Iterator[Array]:
+    """Where an operand is or may be laid out before.  BLAS takes either side transposed."""
+    if (there := _there(x, red.dtype)) is not None:
+        yield there
+    beside = _there(other, red.dtype)
+    own, near = x.ranges - {*red.src[1:]}, [result.of, beside.of if beside is not None else {}]
+    yield _laid_out(slot, x.ranges, [dict.fromkeys(own, 1), *near])
+    others = [n for r, n in result.of.items() if r not in x.ranges]
+    inner = {r for r in own if others and result.of[r] < min(others)}
+    if inner:  # what lies together in the result comes last, and what is added up before it
+        order = {r: 0 if r in inner else 2 if r in own else 1 for r in x.ranges}
+        yield _laid_out(slot, x.ranges, [order, *near])
+
+
+def _there(x: Operand, dtype: DType) -> Array | None:
+    """The operand, if it is a buffer."""
+    found = array(x.factors[0], dtype) if len(x.factors) == 1 else None
+    return found if found is not None and found.of.keys() == x.ranges else None
+
+
+def _in_order(x: Operand, to: Array) -> bool:
+    """Is it worked out by a loop that goes through memory number by number?"""
+    return kernels.in_order(_indices(x.factors), min(to.of, key=to.of.__getitem__))
+
+
+def _indices(us: Iterable[UOp]) -> list[UOp]:
+    return [u.src[1] for u in UOp.sink(*us).toposort() if u.op is Ops.INDEX]
+
+
+def plan(red: UOp, by: float, out: Array | None, after: float, slot: int, limit: int) -> Plan | None:
+    """The best way to do a sum, times a number, by BLAS, if that is better than a kernel.
+
+    It may go to `out` at once.  What comes after it costs `after`; new arrays take the slots from `slot` on, and not
+    more bytes than `limit`.
+    """
+    sums, factors = frozenset(red.src[1:]), list(_factors(red.src[0]))
+    every = sums | frozenset(red.ranges)
+    if len(factors) < 2 or any(u.dtype != red.dtype for u in factors) or not all(map(_is_plain, every)):
+        return None
+    alpha = by * math.prod(float(u.val) for u in factors if u.op is Ops.CONST)
+    factors = [u for u in factors if u.op is not Ops.CONST]
+    if len(factors) < 2 or len(factors) > FACTORS or not math.isfinite(alpha) or not alpha:
+        return None
+    best: Plan | None = None
+    result = out or _laid_out(slot, red.ranges, [])
+    for a, b in _pairs(factors, sums):
+        ways = _ways(a, b, red, result, slot + 1), _ways(b, a, red, result, slot + 2)
+        for places in itertools.product(*map(list, ways)):
+            found = _planned(red, (a, b), places, result, limit, alpha)
+            if found is not None and (best is None or found.cost < best.cost):
+                best = found
+    if best is None:
+        return None
+    return best if best.cost + after < elements(every) * _in_kernel(red, best.product.is_vector) else None
+
+
+def _in_kernel(red: UOp, is_vector: bool) -> float:
+    """What a multiplication costs where this is left to a kernel."""
+    inner = max(red.src[1:], key=lambda r: r.arg)
+    if kernels.reduces_in_order(red, inner):
+        return IN_LOOPS_OF_VECTOR if is_vector else IN_LOOPS
+    return IN_KERNEL_OF_VECTOR if is_vector else IN_KERNEL
+
+
+def _is_plain(r: UOp) -> bool:
+    return r.op is Ops.RANGE and r.src[0].op is Ops.CONST and r.arg[-1] is not AxisType.DEVICE
+
+
+def _planned(
+    red: UOp, pair: Sequence[Operand], places: Sequence[Array], result: Array, limit: int, alpha: float
+) -> Plan | None:
+    a, b = places
+    before = [(x, to) for x, to in zip(pair, places, strict=True) if to.slot >= NEW]
+    variables = list(dict.fromkeys(x.variable for x in (a, b, result) if x.variable is not None))
+    extra = sum(elements(x.ranges) for x, _ in before)
+    if len(variables) > 1 or extra * red.dtype.itemsize > limit:
+        return None
+    every = {*red.src[1:], *red.ranges}
+    axes = [Loop(size(r), a.of.get(r, 0), b.of.get(r, 0), result.of.get(r, 0)) for r in every]
+    made = product(axes, red.dtype, a.place, b.place, result.place, alpha)
+    if made is None:
+        return None
+    p, is_turned = made
+    calls, work = math.prod(x.size for x in p.loops), p.multiplications
+    cost = calls * CALL + work * (IN_VECTOR if p.is_vector else IN_MATRIX)
+    if p.b_is_transposed and not p.a_is_transposed:
+        cost += calls * p.k * p.n * TURNED
+    for x, to in before:
+        cost += LAUNCH + moved(x.ranges, ELEMENT_IN_ORDER if _in_order(x, to) else ELEMENT)
+    first, second = (b, a) if is_turned else (a, b)
+    return Plan(cost, p, variables[0] if variables else None, tuple(before), first, second, result)
