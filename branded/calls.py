@@ -163,23 +163,26 @@ def described(f: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Descr
         v = given[p.name]
         if p.kind is p.VAR_KEYWORD:
             params |= v
-        elif p.kind is p.VAR_POSITIONAL and v and all(isinstance(x, UOp) for x in v):
-            operands += v
-        elif p.kind is p.VAR_POSITIONAL and params and p.name == "args":
-            last = next(reversed(params))
-            params[last] = (params[last], *v)
         elif p.kind is p.VAR_POSITIONAL:
-            params[p.name] = _emptied(tuple(v[0]) if len(v) == 1 and isinstance(v[0], tuple | list) else v, operands)
-        elif p.name == "self" or accepts_tensor(p):
-            if isinstance(v, UOp | bool | int | float):
-                params |= skipped
-                skipped = {}
-                operands.append(v)
-            else:
-                params[p.name] = _emptied(v, operands)
+            _put_rest(p.name, v, operands, params)
+        elif isinstance(v, UOp | bool | int | float) and (p.name == "self" or accepts_tensor(p)):
+            params |= skipped
+            skipped = {}
+            operands.append(v)
         else:
             params[p.name] = _emptied(v, operands)
     return Described(operands, params) if all(map(_has_text, params.values())) else None
+
+
+def _put_rest(name: str, v: tuple[Any, ...], operands: list[Any], params: dict[str, Any]) -> None:
+    """The arguments of a `*name`: operands, or more of the parameter before them, or a parameter."""
+    if v and all(isinstance(x, UOp) for x in v):
+        operands += v
+    elif params and name == "args":
+        last = next(reversed(params))
+        params[last] = (params[last], *v)
+    else:
+        params[name] = _emptied(tuple(v[0]) if len(v) == 1 and isinstance(v[0], tuple | list) else v, operands)
 
 
 def _same(a: Any, b: Any) -> bool:

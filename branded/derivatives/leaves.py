@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any, TypeVar
 
 from tinygrad import Tensor
@@ -109,24 +109,40 @@ def pull(
     if not all(meant):
         grads, _ = pull(list(itertools.compress(ys, meant)), list(itertools.compress(cts, meant)), targets)
         return grads, [*ys, *others]
-    left = left_brands([*ys, *cts], beside=True)
+    n, left = len(ys), left_brands([*ys, *cts], beside=True)
+    above, crossed = _exchanged([*ys, *cts], targets) if left else (set(targets), [])
+    if not crossed:
+        new = lower([*ys, *cts, *targets, *others], open_brands())
+        end = len(new) - len(others)
+        return gradients(new[:n], new[n : 2 * n], new[2 * n : end], [*new[:n], *new[end:]])
+    # what no examples exchange is what it is, whatever they have
+    empty = {b.range for b in crossed if not b.size}
+    if nothing := {u: u.const_like(0) for u in above if u.op is Ops.STAGE and u.src[1] in empty}:
+        new = replaced([*ys, *cts], lambda _: None, at=nothing)
+        return pull(new[:n], new[n:], targets)[0], [*ys, *others]
+    closing = tuple(b for b in left if b in crossed or not b.is_open)
+    return _pulled_together(ys, cts, targets, above, crossed, closing), [*ys, *others]
+
+
+def _exchanged(roots: Sequence[UOp], targets: Sequence[UOp]) -> tuple[set[UOp], list[Scope]]:
+    """What is made of the targets, and the open brands over which examples exchange values of that."""
     above, exchanged = set(targets), dict[Scope, None]()
-    for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False) if left else ():
+    for u in UOp(Ops.SINK, src=tuple(roots)).toposort(enter_calls=False):
         if not above.isdisjoint(derives_from(u)):
             above.add(u)
             exchanged |= dict.fromkeys(_leaves(u))
-    crossed = [b for b in open_brands() if b in exchanged]
-    # what no examples exchange is what it is, whatever they have
-    empty = {b.range for b in crossed if not b.size}
-    nothing = {u: u.const_like(0) for u in above if u.op is Ops.STAGE and u.src[1] in empty}
-    if nothing:
-        new = replaced([*ys, *cts], lambda _: None, at=nothing)
-        return pull(new[: len(ys)], new[len(ys) :], targets)[0], [*ys, *others]
-    if not crossed:
-        new = lower([*ys, *cts, *targets, *others], open_brands())
-        n, end = len(ys), len(new) - len(others)
-        return gradients(new[:n], new[n : 2 * n], new[2 * n : end], [*new[:n], *new[end:]])
-    closing = tuple(b for b in left if b in crossed or not b.is_open)
+    return above, [b for b in open_brands() if b in exchanged]
+
+
+def _pulled_together(
+    ys: Sequence[UOp],
+    cts: Sequence[UOp],
+    targets: Sequence[UOp],
+    above: Set[UOp],
+    crossed: Sequence[Scope],
+    closing: Row,
+) -> list[UOp]:
+    """The cotangents of all examples of the brands that are crossed, of which each then has its own."""
     run, env = Pass(closing), dict[UOp, Any]()
     # what other derivatives and loops know by its UOp stays as it is, below the examples side by side
     for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False):
@@ -141,7 +157,7 @@ def pull(
     grads, _ = gradients(new_ys, new_cts, new_targets)
     for b in crossed:
         grads = [_own(g, b, new_targets) for g in grads]
-    return grads, [*ys, *others]
+    return grads
 
 
 def in_reverse(ys: Sequence[UOp], targets: Sequence[UOp]) -> list[UOp]:

@@ -14,8 +14,8 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
@@ -24,6 +24,8 @@ from branded.loops.scan import Scan
 from branded.patches.tg import exec_alu, truncate
 from branded.primitive import params, primitive_of
 from branded.program.terms import Eqn
+
+T = TypeVar("T")
 
 MOST = 1 << 18
 """The cells of all values of a graph together, beyond which it is not interpreted."""
@@ -209,22 +211,18 @@ class _Graph:
     def _scan(self, loop: Scan, args: Sequence[UOp]) -> list[Sets]:
         used, n = {p.arg.slot: p for p in loop.params()}, loop.carries
         given, places = loop.cut(args), loop.cut([used.get(i) for i in range(len(args))])
+        inputs, fixed = [*_used(places.inputs, given.inputs)], [*_used(places.fixed, given.fixed)]
         carried = [self._sets[x] for x in given.carries]
         numbers: list[Callable[[], Numbers]] = [functools.partial(self.numbers, x) for x in given.carries]
         stacked: list[list[Sets]] = [[] for _ in loop.step.src[n:]]
         steps = range(loop.length)
         for t in reversed(steps) if loop.reverse else steps:
-            sets, known = dict[UOp, Sets](), dict[UOp, Callable[[], Numbers]]()
-            for p, cells, now in zip(places.carries, carried, numbers, strict=True):
-                if p is not None:
-                    sets[p], known[p] = cells, now
-            for p, x in zip(places.inputs, given.inputs, strict=True):
-                if p is not None:
-                    sets[p] = _part(self._sets[x], t, loop.length)
-                    known[p] = functools.partial(self._slice, x, t, loop.length)
-            for p, x in zip(places.fixed, given.fixed, strict=True):
-                if p is not None:
-                    sets[p], known[p] = self._sets[x], functools.partial(self.numbers, x)
+            sets, known = dict(_used(places.carries, carried)), dict(_used(places.carries, numbers))
+            for p, x in inputs:
+                sets[p] = _part(self._sets[x], t, loop.length)
+                known[p] = functools.partial(self._slice, x, t, loop.length)
+            for p, x in fixed:
+                sets[p], known[p] = self._sets[x], functools.partial(self.numbers, x)
             inner = self._inner(sets, known)
             carried = [inner.sets(x) for x in loop.step.src[:n]]
             numbers = [functools.partial(inner.numbers, x) for x in loop.step.src[:n]]
@@ -359,6 +357,11 @@ def _spread(cells: list[Any], shape: Sequence[int], to: Sequence[int]) -> list[A
     axes = [[0] * n for n in to[:lead]]
     axes += [[0] * n if m == 1 else [i * s for i in range(n)] for n, m, s in zip(to[lead:], shape, steps, strict=True)]
     return [cells[sum(at)] for at in itertools.product(*axes)]
+
+
+def _used(places: Sequence[UOp | None], values: Sequence[T]) -> Iterator[tuple[UOp, T]]:
+    """The parameters that a body uses, each with its value."""
+    return ((p, x) for p, x in zip(places, values, strict=True) if p is not None)
 
 
 def _part(cells: list[Any], t: int, length: int) -> list[Any]:

@@ -32,14 +32,7 @@ def _gradient(original: Method) -> Method:
         for t in tensors:
             check_live(t.uop, "gradient")
         for t in targets:
-            for b in row_of(t.uop):
-                if b.was_left and b not in row_of(self.uop):
-                    raise EscapeError(
-                        f"gradient: this value is of one example of `{b.name}`, and the loss of all of them",
-                        ("value", vec_type(t)),
-                        ("loss", vec_type(self)),
-                        fix="the gradient with respect to the tensor of all examples",
-                    )
+            _check_target(t, self)
         if any(b.is_open and b in row_of(self.uop) for b in left_brands([self.uop])):
             # examples exchange values in this loss: its gradient is that of `grad`
             ct = self.uop.const_like(1) if gradient is None else gradient.uop
@@ -52,6 +45,17 @@ def _gradient(original: Method) -> Method:
         return original(done[0], *ts, gradient=done[-1] if gradient is not None else None)
 
     return gradient
+
+
+def _check_target(t: Tensor, loss: Tensor) -> None:
+    for b in row_of(t.uop):
+        if b.was_left and b not in row_of(loss.uop):
+            raise EscapeError(
+                f"gradient: this value is of one example of `{b.name}`, and the loss of all of them",
+                ("value", vec_type(t)),
+                ("loss", vec_type(loss)),
+                fix="the gradient with respect to the tensor of all examples",
+            )
 
 
 def _leaf_gradient(ctx: UOp, ret: UOp) -> tuple[UOp] | None:

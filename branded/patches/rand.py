@@ -38,6 +38,27 @@ def _dims(shape: tuple[Any, ...]) -> tuple[int, ...]:
 
 def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
     """A draw under the open brands: one for all examples of a `"same"` brand, one for each of a `"different"` one."""
+    here = _brands()
+    over, dims = [b for b in here if b.randomness == "different"], _dims(shape)
+
+    def draw() -> Tensor:
+        sizes = [b.size if b.draws is None else b.draws.size for b in over]
+        with outside():  # the counter of the draws is no example's
+            return original(*sizes, *dims, **kwargs)
+
+    for b in here:
+        if b.draws is not None:
+            draw = functools.partial(b.draws.take, draw)
+    t = draw()
+    for b in over:
+        if b.draws is not None:
+            t = t[b.draws.start : b.draws.start + b.size]
+        t = cast(Tensor, b.vec(t))
+    return t
+
+
+def _brands() -> list[Brand]:
+    """The brands under which something is drawn, all of which say what a draw is."""
     row = tuple(b for b in open_brands() if not b.is_program)
     if loops := [b for b in row if not b.is_brand]:
         raise RandomnessError(
@@ -55,22 +76,7 @@ def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
             *((b.name, f"opened by {b.where}") for b in refusing if b.where),
             fix='randomness="different" for a draw for each example, "same" for one that all share',
         )
-    over, dims = [b for b in here if b.randomness == "different"], _dims(shape)
-
-    def draw() -> Tensor:
-        sizes = [b.size if b.draws is None else b.draws.size for b in over]
-        with outside():  # the counter of the draws is no example's
-            return original(*sizes, *dims, **kwargs)
-
-    for b in here:
-        if b.draws is not None:
-            draw = functools.partial(b.draws.take, draw)
-    t = draw()
-    for b in over:
-        if b.draws is not None:
-            t = t[b.draws.start : b.draws.start + b.size]
-        t = cast(Tensor, b.vec(t))
-    return t
+    return here
 
 
 def install() -> None:

@@ -349,6 +349,26 @@ def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
     Source: `jax.lax.ppermute`.
     """
     b = _single(axis_name, "ppermute")
+    source = _sources(perm, b)
+
+    def one(t: Tensor) -> Tensor:
+        if len(source) == b.size and b not in row_of(t.uop):
+            return t  # the same value, whoever it is from
+        everyone, parts, d = of_all(t, b, "ppermute"), list[Tensor](), 0
+        while d < b.size:  # a run of neighbours that come from neighbours is one slice
+            first, start = d, source.get(d)
+            d += 1
+            while d < b.size and source.get(d) == (None if start is None else start + d - first):
+                d += 1
+            n = d - first
+            parts.append(t.const_like(0).expand(n, *t.shape) if start is None else everyone[start : start + n])
+        return own(parts[0].cat(*parts[1:]) if len(parts) > 1 else parts[0], b) if parts else t
+
+    return _each(x, "ppermute", one)
+
+
+def _sources(perm: Any, b: Brand) -> dict[int, int]:
+    """The example from which each gets a value, of those that get one."""
     source: dict[int, int] = {}
     pairs: list[Any] = list(perm) if isinstance(perm, tuple | list | np.ndarray) else [perm]
     for pair in pairs:
@@ -366,21 +386,7 @@ def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
             ("perm", tree.shown(pairs)),
             fix="each source and each destination once; all_gather for a value that all get",
         )
-
-    def one(t: Tensor) -> Tensor:
-        if len(source) == b.size and b not in row_of(t.uop):
-            return t  # the same value, whoever it is from
-        everyone, parts, d = of_all(t, b, "ppermute"), list[Tensor](), 0
-        while d < b.size:  # a run of neighbours that come from neighbours is one slice
-            first, start = d, source.get(d)
-            d += 1
-            while d < b.size and source.get(d) == (None if start is None else start + d - first):
-                d += 1
-            n = d - first
-            parts.append(t.const_like(0).expand(n, *t.shape) if start is None else everyone[start : start + n])
-        return own(parts[0].cat(*parts[1:]) if len(parts) > 1 else parts[0], b) if parts else t
-
-    return _each(x, "ppermute", one)
+    return source
 
 
 @overload

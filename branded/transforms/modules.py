@@ -129,23 +129,18 @@ def functional_call(
 
     out = _replaced(module, held, call)
     changed = {i for i, x in held.items() if x.uop.arg is not before[i]}
-    written = [name for name, x in given.items() if id(own[name]) in changed and id(x) not in values]
-    if wanted:
-        for name in written:
-            if not _matches(name, wanted):
-                raise WriteError(
-                    f"functional_call: the call writes into `{name}`, which `mutable` does not name",
-                    ("state", vec_type(given[name])),
-                    ("written", vec_type(held[id(own[name])])),
-                    fix=f"mutable={[*wanted, name]!r}; or leave it out of the state, if what is written is not wanted",
-                )
-        same = {id(held[i]): x for i, x in values.items() if i not in changed}
-        return out, {
-            name: same[id(x)] if id(x) in same else _plain(x) for name, x in after.items() if _matches(name, wanted)
-        }
-    for name in written:
-        _write(given[name], held[id(own[name])], name)
-    return out
+    written = {
+        name: (x, held[id(own[name])]) for name, x in given.items() if id(own[name]) in changed and id(x) not in values
+    }
+    if not wanted:
+        for name, (x, new) in written.items():
+            _write(x, new, name)
+        return out
+    _check_mutable(written, wanted)
+    same = {id(held[i]): x for i, x in values.items() if i not in changed}
+    return out, {
+        name: same[id(x)] if id(x) in same else _plain(x) for name, x in after.items() if _matches(name, wanted)
+    }
 
 
 def _wanted(mutable: Any) -> list[str]:
@@ -158,6 +153,18 @@ def _wanted(mutable: Any) -> list[str]:
             f"functional_call: mutable={mutable!r} says no names", fix='True, "*.cache", or a list of names'
         )
     return list(names)
+
+
+def _check_mutable(written: Mapping[str, tuple[Tensor, Tensor]], wanted: Sequence[str]) -> None:
+    """Refuse a write into a tensor that `mutable` does not name."""
+    for name, (x, new) in written.items():
+        if not _matches(name, wanted):
+            raise WriteError(
+                f"functional_call: the call writes into `{name}`, which `mutable` does not name",
+                ("state", vec_type(x)),
+                ("written", vec_type(new)),
+                fix=f"mutable={[*wanted, name]!r}; or leave it out of the state, if what is written is not wanted",
+            )
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
