@@ -10,10 +10,10 @@ from tinygrad.dtype import DTypeLike, strong_dtype
 
 from branded import tree
 from branded.brand import Brand
-from branded.calls import operation
 from branded.errors import ArgumentError, OperandError
 from branded.functions._given import as_dtype, fit, ints, one_of, operand, operands
 from branded.patches.tg import least_upper_dtype
+from branded.recording.calls import operation
 from branded.tree import normalize_axis
 from branded.values import vec_type
 from branded.vec import Vec

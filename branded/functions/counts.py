@@ -9,11 +9,11 @@ from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.brand import Brand
-from branded.calls import operation
 from branded.errors import ArgumentError, OperandError
 from branded.functions._given import floats, ints, number, operand
 from branded.functions._order import keys
 from branded.patches.tg import least_upper_float
+from branded.recording.calls import operation
 from branded.values import vec_type
 from branded.vec import Vec
 

@@ -14,9 +14,9 @@ from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.brand import Brand
-from branded.calls import operation
 from branded.errors import ArgumentError, OperandError
 from branded.functions._given import floats, number, one_of
+from branded.recording.calls import operation
 from branded.tree import normalize_axis
 from branded.values import vec_type
 from branded.vec import Vec

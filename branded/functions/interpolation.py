@@ -8,11 +8,11 @@ from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.brand import Brand
-from branded.calls import operation
 from branded.errors import ArgumentError, OperandError
 from branded.functions._given import floats, operand
 from branded.functions._order import keys, ranks
 from branded.random.draws import as_number
+from branded.recording.calls import operation
 from branded.values import vec_type
 from branded.vec import Vec
 

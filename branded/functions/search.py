@@ -8,10 +8,10 @@ from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.brand import Brand
-from branded.calls import operation
 from branded.errors import ArgumentError, OperandError
 from branded.functions._given import ints, number, one_of, operand, operands
 from branded.functions._order import at_rank, keys, ranks
+from branded.recording.calls import operation
 from branded.tree import normalize_axis
 from branded.values import vec_type
 from branded.vec import Vec

@@ -9,10 +9,10 @@ from tinygrad import Tensor, dtypes
 from tinygrad.helpers import polyN
 
 from branded.brand import Brand
-from branded.calls import operation
 from branded.derivatives.custom import custom_jvp
 from branded.functions._given import fit, floats
 from branded.random.special import erfinv as erfinv_between
+from branded.recording.calls import operation
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 from tinygrad import Tensor, dtypes
 
 from branded.brand import Brand
-from branded.calls import operation
 from branded.errors import ArgumentError
 from branded.functions._given import Axes, axes_of, floats, kept, number, one_of, operand, together
 from branded.functions._order import at_rank, ranks
 from branded.patches.tg import least_upper_float
 from branded.random.draws import as_number
+from branded.recording.calls import operation
 from branded.values import vec_type
 from branded.vec import Vec
 

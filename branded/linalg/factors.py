@@ -7,11 +7,11 @@ from typing import Generic, Literal, NamedTuple, TypeVar, overload
 from tinygrad import Tensor, dtypes
 
 from branded.brand import Brand
-from branded.calls import operation
 from branded.errors import MatrixError
 from branded.linalg import spectra
 from branded.linalg.arguments import check_matrix, check_square, floats
 from branded.linalg.primitive import transposed
+from branded.recording.calls import operation
 from branded.values import vec_type
 from branded.vec import Vec
 

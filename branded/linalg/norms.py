@@ -10,12 +10,12 @@ from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.brand import Brand
-from branded.calls import operation
 from branded.crossing import live_tensor
 from branded.errors import MatrixError, MatrixTypeError
 from branded.linalg import spectra, systems
 from branded.linalg.arguments import check_matrix, check_square, floats
 from branded.loops.api import scan
+from branded.recording.calls import operation
 from branded.values import vec_type
 from branded.vec import Vec
 

@@ -7,11 +7,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from tinygrad import Tensor
 
 from branded.brand import Brand
-from branded.calls import operation
 from branded.errors import MatrixError
 from branded.linalg import determinants, systems
 from branded.linalg.arguments import check_batches, check_square, floats
 from branded.linalg.primitive import transposed
+from branded.recording.calls import operation
 from branded.values import vec_type
 from branded.vec import Vec
 

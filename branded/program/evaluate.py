@@ -11,7 +11,6 @@ from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.brand import Brand
-from branded.calls import BINARY, WRITES, arguments
 from branded.crossing import enter, leave
 from branded.errors import BrandedError, ProgramError
 from branded.graph import on_device, tensor
@@ -27,6 +26,7 @@ from branded.program.draft import type_of
 from branded.program.operators import function_of
 from branded.program.primitives import PRIMITIVES
 from branded.program.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Program, Var
+from branded.recording.calls import BINARY, WRITES, arguments
 from branded.rows import SHORT
 from branded.scope import Row, Scope, all_opened
 from branded.transforms import collectives

@@ -12,8 +12,8 @@ from typing import Any, TypeVar, cast
 from tinygrad import Tensor
 
 from branded import functions, recording
-from branded.calls import DUNDERS, FUNCTIONS, REFLECTED, Operator, record
 from branded.patches.reads import READS
+from branded.recording.calls import DUNDERS, FUNCTIONS, REFLECTED, Operator, record
 from branded.scope import undone
 
 T = TypeVar("T")

@@ -6,9 +6,9 @@ import ast
 import re
 from typing import Any
 
-from branded.calls import HOLE
 from branded.errors import ProgramError, ProgramTypeError
 from branded.program.terms import Atom, BrandName, Dtype, Eqn, Literal, Program, Rule, Type, Var
+from branded.recording.calls import HOLE
 from branded.tree import describe
 
 _TOKEN = re.compile(

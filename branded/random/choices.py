@@ -11,10 +11,10 @@ from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.brand import Brand
-from branded.calls import operation
 from branded.errors import DrawError, DrawTypeError
 from branded.random.draws import FLOATS, as_shape, check_key, raw_bits, unit
 from branded.random.keys import gumbel, randint, split
+from branded.recording.calls import operation
 from branded.rows import check_live
 from branded.tree import normalize_axis
 from branded.values import vec_type

@@ -12,7 +12,6 @@ from tinygrad.dtype import DType, DTypeLike, can_lossless_cast
 
 from branded import tree
 from branded.brand import Brand
-from branded.calls import operation
 from branded.errors import DrawError, DrawTypeError
 from branded.patches.tg import truncate
 from branded.random.draws import (
@@ -31,6 +30,7 @@ from branded.random.draws import (
     words,
 )
 from branded.random.special import below_one, erf, erfinv, next_above
+from branded.recording.calls import operation
 from branded.rows import check_live
 from branded.values import vec_type
 from branded.vec import Vec

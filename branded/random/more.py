@@ -11,7 +11,6 @@ from tinygrad.dtype import DType, DTypeLike
 
 from branded import tree
 from branded.brand import Brand
-from branded.calls import operation
 from branded.errors import DrawError, DrawTypeError
 from branded.functions.special import lgamma
 from branded.linalg import cholesky, eigh, svd
@@ -19,6 +18,7 @@ from branded.loops.api import while_loop
 from branded.random.draws import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
 from branded.random.keys import normal, split, uniform
 from branded.random.special import below_one
+from branded.recording.calls import operation
 from branded.rows import check_live
 from branded.values import vec_type
 from branded.vec import Vec

@@ -15,11 +15,11 @@ from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.brand import Brand
-from branded.calls import leafwise
 from branded.crossing import copied, enter, stage
 from branded.derivatives.leaves import is_differentiating
 from branded.errors import AxesError, AxisRangeError, AxisTypeError, NameUnboundError, OptionError, SizeError
 from branded.graph import expand, tensor
+from branded.recording.calls import leafwise
 from branded.rows import check_live, row_of
 from branded.scope import Scope, open_brands
 from branded.values import vec_type

@@ -133,7 +133,7 @@ class body(Block[Frame]):  # noqa: N801  a function for who uses it
 
 # ---- where ----
 
-_PACKAGE = Path(__file__).parent
+_PACKAGE = Path(__file__).parent.parent
 _OWN = tuple(f"{folder}{os.sep}" for folder in (_PACKAGE, Path(tinygrad.__path__[0])))
 _OWN += (contextlib.__file__, functools.__file__)
 _USERS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("learn/demo", "learn/explorer", "learn/puzzles"))
