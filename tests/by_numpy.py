@@ -52,6 +52,14 @@ def read(x: Tensor) -> Array:
         return x.numpy()
 
 
+def reads(xs: Sequence[Tensor]) -> list[Array]:
+    """The values of several tensors: what they have in common is worked out once."""
+    try:
+        return values(xs)
+    except Unknown:
+        return [read(x) for x in xs]
+
+
 def evaluate(roots: Sequence[UOp], given: Mapping[UOp, Array] | None = None) -> list[Array]:
     """The values of graphs, of which some are given."""
     env: dict[UOp, Any] = dict(given or {})
