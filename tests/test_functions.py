@@ -12,7 +12,7 @@ from tinygrad import Context, Tensor
 
 import branded
 from branded import functions, jvp, make_expr, vmap
-from tests.by_numpy import read
+from tests.by_numpy import reads
 from tests.golden import registry, with_branded
 from tests.golden.functions import CASES, Case, moving
 
@@ -27,7 +27,7 @@ def interpreted() -> Iterator[None]:
 
 
 def numbers(out: Any) -> list[np.ndarray]:
-    return [read(y) for _, y in registry.flat(out)]
+    return reads([y for _, y in registry.flat(out)])
 
 
 def batches(c: Case) -> list[Tensor]:
@@ -40,13 +40,13 @@ def batches(c: Case) -> list[Tensor]:
 
 
 def same(got: Any, wanted: Any, **given: Any) -> None:
-    for y, z in zip(numbers(got), numbers(wanted), strict=True):
+    close(numbers(got), numbers(wanted), **given)
+
+
+def close(got: list[np.ndarray], wanted: list[np.ndarray], **given: Any) -> None:
+    for y, z in zip(got, wanted, strict=True):
         assert (y.dtype, y.shape) == (z.dtype, z.shape)
         np.testing.assert_allclose(y, z, **({"rtol": 1e-5, "atol": 1e-6} | given))
-
-
-def picked(xs: Any, i: int) -> Any:
-    return {k: picked(v, i) for k, v in xs.items()} if isinstance(xs, dict) else [x[i] for _, x in registry.flat(xs)]
 
 
 def test_every_function_has_a_case_and_a_page() -> None:
@@ -67,9 +67,10 @@ def test_vmap_is_the_loop(name: str) -> None:
     for mask in sorted(mask for mask in masks if any(mask)):
         given = [x if mapped else x[0] for x, mapped in zip(xs, mask, strict=True)]
         got = vmap(lambda *ys: c.f(with_branded, *ys), in_axes=tuple(0 if m else None for m in mask))(*given)
+        batch = numbers(got)
         for i in range(3):
             one = c.f(with_branded, *(x[i] if m else x for x, m in zip(given, mask, strict=True)))
-            same(picked(got, i), one)
+            close([y[i] for y in batch], numbers(one))
 
 
 @pytest.mark.parametrize("name", [name for name, c in CASES.items() if len(c.args) >= 2])
@@ -81,13 +82,10 @@ def test_each_argument_may_have_a_brand_of_its_own(name: str) -> None:
         k = len(ys)
         return c.f(with_branded, *ys) if k == len(xs) else vmap(lambda x: nested(*ys, x))(xs[k])
 
-    got = nested()
+    got = numbers(nested())
     for at in itertools.product(range(3), repeat=len(xs)):
         if sum(at) % 3 == 1:
-            own = got
-            for i in at:
-                own = picked(own, i) if not isinstance(own, list) else [y[i] for y in own]
-            same(own, c.f(with_branded, *(x[i] for x, i in zip(xs, at, strict=True))))
+            close([y[at] for y in got], numbers(c.f(with_branded, *(x[i] for x, i in zip(xs, at, strict=True)))))
 
 
 @pytest.mark.parametrize("name", [name for name, c in CASES.items() if c.wrt and c.smooth])
