@@ -12,10 +12,12 @@ says); then the brand is removed; if it still occurs, it escaped.
 - `bodies`    the functions that transforms are given, and trees that must agree
 - `derivatives`, `loops`, `collectives`, `custom`  what each of the transforms gives
 - `operands`  the rows that the operands of a call give it
+- `widening`  containers of narrower rows, where a function is called
 - `quiet`     files that say nothing of rows
 - `walking`, `again`  the parts of a body, and a body that is looked at once more
 - `instances` functions of quiet files, for values that vary
 - `keeping`   values that a mapped function keeps, and rows that are lost in it
+- `unvaried`  batches that were closed over
 - `foreign`, `narrowing`, `indexing`  what Python, math and numpy make of a Vec, isinstance, slices and `+=`
 - `results`   what calls give: plain tensors, brands entered and left
 - `reading`   what has no single value: numpy(), bool(), `if a > 0`

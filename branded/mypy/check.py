@@ -24,6 +24,10 @@ _VEC = re.compile(r"\b(?:Vec|Axes)\[")
 _EXTRA = re.compile(r'got "Vec\[(?P<got>[^,\[\]]+), .*expected "Vec\[(?P<wanted>[^,\[\]]+), ')
 _ASKED = re.compile(r'"(?P<type>Vec\[(?P<row>[^,\[\]]+), [^"]+)" which does not implement __bool__')
 _GAINS = re.compile(r'expression has type "Vec\[(?P<got>[^,\[\]]+), .*variable has type "(?:Tensor|Vec\[[^"]*)"')
+_CHOSEN = re.compile(r'(?:Invalid index type|"__getitem__" of "(?:list|tuple)" matches argument type) "Vec\[')
+_INVARIANT = re.compile(
+    r'"(?P<name>(?!(?:Vec|dict|list)\b)\w+)\[(?P<got>[^"\[\]]+)\]"[,;] expected "(?P=name)\[(?P<wanted>[^"\[\]]+)\]"'
+)
 _LONG = re.compile(r"\b(?:branded\.vec\.(?=(?:Vec|Axes)\b)|branded\.brand\.(?=Brand\b)|tinygrad\.tensor\.(?=Tensor\b))")
 
 
@@ -40,7 +44,7 @@ class Message(NamedTuple):
 
     @property
     def is_about_brands(self) -> bool:
-        return self.severity == "error" and (self.code == "brand" or bool(_VEC.search(self.text)))
+        return self.severity == "error" and (self.code == "brand" or bool(_VEC.search(self.text) or _narrower(self)))
 
 
 def check(arguments: Sequence[str]) -> tuple[str, int]:
@@ -151,6 +155,16 @@ def _advice(m: Message) -> list[str]:
     if gains := _GAINS.search(m.text):
         row = gains["got"]
         return ["  the variable is of the type that it was first given", f"  try:   x: Vec[{row}, Tensor] = ..., there"]
+    if _CHOSEN.search(m.text):
+        return [
+            "  an entry of a list or a dict is chosen once, for all examples",
+            "  try:   a tensor of the entries, indexed with it; switch for functions",
+        ]
+    if name := _narrower(m):
+        return [
+            f"  {name} is invariant in its row, so one that varies over less is no {name} that varies over more",
+            '  try:   its row variable with covariant=True, TypeVar("S_co", bound=Brand, covariant=True)',
+        ]
     if (differs := _EXTRA.search(m.text)) is None:
         return axes_advice.advice(m.text)
     got, wanted = (differs[side].split(" | ") for side in ("got", "wanted"))
@@ -163,6 +177,14 @@ def _advice(m: Message) -> list[str]:
         f"  the value varies over {names} too, which the declared type does not say",
         f"  try:   Vec[{row}, Tensor]",
     ]
+
+
+def _narrower(m: Message) -> str | None:
+    """The class of an object that varies over less than is wanted, which its row variable does not allow."""
+    if (found := _INVARIANT.search(m.text)) is None:
+        return None
+    got, wanted = (set(found[side].split(" | ")) - {"Never"} for side in ("got", "wanted"))
+    return found["name"] if got < wanted else None
 
 
 def _count(n: int, what: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mypy.checker import TypeChecker
 from mypy.expandtype import expand_type
-from mypy.nodes import CallExpr, Expression, ListExpr, TupleExpr
+from mypy.nodes import CallExpr, Expression
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.subtypes import is_same_type
 from mypy.types import AnyType, CallableType, Instance, Type, TypeVarId, TypeVarType, get_proper_type
@@ -14,6 +14,7 @@ from mypy.types import AnyType, CallableType, Instance, Type, TypeVarId, TypeVar
 from branded.mypy.axes_types import names_axis
 from branded.mypy.opening import checker, trying
 from branded.mypy.rows import CONTAINERS, TENSOR, Brand, has_rows, occurs, row_of, row_variables, rows_in, union
+from branded.mypy.widening import accepting, entries
 
 UNITED = {f"{TENSOR}.{name}" for name in ("stack", "cat", "einsum", "gradient", "meshgrid", "where")}
 """The methods of Tensor that take several operands at once."""
@@ -37,7 +38,7 @@ def operands(ctx: FunctionSigContext | MethodSigContext, any_is_plain: bool = Fa
         if names_axis(v, sig):
             continue
         formals = [(t, given) for t, given in zip(sig.arg_types, ctx.args, strict=False) if occurs(v, t)]
-        taken = [e for _, given in formals for e in given]
+        taken = [e for _, given in formals for e in entries(given)]
         if not all(_stands_alone(v, t) for t, _ in formals) or any(map(is_deep, taken)):
             continue
         if (types := _types(taken, api, any_is_plain)) is None:
@@ -47,7 +48,7 @@ def operands(ctx: FunctionSigContext | MethodSigContext, any_is_plain: bool = Fa
         if sig.is_type_obj() and (not rows or any(is_same_type(union(row), united) for row in rows)):
             continue  # mypy can tell, by what is wanted too: an object may be declared to have more rows than its parts
         known[v.id] = united
-    return _solved(sig, known)
+    return accepting(_solved(sig, known), ctx) if known and not sig.is_type_obj() else _solved(sig, known)
 
 
 def of_method(ctx: MethodSigContext) -> CallableType:
@@ -58,16 +59,11 @@ def of_method(ctx: MethodSigContext) -> CallableType:
 def nested(ctx: FunctionSigContext) -> CallableType:
     """The signature of `array([[a, 0], [b, 1]])`: the rows of all that stands in the lists."""
     sig, api = ctx.default_signature, checker(ctx)
-    entries = [e for given in ctx.args[:1] for e in _entries(given)]
-    if any(map(is_deep, entries)) or (types := _types(entries, api)) is None:
+    found = [e for given in ctx.args[:1] for e in entries(given)]
+    if any(map(is_deep, found)) or (types := _types(found, api)) is None:
         return sig
     united = union(b for t in types for b in _rows(t))
     return _solved(sig, {v.id: united for v in row_variables(sig)})
-
-
-def _entries(given: Sequence[Expression]) -> list[Expression]:
-    """What stands in displays of lists and tuples."""
-    return [x for e in given for x in (_entries(e.items) if isinstance(e, ListExpr | TupleExpr) else [e])]
 
 
 def _solved(sig: CallableType, known: dict[TypeVarId, Type]) -> CallableType:

@@ -61,6 +61,7 @@ from branded.mypy import (
     operands,
     reading,
     unvaried,
+    widening,
 )
 from branded.mypy.axes_types import erased
 from branded.mypy.bodies import Rule, TransformCall, by_name, by_rule
@@ -212,6 +213,8 @@ class BrandedPlugin(Plugin):
             return partial(
                 self._tensor_method, own=indexing.index if fullname in indexing.INDEXED else operands.of_method
             )
+        if fullname.endswith("._replace") and self._is_generic_in_rows(fullname.rpartition(".")[0]):
+            return widening.replaced
         if fullname in indexing.INDEXED:
             return indexing.index
         if fullname in operands.UNITED:

@@ -1,7 +1,7 @@
 """Values that vary, given to what is not made for them: Python's functions, those of math and of numpy."""
 
 import math
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, Never, TypeVar
 
 import numpy as np
 from tinygrad import Tensor
@@ -98,3 +98,29 @@ def logs(a: Vec[S], log: Log) -> Vec[S]:
 
 
 vmap(logs, in_axes=(0, None))(x, Log())
+
+
+# --- an entry of a dict or a list that varies
+vmap(lambda a: x * {0: 1.0}[a])(Tensor([0]))  # E: Invalid index type "Vec[a, Tensor]" for "dict[int, float]"
+vmap(lambda a: x * [1.0, 2.0][a])(Tensor([0]))  # E: "__getitem__" of "list" matches argument type "Vec[a, Tensor]"
+
+
+# --- a tuple that is invariant in its row
+class Pair(NamedTuple, Generic[S]):
+    a: Vec[S]
+    b: Vec[S]
+
+
+shared: Pair[Never] = Pair(x, y)
+
+
+def of_all(a: Vec[S]) -> Pair[S]:
+    return shared  # E: Incompatible return value type (got "Pair[Never]", expected "Pair[S]")
+
+
+# --- a list of values that vary is none of tensors
+def plain_total(values: list[Tensor]) -> Tensor:
+    return values[0]
+
+
+vmap(lambda a: plain_total([a, a]))(x)  # E: List item 0 has incompatible type  E: List item 1 has incompatible type

@@ -1,0 +1,92 @@
+"""Containers of narrower rows, where a function is called: a `dict[str, Tensor]` for a `dict[str, Vec[S]]`.
+
+A dict and a list are invariant, as they may be written to; a Vec is not, as broadcasting is subtyping.  Where a
+function is called they are taken for what the function reads of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mypy.nodes import DictExpr, Expression, ListExpr, SetExpr, TupleExpr
+from mypy.plugin import FunctionSigContext, MethodSigContext
+from mypy.subtypes import is_same_type
+from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
+
+from branded.mypy.opening import checker, trying
+from branded.mypy.rows import CONTAINERS, Brand, as_vec, change, rows_in
+
+Call = FunctionSigContext | MethodSigContext
+
+
+def entries(given: Sequence[Expression]) -> Iterator[Expression]:
+    """What stands in displays; mypy alone would give them what their entries have in common."""
+    for e in given:
+        match e:
+            case ListExpr() | TupleExpr() | SetExpr():
+                yield from entries(e.items)
+            case DictExpr():
+                yield from entries([value for _, value in e.items])
+            case _:
+                yield e
+
+
+def accepting(sig: CallableType, ctx: Call) -> CallableType:
+    """The signature of a call that takes containers with narrower rows than it says."""
+    types = list(sig.arg_types)
+    for i, (wanted, given) in enumerate(zip(sig.arg_types, ctx.args, strict=False)):
+        if len(given) == 1 and _is_container(wanted) and not isinstance(given[0], ListExpr | TupleExpr | DictExpr):
+            with trying(checker(ctx)):
+                t = checker(ctx).get_expression_type(given[0])
+            if is_narrower(t, wanted):
+                types[i] = t
+    return sig.copy_modified(arg_types=types)
+
+
+def _is_container(t: Type) -> bool:
+    """Is this a container of tensors?"""
+    t = get_proper_type(t)
+    if isinstance(t, TupleType):
+        return any(map(_is_container, t.items))
+    return isinstance(t, Instance) and t.type.fullname in CONTAINERS and _has_tensors(t)
+
+
+def _has_tensors(t: Type) -> bool:
+    found: list[list[Brand]] = []
+
+    def look(row: list[Brand]) -> list[Brand]:
+        found.append(row)
+        return row
+
+    change(t, look)
+    return bool(found)
+
+
+def is_narrower(t: Type, wanted: Type) -> bool:
+    """Are these the same trees, but that the rows of the first are within those of the second?"""
+    rows = rows_in(wanted)
+    return all(b in rows for b in rows_in(t)) and is_same_type(_bare(t), _bare(wanted))
+
+
+def _bare(t: Type) -> Type:
+    return change(t, lambda row: [], end=as_vec)
+
+
+# ---- named tuples ----
+
+
+def replaced(ctx: MethodSigContext) -> CallableType:
+    """`p._replace(position=x)`: a tuple with the rows of `x` too."""
+    sig, api = ctx.default_signature, checker(ctx)
+    rows: list[Brand] = []
+    types = list(sig.arg_types)
+    for i, given in enumerate(ctx.args):
+        with trying(api):
+            own = [b for e in given for b in rows_in(api.get_expression_type(e))]
+        types[i] = _with(types[i], own)
+        rows += own
+    return sig.copy_modified(arg_types=types, ret_type=_with(sig.ret_type, rows))
+
+
+def _with(t: Type, rows: Sequence[Brand]) -> Type:
+    return change(t, lambda row: [*row, *rows])
