@@ -1,28 +1,36 @@
 """The similarity of every query to every document.
 
 Mistake: levels exchanged: the documents are the outer level, so the table comes out transposed.
-Unseen: rows are sets of brands: both orders of leaving give a tensor with the empty row.
 """
 
 from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, vmap
+from branded import Axes, Brand, Vec, vmap
 
 S1 = TypeVar("S1", bound=Brand)
 S2 = TypeVar("S2", bound=Brand)
 
 
-def similarity(q: Vec[S1, Tensor], d: Vec[S2, Tensor]) -> Vec[S1 | S2, Tensor]:
+class Queries(Brand): ...
+
+
+class Documents(Brand): ...
+
+
+class Words(Brand): ...
+
+
+def similarity(q: Vec[S1, Axes[Words]], d: Vec[S2, Axes[Words]]) -> Vec[S1 | S2, Axes[()]]:
     return (q * d).sum()
 
 
-def search(queries: Tensor, documents: Tensor) -> Tensor:
+def search(queries: Axes[Queries, Words], documents: Axes[Documents, Words]) -> Axes[Queries, Documents]:
     """Row by row: of one query, all documents."""
-    inner = vmap(similarity, in_axes=(None, 0))  # bug: inner = vmap(similarity, in_axes=(0, None))
-    outer = vmap(inner, in_axes=(0, None))  # bug: outer = vmap(inner, in_axes=(None, 0))
-    return outer(queries, documents)
+    f = vmap(similarity, (None, 0), axis_name=Documents)  # bug: f = vmap(similarity, (0, None), axis_name=Queries)
+    table = vmap(f, (0, None), axis_name=Queries)  # bug: table = vmap(f, (None, 0), axis_name=Documents)
+    return table(queries, documents)
 
 
 def main() -> None:

@@ -1,24 +1,32 @@
 """Stretches the contrast of every image in a stack whose last axis is the image.
 
 Mistake: out_axes: the images come back in front, where the rest of the program has them last.
-Unseen: rows are brands, not axes: the position of the examples is part of the shape.
 """
 
 from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, vmap
+from branded import Axes, Brand, Vec, vmap
 
 S = TypeVar("S", bound=Brand)
 
 
-def stretch(image: Vec[S, Tensor]) -> Vec[S, Tensor]:
+class Height(Brand): ...
+
+
+class Width(Brand): ...
+
+
+class Images(Brand): ...
+
+
+def stretch(image: Vec[S, Axes[Height, Width]]) -> Vec[S, Axes[Height, Width]]:
     low = image.min()
     return (image - low) / (image.max() - low)
 
 
-def stretch_all(stack: Tensor) -> Tensor:
+def stretch_all(stack: Axes[Height, Width, Images]) -> Axes[Height, Width, Images]:
     return vmap(stretch, in_axes=-1, out_axes=-1)(stack)  # bug: return vmap(stretch, in_axes=-1)(stack)
 
 

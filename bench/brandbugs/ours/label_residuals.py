@@ -1,15 +1,20 @@
 """The residual of every example of a linear regression.
 
 Mistake: closed-over batch: the body takes the labels of all examples in place of its own.
-Unseen: a plain tensor may stand wherever a per-example value may: sharing it is broadcasting.
 """
 
 from tinygrad import Tensor
 
-from branded import vmap
+from branded import Axes, Brand, vmap
 
 
-def residuals(w: Tensor, xs: Tensor, ys: Tensor) -> Tensor:
+class Examples(Brand): ...
+
+
+class Features(Brand): ...
+
+
+def residuals(w: Axes[Features], xs: Axes[Examples, Features], ys: Axes[Examples]) -> Axes[Examples]:
     return vmap(lambda x, y: w @ x - y)(xs, ys)  # bug: return vmap(lambda x, y: w @ x - ys)(xs, ys)
 
 

@@ -1,23 +1,28 @@
 """The largest drop of each of several price series, one per column.
 
 Mistake: in_axes: the times are mapped instead of the series.
-Unseen: rows are brands, not axes: axis 0 and axis 1 of a tensor have one type.
 """
 
 from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, vmap
+from branded import Axes, Brand, Vec, vmap
 
 S = TypeVar("S", bound=Brand)
 
 
-def largest_drop(prices: Vec[S, Tensor]) -> Vec[S, Tensor]:
+class Days(Brand): ...
+
+
+class Series(Brand): ...
+
+
+def largest_drop(prices: Vec[S, Axes[Days]]) -> Vec[S, Axes[()]]:
     return (prices[:-1] - prices[1:]).max()
 
 
-def drops(table: Tensor) -> Tensor:
+def drops(table: Axes[Days, Series]) -> Axes[Series]:
     return vmap(largest_drop, in_axes=1)(table)  # bug: return vmap(largest_drop, in_axes=0)(table)
 
 

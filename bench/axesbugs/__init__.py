@@ -1,0 +1,1 @@
+"""Mistakes with axes, and who finds them."""
