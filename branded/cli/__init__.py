@@ -113,31 +113,23 @@ def explain(args: argparse.Namespace) -> int:
     """Show a function step by step: what is zipped, what is broadcast, and why."""
     from branded.explain import Explanation, Growth
 
-    path, name = split_target(args.target)
-    if name is None:
-        raise UsageError(f"which function of {path}? (FILE.py:function)")
+    path, name = _target(args.target)
     if args.html is not None:  # to hear of now, and not when all is worked out
         if not Path(args.html).absolute().parent.is_dir():
             raise UsageError(f"there is no folder {Path(args.html).parent}")
         if Path(args.html).is_dir():
             raise UsageError(f"{args.html or repr('')} is not the name of a file")
-    code = compiled(path)
-    if code is None:
-        return FAILED
-    module = types.ModuleType("__explain__")
-    module.__dict__["__file__"] = str(path)
-    with surroundings(module, path, []):
-        status = executed(code, module, path)
-        if status != OK:
-            return status
-        if name not in module.__dict__:
-            raise UsageError(f"there is no function `{name}` in {path}")
-        f = module.__dict__[name]
+    found: list[Explanation] = []
+
+    def explained(f: Callable[..., Any], module: types.ModuleType) -> Callable[[], object]:
         shown = Explanation(f, _arguments(args.args, module), {}, Growth(args.warn_factor, args.warn_bytes))
-        status = guarded(shown.show if args.html is None else shown.data, path, first_line(f))
+        found.append(shown)
+        return shown.show if args.html is None else shown.data
+
+    status = _with_function(path, name, "__explain__", explained)
     if status == OK and args.html is not None:
         try:
-            Path(args.html).write_text(shown.html(), encoding="utf-8")
+            Path(args.html).write_text(found[0].html(), encoding="utf-8")
         except OSError as error:
             raise UsageError(f"cannot write {args.html}: {error.strerror}") from None
         print(args.html)
@@ -148,13 +140,29 @@ def profile(args: argparse.Namespace) -> int:
     """Show where the time of a function goes: by line, and by kernel."""
     from branded.profiling import profile
 
-    path, name = split_target(args.target)
+    def profiled(f: Callable[..., Any], module: types.ModuleType) -> Callable[[], object]:
+        given = _arguments(args.args, module)
+        return lambda: print(profile(f, *given))
+
+    return _with_function(*_target(args.target), "__profile__", profiled)
+
+
+def _target(text: str) -> tuple[Path, str]:
+    """A file, and a function in it."""
+    path, name = split_target(text)
     if name is None:
         raise UsageError(f"which function of {path}? (FILE.py:function)")
+    return path, name
+
+
+def _with_function(
+    path: Path, name: str, as_module: str, what: Callable[[Callable[..., Any], types.ModuleType], Callable[[], object]]
+) -> int:
+    """Run a file, and what is to be done with the function of this name in it."""
     code = compiled(path)
     if code is None:
         return FAILED
-    module = types.ModuleType("__profile__")
+    module = types.ModuleType(as_module)
     module.__dict__["__file__"] = str(path)
     with surroundings(module, path, []):
         status = executed(code, module, path)
@@ -162,8 +170,8 @@ def profile(args: argparse.Namespace) -> int:
             return status
         if name not in module.__dict__:
             raise UsageError(f"there is no function `{name}` in {path}")
-        f, given = module.__dict__[name], _arguments(args.args, module)
-        return guarded(lambda: print(profile(f, *given)), path, first_line(f))
+        f = module.__dict__[name]
+        return guarded(what(f, module), path, first_line(f))
 
 
 def _arguments(text: str | None, module: types.ModuleType) -> tuple[Any, ...]:

@@ -70,9 +70,8 @@ def unseen(run: Callable[[], T]) -> T:
     return undone(without, lambda: all_tensors.update(refs)) if refs else run()
 
 
-def is_differentiating() -> bool:
-    """Is a derivative being taken of what runs here?"""
-    return bool(_transforms.get())
+is_differentiating = _transforms.any_open
+"""Is a derivative being taken of what runs here?"""
 
 
 def leaf(x: Tensor) -> Tensor:

@@ -22,9 +22,8 @@ def ran_again(u: UOp, results: Sequence[UOp]) -> None:
         passes[-1][u] = results
 
 
-def is_pulling() -> bool:
-    """Is a transform at work, and not tinygrad's own `gradient`?"""
-    return bool(_ran_again.get())
+is_pulling = _ran_again.any_open
+"""Is a transform at work, and not tinygrad's own `gradient`?"""
 
 
 def gradients(

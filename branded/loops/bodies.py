@@ -98,9 +98,8 @@ def differentiated(is_rule: bool) -> AbstractContextManager[object]:
     return nullcontext() if is_rule else _through.during(None)
 
 
-def is_through_a_body() -> bool:
-    """Is the derivative taken of a body that was traced before?"""
-    return bool(_through.get())
+is_through_a_body = _through.any_open
+"""Is the derivative taken of a body that was traced before?"""
 
 
 def only_looked_at() -> Block[None]:
@@ -108,8 +107,8 @@ def only_looked_at() -> Block[None]:
     return _looked_at.during(None)
 
 
-def is_only_looked_at() -> bool:
-    return bool(_looked_at.get())
+is_only_looked_at = _looked_at.any_open
+"""Does such a rule run here?"""
 
 
 class Rule(Body):

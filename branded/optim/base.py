@@ -44,8 +44,6 @@ class EmptyState(NamedTuple):
     """The state of what has none."""
 
 
-Scalar = Any
-"""A number, or a tensor of one: `f32[]`, which may differ from example to example."""
 Schedule = Callable[[Any], Any]
 """From the number of steps done to a number."""
 

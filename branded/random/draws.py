@@ -19,7 +19,6 @@ from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
-Number = int | float
 
 
 # ---- bits ----
