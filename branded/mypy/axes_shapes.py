@@ -27,7 +27,7 @@ def transposed(call: Call) -> Known:
         call.fail(f"a tensor with {count(axes)} has no two to exchange", *_value(call))
         return None
     i, j = (place(call, call.number(n, d), axes) for n, d in (("dim0", 1), ("dim1", 0)))
-    if i is None or j is None:
+    if i is None or j is None or not axes:
         return None
     axes[i], axes[j] = axes[j], axes[i]
     return axes
