@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import itertools
-import math
-import operator
 import os
 from collections.abc import Sequence
 from typing import Any
 
-from tinygrad import Device, dtypes
+from tinygrad import dtypes
 from tinygrad.dtype import DType
 
-from branded.cpu import blas, lapack_source
-from branded.cpu.lapack_source import KINDS, LOOPS, ROUTINES, SYSTEM, TAKES
-from branded.patches import tg
-from branded.patches.tg import TinyELF
+from branded.cpu import batches, blas, lapack_source
+from branded.cpu.lapack_source import KINDS, ROUTINES, SYSTEM
 from branded.runner.host import Array, Called, InC
 
 SMALL = 1 << 26
@@ -41,7 +36,7 @@ def _called(kind: str, option: int, results: Sequence[Array], args: Sequence[Arr
     if dtype not in (dtypes.float32, dtypes.float64) or any(x.dtype != dtype for x in (*results, *args)):
         return None
     batch = results[0].shape[: len(results[0].shape) - _TAILS.get(kind, 2)]
-    steps = _steps(batch, args)
+    steps = batches.steps(batch, args, [2] * len(args))
     table = _table(dtype) if all(x.nbytes for x in (*results, *args)) and steps is not None else None
     if table is None or steps is None:
         return None
@@ -51,36 +46,8 @@ def _called(kind: str, option: int, results: Sequence[Array], args: Sequence[Arr
         more = results[2].shape[-2]
     form = KINDS.index(kind) + 256 * (dtype == dtypes.float64) + (1 << 16) * (max(m, n) ** 3 < SMALL)
     numbers = [ctypes.addressof(table), form, more, m, n, k, *steps]
-    outs = len(results)
-
-    def words(at: Sequence[Any]) -> list[Any]:
-        places = [*at[:outs], *[0] * (3 - outs), *at[outs:]]
-        return [*numbers, *places, *[0] * (5 - len(places))]
-
-    return Called(_glue()[1].addr, _glue()[0], words)
-
-
-def _steps(batch: Sequence[int], args: Sequence[Array]) -> list[int] | None:
-    """The sizes of the batch, and how many bytes each operand moves with a step of them; None where they are many."""
-    moves = []
-    for x in args:
-        front, step = (1,) * (len(batch) - len(x.shape) + 2) + x.shape[:-2], math.prod(x.shape[-2:]) * x.dtype.itemsize
-        if len(front) != len(batch) or any(n not in (1, size) for n, size in zip(front, batch, strict=True)):
-            return None
-        sizes = list(itertools.accumulate(reversed(front), operator.mul, initial=step))[-2::-1]
-        moves.append([0 if n == 1 else s for n, s in zip(front, sizes, strict=True)])
-    loops: list[list[int]] = []
-    for size, *by in zip(batch, *moves, *[[0] * len(batch)] * (2 - len(args)), strict=True):
-        if size == 1:
-            continue
-        if loops and all(outer == inner * size for outer, inner in zip(loops[-1][1:], by, strict=True)):
-            loops[-1] = [loops[-1][0] * size, *by]
-        else:
-            loops.append([size, *by])
-    if len(loops) > LOOPS:
-        return None
-    full = [[1, 0, 0]] * (LOOPS - len(loops)) + loops
-    return [loop[i] for i in range(3) for loop in full]
+    function, address = _glue()
+    return Called(address, function, functools.partial(batches.words, numbers, len(results)))
 
 
 @functools.cache
@@ -100,9 +67,5 @@ def _table(dtype: DType) -> Any:
 
 
 @functools.cache
-def _glue() -> tuple[Any, Any]:
-    device: Any = Device["CPU"]
-    lib = device.renderer.compiler.compile_cached(lapack_source.source())
-    program = tg.CPUProgram(device, TinyELF(lib, "branded_lapack", device.renderer.target, ()))
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # a thread may run it when Python ends
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * len(TAKES))(program.addr), program
+def _glue() -> tuple[Any, int]:
+    return batches.compiled(lapack_source.source(), "branded_lapack")

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import re
 
+from branded.cpu.batches import BEFORE, entry
 from branded.cpu.small_matrices import FEW, LOOPS_OF_REALS, SMALL, TINY
-
-LOOPS = 4
-"""So many axes of a batch go in steps of their own."""
 
 KINDS = (
     *("cholesky", "solve_triangular", "solve", "inv", "det", "slogdet"),
@@ -22,32 +20,11 @@ SYSTEM = ("openblas_set_num_threads_local", "malloc", "free", "log")
 ROUTINES = ("potrf", "trsm", "trsv", "getrf", "getri", "geqrf", "orgqr", "syevd", "gesdd")
 """What is called of LAPACK, behind those of the system in the table of addresses."""
 
-TAKES = (
-    *("table", "kind", "option", "m", "n", "k"),
-    *(f"{x}{i}" for x in ("size", "a_step", "b_step") for i in range(LOOPS)),
-    *("out0", "out1", "out2", "a", "b"),
-)
-
 _COMMON = f"""
-typedef unsigned long long u64;
-typedef long long i64;
 enum {{ {", ".join(x.upper() for x in (*SYSTEM, *ROUTINES))} }};
 enum {{ SMALL = {SMALL}, FEW = {FEW}, TINY = {TINY} }};
 #define NARROW _Pragma("clang loop interleave_count(1)")
 enum {{ {", ".join(f"KIND_{x.upper()}" for x in KINDS)} }};
-struct job {{
-  u64 *f;
-  i64 option, m, n, k, size[{LOOPS}], a_step[{LOOPS}], b_step[{LOOPS}], at[{LOOPS}];
-  char *out[3], *a, *b;
-}};
-static int next(struct job *j) {{
-  for (int d = {LOOPS - 1}; d >= 0; d--) {{
-    j->a += j->a_step[d], j->b += j->b_step[d];
-    if (++j->at[d] < j->size[d]) return 1;
-    j->a -= j->a_step[d] * j->size[d], j->b -= j->b_step[d] * j->size[d], j->at[d] = 0;
-  }}
-  return 0;
-}}
 static i64 least(i64 a, i64 b) {{ return a < b ? a : b; }}
 static i64 most(i64 a, i64 b) {{ return a > b ? a : b; }}
 static void *taken(u64 *f, i64 bytes) {{ return ((void *(*)(u64))f[MALLOC])((u64)most(bytes, 1)); }}
@@ -290,25 +267,17 @@ static void run_T(struct job *j, i64 kind) {
 }
 """
 
-_ENTRY = f"""
-void branded_lapack({", ".join(f"u64 {x}" for x in TAKES)}) {{
-  struct job j;
-  j.f = (u64 *)table, j.option = (i64)option, j.m = (i64)m, j.n = (i64)n, j.k = (i64)k;
-  {" ".join(f"j.{x}[{i}] = (i64){x}{i};" for x in ("size", "a_step", "b_step") for i in range(LOOPS))}
-  {" ".join(f"j.at[{i}] = 0;" for i in range(LOOPS))}
-  {" ".join(f"j.out[{i}] = (char *)out{i};" for i in range(3))} j.a = (char *)a, j.b = (char *)b;
+_RUN = f"""
   // threads of OpenBLAS wait for one another: a matrix that is not large is for one alone
   int alone = kind >> 16 & 1, before = alone ? ((int (*)(int))j.f[{SYSTEM[0].upper()}])(1) : 0;
   if (kind & 256) run_d(&j, (i64)kind & 255);
   else run_s(&j, (i64)kind & 255);
-  if (alone) ((int (*)(int))j.f[{SYSTEM[0].upper()}])(before);
-}}
-"""
+  if (alone) ((int (*)(int))j.f[{SYSTEM[0].upper()}])(before);"""
 
 
 def source() -> str:
     """The whole of it, for both kinds of numbers."""
-    return "".join([_COMMON, _of("float", "s", "f"), _of("double", "d", ""), _ENTRY])
+    return "".join([BEFORE, _COMMON, _of("float", "s", "f"), _of("double", "d", ""), entry("branded_lapack", _RUN)])
 
 
 def _of(real: str, letter: str, end: str) -> str:

@@ -1,0 +1,100 @@
+"""How C goes through the examples of a batch: operands broadcast, and results lie one behind another."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from tinygrad import Device
+
+from branded.patches import tg
+from branded.patches.tg import TinyELF
+from branded.runner.host import Array
+
+LOOPS = 4
+"""So many axes of a batch go in steps of their own."""
+TAKES = (
+    *("table", "kind", "option", "m", "n", "k"),
+    *(f"{x}{i}" for x in ("size", "a_step", "b_step") for i in range(LOOPS)),
+    *("out0", "out1", "out2", "a", "b"),
+)
+"""What a function in C takes: where other functions are, numbers, the batch, and where its results and operands are."""
+
+BEFORE = f"""
+typedef unsigned long long u64;
+typedef long long i64;
+struct job {{
+  u64 *f;
+  i64 option, m, n, k, size[{LOOPS}], a_step[{LOOPS}], b_step[{LOOPS}], at[{LOOPS}];
+  char *out[3], *a, *b;
+}};
+static int next(struct job *j) {{
+  for (int d = {LOOPS - 1}; d >= 0; d--) {{
+    j->a += j->a_step[d], j->b += j->b_step[d];
+    if (++j->at[d] < j->size[d]) return 1;
+    j->a -= j->a_step[d] * j->size[d], j->b -= j->b_step[d] * j->size[d], j->at[d] = 0;
+  }}
+  return 0;
+}}
+"""
+
+
+def entry(name: str, body: str) -> str:
+    """The function that is called: `body` has a `struct job j` of what it takes."""
+    return f"""
+void {name}({", ".join(f"u64 {x}" for x in TAKES)}) {{
+  struct job j;
+  j.f = (u64 *)table, j.option = (i64)option, j.m = (i64)m, j.n = (i64)n, j.k = (i64)k;
+  {" ".join(f"j.{x}[{i}] = (i64){x}{i};" for x in ("size", "a_step", "b_step") for i in range(LOOPS))}
+  {" ".join(f"j.at[{i}] = 0;" for i in range(LOOPS))}
+  {" ".join(f"j.out[{i}] = (char *)out{i};" for i in range(3))} j.a = (char *)a, j.b = (char *)b;
+  {body}
+}}
+"""
+
+
+def compiled(source: str, name: str) -> tuple[Any, int]:
+    """Such a function, for Python and as an address."""
+    device: Any = Device["CPU"]
+    lib = device.renderer.compiler.compile_cached(source)
+    program = tg.CPUProgram(device, TinyELF(lib, name, device.renderer.target, ()))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # a thread may run it when Python ends
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * len(TAKES))(program.addr), int(program.addr)
+
+
+def words(numbers: Sequence[int], results: int, at: Sequence[Any]) -> list[Any]:
+    """What it is called with, on buffers that are there: of so many results, and of the operands."""
+    places = [*at[:results], *[0] * (3 - results), *at[results:]]
+    return [*numbers, *places, *[0] * (5 - len(places))]
+
+
+def steps(batch: Sequence[int], args: Sequence[Array], own: Sequence[int]) -> list[int] | None:
+    """The sizes of the batch, and how many bytes each operand moves with a step of them; None where they are many.
+
+    Of each operand so many axes at the end are its own; those before them broadcast to the batch as numpy's do.
+    """
+    moves = []
+    for x, k in zip(args, own, strict=True):
+        shape, tail = x.shape[: len(x.shape) - k], x.shape[len(x.shape) - k :]
+        front = (1,) * (len(batch) - len(shape)) + shape
+        if len(front) != len(batch) or any(n not in (1, size) for n, size in zip(front, batch, strict=True)):
+            return None
+        first = math.prod(tail) * x.dtype.itemsize
+        sizes = list(itertools.accumulate(reversed(front), operator.mul, initial=first))[-2::-1]
+        moves.append([0 if n == 1 else s for n, s in zip(front, sizes, strict=True)])
+    loops: list[list[int]] = []
+    for size, *by in zip(batch, *moves, *[[0] * len(batch)] * (2 - len(args)), strict=True):
+        if size == 1:
+            continue
+        if loops and all(outer == inner * size for outer, inner in zip(loops[-1][1:], by, strict=True)):
+            loops[-1] = [loops[-1][0] * size, *by]
+        else:
+            loops.append([size, *by])
+    if len(loops) > LOOPS:
+        return None
+    full = [[1, 0, 0]] * (LOOPS - len(loops)) + loops
+    return [loop[i] for i in range(3) for loop in full]
