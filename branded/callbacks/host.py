@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import importlib.util
 import itertools
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence, Set
@@ -18,6 +19,7 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 from branded import tree
+from branded.cpu.kernels import room
 from branded.errors import CallbackError, DerivativeError, UnsupportedError
 from branded.graph import on_device, reshape, tensor
 from branded.loops.compiled import in_memory
@@ -89,6 +91,17 @@ def call(
     made = Host.of(name, f, vmap_method, copies)
     made.by_c = in_c
     return [tensor(u) for u in called(made, results, [x.uop for x in args])]
+
+
+@functools.cache
+def _has_numpy() -> bool:
+    return importlib.util.find_spec("numpy") is not None
+
+
+def serves(x: Tensor) -> bool:
+    """May numpy read this where it is?  It may on the CPU, unless all is to be as in plain tinygrad."""
+    device = x.device
+    return isinstance(device, str) and device.split(":")[0] == "CPU" and bool(room.value) and _has_numpy()
 
 
 def called(made: Host, outs: Sequence[ShapeDtype], args: Sequence[UOp]) -> list[UOp]:

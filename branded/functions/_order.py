@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from tinygrad import Tensor, dtypes
 
+from branded.callbacks.host import serves
+from branded.patches.tg import all_int
+
 _SIGNED = {4: dtypes.int32, 8: dtypes.int64}
 
 
@@ -31,6 +34,18 @@ def ranks(x: Tensor, descending: bool = False) -> Tensor:
     at = Tensor.arange(x.shape[-1], dtype=dtypes.int32)
     before = (other > own if descending else other < own) | (other.eq(own) & (at.unsqueeze(0) < at.unsqueeze(1)))
     return before.sum(-1, dtype=dtypes.int32).contiguous()
+
+
+def standing(x: Tensor, places: Tensor, descending: bool = False) -> Tensor:
+    """Which entries of the last axis have the given places in their order, `[m]` or `[..., m]`; 0 where none has.
+
+    What is on the CPU is sorted.
+    """
+    if all_int(x.shape) and 0 not in (*x.shape, *places.shape) and serves(x):
+        order = x.detach().argsort(-1, descending).cast(dtypes.int32)
+        return order.gather(-1, places.expand((*x.shape[:-1], places.shape[-1])))
+    at = Tensor.arange(x.shape[-1], dtype=dtypes.int32).expand(x.shape)
+    return at_rank(at, ranks(x, descending), places)
 
 
 def at_rank(x: Tensor, rank: Tensor, places: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from tinygrad import Tensor, dtypes
 from branded import tree
 from branded.brand import Brand
 from branded.errors import ArgumentError, OperandError
+from branded.functions import _host
 from branded.functions._given import floats, ints, number, operand
 from branded.functions._order import keys
 from branded.patches.tg import least_upper_float
@@ -21,11 +22,9 @@ S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
 S2 = TypeVar("S2", bound=Brand)
 
-Reduce = Callable[[Tensor, Tensor], Tensor]
-"""The reduction of `[num, n, ...]` values over n, of which a mask `[num, n, ...]` says which are there."""
 
-
-def _segments(data: Any, segment_ids: Any, num_segments: Any, what: str, reduce: Reduce) -> Tensor:
+def _segments(data: Any, segment_ids: Any, num_segments: Any, reduction: str) -> Tensor:
+    what = f"segment_{reduction}"
     x, ids = operand(data, what, "data"), ints(segment_ids, what, "segment_ids")
     num = number(num_segments, what, "num_segments")
     if ids.ndim != 1 or not x.ndim or x.shape[0] != ids.shape[0]:
@@ -35,16 +34,28 @@ def _segments(data: Any, segment_ids: Any, num_segments: Any, what: str, reduce:
             ("segment_ids", vec_type(ids)),
             fix="data[n, ...] and segment_ids[n]",
         )
-    return reduce(x.unsqueeze(0), _members(ids, num).reshape((num, ids.shape[0], *[1] * (x.ndim - 1))))
+    return _together(x, ids, num, reduction)
 
 
-def _members(ids: Tensor, num: int) -> Tensor:
-    """Which entries have each number, `[num, n]`."""
-    return ids.unsqueeze(0).eq(Tensor.arange(num, dtype=dtypes.int32).cast(ids.dtype).unsqueeze(1))
+def _together(x: Tensor, ids: Tensor, num: int, reduction: str) -> Tensor:
+    """The entries of `[n, *rest]` that have the same of `num` numbers, `[num, *rest]`."""
+    if ids.dtype not in (dtypes.int32, dtypes.int64):
+        ids = ids.cast(dtypes.int64 if ids.dtype.itemsize >= 4 else dtypes.int32)
+    if _host.can_segment(x, ids, num):
+        return _host.segments(x, ids, num, reduction, _FORMS[reduction])
+    return _FORMS[reduction](x, ids, num)
 
 
-def _sum(x: Tensor, mask: Tensor) -> Tensor:
-    return mask.where(x, 0).sum(1, dtype=x.dtype)
+def _form(reduce: Callable[[Tensor, Tensor, int], Tensor]) -> _host.Form:
+    """A reduction over an axis of what a mask `[..., num, n, *rest]` leaves of the entries."""
+
+    def form(x: Tensor, ids: Tensor, num: int) -> Tensor:
+        lead = ids.ndim - 1
+        mask = ids.unsqueeze(-2).eq(Tensor.arange(num, dtype=dtypes.int32).cast(ids.dtype).unsqueeze(1))
+        rest = [1] * (x.ndim - ids.ndim)
+        return reduce(x.unsqueeze(lead), mask.reshape((*mask.shape, *rest)), lead + 1)
+
+    return form
 
 
 def _least(x: Tensor) -> Any:
@@ -55,10 +66,18 @@ def _most(x: Tensor) -> Any:
     return True if x.dtype == dtypes.bool else x.dtype.max
 
 
-def _extreme(x: Tensor, mask: Tensor, worst: Any, how: str) -> Tensor:
+def _extreme(x: Tensor, mask: Tensor, worst: Any, how: str, axis: int) -> Tensor:
     """NaN where one of them is, which a kernel may pass over."""
-    y: Tensor = getattr(mask.where(x, worst), how)(1)
-    return (mask & x.isnan()).any(1).where(float("nan"), y) if dtypes.is_float(x.dtype) else y
+    y: Tensor = getattr(mask.where(x, worst), how)(axis)
+    return (mask & x.isnan()).any(axis).where(float("nan"), y) if dtypes.is_float(x.dtype) else y
+
+
+_FORMS: dict[str, _host.Form] = {
+    "sum": _form(lambda x, mask, axis: mask.where(x, 0).sum(axis, dtype=x.dtype)),
+    "prod": _form(lambda x, mask, axis: mask.where(x, 1).prod(axis)),
+    "max": _form(lambda x, mask, axis: _extreme(x, mask, _least(x), "max", axis)),
+    "min": _form(lambda x, mask, axis: _extreme(x, mask, _most(x), "min", axis)),
+}
 
 
 @operation
@@ -93,7 +112,7 @@ def segment_sum(
 
     Source: `jax.ops.segment_sum`.
     """
-    return _segments(data, segment_ids, num_segments, "segment_sum", _sum)
+    return _segments(data, segment_ids, num_segments, "sum")
 
 
 @operation
@@ -128,7 +147,7 @@ def segment_prod(
 
     Source: `jax.ops.segment_prod`.
     """
-    return _segments(data, segment_ids, num_segments, "segment_prod", lambda x, mask: mask.where(x, 1).prod(1))
+    return _segments(data, segment_ids, num_segments, "prod")
 
 
 @operation
@@ -163,7 +182,7 @@ def segment_max(
 
     Source: `jax.ops.segment_max`.
     """
-    return _segments(data, segment_ids, num_segments, "segment_max", lambda x, m: _extreme(x, m, _least(x), "max"))
+    return _segments(data, segment_ids, num_segments, "max")
 
 
 @operation
@@ -198,7 +217,7 @@ def segment_min(
 
     Source: `jax.ops.segment_min`.
     """
-    return _segments(data, segment_ids, num_segments, "segment_min", lambda x, m: _extreme(x, m, _most(x), "min"))
+    return _segments(data, segment_ids, num_segments, "min")
 
 
 @operation
@@ -234,7 +253,7 @@ def bincount(
     if at.ndim != 1 or w.shape != at.shape:
         facts = (("x", vec_type(at)), ("weights", vec_type(w)))
         raise ArgumentError("bincount: x and weights are not two sequences of one length", *facts, fix="x.flatten()")
-    return _sum(w.unsqueeze(0), _members(at.maximum(0), size))
+    return _together(w, at.maximum(0), size, "sum")
 
 
 @operation
@@ -279,18 +298,25 @@ def histogram(
     x = given.flatten().cast(least_upper_float(given.dtype))
     edges = _edges(x, bins, range)
     size = edges.shape[0] - 1
-    mine = keys(x).unsqueeze(0)
-    own = keys(edges.cast(x.dtype))
-    upper = own[1:].unsqueeze(1)
-    last = Tensor.arange(size, dtype=dtypes.int32).eq(size - 1).unsqueeze(1)
-    known = x.isnan().logical_not().unsqueeze(0)
-    inside = known & (own[:-1].unsqueeze(1) <= mine) & ((mine < upper) | (last & mine.eq(upper)))
-    one: Any = 1.0 if w is None else w.flatten().unsqueeze(0)
-    to = x.dtype if w is None else w.dtype
-    counts = inside.where(one, 0).cast(to).sum(1, dtype=to)
+    mine, own, known = keys(x), keys(edges.cast(x.dtype)), x.isnan().logical_not()
+    each = Tensor(1.0, dtype=x.dtype).expand(x.shape) if w is None else w.flatten()
+    if _host.can_search(own, mine):
+        # the last range has its upper edge too; what is in none has a number that is none
+        at = mine.eq(own[-1]).where(size - 1, _host.search(own, mine, "right") - 1)
+        counts = _together(each, known.where(at, -1), size, "sum")
+    else:
+        inside = known.unsqueeze(0) & _inside(mine.unsqueeze(0), own, size)
+        counts = inside.where(each.unsqueeze(0), 0).sum(1, dtype=each.dtype)
     if density:
         counts = counts / (edges[1:] - edges[:-1]) / counts.sum()
     return counts, edges
+
+
+def _inside(mine: Tensor, own: Tensor, size: int) -> Tensor:
+    """Which entries are in each range, `[size, n]`."""
+    upper = own[1:].unsqueeze(1)
+    last = Tensor.arange(size, dtype=dtypes.int32).eq(size - 1).unsqueeze(1)
+    return (own[:-1].unsqueeze(1) <= mine) & ((mine < upper) | (last & mine.eq(upper)))
 
 
 def _edges(x: Tensor, bins: Any, range: Sequence[float] | None) -> Tensor:

@@ -15,6 +15,7 @@ from tinygrad import Tensor, dtypes
 from branded import tree
 from branded.brand import Brand
 from branded.errors import ArgumentError, OperandError
+from branded.functions import _host
 from branded.functions._given import floats, number, one_of
 from branded.recording.calls import operation
 from branded.tree import normalize_axis
@@ -217,6 +218,8 @@ def _dft(re: Tensor, im: Tensor | None, sign: int) -> Pair:
     n = re.shape[-1]
     if n == 1:
         return re, re.const_like(0) if im is None else im
+    if _host.can_transform(re):
+        return _host.transform(re, im, sign)
     if n <= _SMALL:
         return _multiplied(re, im, _matrix(n, re, sign))
     m = _factor(n)

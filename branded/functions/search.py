@@ -9,8 +9,9 @@ from tinygrad import Tensor, dtypes
 from branded import tree
 from branded.brand import Brand
 from branded.errors import ArgumentError, OperandError
+from branded.functions import _host
 from branded.functions._given import ints, number, one_of, operand, operands
-from branded.functions._order import at_rank, keys, ranks
+from branded.functions._order import at_rank, keys, standing
 from branded.recording.calls import operation
 from branded.tree import normalize_axis
 from branded.values import vec_type
@@ -62,7 +63,10 @@ def searchsorted(
             facts = (("a", vec_type(x)), ("sorter", vec_type(order)))
             raise ArgumentError("searchsorted: sorter does not have one int for each entry of a", *facts, fix="i32[n]")
         x = x[order] if x.shape[0] else x
-    own, wanted = keys(x), keys(y).unsqueeze(-1)
+    own, wanted = keys(x), keys(y)
+    if _host.can_search(own, wanted):
+        return _host.search(own, wanted, side)
+    wanted = wanted.unsqueeze(-1)
     return (own < wanted if side == "left" else own <= wanted).sum(-1, dtype=dtypes.int32)
 
 
@@ -101,9 +105,8 @@ def top_k(operand: Vec[S], k: int, *, axis: int = -1) -> tuple[Vec[S], Vec[S]]:
     if m > n:
         raise ArgumentError(f"top_k: k = {m} of {n} entries", ("operand", vec_type(x)), fix=f"at most {n}")
     moved = x.transpose(dim, -1)
-    rank, places = ranks(moved, descending=True), Tensor.arange(m, dtype=dtypes.int32)
-    values = at_rank(moved, rank, places)
-    at = at_rank(Tensor.arange(n, dtype=dtypes.int32).expand(moved.shape), rank, places)
+    at = standing(moved, Tensor.arange(m, dtype=dtypes.int32), descending=True)
+    values = moved.gather(-1, at)
     return values.transpose(dim, -1), at.transpose(dim, -1)
 
 

@@ -9,7 +9,7 @@ from tinygrad import Tensor, dtypes
 from branded.brand import Brand
 from branded.errors import ArgumentError
 from branded.functions._given import Axes, axes_of, floats, kept, number, one_of, operand, together
-from branded.functions._order import at_rank, ranks
+from branded.functions._order import standing
 from branded.patches.tg import least_upper_float
 from branded.random.draws import as_number
 from branded.recording.calls import operation
@@ -208,10 +208,9 @@ def _between(x: Tensor, q: Tensor, method: str, skip: bool) -> Tensor:
         last = x.isnan().logical_not().sum(-1, keepdim=True).cast(q.dtype) - 1
     at = q * last
     low, high = (i.detach().minimum(last).maximum(0).cast(dtypes.int32) for i in (at.floor(), at.ceil()))
-    rank = ranks(x)
     if method in ("lower", "higher"):
-        return at_rank(x, rank, low if method == "lower" else high)
-    bottom, top = at_rank(x, rank, low), at_rank(x, rank, high)
+        return x.gather(-1, standing(x, low if method == "lower" else high))
+    bottom, top = (x.gather(-1, standing(x, places)) for places in (low, high))
     share = at - at.floor()
     if method == "midpoint":
         return (bottom + top) * 0.5

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.util
 import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -19,7 +18,6 @@ from tinygrad import Tensor
 from branded.callbacks.host import ShapeDtype, call
 from branded.cpu import blas
 from branded.cpu import lapack as drivers
-from branded.cpu.kernels import room
 
 if TYPE_CHECKING:  # in a browser there is none
     from collections.abc import Iterator
@@ -28,17 +26,6 @@ if TYPE_CHECKING:  # in a browser there is none
 
     Arrays = Sequence[np.ndarray]
 Work = Callable[..., Any]
-
-
-@functools.cache
-def _has_numpy() -> bool:
-    return importlib.util.find_spec("numpy") is not None
-
-
-def serves(x: Tensor) -> bool:
-    """Is this for LAPACK?  It is for the CPU, unless all is to be as in plain tinygrad."""
-    device = x.device
-    return isinstance(device, str) and device.split(":")[0] == "CPU" and bool(room.value) and _has_numpy()
 
 
 def results(name: str, f: Work, xs: Sequence[Tensor], *shapes: tuple[int, ...], option: int = 0) -> list[Tensor]:

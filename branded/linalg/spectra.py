@@ -7,6 +7,7 @@ from typing import Any
 
 from tinygrad import Tensor
 
+from branded.callbacks.host import serves
 from branded.linalg import lapack, orthogonal
 from branded.linalg.primitive import MatrixOperation, call, one, transposed
 from branded.linalg.systems import solve_triangular
@@ -26,7 +27,7 @@ class _QR(MatrixOperation):
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
         m, n = xs[0].shape[-2:]
         k = min(m, n)
-        if lapack.serves(xs[0]):
+        if serves(xs[0]):
             columns = m if self.full else k
             return lapack.results("qr", lapack.qr(self.full), xs, (m, columns), (columns, n))
         q, r = orthogonal.qr(xs[0])
@@ -73,7 +74,7 @@ class _Eigh(MatrixOperation):
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
         (a,) = xs
-        if lapack.serves(a):
+        if serves(a):
             return lapack.results("eigh", lapack.eigh, xs, a.shape[-1:], a.shape[-2:])
         return orthogonal.eigh(a)
 
@@ -101,7 +102,7 @@ class _Eigenvalues(MatrixOperation):
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
         (a,) = xs
-        if lapack.serves(a):
+        if serves(a):
             return lapack.results("eigvalsh", lapack.eigvalsh, xs, a.shape[-1:])
         return [orthogonal.eigh(a)[0]]
 
@@ -127,7 +128,7 @@ class _SVD(MatrixOperation):
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
         m, n = xs[0].shape[-2:]
         k = min(m, n)
-        if lapack.serves(xs[0]):
+        if serves(xs[0]):
             rows, columns = (m, n) if self.full else (k, k)
             return lapack.results("svd", lapack.svd(self.full), xs, (m, rows), (k,), (columns, n))
         u, s, vt = orthogonal.svd(xs[0])
@@ -172,7 +173,7 @@ class _SingularValues(MatrixOperation):
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
         (a,) = xs
-        if lapack.serves(a):
+        if serves(a):
             return lapack.results("svdvals", lapack.svdvals, xs, (min(a.shape[-2:]),))
         return [orthogonal.svd(a)[1]]
 

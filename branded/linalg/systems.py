@@ -7,6 +7,7 @@ from typing import Any
 
 from tinygrad import Tensor
 
+from branded.callbacks.host import serves
 from branded.linalg import elimination, lapack, unrolled
 from branded.linalg.primitive import MatrixOperation, beside, call, one, summed_to, transposed
 
@@ -146,7 +147,7 @@ def _sum(a: Tensor | None, b: Tensor | None) -> Tensor:
 
 def by_host(a: Tensor) -> bool:
     """Is this for LAPACK?  A few rows are a kernel, which takes many matrices at a time."""
-    return a.shape[-1] > unrolled.LARGEST and lapack.serves(a)
+    return a.shape[-1] > unrolled.LARGEST and serves(a)
 
 
 # ---- calls ----

@@ -1,0 +1,206 @@
+"""What the CPU does better than by operations of tinygrad: places in sorted entries, sums by numbers, transforms.
+
+Each is a call of C, or of numpy where there is no C compiler, with the derivatives of the operations; elsewhere, and
+with `BRANDED_CPU=0`, the operations stay.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence, Set
+from typing import TYPE_CHECKING
+
+from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import UOp
+
+from branded.callbacks.host import Host, ShapeDtype, called, serves
+from branded.cpu import counting
+from branded.derivatives import forward, reverse
+from branded.graph import tensor
+from branded.patches.tg import all_int
+from branded.primitive import results
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Form = Callable[[Tensor, Tensor, int], Tensor]
+"""A reduction `[..., num, *rest]` of data `[..., n, *rest]` by ids `[..., n]`, as operations of tinygrad."""
+
+# ---- places in sorted entries ----
+
+
+def search(own: Tensor, wanted: Tensor, side: str) -> Tensor:
+    """How many of the sorted keys `[n]` come before each of others."""
+    types = [ShapeDtype(_shape(wanted.uop), dtypes.int32)]
+    return tensor(called(_searcher(side), types, [own.uop, wanted.uop])[0])
+
+
+def can_search(own: Tensor, wanted: Tensor) -> bool:
+    is_known = own.dtype == wanted.dtype and own.dtype in (dtypes.int32, dtypes.int64)
+    return is_known and _serves(own, wanted)
+
+
+def _serves(*xs: Tensor) -> bool:
+    return all(serves(x) and all_int(x.shape) and 0 not in x.shape for x in xs)
+
+
+@functools.cache
+def _searcher(side: str) -> Host:
+    made = Host("searchsorted", functools.partial(searched, side=side), "expand_dims", False)
+    made.by_c = counting.search(side)
+    return made
+
+
+def searched(own: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarray:
+    """The same by numpy, for all examples."""
+    import numpy as np
+
+    lead = own.ndim - 1
+    batch = np.broadcast_shapes(own.shape[:-1], wanted.shape[:lead])
+    own, wanted = np.broadcast_to(own, (*batch, own.shape[-1])), np.broadcast_to(wanted, batch + wanted.shape[lead:])
+    out = np.empty(wanted.shape, np.int32)
+    for at in np.ndindex(*batch):
+        out[at] = np.searchsorted(own[at], wanted[at], side)  # type: ignore[call-overload]
+    return out
+
+
+# ---- sums by numbers ----
+
+
+class Segments(Host):
+    """The entries of data with the same number, together."""
+
+    form: Form
+    reduction: str
+
+    def _by_operations(self, u: UOp) -> UOp:
+        lead = len(u.src[2].shape) - 1
+        return self.form(tensor(u.src[1]), tensor(u.src[2]), int(results(u)[0].shape[lead])).uop
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        """Of a sum it is the sum of the tangents."""
+        if (d := tangents[0]) is None or not dtypes.is_float(u.src[1].dtype):
+            return u, [None]
+        if self.reduction == "sum":
+            y = results(u)[0]
+            (dy,) = called(self, _types([y]), [d, u.src[2]])
+            return UOp.maketuple(y, dy), [1]
+        (found,) = forward.push([self._by_operations(u)], {u.src[1]: d})
+        assert found is not None
+        return UOp.maketuple(*results(u), found), [1]
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """As the operations do it."""
+        if cotangents[0] is None or 0 not in needed:
+            return [None, None]
+        return [*reverse.gradients([self._by_operations(u)], [cotangents[0]], [u.src[1]])[0], None]
+
+
+def segments(x: Tensor, ids: Tensor, num: int, reduction: str, form: Form) -> Tensor:
+    """The entries `[n, *rest]` with the same number, together."""
+    shape = (num, *_shape(x.uop)[1:])
+    return tensor(called(_segments(reduction, form, num), [ShapeDtype(shape, x.dtype)], [x.uop, ids.uop])[0])
+
+
+def can_segment(x: Tensor, ids: Tensor, num: int) -> bool:
+    """Is there something to do, of a type that C knows?"""
+    is_known = x.dtype in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
+    return is_known and ids.dtype in (dtypes.int32, dtypes.int64) and num > 0 and _serves(x, ids)
+
+
+@functools.lru_cache(maxsize=256)
+def _segments(reduction: str, form: Form, num: int) -> Segments:
+    work = functools.partial(segmented, num=num, reduction=reduction)
+    made = Segments(f"segment_{reduction}", work, "expand_dims", False)
+    made.form, made.reduction, made.by_c = form, reduction, counting.segments(reduction)
+    return made
+
+
+def segmented(x: np.ndarray, ids: np.ndarray, num: int, reduction: str) -> np.ndarray:
+    """The same by numpy, for all examples."""
+    import numpy as np
+
+    steps = {
+        "sum": (np.add, 0),
+        "prod": (np.multiply, 1),
+        "max": (np.maximum, -math.inf),
+        "min": (np.minimum, math.inf),
+    }
+    step, first = steps[reduction]
+    if x.dtype.kind == "i" and reduction in ("max", "min"):
+        first = np.iinfo(x.dtype).min if reduction == "max" else np.iinfo(x.dtype).max
+    lead = ids.ndim - 1
+    batch = np.broadcast_shapes(ids.shape[:-1], x.shape[:lead])
+    ids, x = np.broadcast_to(ids, (*batch, ids.shape[-1])), np.broadcast_to(x, batch + x.shape[lead:])
+    out = np.full((*batch, num, *x.shape[lead + 1 :]), first, x.dtype)
+    for at in np.ndindex(*batch):
+        there = (ids[at] >= 0) & (ids[at] < num)
+        step.at(out[at], ids[at][there], x[at][there])
+    return out
+
+
+# ---- transforms ----
+
+
+class Fourier(Host):
+    """The transform along the last axis, of real parts, or of both."""
+
+    sign: int
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        """It is linear."""
+        ys, given = results(u), [x.const_like(0) if d is None else d for x, d in zip(u.src[1:], tangents, strict=True)]
+        return UOp.maketuple(*ys, *called(self, _types(ys), given)), [2, 3]
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """The transform the other way round, of both parts."""
+        ys = results(u)
+        given = [y.const_like(0) if ct is None else ct for y, ct in zip(ys, cotangents, strict=True)]
+        found = called(_fourier(-self.sign), _types(ys), given)
+        return [_summed(g, x) for g, x in zip(found, u.src[1:], strict=False)]
+
+
+def _types(ys: Sequence[UOp]) -> list[ShapeDtype]:
+    return [ShapeDtype(_shape(y), y.dtype) for y in ys]
+
+
+def _shape(x: UOp) -> tuple[int, ...]:
+    return tuple(int(n) for n in x.shape)
+
+
+def _summed(g: UOp, x: UOp) -> UOp:
+    """The cotangent of what is there once for all examples of a brand."""
+    axes = tuple(i for i, n in enumerate(x.shape) if n == 1 and g.shape[i] != 1)
+    return tensor(g).sum(axes, keepdim=True).uop if axes else g
+
+
+FOURIER = 256
+"""Of fewer entries in all, a transform is a product with a matrix, which takes no call of Python."""
+
+
+def can_transform(x: Tensor) -> bool:
+    return _serves(x) and math.prod(x.shape) >= FOURIER
+
+
+def transform(re: Tensor, im: Tensor | None, sign: int) -> tuple[Tensor, Tensor]:
+    """Σⱼ x[j] exp(sign 2πi j k / n); `im` is None where it is 0."""
+    given = [re.uop] if im is None else [re.uop, im.uop]
+    a, b = called(_fourier(sign), _types([re.uop] * 2), given)
+    return tensor(a), tensor(b)
+
+
+@functools.cache
+def _fourier(sign: int) -> Fourier:
+    made = Fourier("fft", functools.partial(transformed, sign=sign), "expand_dims", False)
+    made.sign = sign
+    return made
+
+
+def transformed(re: np.ndarray, im: np.ndarray | None = None, *, sign: int) -> list[np.ndarray]:
+    """The same by numpy, for all examples."""
+    import numpy as np
+
+    x = re if im is None else re + im * np.array(1j, np.complex64 if re.dtype == np.float32 else np.complex128)
+    y = np.fft.fft(x) if sign < 0 else np.fft.ifft(x, norm="forward")
+    return [y.real.astype(re.dtype), y.imag.astype(re.dtype)]
