@@ -18,11 +18,11 @@ from branded.runner.host import Array
 LOOPS = 4
 """So many axes of a batch go in steps of their own."""
 TAKES = (
-    *("table", "kind", "option", "m", "n", "k"),
+    *("table", "alone", "option", "m", "n", "k"),
     *(f"{x}{i}" for x in ("size", "a_step", "b_step") for i in range(LOOPS)),
     *("out0", "out1", "out2", "a", "b"),
 )
-"""What a function in C takes: where other functions are, numbers, the batch, and where its results and operands are."""
+"""What a function in C takes: where others are, numbers, the batch, and where its results and operands are."""
 
 BEFORE = f"""
 typedef unsigned long long u64;

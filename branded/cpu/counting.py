@@ -21,10 +21,9 @@ _TYPES: dict[DType, str] = {
     dtypes.int32: "int",
     dtypes.int64: "long long",
 }
-REDUCTIONS = ("sum", "prod", "max", "min")
 
 _SEARCH = """
-static void search_KIND(struct job *j) {
+static void go(struct job *j) {
   int *out = (int *)j->out[0];
   do {
     const TYPE *own = (TYPE *)j->a, *wanted = (TYPE *)j->b;
@@ -40,7 +39,7 @@ static void search_KIND(struct job *j) {
 """
 # ints wrap around, as tinygrad's do: WIDE has no sign
 _SEGMENTS = """
-static void NAME_KIND(struct job *j) {
+static void go(struct job *j) {
   i64 rest = j->m, n = j->n, num = j->k;
   TYPE *out = (TYPE *)j->out[0];
   do {
@@ -60,8 +59,8 @@ static void NAME_KIND(struct job *j) {
 _STEPS = {
     "sum": "to[r] = (TYPE)((WIDE)to[r] + (WIDE)from[r]);",
     "prod": "to[r] = (TYPE)((WIDE)to[r] * (WIDE)from[r]);",
-    "max": "if (from[r] > to[r] || from[r] != from[r]) to[r] = from[r];",
-    "min": "if (from[r] < to[r] || from[r] != from[r]) to[r] = from[r];",
+    "max": "if (from[r] > to[r] || NAN) to[r] = from[r];",
+    "min": "if (from[r] < to[r] || NAN) to[r] = from[r];",
 }
 
 
@@ -75,34 +74,25 @@ def _first(name: str, dtype: DType) -> str:
     return f"(-{most}LL - 1)" if name == "max" else f"{most}LL"
 
 
-def source() -> str:
-    """All of it: the kind of a call says what it does, and to which type."""
-    found, calls = [batches.BEFORE], []
-    for k, (dtype, name) in enumerate(_TYPES.items()):
-        wide = name if dtypes.is_float(dtype) else f"unsigned {name}"
-        bodies = [("search", _SEARCH)] if not dtypes.is_float(dtype) else []
-        bodies += [(r, _SEGMENTS.replace("STEP", _STEPS[r]).replace("FIRST", _first(r, dtype))) for r in REDUCTIONS]
-        for what, body in bodies:
-            text = body.replace("NAME", what).replace("KIND", str(k)).replace("TYPE", name).replace("WIDE", wide)
-            found.append(text)
-            calls.append(f"if (kind == {_kind(what, dtype)}) {what}_{k}(&j);")
-    return "".join([*found, batches.entry("branded_count", "\n  else ".join(calls))])
-
-
-def _kind(what: str, dtype: DType) -> int:
-    return ("search", *REDUCTIONS).index(what) * len(_TYPES) + [*_TYPES].index(dtype)
+def source(what: str, dtype: DType) -> str:
+    """The function for a search or a reduction of one type."""
+    name, is_float = _TYPES[dtype], dtypes.is_float(dtype)
+    wide = name if is_float else f"unsigned {name}"
+    step = _STEPS.get(what, "").replace(" || NAN", " || from[r] != from[r]" if is_float else "")
+    text = _SEARCH if what == "search" else _SEGMENTS.replace("STEP", step).replace("FIRST", _first(what, dtype))
+    return batches.BEFORE + text.replace("TYPE", name).replace("WIDE", wide) + batches.entry("branded_count", "go(&j);")
 
 
 @functools.cache
-def _glue() -> tuple[Any, int]:
-    return batches.compiled(source(), "branded_count")
+def _glue(what: str, dtype: DType) -> tuple[Any, int]:
+    return batches.compiled(source(what, dtype), "branded_count")
 
 
-def _made(numbers: Sequence[int], steps: Sequence[int] | None) -> Called | None:
+def _made(what: str, dtype: DType, numbers: Sequence[int], steps: Sequence[int] | None) -> Called | None:
     if steps is None:
         return None
-    function, address = _glue()
-    return Called(address, function, functools.partial(batches.words, [0, *numbers, *steps], 1))
+    function, address = _glue(what, dtype)
+    return Called(address, function, functools.partial(batches.words, [0, 0, *numbers, *steps], 1))
 
 
 @functools.cache
@@ -118,7 +108,7 @@ def search(side: str) -> InC:
         for n in wanted.shape[:lead]:
             many //= n
         steps = batches.steps(results[0].shape[:lead], args, (1, len(wanted.shape) - lead))
-        return _made([_kind("search", own.dtype), int(side == "right"), own.shape[-1], many, 0], steps)
+        return _made("search", own.dtype, [int(side == "right"), own.shape[-1], many, 0], steps)
 
     return found
 
@@ -137,6 +127,6 @@ def segments(reduction: str) -> InC:
             rest *= n
         steps = batches.steps(results[0].shape[:lead], args, (len(x.shape) - lead, 1))
         is_long = int(ids.dtype == dtypes.int64)
-        return _made([_kind(reduction, x.dtype), is_long, rest, ids.shape[-1], results[0].shape[lead]], steps)
+        return _made(reduction, x.dtype, [is_long, rest, ids.shape[-1], results[0].shape[lead]], steps)
 
     return found

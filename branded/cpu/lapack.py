@@ -44,9 +44,8 @@ def _called(kind: str, option: int, results: Sequence[Array], args: Sequence[Arr
     k, more = results[0].shape[-1] if results[0].shape else 0, option
     if kind == "svd":
         more = results[2].shape[-2]
-    form = KINDS.index(kind) + 256 * (dtype == dtypes.float64) + (1 << 16) * (max(m, n) ** 3 < SMALL)
-    numbers = [ctypes.addressof(table), form, more, m, n, k, *steps]
-    function, address = _glue()
+    numbers = [ctypes.addressof(table), int(max(m, n) ** 3 < SMALL), more, m, n, k, *steps]
+    function, address = _glue(kind, dtype)
     return Called(address, function, functools.partial(batches.words, numbers, len(results)))
 
 
@@ -67,5 +66,5 @@ def _table(dtype: DType) -> Any:
 
 
 @functools.cache
-def _glue() -> tuple[Any, int]:
-    return batches.compiled(lapack_source.source(), "branded_lapack")
+def _glue(kind: str, dtype: DType) -> tuple[Any, int]:
+    return batches.compiled(lapack_source.source(kind, dtype == dtypes.float64), "branded_lapack")

@@ -12,10 +12,6 @@ import re
 from branded.cpu.batches import BEFORE, entry
 from branded.cpu.small_matrices import FEW, LOOPS_OF_REALS, SMALL, TINY
 
-KINDS = (
-    *("cholesky", "solve_triangular", "solve", "inv", "det", "slogdet"),
-    *("qr", "eigh", "eigvalsh", "svd", "svdvals"),
-)
 SYSTEM = ("openblas_set_num_threads_local", "malloc", "free", "log")
 ROUTINES = ("potrf", "trsm", "trsv", "getrf", "getri", "geqrf", "orgqr", "syevd", "gesdd")
 """What is called of LAPACK, behind those of the system in the table of addresses."""
@@ -24,14 +20,13 @@ _COMMON = f"""
 enum {{ {", ".join(x.upper() for x in (*SYSTEM, *ROUTINES))} }};
 enum {{ SMALL = {SMALL}, FEW = {FEW}, TINY = {TINY} }};
 #define NARROW _Pragma("clang loop interleave_count(1)")
-enum {{ {", ".join(f"KIND_{x.upper()}" for x in KINDS)} }};
 static i64 least(i64 a, i64 b) {{ return a < b ? a : b; }}
 static i64 most(i64 a, i64 b) {{ return a > b ? a : b; }}
 static void *taken(u64 *f, i64 bytes) {{ return ((void *(*)(u64))f[MALLOC])((u64)most(bytes, 1)); }}
 static void given_back(u64 *f, void *p) {{ ((void (*)(void *))f[FREE])(p); }}
 """
 
-# of each, REAL is float or double, and _T tells its functions from those of the other
+# REAL is float or double
 _OF_REALS = r"""
 static void turned_T(REAL *to, const REAL *from, i64 rows, i64 columns) {
   for (i64 x = 0; x < rows; x += 16)
@@ -251,40 +246,39 @@ static void svd_T(struct job *j, char what) {
   } while (next(j));
   given_back(j->f, whole);
 }
-
-static void run_T(struct job *j, i64 kind) {
-  if (kind == KIND_CHOLESKY) cholesky_T(j);
-  else if (kind == KIND_SOLVE_TRIANGULAR) triangular_T(j);
-  else if (kind == KIND_SOLVE) solve_T(j);
-  else if (kind == KIND_INV) inv_T(j);
-  else if (kind == KIND_DET) det_T(j, 0);
-  else if (kind == KIND_SLOGDET) det_T(j, 1);
-  else if (kind == KIND_QR) (j->m <= FEW && j->n <= FEW ? small_qr_T : qr_T)(j);
-  else if (kind == KIND_EIGH) eigh_T(j, 'V');
-  else if (kind == KIND_EIGVALSH) eigh_T(j, 'N');
-  else if (kind == KIND_SVD) svd_T(j, j->k == j->m && j->option == j->n ? 'A' : 'S');
-  else svd_T(j, 'N');
-}
 """
 
-_RUN = f"""
+_CALLS = {
+    "cholesky": "cholesky_T(&j)",
+    "solve_triangular": "triangular_T(&j)",
+    "solve": "solve_T(&j)",
+    "inv": "inv_T(&j)",
+    "det": "det_T(&j, 0)",
+    "slogdet": "det_T(&j, 1)",
+    "eigh": "eigh_T(&j, 'V')",
+    "eigvalsh": "eigh_T(&j, 'N')",
+    "qr": "(j.m <= FEW && j.n <= FEW ? small_qr_T : qr_T)(&j)",
+    "svd": "svd_T(&j, j.k == j.m && j.option == j.n ? 'A' : 'S')",
+    "svdvals": "svd_T(&j, 'N')",
+}
+KINDS = tuple(_CALLS)
+
+
+def source(kind: str, is_double: bool) -> str:
+    """The function for an operation on one kind of numbers: what is not called takes the compiler no time."""
+    run = f"""
   // threads of OpenBLAS wait for one another: a matrix that is not large is for one alone
-  int alone = kind >> 16 & 1, before = alone ? ((int (*)(int))j.f[{SYSTEM[0].upper()}])(1) : 0;
-  if (kind & 256) run_d(&j, (i64)kind & 255);
-  else run_s(&j, (i64)kind & 255);
+  int before = alone ? ((int (*)(int))j.f[{SYSTEM[0].upper()}])(1) : 0;
+  {_CALLS[kind]};
   if (alone) ((int (*)(int))j.f[{SYSTEM[0].upper()}])(before);"""
-
-
-def source() -> str:
-    """The whole of it, for both kinds of numbers."""
-    return "".join([BEFORE, _COMMON, _of("float", "s", "f"), _of("double", "d", ""), entry("branded_lapack", _RUN)])
-
-
-def _of(real: str, letter: str, end: str) -> str:
-    """The part for one kind of numbers, by how C calls it, its letter in LAPACK, and what its functions end in."""
-    words = {"REAL": real, "NONE": f'__builtin_nan{end}("")', "ABS": f"__builtin_fabs{end}"}
-    words["HUGE"] = "0x1p126f" if end else "0x1p1022"
-    text = re.sub(r"_T\b", f"_{letter}", _OF_REALS + LOOPS_OF_REALS + _OPERATIONS)
+    text = _OF_REALS + LOOPS_OF_REALS + _OPERATIONS + entry("branded_lapack", run)
+    end = "" if is_double else "f"
+    words = {
+        "REAL": "double" if is_double else "float",
+        "NONE": f'__builtin_nan{end}("")',
+        "ABS": f"__builtin_fabs{end}",
+    }
+    words["HUGE"] = "0x1p1022" if is_double else "0x1p126f"
     for word, new in words.items():
         text = re.sub(rf"\b{word}\b", new, text)
-    return text
+    return BEFORE + _COMMON + re.sub(r"_T\b", "_of_reals", text)

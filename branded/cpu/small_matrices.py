@@ -8,7 +8,7 @@ from __future__ import annotations
 SMALL, FEW, TINY = 64, 24, 16
 """Matrices of so many rows at most are factored, made orthogonal and inverted by loops of our own."""
 
-# REAL and _T stand for a kind of numbers, as in `lapack_source.py`
+# REAL is float or double, as in `lapack_source.py`
 LOOPS_OF_REALS = r"""
 static i64 small_cholesky_T(REAL *restrict a, i64 n, REAL *restrict t) {
   for (i64 j = 0; j < n; j += 4) {
