@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tinygrad import Device
 
-from bench import calls, cpu, linalg, peers, products, replay, trace
+from bench import arrays, calls, cpu, linalg, peers, products, replay, trace
 from bench.against import command
 from bench.measure import Report, machine
 from bench.workloads import WORKLOADS
@@ -22,6 +22,7 @@ BENCHES = {
     "products": products.bench,
     "cpu": cpu.bench,
     "linalg": linalg.bench,
+    "arrays": arrays.bench,
 }
 
 
@@ -30,13 +31,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         prog="python -m bench",
         description="vmap against batching by hand: the time to replay a compiled program, and the time to trace one; "
         "the time to call a compiled function; products of matrices by BLAS and by kernels; the gain of the room for "
-        "the CPU; linear algebra beside numpy and JAX.",
+        "the CPU; linear algebra, and functions of arrays, beside numpy and JAX.",
         epilog="It runs on tinygrad's default device: where that is a GPU, so are the figures.  DEV=... sets another.",
     )
     parser.add_argument(
         "what",
         nargs="*",
-        help="replay, trace, calls, products, cpu, linalg; all where none is named (jax: a command of its own)",
+        help="replay, trace, calls, products, cpu, linalg, arrays; all where none is named (jax: a command of its own)",
     )
     parser.add_argument("--only", metavar="TEXT", default="", help="the workloads with this in their name")
     parser.add_argument("--peers", action="store_true", help="add columns for jax and torch, where they are installed")

@@ -14,13 +14,19 @@ from bench.peers import Peer
 from bench.workloads import Workload
 from branded import jit, linalg, vmap
 
-SIZES = ((1, 3), (10_000, 3), (1, 8), (1_000, 8), (100, 64), (1, 256))
+SIZES = ((1, 3), (10_000, 3), (1, 8), (1_000, 8), (10_000, 8), (1, 32), (100, 64), (1, 256))
 """How many matrices, of how many rows."""
 Function = Callable[[Any, Any], Any]
 
 ROWS: list[tuple[str, Function, Function, str]] = [
     ("cholesky", lambda a, b: linalg.cholesky(a), lambda a, b: np.linalg.cholesky(a), "cholesky"),
     ("solve", linalg.solve, lambda a, b: np.linalg.solve(a, b[..., None])[..., 0], "solve"),
+    (
+        "solve_triangular",
+        lambda a, b: linalg.solve_triangular(a, b, lower=True),
+        lambda a, b: np.linalg.solve(np.tril(a), b[..., None])[..., 0],
+        "solve_triangular",
+    ),
     ("inv", lambda a, b: linalg.inv(a), lambda a, b: np.linalg.inv(a), "inv"),
     ("det", lambda a, b: linalg.det(a), lambda a, b: np.linalg.det(a), "det"),
     ("qr", lambda a, b: linalg.qr(a).R, lambda a, b: np.linalg.qr(a).R, "qr"),
@@ -31,8 +37,13 @@ ROWS: list[tuple[str, Function, Function, str]] = [
 
 def _by_jax(name: str, a: np.ndarray, b: np.ndarray) -> Callable[[], Any]:
     import jax
+    import jax.scipy.linalg
 
-    forms = {"solve": lambda a, b: jax.numpy.linalg.solve(a, b), "svd": lambda a, b: jax.numpy.linalg.svd(a, False)[1]}
+    forms = {
+        "solve": lambda a, b: jax.numpy.linalg.solve(a, b),
+        "solve_triangular": lambda a, b: jax.scipy.linalg.solve_triangular(a, b, lower=True),
+        "svd": lambda a, b: jax.numpy.linalg.svd(a, False)[1],
+    }
     picked = {"qr": 1, "eigh": 0}
 
     def other(a: Any, b: Any) -> Any:

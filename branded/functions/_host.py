@@ -106,7 +106,10 @@ def segments(x: Tensor, ids: Tensor, num: int, reduction: str, form: Form) -> Te
 def can_segment(x: Tensor, ids: Tensor, num: int) -> bool:
     """Is there something to do, of a type that C knows?"""
     is_known = x.dtype in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
-    return is_known and ids.dtype in (dtypes.int32, dtypes.int64) and num > 0 and _serves(x, ids)
+    # numbers that are nowhere yet, as the ones of a count, go where the ids are
+    has_place = x.device is None or serves(x)
+    has_work = num > 0 and 0 not in x.shape and has_place and _serves(ids)
+    return is_known and ids.dtype in (dtypes.int32, dtypes.int64) and has_work
 
 
 @functools.lru_cache(maxsize=256)
