@@ -12,6 +12,7 @@ from tinygrad import Tensor, dtypes
 import branded
 from branded import cpu, grad, jit, jvp, vmap
 from branded.callbacks.host import Host
+from branded.cpu import counting
 from branded.functions import _host
 from branded.runner import host, native
 
@@ -186,3 +187,24 @@ def test_what_c_does_not_know_stays_with_the_operations() -> None:
     assert branded.segment_sum(Tensor([1.0, 2.0, 3.0]).half(), Tensor([0, 1, 0]), 2).tolist() == [4, 2]
     assert branded.segment_max(Tensor([True, False, True]), Tensor([0, 1, 0]), 2).tolist() == [True, False]
     assert branded.segment_sum(Tensor.zeros(0), Tensor.zeros(0, dtype=dtypes.int32), 2).tolist() == [0, 0]
+
+
+@can_compile
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+@pytest.mark.parametrize("descending", [True, False])
+def test_entries_by_their_place_in_c(dtype: Any, descending: bool) -> None:
+    """Of few places, of many, twice the same, and of none that there is; equal entries keep their order."""
+    for n in (1, 5, 30, 100, 3000):
+        x = (5 * R.standard_normal((2, n))).astype(dtype)
+        if dtype is np.float32:
+            x[0, :4] = [NAN, -0.0, 0, INF][:n]
+        for places in ([0], [n // 2, (n - 1) // 2], [*range(min(n, 200))][::-1], [n - 1, 0, -1, n, n // 3, n // 3]):
+            p = np.int32([places])
+            out = np.full((2, len(places)), 7, np.int32)
+            types = [
+                host.Array(y.shape, dtypes.float32 if y.dtype == np.float32 else dtypes.int32) for y in (out, x, p)
+            ]
+            found = counting.standing(descending)(types[:1], types[1:])
+            assert found is not None
+            found.function(*found.args([y.ctypes.data for y in (out, x, p)]))
+            np.testing.assert_array_equal(out, _host.stood(x, p, descending))

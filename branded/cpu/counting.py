@@ -5,7 +5,9 @@ As operations of tinygrad both compare each entry with each number.
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,21 +24,96 @@ _TYPES: dict[DType, str] = {
     dtypes.int64: "long long",
 }
 
-_SEARCH = """
+_SIDE_BY_SIDE = 16
+_SEARCH = f"""
+// several searches go on side by side: each waits for memory
+static void go(struct job *j) {{
+  int *out = (int *)j->out[0];
+  do {{
+    const TYPE *own = (TYPE *)j->a, *wanted = (TYPE *)j->b;
+    for (i64 i = 0; i < j->n; i += {_SIDE_BY_SIDE}) {{
+      i64 count = j->n - i < {_SIDE_BY_SIDE} ? j->n - i : {_SIDE_BY_SIDE}, right = j->option, left = j->m;
+      TYPE x[{_SIDE_BY_SIDE}];
+      i64 at[{_SIDE_BY_SIDE}];
+      for (i64 q = 0; q < {_SIDE_BY_SIDE}; q++) x[q] = wanted[i + (q < count ? q : 0)], at[q] = 0;
+      for (; left > 1; left -= left / 2)
+        for (i64 q = 0; q < {_SIDE_BY_SIDE}; q++) {{
+          TYPE y = own[at[q] + left / 2 - 1];
+          at[q] += ((y < x[q]) | (right & (y == x[q]))) * (left / 2);
+        }}
+      for (i64 q = 0; q < count; q++) *out++ = (int)(at[q] + ((own[at[q]] < x[q]) | (right & (own[at[q]] == x[q]))));
+    }}
+  }} while (next(j));
+}}
+"""
+# a key is the number as an unsigned int in the same order, and where it is: no two are equal
+_STANDING = """
+typedef unsigned u32;
+static u32 key(int x) { return (u32)x ^ 0x80000000u; }
+static void insert(u64 *to, i64 at, u64 x) {
+  for (; at > 0 && to[at - 1] > x; at--) to[at] = to[at - 1];
+  to[at] = x;
+}
+// a quicksort that leaves alone what holds none of the places, which are in order
+static void put(u64 *keys, i64 low, i64 high, const i64 *places, i64 a, i64 b) {
+  u64 chance = 88172645463325252ull;
+  while (a < b && high - low > 24) {
+    u64 x[3];
+    for (int i = 0; i < 3; i++) {
+      chance ^= chance << 13, chance ^= chance >> 7, chance ^= chance << 17;
+      x[i] = keys[low + (i64)(chance % (u64)(high - low))];
+    }
+    u64 least = x[0] < x[1] ? x[0] : x[1], most = x[0] < x[1] ? x[1] : x[0];
+    u64 pivot = x[2] < least ? least : x[2] > most ? most : x[2];
+    i64 i = low, j = high - 1, left = a, right;
+    while (i <= j) {
+      while (keys[i] < pivot) i++;
+      while (keys[j] > pivot) j--;
+      if (i <= j) { u64 y = keys[i]; keys[i++] = keys[j]; keys[j--] = y; }
+    }
+    while (left < b && places[left] <= j) left++;
+    for (right = left; right < b && places[right] < i;) right++;
+    put(keys, low, j + 1, places, a, left);
+    low = i, a = right;
+  }
+  if (a < b) for (i64 i = low + 1; i < high; i++) insert(keys + low, i - low, keys[i]);
+}
 static void go(struct job *j) {
+  i64 n = j->m, k = j->k;
+  u64 *keys = ((void *(*)(u64))j->f[0])((u64)(n + k) * 8), best[FEW];
+  i64 *places = (i64 *)(keys + n);
   int *out = (int *)j->out[0];
   do {
-    const TYPE *own = (TYPE *)j->a, *wanted = (TYPE *)j->b;
-    for (i64 i = 0; i < j->n; i++) {
-      TYPE x = wanted[i];
-      i64 first = 0, left = j->m;
-      for (; left > 1; left -= left / 2)
-        first += (j->option ? own[first + left / 2 - 1] <= x : own[first + left / 2 - 1] < x) ? left / 2 : 0;
-      *out++ = (int)(first + (j->option ? own[first] <= x : own[first] < x));
+    const TYPE *x = (TYPE *)j->a;
+    const int *given = (int *)j->b;
+    u32 turn = j->option ? ~0u : 0;
+    for (i64 i = 0; i < n; i++) keys[i] = (u64)(KEY(x[i]) ^ turn) << 32 | (u64)i;
+    for (i64 i = 0; i < k; i++) {
+      i64 p = given[i] < 0 ? 0 : given[i] < n ? given[i] : n - 1, at = i;
+      for (; at > 0 && places[at - 1] > p; at--) places[at] = places[at - 1];
+      places[at] = p;
     }
+    i64 count = 0, wanted = places[k - 1] + 1;
+    u64 *found = keys;
+    if (wanted <= FEW) {
+      for (i64 i = 0; i < n; i++)
+        if (count < wanted) insert(best, count++, keys[i]);
+        else if (keys[i] < best[count - 1]) insert(best, count - 1, keys[i]);
+      found = best;
+    } else put(keys, 0, n, places, 0, k);
+    for (i64 i = 0; i < k; i++) *out++ = given[i] >= 0 && given[i] < n ? (int)(u32)found[given[i]] : 0;
   } while (next(j));
+  ((void (*)(void *))j->f[1])(keys);
 }
 """
+_KEY_OF_FLOATS = """
+static unsigned key_of_float(float x) {
+  union { float real; unsigned bits; } u = { x + 0.0f };
+  return x != x ? ~0u : u.bits >> 31 ? ~u.bits : u.bits | 0x80000000u;
+}
+"""
+_FEW = 64
+"""So few of the first places are kept while the entries go by."""
 # ints wrap around, as tinygrad's do: WIDE has no sign
 _SEGMENTS = """
 static void go(struct job *j) {
@@ -79,6 +156,10 @@ def source(what: str, dtype: DType) -> str:
     name, is_float = _TYPES[dtype], dtypes.is_float(dtype)
     wide = name if is_float else f"unsigned {name}"
     step = _STEPS.get(what, "").replace(" || NAN", " || from[r] != from[r]" if is_float else "")
+    if what == "standing":
+        text = (_KEY_OF_FLOATS if is_float else "") + _STANDING
+        text = text.replace("KEY(", "key_of_float(" if is_float else "key(").replace("FEW", str(_FEW))
+        return batches.BEFORE + text.replace("TYPE", name) + batches.entry("branded_count", "go(&j);")
     text = _SEARCH if what == "search" else _SEGMENTS.replace("STEP", step).replace("FIRST", _first(what, dtype))
     return batches.BEFORE + text.replace("TYPE", name).replace("WIDE", wide) + batches.entry("branded_count", "go(&j);")
 
@@ -92,7 +173,15 @@ def _made(what: str, dtype: DType, numbers: Sequence[int], steps: Sequence[int] 
     if steps is None:
         return None
     function, address = _glue(what, dtype)
-    return Called(address, function, functools.partial(batches.words, [0, 0, *numbers, *steps], 1))
+    table = ctypes.addressof(_memory()) if what == "standing" else 0
+    return Called(address, function, functools.partial(batches.words, [table, 0, *numbers, *steps], 1))
+
+
+@functools.cache
+def _memory() -> Any:
+    """Where the functions are that give memory and take it back; C keeps where this is."""
+    here = ctypes.CDLL(None)
+    return (ctypes.c_uint64 * 2)(*(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (here.malloc, here.free)))
 
 
 @functools.cache
@@ -128,5 +217,19 @@ def segments(reduction: str) -> InC:
         steps = batches.steps(results[0].shape[:lead], args, (len(x.shape) - lead, 1))
         is_long = int(ids.dtype == dtypes.int64)
         return _made(reduction, x.dtype, [is_long, rest, ids.shape[-1], results[0].shape[lead]], steps)
+
+    return found
+
+
+@functools.cache
+def standing(descending: bool) -> InC:
+    """Which of entries `[..., n]` have the places `i32[..., m]` in their order, as `i32[..., m]`."""
+
+    def found(results: Sequence[Array], args: Sequence[Array]) -> Called | None:
+        x, places = args
+        if x.dtype not in (dtypes.float32, dtypes.int32) or not x.nbytes * places.nbytes or os.name == "nt":
+            return None
+        steps = batches.steps(results[0].shape[:-1], args, (1, 1))
+        return _made("standing", x.dtype, [int(descending), x.shape[-1], 0, places.shape[-1]], steps)
 
     return found

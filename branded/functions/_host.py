@@ -15,6 +15,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
 from branded.callbacks.host import Host, ShapeDtype, called, serves
+from branded.callbacks.sorting import order
 from branded.cpu import counting
 from branded.derivatives import forward, reverse
 from branded.graph import tensor
@@ -63,6 +64,39 @@ def searched(own: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarray:
     for at in np.ndindex(*batch):
         out[at] = np.searchsorted(own[at], wanted[at], side)  # type: ignore[call-overload]
     return out
+
+
+# ---- entries by their place ----
+
+
+def standing(x: Tensor, places: Tensor, descending: bool) -> Tensor:
+    """Which entries of the last axis have these places, `[m]` or `[..., m]`, in their order."""
+    at = places.reshape((1,) * (x.ndim - places.ndim) + _shape(places.uop)).cast(dtypes.int32)
+    types = [ShapeDtype((*_shape(x.uop)[:-1], int(places.shape[-1])), dtypes.int32)]
+    return tensor(called(_picker(descending), types, [x.uop, at.uop])[0])
+
+
+def can_stand(x: Tensor, places: Tensor) -> bool:
+    return _serves(x) and 0 not in places.shape and x.dtype not in dtypes.weaks
+
+
+@functools.cache
+def _picker(descending: bool) -> Host:
+    made = Host("places", functools.partial(stood, descending=descending), "expand_dims", False)
+    made.by_c = counting.standing(descending)
+    return made
+
+
+def stood(x: np.ndarray, places: np.ndarray, descending: bool) -> np.ndarray:
+    """The same by numpy, for all examples."""
+    import numpy as np
+
+    found = order(x, descending)
+    batch = np.broadcast_shapes(x.shape[:-1], places.shape[:-1])
+    there = np.broadcast_to(found, (*batch, found.shape[-1]))
+    known = (places >= 0) & (places < x.shape[-1])
+    at = np.broadcast_to(np.where(known, places, 0), (*batch, places.shape[-1]))
+    return np.where(known, np.take_along_axis(there, at, -1), 0).astype(np.int32)
 
 
 # ---- sums by numbers ----

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from tinygrad import Tensor, dtypes
 
-from branded.callbacks.host import serves
-from branded.patches.tg import all_int
+from branded.functions import _host
 
 _SIGNED = {4: dtypes.int32, 8: dtypes.int64}
 
@@ -39,11 +38,10 @@ def ranks(x: Tensor, descending: bool = False) -> Tensor:
 def standing(x: Tensor, places: Tensor, descending: bool = False) -> Tensor:
     """Which entries of the last axis have the given places in their order, `[m]` or `[..., m]`; 0 where none has.
 
-    What is on the CPU is sorted.
+    What is on the CPU is sorted, as far as need be.
     """
-    if all_int(x.shape) and 0 not in (*x.shape, *places.shape) and serves(x):
-        order = x.detach().argsort(-1, descending).cast(dtypes.int32)
-        return order.gather(-1, places.expand((*x.shape[:-1], places.shape[-1])))
+    if _host.can_stand(x, places):
+        return _host.standing(x.detach(), places, descending)
     at = Tensor.arange(x.shape[-1], dtype=dtypes.int32).expand(x.shape)
     return at_rank(at, ranks(x, descending), places)
 
