@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import Ops
 
 from branded import (
     associative_scan,
@@ -146,6 +149,39 @@ def test_unrolled_steps_are_the_steps(unroll: Any, reverse: bool) -> None:
         np.testing.assert_allclose(read(a), read(b), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("every", [True, 2, 3, 100])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_checkpointed_steps_are_the_steps(every: Any, reverse: bool) -> None:
+    """Their values and both derivatives, also unrolled and under vmap, for numbers of steps with and without a rest."""
+    step = lambda c, x: ((c * 0.9 + x).sin(), c * x)  # noqa: E731
+    for n in (1, 2, 7, 9):
+        xs = Tensor(np.sin(np.arange(n * 3)).reshape(n, 3).astype(np.float32))
+
+        def out(c: Tensor, x: Tensor, **how: Any) -> Tensor:
+            last, ys = scan(step, c, x, reverse=reverse, **how)
+            return last.sum() + (ys * Tensor.arange(ys.shape[0]).unsqueeze(1)).sum()
+
+        wanted = [out(xs[0], xs), *grad(out, argnums=(0, 1))(xs[0], xs)]
+        for more in ({}, {"unroll": 2}):
+            f = functools.partial(out, checkpoint=every, **more)
+            got = [f(xs[0], xs), *grad(f, argnums=(0, 1))(xs[0], xs)]
+            for a, b in zip(got, wanted, strict=True):
+                np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
+    each = vmap(lambda c: grad(lambda c: out(c, xs, checkpoint=every))(c))(xs[:2])
+    np.testing.assert_allclose(each[0].numpy(), grad(lambda c: out(c, xs))(xs[0]).numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_checkpointed_scan_keeps_few_carries() -> None:
+    """Of 400 steps reverse mode keeps twenty carries, and twenty more on its way through them."""
+
+    def most(**how: Any) -> int:
+        f = grad(lambda x: scan(lambda c, _: ((c * 1.01).sin(), None), x, None, length=400, **how)[0].sum())
+        graph = f(Tensor.ones(3)).uop.toposort()
+        return max(math.prod(y.shape) for u in graph if u.op is Ops.FUNCTION for y in u.src[0].src)
+
+    assert (most(), most(checkpoint=True), most(checkpoint=80)) == (400 * 3, 20 * 3, 80 * 3)
+
+
 def test_unrolled_under_transforms() -> None:
     """Its derivative, and that of each example, are those of the loop."""
     xs = Tensor(floats(3, 5))
@@ -194,6 +230,11 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
     "another dtype": (errors.CarryError, lambda: associative_scan(lambda a, b: a > b, X), "changes its type"),
     "no sums of text": (errors.CarryError, lambda: cumlogsumexp("x"), "cumlogsumexp: x is the str 'x', not a tensor"),
     "unroll 0": (errors.SizeError, lambda: scan(add, X[0], X, unroll=0), "scan: unroll=0 is not a number of steps"),
+    "checkpoint 0": (
+        errors.SizeError,
+        lambda: scan(add, X[0], X, checkpoint=0),
+        "scan: checkpoint=0 is not a number of",
+    ),
     "unroll text": (errors.SizeError, lambda: scan(add, X[0], X, unroll="x"), "unroll='x' is not a number of steps"),
     "unroll tensors": (
         errors.SizeError,

@@ -20,7 +20,7 @@ from branded.loops.effects import with_effect
 from branded.loops.primitive import Carry, Input
 from branded.loops.scan import scan as scan_steps
 from branded.loops.trace import LeafType, State, all_carried, carried
-from branded.loops.unroll import unrolled
+from branded.loops.unroll import checkpointed, unrolled
 from branded.loops.while_loop import while_loop as while_steps
 from branded.tree.given import called
 from branded.values import vec_type
@@ -44,6 +44,8 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
+    *,
+    checkpoint: int | bool = False,
 ) -> tuple[C, Y]: ...
 @overload
 def scan(
@@ -54,9 +56,17 @@ def scan(
     length: int,
     reverse: bool = False,
     unroll: int | bool = 1,
+    checkpoint: int | bool = False,
 ) -> tuple[C, Y]: ...
 def scan(
-    f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False, unroll: int | bool = 1
+    f: Any,
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    *,
+    checkpoint: int | bool = False,
 ) -> Any:
     """`scan(f, init, xs)` is the loop `for x in xs: carry, y = f(carry, x)`; the last carry and the stacked ys.
 
@@ -70,13 +80,16 @@ def scan(
         reverse: Go from the last step to the first; the ys are stacked in the order of `xs`.
         unroll: So many steps are traced and compiled as one, which takes fewer launches where they are small; True is
             all of them, without a loop.
+        checkpoint: Reverse mode keeps the carry of each `checkpoint`-th step alone, and works out those between them
+            again, some at a time; True is the root of the number of steps, of which it then keeps twice the root.
 
     Returns:
         `(carry, ys)`: the carry after the last step, and a tree like `y` with a leading axis of the steps.
 
     Raises:
         CarryError: The carry has another tree, shape or dtype after a step than before it (the message names the leaf).
-        SizeError: The xs disagree about the number of steps, or nothing says it; `unroll` is not a number of them.
+        SizeError: The xs disagree about the number of steps, or nothing says it; `unroll` or `checkpoint` is not a
+            number of them.
         ReadError: A value is read in the body, which is traced once for all steps.
 
     Example:
@@ -90,7 +103,8 @@ def scan(
     """
     with recording.structured() as made:
         # a typed program says what is done, and not how
-        out = _scan("scan", f, init, xs, length, reverse, 1 if made is not None else unroll)
+        how: Any = {"unroll": unroll, "checkpoint": checkpoint} if made is None else {}
+        out = _scan("scan", f, init, xs, length, reverse, **how)
         if made is not None:
             values, ys = tree.leaves(init), tree.leaves(xs)
             n = ys[0].shape[0] if length is None else length
@@ -113,8 +127,13 @@ def _scan(
     length: int | None,
     reverse: bool,
     unroll: int | bool = 1,
+    checkpoint: int | bool = False,
 ) -> Any:
     _check_function(what, f=f)
+    if checkpoint is not False:
+        n = _length(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
+        outer, inner = functools.partial(_scan, what), functools.partial(_scan, what, unroll=unroll)
+        return checkpointed(what, outer, inner, f, init, xs, n, reverse, checkpoint)
     if unroll is not False and (unroll is True or unroll != 1):
         n = _length(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
         return unrolled(what, functools.partial(_scan, what), f, init, xs, n, reverse, unroll)

@@ -1,7 +1,8 @@
-"""Several steps of a loop as one, which takes fewer launches where they are small."""
+"""Several steps of a loop as one: a body, which takes fewer launches, or a loop, of which less is kept."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,14 +18,39 @@ from branded.tree.text import shown
 Scan = Callable[[Callable[[Any, Any], Any], Any, Any, int, bool], Any]
 
 
-def times(what: str, unroll: Any, steps: int) -> int:
+def times(what: str, unroll: Any, steps: int, name: str = "unroll", all_of_them: int | None = None) -> int:
     """How many steps become one."""
-    n = steps if unroll is True else 1 if unroll is False or unroll is None else as_int(unroll)
+    whole = steps if all_of_them is None else all_of_them
+    n = whole if unroll is True else 1 if unroll is False or unroll is None else as_int(unroll)
     if n is None or (n < 1 and unroll is not True):
-        raise SizeError(
-            f"{what}: unroll={shown(unroll)} is not a number of steps", fix="an int of 1 or more, or True for all"
-        )
+        fix = "an int of 1 or more, or True for " + ("all" if all_of_them is None else "the root of their number")
+        raise SizeError(f"{what}: {name}={shown(unroll)} is not a number of steps", fix=fix)
     return min(n, steps)
+
+
+def checkpointed(
+    what: str,
+    scan: Scan,
+    inner: Scan,
+    f: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any,
+    steps: int,
+    reverse: bool,
+    every: Any,
+) -> Any:
+    """The scan of scans of `k` steps: reverse mode keeps the carry before each of them, and goes through one at a time.
+
+    of 10,000 steps             100 carries, and 100 more while one of the inner loops is gone through again
+    """
+    k = times(what, every, steps, "checkpoint", math.isqrt(steps))
+    if k < 2 or k == steps:
+        return inner(f, init, xs, steps, reverse)
+
+    def several(carry: Any, block: Any) -> Any:
+        return inner(f, carry, block, k, reverse)
+
+    return _in_blocks(what, scan, f, several, init, xs, steps, reverse, k)
 
 
 def unrolled(
@@ -38,12 +64,25 @@ def unrolled(
     k = times(what, unroll, steps)
     if k < 2:
         return scan(f, init, xs, steps, reverse)
+    return _in_blocks(what, scan, f, _several(what, f, init, k, reverse), init, xs, steps, reverse, k)
+
+
+def _in_blocks(
+    what: str,
+    scan: Scan,
+    f: Callable[[Any, Any], Any],
+    several: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any,
+    steps: int,
+    reverse: bool,
+    k: int,
+) -> Any:
     done = steps // k * k
     whole = [x.cast(strong_dtype(x.dtype)) for x in all_carried(xs, f"{what}: xs")]
     cut = steps - done if reverse else done
     early, late = ([x[:cut] for x in whole], [x[cut:] for x in whole])
     main, rest = (late, early) if reverse else (early, late)
-    several = _several(what, f, init, k, reverse)
     if done == k:
         out = several(init, tree.rebuild(xs, iter(main)))
         if not _is_pair(out) or _types(out[0]) != _types(init):

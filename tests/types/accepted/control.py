@@ -381,4 +381,5 @@ vmap(lambda a: reveal_type(cumlogsumexp(a, reverse=True)))(X)  # N: Vec[a,
 
 # --- steps may be unrolled
 assert_type(scan(lambda c, v: (c + v, c), zero, x, unroll=2), tuple[Tensor, Tensor])
+assert_type(scan(lambda c, v: (c + v, c), zero, x, checkpoint=True), tuple[Tensor, Tensor])
 assert_type(fori_loop(0, 3, lambda i, c: c * 2, zero, unroll=True), Tensor)
