@@ -1,7 +1,7 @@
 """`sort`, and with it `topk` and `argsort`, on the CPU: one call of numpy in place of tinygrad's network of 40 kernels.
 
 Values and indices are those of the network: entries that are equal keep their order, also when they descend.  NaN is
-the largest, as in numpy; the network misplaces it.  The derivatives are those of the network itself: entries that are
+the largest, as in numpy.  The derivatives are those of the network itself: entries that are
 equal share their cotangents.  The values and the indices are a call each, so that what nobody reads is not worked out.
 """
 

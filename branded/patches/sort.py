@@ -1,8 +1,13 @@
-"""`sort`, `topk` and `argsort` are one call of numpy on the CPU, where the room for the CPU is on."""
+"""`sort`, `topk` and `argsort` are one call of numpy on the CPU, where the room for the CPU is on.
+
+Elsewhere they are tinygrad's network, which loses NaN, for its steps are maxima: `[2, nan, 1]` became `[1, 2, 2]`, and
+two of the indices were 0.  Here NaN is the largest, as in numpy.
+"""
 
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 from tinygrad import Tensor, dtypes
@@ -30,12 +35,54 @@ def _is_of_the_host(device: str) -> bool:
         return native.can_run(device)
 
 
+def _with_nan(network: Method) -> Method:
+    """tinygrad's `sort`, of infinity in place of NaN, which is put behind all infinities."""
+
+    @functools.wraps(network)
+    def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+        is_axis = isinstance(self, Tensor) and isinstance(dim, int) and -self.ndim <= dim < self.ndim
+        if not (is_axis and dtypes.is_float(self.dtype) and self.shape[dim] not in (0, 1)):
+            found: tuple[Tensor, Tensor] = network(self, dim, descending)
+            return found
+        at = dim % self.ndim
+        n = int(self.shape[at])
+        lost = self.isnan()
+        known = lost.where(math.inf, self)
+        ordered, _ = network(known, at, descending)
+        count, place = lost.sum(at, keepdim=True), Tensor.arange(n).reshape((n,) + (1,) * (self.ndim - at - 1))
+        last = (place < count) if descending else (place >= n - count)
+        return last.where(math.nan, ordered), _places((known, lost), (ordered, last), at)
+
+    return sort
+
+
+Entries = tuple[Tensor, Tensor]
+"""Values, with infinity for NaN, and which of them are NaN."""
+
+
+def _places(x: Entries, y: Entries, dim: int) -> Tensor:
+    """Where the sorted `y` were in `x`: of equal ones, of which NaN is one, the first is where the first was."""
+    n, rest = int(x[0].shape[dim]), (1,) * (x[0].ndim - dim - 1)
+    before = Tensor.ones(n, n, dtype=dtypes.bool).tril().reshape((n, n, *rest))
+    number = [(before & _same(t, t, dim)).sum(dim + 1) for t in (x, y)]
+    hit = _same(y, x, dim) & number[1].unsqueeze(dim + 1).eq(number[0].unsqueeze(dim))
+    at = Tensor.arange(n).reshape((n, *rest))
+    return hit.where(at, 0).sum(dim + 1).cast(dtypes.default_int)
+
+
+def _same(a: Entries, b: Entries, dim: int) -> Tensor:
+    """Each of `a` beside each of `b`."""
+    left, right = ([t.unsqueeze(dim + k) for t in ts] for ts, k in ((a, 1), (b, 0)))
+    return left[0].eq(right[0]) & left[1].eq(right[1])
+
+
 def _sort(original: Method) -> Method:
-    inner, names = nested(original), running()
+    inner, names = _with_nan(nested(original)), running()
+    named = _with_nan(original)
 
     def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
         if not _suits(self, dim):
-            found: tuple[Tensor, Tensor] = (original if names() is None else inner)(self, dim, descending)
+            found: tuple[Tensor, Tensor] = (named if names() is None else inner)(self, dim, descending)
             return found
         from branded.callbacks import sorting
 
