@@ -126,6 +126,12 @@ def _() -> None:
     assert tg.srender(3) == "3" and tg.srender(UOp.variable("n", 1, 5)) == "n"
 
 
+@check("python_alu")
+def python_alu() -> None:
+    assert tg.python_alu[Ops.CMPNE](1.0, 2.0) and not tg.python_alu[Ops.CMPNE](3, 3)
+    assert callable(UOp.__dict__[tg.MIN_MAX].func) and UOp.const(3, dtypes.int).vmin == 3
+
+
 @check("exec_alu")
 def _() -> None:
     assert tg.exec_alu(Ops.ADD, dtypes.uint8, (250, 10)) == 4

@@ -101,6 +101,13 @@ def constants() -> None:
     assert Tensor(300).cast("uint8").cast("int32").item() == 44 and (Tensor(100, dtype="int8") + 100 < 0).item()
 
 
+def nan() -> None:
+    c = Tensor([True, False]).realize()
+    x = c.where(float("nan"), Tensor([1.0, 2.0]).realize())
+    assert x.isnan().tolist() == [True, False] and x.ne(x).tolist() == [True, False]
+    assert Tensor(float("nan")).isnan().item() and not Tensor(1.0).ne(1.0).item()
+
+
 def small_ints() -> None:
     a, b = (Tensor(x, dtype="uint8", device="CPU").realize() for x in ([200, 3], [100, 5]))
     assert (a + b).cast("int32").tolist() == [44, 8] and (a - b > 99).tolist() == [True, True]
@@ -199,7 +206,7 @@ def byte_order() -> None:
 
 MENDED: tuple[Callable[[], None], ...] = (
     *(images, ranges, numbering, gates, alignment, views, empty, whole, workers, byte_order, products),
-    *(ordering, constants, vector_casts),
+    *(ordering, constants, vector_casts, nan),
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints)

@@ -57,6 +57,22 @@ def test_all_orders_of_magnitude(dtype: Any, descending: bool) -> None:
     np.testing.assert_array_equal(v.numpy(), np.take_along_axis(x, i.numpy().astype(np.int64), -1))
 
 
+@pytest.mark.parametrize("shape, dim", [((5,), 0), ((4, 3), 0), ((3, 4), 1)])
+def test_the_network_has_nan_as_the_largest(shape: tuple[int, ...], dim: int) -> None:
+    """Tinygrad's own lost it: `[2, nan, 1]` became `[1, 2, 2]`.  Also of a batch, and with a derivative."""
+    nan = float("nan")
+    x = R.choice(np.array([nan, np.inf, -np.inf, 0, 1, 2], dtype=np.float32), (6, *shape))
+    for descending in (False, True):
+        values, places = (y.numpy() for y in Tensor(x).sort(dim + 1, descending))
+        with cpu.plain():
+            got = vmap(lambda x, d=descending: x.sort(dim, d))(Tensor(x))
+            np.testing.assert_array_equal(read(got[0]), values)
+            np.testing.assert_array_equal(read(got[1]), places)
+    with cpu.plain():
+        slope = grad(lambda x: (x.sort()[0] * Tensor([1.0, 2.0, 3.0]))[:2].sum())(Tensor([3.0, nan, 2.0]))
+    assert read(slope).tolist() == [2.0, 0.0, 1.0]
+
+
 def test_zeros_of_both_signs_are_equal_and_nan_is_the_largest() -> None:
     x = Tensor([0.0, -0.0, 1.0, 0.0, float("nan"), -0.0, float("inf")])
     assert x.argsort().tolist() == [0, 1, 3, 5, 2, 6, 4]

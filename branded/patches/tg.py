@@ -52,6 +52,7 @@ TAKEN = {
     "CallInfo": "tinygrad.uop.ops",  # what the call of a function says beside its operands; `aux` is ours
     "srender": "tinygrad.uop.ops",  # a size as text, which may be symbolic
     "exec_alu": "tinygrad.uop.ops",  # an elementwise operation on numbers of Python
+    "python_alu": "tinygrad.uop.ops",  # the functions of Python that these are
     "compute_gradient": "tinygrad.mixin.gradient",  # reverse mode, from a root to targets, by `pm_gradient`
     # numbers and devices
     "_to_np_dtype": "tinygrad.dtype",  # the type of numpy for the numbers of a dtype
@@ -196,6 +197,9 @@ ALLOCATE = "_alloc"
 """Of the allocator of the CPU: what asks the system for memory."""
 SELECT_DEVICE = "_select_device"
 """Of `Device`: what chooses the default."""
+
+MIN_MAX = "_min_max"
+"""Of UOp: between which numbers a value is, worked out once."""
 
 _SHAPE = "_RECURSIVE_PROPERTY__shape"
 """Where tinygrad keeps the shape of a UOp once it is worked out, which takes ten times as long as to make the UOp."""
