@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -240,6 +240,14 @@ DRAWS: dict[str, Callable[[Any], Tensor]] = {
 }
 
 
+@pytest.fixture
+def not_optimized() -> Iterator[None]:
+    """Kernels of a few numbers: to optimize them takes as long as to make them."""
+    with Context(NOOPT=1):
+        yield
+
+
+@pytest.mark.usefixtures("not_optimized")
 @pytest.mark.parametrize("name", DRAWS)
 def test_vmap_is_the_loop(name: str) -> None:
     draw = DRAWS[name]
@@ -248,6 +256,7 @@ def test_vmap_is_the_loop(name: str) -> None:
     np.testing.assert_array_equal(vmap(draw, chunk_size=2)(KEYS).numpy(), loop)
 
 
+@pytest.mark.usefixtures("not_optimized")
 @pytest.mark.parametrize("name", ["uniform", "normal", "permutation"])
 def test_depth_does_not_matter(name: str) -> None:
     draw = DRAWS[name]

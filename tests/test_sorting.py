@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor, TinyJit, dtypes
+from tinygrad import Context, Tensor, TinyJit, dtypes
 from tinygrad.uop.ops import Ops
 
 from branded import cpu, grad, hessian, jit, jvp, scan, vmap
@@ -120,7 +120,8 @@ def test_derivatives_are_those_of_the_network(name: str) -> None:
     if name == "of a function":
         ways.append(lambda: hessian(f)(x[0]))
     for way in ways:
-        got = way().numpy()
+        with Context(NOOPT=1):
+            got = way().numpy()
         with cpu.plain():
             np.testing.assert_allclose(got, read(way()), rtol=1e-5, atol=1e-5)
     with cpu.plain():
