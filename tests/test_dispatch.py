@@ -117,6 +117,19 @@ def test_names_come_from_parameters() -> None:
     vmap(f, in_axes=(None,))(x, scale=x)
     assert names == ["weights", "rows", "s", "scale"]
 
+    class Unsaid:
+        __signature__ = "not one"
+
+        def __call__(self, *xs: Tensor) -> Tensor:
+            names.append(brands(xs[-1])[0].name)
+            return xs[-1]
+
+    vmap(Unsaid())(x)
+    vmap(Unsaid(), in_axes=(None, 0))(x, x)
+    vmap(lambda a, /, b, *c, d=None: f(c[-1] if c else b), in_axes=(None, 0))(x, x)
+    vmap(lambda a, /, b, *c: f(c[-1]), in_axes=(None, None, None, 0))(x, x, x, x)
+    assert names[4:] == ["brand", "brand", "b", "c"]
+
 
 def test_a_name_that_is_given_goes_before_one_that_is_found() -> None:
     x, seen = tensor(2, 3), list[str]()

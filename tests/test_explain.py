@@ -231,6 +231,27 @@ def test_too_many_cells() -> None:
 
 
 @pytest.mark.usefixtures("in_python")
+def test_arguments_are_called_as_the_function_calls_them() -> None:
+    class Unsaid:
+        __signature__ = "not one"
+
+        def __call__(self, *xs: Tensor) -> Tensor:
+            return xs[0] + xs[1]
+
+    def named(a: Tensor, *rest: Any, by: Tensor | None = None) -> Tensor:
+        assert by is not None
+        return a + rest[0]["x"] + rest[1] * by
+
+    x = Tensor([1.0, 2.0])
+
+    def paths(f: Any, *args: Any, **kwargs: Any) -> list[str]:
+        return [v["path"] for v in explain(f)(*args, **kwargs).data()["arguments"]]
+
+    assert paths(named, x, {"x": x + 1}, x + 2, by=x + 3) == ["a", "rest[0]['x']", "rest[1]", "by"]
+    assert paths(Unsaid(), x, x + 1) == ["argument 1", "argument 2"]
+    assert paths(lambda a, b: a + b, x, x + 1) == ["a", "b"]
+
+
 def test_kinds_and_columns() -> None:
     data = explain(outer).data()
     assert [s["kind"] for s in data["steps"]] == ["enter", "enter", "zip", "broadcast", "leave", "leave"]

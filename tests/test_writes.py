@@ -580,6 +580,24 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
 }
 
 
+def test_a_branch_knows_its_own_memory_though_no_tensor_from_outside_has_it() -> None:
+    """What was computed of the memory before the branch would see the write for all examples."""
+
+    def f(x: Tensor) -> Any:
+        held = [Tensor.zeros(2, dtype="int32").contiguous().realize()]
+        y = held[0] + 1
+
+        def writes() -> Tensor:
+            part = held.pop()[0:1]
+            part.assign(Tensor([5]))
+            return part.sum()
+
+        return y, cond(x > 0, writes, lambda: 0)
+
+    with pytest.raises(errors.WriteError, match="a write in a branch into a tensor from outside of it"):
+        vmap(f)(Tensor([1.0, -1.0]))
+
+
 @pytest.mark.parametrize("name", MISTAKES)
 def test_writes_that_are_refused(name: str) -> None:
     mistake, text = MISTAKES[name]
