@@ -12,7 +12,21 @@ import numpy as np
 import pytest
 from tinygrad import Tensor, TinyJit, dtypes, function
 
-from branded import brand, cond, errors, functional_call, grad, jvp, make_expr, psum, scan, vmap
+from branded import (
+    brand,
+    cond,
+    errors,
+    functional_call,
+    grad,
+    jit,
+    jvp,
+    make_expr,
+    psum,
+    scan,
+    stop_gradient,
+    value_and_grad,
+    vmap,
+)
 from tests.by_numpy import values
 from tests.test_errors import said
 
@@ -578,6 +592,68 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
         """,
     ),
 }
+
+
+def _by_parts(x: Tensor) -> Tensor:
+    y = x.clone()
+    y[0:1].assign(y[1:2] * y[2:3])
+    y[1:2].assign(y[2:3] * y[0:1])
+    return (y * x).sum()
+
+
+def _into_zeros(x: Tensor) -> Tensor:
+    b = Tensor.zeros(3).contiguous()
+    b[0:1].assign(x[0:1] * x[1:2])
+    y = b * x
+    b[1:2].assign(b[0:1] * x[2:3])
+    b[0:1].assign(b[1:2] * 2)
+    return (b * x).sum() + y.sum()
+
+
+def _into_what_is_there(x: Tensor) -> Tensor:
+    b = Tensor.zeros(3).contiguous().realize()
+    b[0:1].assign(x[0:1] * x[1:2])
+    b[1:2].assign(b[0:1] * x[2:3])
+    b[0:1].assign(b[1:2] * b[0:1] * 2)
+    return (b * x).sum()
+
+
+OWN: dict[Callable[[Tensor], Tensor], tuple[float, list[float]]] = {
+    _by_parts: (51, [6, 39, 32]),
+    _into_zeros: (26, [40, 19, 8]),
+    _into_what_is_there: (36, [84, 36, 12]),
+}
+
+
+@pytest.mark.parametrize("f", OWN)
+def test_a_derivative_reads_what_was_there_before_a_write(f: Callable[[Tensor], Tensor]) -> None:
+    """Without a vmap too, whichever of its results is read first, and in both modes."""
+    value, slope = OWN[f]
+    x = Tensor([1.0, 2.0, 3.0]).realize()
+    for first in (0, 1):
+        found = value_and_grad(f)(x)
+        for k in (first, 1 - first):
+            assert found[k].tolist() == (value, slope)[k]
+        pair = jvp(f, (x,), (Tensor([0.0, 1.0, 0.0]),))
+        for k in (first, 1 - first):
+            assert pair[k].item() == (value, slope[1])[k]
+    assert jit(value_and_grad(f))(x)[1].tolist() == slope
+    assert vmap(grad(f))(x.reshape(1, 3)).tolist() == [slope]
+    assert x.tolist() == [1, 2, 3]
+
+
+def test_a_derivative_writes_into_what_is_outside() -> None:
+    cache = Tensor.zeros(3).contiguous().realize()
+
+    def f(x: Tensor) -> Tensor:
+        cache[0:2].assign(stop_gradient(x)[0:2] * 2)
+        cache[1:3].assign(stop_gradient(x)[1:3] * 3)
+        return (cache * x).sum()
+
+    step = TinyJit(lambda x: grad(f)(x).realize())
+    for k in range(4):
+        assert step(Tensor([1.0 + k, 2.0, 3.0]).realize()).tolist() == [2 + 2 * k, 6, 9]
+        assert cache.tolist() == [2 + 2 * k, 6, 9]
 
 
 def test_a_branch_knows_its_own_memory_though_no_tensor_from_outside_has_it() -> None:

@@ -15,7 +15,7 @@ from branded.brand import Brand
 from branded.crossing import live_tensor, live_tensors, lower
 from branded.derivatives.apart import transposed
 from branded.derivatives.forward import push
-from branded.derivatives.leaves import Level, in_reverse, kept, leaf, plain, pull, transforming
+from branded.derivatives.leaves import Level, differentiated_from, in_reverse, kept, leaf, plain, pull, transforming
 from branded.derivatives.ruled import check_transposed
 from branded.errors import DerivativeError
 from branded.graph import tensor
@@ -86,7 +86,8 @@ class _Differentiated:
         for i in nums:
             full[i] = tree.rebuild(args[i], new)
         self.levels: list[Level] = [t.uop.arg for t in given]
-        with transforming(self.levels), kept(self._leaves):
+        own = differentiated_from(next(UOp.unique_num))
+        with transforming(self.levels), kept(self._leaves), own:
             self.out = called(f, full, kwargs, what, "a function with a parameter for each argument")
 
     @property

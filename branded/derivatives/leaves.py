@@ -46,6 +46,7 @@ _numbers = itertools.count()
 
 _transforms: Blocks[Sequence[Level]] = Blocks("branded_transforms")
 _watched: Blocks[list[Tensor]] = Blocks("branded_watched")
+_began: Blocks[int] = Blocks("branded_began")
 
 
 def transforming(levels: Sequence[Level] = ()) -> Block[Sequence[Level]]:
@@ -56,6 +57,17 @@ def transforming(levels: Sequence[Level] = ()) -> Block[Sequence[Level]]:
 def kept(leaves: list[Tensor]) -> Block[list[Tensor]]:
     """While a function runs whose leaves we keep: see `unseen`."""
     return _watched.during(leaves)
+
+
+def differentiated_from(slot: int) -> Block[int]:
+    """While a function runs that is differentiated: the buffers from this one on are its own."""
+    return _began.during(slot)
+
+
+def is_own(root: UOp) -> bool:
+    """Is this memory that was made while what runs here is differentiated?"""
+    began = _began.get()
+    return bool(began) and root.op is Ops.BUFFER and bool(root.arg.slot >= began[0])
 
 
 def unseen(run: Callable[[], T]) -> T:

@@ -9,12 +9,12 @@ from typing import Any, cast
 from tinygrad import Tensor, nn
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.derivatives.leaves import unseen
+from branded.derivatives.leaves import is_own, unseen
 from branded.errors import WriteError
 from branded.graph import tensor
 from branded.patches.methods import Method, wrap
 from branded.patches.reads import names
-from branded.rows import check_live, is_marked, row_of
+from branded.rows import check_live, is_differentiated, is_marked, row_of
 from branded.rules import storage
 from branded.scope import Region, Row, branches, open_brands
 from branded.values import vec_type
@@ -83,8 +83,13 @@ def _is_own(target: Tensor, root: UOp | None, scope: Region) -> bool:
 
 
 def _is_value(target: UOp, x: Any) -> bool:
-    """Is there no memory to write to, so that a write gives a new value?"""
-    return bool(row_of(target) or (isinstance(x, Tensor) and row_of(x.uop))) or is_marked(storage.root(target))
+    """Is there no memory to write to, so that a write gives a new value?
+
+    What a function makes that is differentiated is a value too: its derivative reads what was there before the write.
+    """
+    root, varies = storage.root(target), row_of(target) or (isinstance(x, Tensor) and row_of(x.uop))
+    differs = is_own(root) or (root.op is not Ops.BUFFER and is_differentiated(target))
+    return bool(varies) or is_marked(root) or differs
 
 
 def _writer(what: str) -> Callable[[Method], Method]:
