@@ -188,3 +188,18 @@ def test_positions_of_a_function_that_does_not_say_its_parameters_are_not_checke
     assert tree.static(max, (0, 3), 1, "jit") == ({0}, set())
     with pytest.raises(OptionError, match="static_argnums=3 for a function of 1 argument"):
         tree.static(lambda x: x, (3,), 1, "jit")
+
+
+def test_the_programs_that_were_not_used_for_longest_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("branded.transforms.jit.PROGRAMS", 2)
+    f = jit(lambda x: x * 2)
+    for n, traces in ((1, 1), (2, 2), (1, 2), (3, 3), (1, 3), (2, 4), (1, 4), (3, 5)):
+        assert f(Tensor.ones(n)).tolist() == [2.0] * n
+        assert f.traces == traces
+
+
+def test_a_number_goes_where_the_tensors_are() -> None:
+    f = jit(lambda x, k: (x * k, k + 1))
+    for k in (3, 4):
+        y, more = f(Tensor([1.0, 2.0], device="CPU:1"), Tensor(k))
+        assert (y.tolist(), y.device, more.item()) == ([k, 2 * k], "CPU:1", k + 1)
