@@ -19,7 +19,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import jit, vmap
-from branded.cpu import blas, products
+from branded.cpu import blas, plans, products
 from branded.patches import tg
 
 SIZES = (1, 2, 3, 5, 8, 17, 33)
@@ -30,15 +30,15 @@ KINDS = {"m": (True, False, True), "n": (False, True, True), "k": (True, True, F
 def always(parted: bool = False) -> Iterator[None]:
     """However small it is, what can be a product is one, and shared out to threads where `parted`."""
     costs = ("IN_KERNEL", "IN_KERNEL_OF_VECTOR", "IN_LOOPS", "IN_LOOPS_OF_VECTOR")
-    before = {name: getattr(products, name) for name in costs}
+    before = {name: getattr(plans, name) for name in costs}
     worth = blas._WORTH
     blas._WORTH = 50 if parted else worth
-    vars(products).update(dict.fromkeys(costs, 1e9))
+    vars(plans).update(dict.fromkeys(costs, 1e9))
     products.recipe.cache_clear()
     try:
         yield
     finally:
-        vars(products).update(before)
+        vars(plans).update(before)
         blas._WORTH = worth
         products.recipe.cache_clear()
 
