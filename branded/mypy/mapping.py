@@ -127,7 +127,7 @@ class Vmap:
         says_all = not self._takes_anything(f)
         if says_all and not (self.options.is_repeat or errors.has_new_errors() or told < times_told[0]):
             axes_given = [(a.expression, way) for a, way in zip(args, ways, strict=True)]
-            if not unvaried.tell_of_batch(f, axes_given, self.at, self.api):
+            if not (unvaried.goes_below(f) or unvaried.tell_of_batch(f, axes_given, self.at, self.api)):
                 unvaried.tell(inside, lifted, brand, self.at, self.api, self.scope.unvaried)
         return self._leave(inside, brand)
 

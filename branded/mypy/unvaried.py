@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mypy.checker import TypeChecker
-from mypy.nodes import Context, Expression, LambdaExpr, NameExpr
+from mypy.nodes import Context, Expression, LambdaExpr, MemberExpr, NameExpr
 from mypy.options import Options
 from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, get_proper_type
 
@@ -33,6 +33,11 @@ def choice(options: Options) -> str:
         parser.read(path)
         given = parser.get(SECTION, KEY, fallback=None)
     return given if given in CHOICES else CHOICES[0]
+
+
+def goes_below(f: Expression) -> bool:
+    """Does a lambda take values apart, `x.uop`?  Then no type says what its result depends on."""
+    return isinstance(f, LambdaExpr) and any(isinstance(p, MemberExpr) and p.name == "uop" for p in walk(f.body))
 
 
 def tell(inside: Type, args: Iterable[Type], brand: Brand, at: Context, api: TypeChecker, how: str) -> None:

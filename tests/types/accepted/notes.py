@@ -39,6 +39,9 @@ assert_type(vmap(lambda: Tensor.ones(2), axis_size=3)(), Tensor)
 # --- results of which no tensor is a part
 vmap(lambda a: 3)(x)
 
+# --- results that are made of what a value consists of
+vmap(lambda a: Tensor(a.uop))(x)
+
 # --- the batch in the place of the example
 vmap(lambda a, b: a - y)(x, y)  # N: the function does not use `b`, and uses `y`, which has those of all examples
 vmap(lambda a, b: a - y + b)(x, y)

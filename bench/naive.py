@@ -1,0 +1,104 @@
+"""What types find in programs that say nothing of rows: `python -m bench.naive`.
+
+The programs are those of `tests/types/naive`: `Tensor` stands in every signature.  `bench/naive.toml` has mistakes,
+each a line of one of them and what stands there in its place.  A mistake is *found* by an error that the right program
+does not have, *noted* by a note, and *silent* otherwise.  Three ways to treat such functions are beside each other:
+
+- *look again*: a body is looked at once more with the types of what it is called with, which is what the plugin does;
+- *trust*: the result is taken to vary over all that is given, as that of `lift(f)` does, and the body is not looked at;
+- *refuse*: a `Tensor` varies over nothing, as in files that import `Vec`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from branded.mypy.check import check
+from branded.mypy.instances import Instances
+
+HERE = Path(__file__).parent
+PROGRAMS = HERE.parent / "tests" / "types" / "naive"
+_PLACE = re.compile(r"^(?:.*/)?(?P<file>\w+)\.py:\d+: (?P<note>note: )?(?P<text>.*)$")
+
+
+def trusted(self: Instances, f: Any, types: Any, result: Any, *rest: Any) -> Any:
+    return result
+
+
+def refused(self: Instances, ctx: Any, node: Any) -> None:
+    return None
+
+
+WAYS: dict[str, dict[str, Callable[..., Any]]] = {
+    "look again": {},
+    "trust": {"_result": trusted},
+    "refuse": {"called": refused},
+}
+
+
+@contextmanager
+def way(name: str) -> Iterator[None]:
+    """The plugin with functions treated so."""
+    with ExitStack() as stack:
+        for method, own in WAYS[name].items():
+            stack.enter_context(patch.object(Instances, method, own))
+        yield
+
+
+def said(programs: dict[str, str], cache: Path) -> dict[str, set[str]]:
+    """What mypy says of each program, without the places."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in programs.items():
+            Path(folder, f"{name}.py").write_text(text)
+        out, _ = check(["--cache-dir", str(cache), "--strict", folder])
+    found: dict[str, set[str]] = {name: set() for name in programs}
+    for line in out.splitlines():
+        if (m := _PLACE.match(line)) and m["file"] in programs:
+            found[m["file"]].add(("note: " if m["note"] else "") + m["text"])
+    return found
+
+
+def measure(name: str, cache: Path) -> tuple[int, Counter[str], list[str]]:
+    """How many programs are clean, what becomes of the mistakes, and which are silent."""
+    right = {p.stem: p.read_text() for p in sorted(PROGRAMS.glob("*.py"))}
+    wrong, of = {}, {}
+    for i, m in enumerate(tomllib.loads((HERE / "naive.toml").read_text())["mistakes"]):
+        text = right[m["file"]]
+        assert text.count(m["right"]) == 1, m
+        wrong[f"m{i:02}"], of[f"m{i:02}"] = text.replace(m["right"], m["wrong"]), m
+    with way(name):
+        told = said({**right, **wrong}, cache)
+    kinds: Counter[str] = Counter()
+    silent = []
+    for key, m in of.items():
+        new = told[key] - told[m["file"]]
+        kind = "silent" if not new else "noted" if all(t.startswith("note: ") for t in new) else "found"
+        kinds[kind] += 1
+        silent += [f"{m['file']}: {m['wrong']}"] if kind == "silent" else []
+    clean = sum(all(t.startswith("note: ") for t in told[name]) for name in right)
+    return clean, kinds, silent
+
+
+def main() -> int:
+    print("| way | programs clean, of 10 | found | noted | silent |\n|---|---|---|---|---|")
+    silent: list[str] = []
+    for name in WAYS:
+        with tempfile.TemporaryDirectory() as cache:
+            clean, kinds, missed = measure(name, Path(cache))
+        silent = silent or missed
+        print(f"| {name} | {clean} | {kinds['found']} | {kinds['noted']} | {kinds['silent']} |", flush=True)
+    print("\nSilent where bodies are looked at again:", *silent, sep="\n- ")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
