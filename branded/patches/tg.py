@@ -201,6 +201,9 @@ SELECT_DEVICE = "_select_device"
 MIN_MAX = "_min_max"
 """Of UOp: between which numbers a value is, worked out once."""
 
+MIN_MAX = "_min_max"
+"""Of UOp: between which numbers a value is, worked out once."""
+
 _SHAPE = "_RECURSIVE_PROPERTY__shape"
 """Where tinygrad keeps the shape of a UOp once it is worked out, which takes ten times as long as to make the UOp."""
 _AXIS = "axis"
