@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from tinygrad import Context, Tensor, dtypes
 
-from branded import BrandedError, cli, errors, tree, vmap
+from branded import BrandedError, cli, errors, functions, linalg, tree, vmap
 from branded import explain as package
 from branded import random as keys
 from branded.explain import Growth, explain
@@ -111,7 +111,7 @@ def test_the_loop_of_a_function_gives_its_numbers(name: str) -> None:
     args, data = tensors(values), data_of(name)
     wanted = [y.tolist() for y in tree.leaves(f(*args))]
     assert data["loop"] is not None
-    namespace: dict[str, Any] = {"Tensor": Tensor, "random": keys}
+    namespace: dict[str, Any] = {"Tensor": Tensor, "random": keys, "linalg": linalg, "functions": functions}
     exec(data["loop"], namespace)
     loop = namespace[re.findall(r"def (\w+)", data["loop"])[0]]
     got = loop(*map(tensor_of, data["arguments"]))
@@ -124,7 +124,7 @@ def test_the_loop_of_a_function_gives_its_numbers(name: str) -> None:
 def test_the_loop_of_a_step_gives_its_result(name: str) -> None:
     for step in data_of(name)["steps"]:
         assert step["loop"] is not None, step["op"]
-        namespace: dict[str, Any] = {"Tensor": Tensor, "random": keys}
+        namespace: dict[str, Any] = {"Tensor": Tensor, "random": keys, "linalg": linalg, "functions": functions}
         namespace |= {v["name"]: tensor_of(v) for v in step["operands"] if v["bytes"]}
         namespace |= {v["name"]: tensor_of(v).zeros_like().contiguous() for v in step["results"]}
         exec(step["loop"], namespace)

@@ -68,7 +68,7 @@ def call(e: Eqn, given: Sequence[str]) -> str:
         raise NoTextError(e.op) from None
     if e.op == "getitem":
         return f"{args[0]}[{_index(args[1])}]"
-    if e.op.startswith("random."):
+    if "." in e.op:  # a function of a package, as random.normal
         return f"{e.op}({_inside(args, kwargs)})"
     static = inspect.getattr_static(Tensor, e.op, None)
     if isinstance(static, classmethod | staticmethod) or not given:

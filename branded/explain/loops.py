@@ -19,7 +19,7 @@ from branded.program.terms import Atom, BrandName, Eqn, Literal, Program, Type, 
 from branded.transforms.collectives import COLLECTIVES
 
 INDENT = "    "
-_CALLED = {"Tensor", "float", "list", "random", "range", "reversed", "sum", "tuple"}
+_CALLED = {"Tensor", "float", "functions", "linalg", "list", "random", "range", "reversed", "sum", "tuple"}
 """What the loops call by name."""
 _STEP = re.compile(r"step\d*")
 _REDUCTIONS = {"pmean": "mean", "psum": "sum", "pmax": "max", "pmin": "min"}
@@ -51,8 +51,8 @@ def loop_of_function(name: str, program: Program, names: Mapping[Var, str], para
         parameters: The parameters of the function, one for each variable that the program takes.
 
     Returns:
-        Python, which needs `Tensor` and `branded.random`; the constants of the program are parameters behind its own.
-        None where an operation has no Python.
+        Python, which needs `Tensor`, and `random`, `linalg` and `functions` of `branded`; the constants of the program
+        are parameters behind its own.  None where an operation has no Python.
     """
     given = dict(zip((*program.invars, *program.constvars), parameters, strict=True))
     try:

@@ -81,6 +81,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "names that clash": (lambda a: vmap(lambda a: vmap(lambda b: a - b**2)(a))(a), (M,)),
     "softmax": (lambda m: vmap(lambda r: (r - r.max()).exp().softmax(-1))(m), (M,)),
     "attention": (lambda m: vmap(lambda q: vmap(lambda k: (q * k).sum())(m).softmax() @ m)(m), (M,)),
+    "solve": (lambda m, a, b: vmap(lambda x: branded.linalg.solve(m, x * b))(a), ([[2.0, 1.0], [0.0, 3.0]], V, W2)),
+    "outer product": (lambda a, b: vmap(lambda x: branded.outer(x, b))(a), (V, W2)),
     "matmul": (lambda m, w: vmap(lambda r: vmap(lambda c: (r * c).sum(), in_axes=1)(w))(m), (M, T)),
     "axes": (lambda m: vmap(lambda c: c * 2, in_axes=1, out_axes=1)(m), (M,)),
     "several results": (lambda a, b: vmap(lambda x, y: (x, y.sum()), in_axes=(0, None))(a, b), (V, W2)),

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, cond, grad, psum, scan, vmap
+from branded import Brand, Vec, cond, grad, linalg, psum, scan, vmap
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
@@ -67,4 +67,11 @@ def shares(rows: Tensor = Tensor([[1.0, 3.0], [3.0, 1.0]])) -> Tensor:
     return vmap(lambda row: row / psum(row, "i"), axis_name="i")(rows)
 
 
-PROGRAMS = (zipped, outer, softmax, nested, gradient, running, branch, shares)
+def solved(
+    a: Tensor = Tensor([[2.0, 0.0], [1.0, 4.0]]), bs: Tensor = Tensor([[2.0, 5.0], [4.0, 6.0], [0.0, 1.0]])
+) -> Tensor:
+    """One matrix and three right sides, which become its columns: it is factored once."""
+    return vmap(lambda b: linalg.solve(a, b))(bs)
+
+
+PROGRAMS = (zipped, outer, softmax, nested, gradient, running, branch, shares, solved)
