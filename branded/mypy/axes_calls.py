@@ -187,7 +187,10 @@ def placed(t: Type, axes: Known | list[Known], scope: Scope) -> Type:
     if isinstance(p, TupleType):
         each = [a if isinstance(a, list) else None for a in axes]
         return p.copy_modified(items=[with_axes(i, a, scope) for i, a in zip(p.items, each, strict=False)])
-    return with_axes(p, [a for a in axes if isinstance(a, Type)], scope)
+    one = [a for a in axes if isinstance(a, Type)]
+    if isinstance(p, Instance) and p.type.fullname == "typing.Iterator":
+        return p.copy_modified(args=[with_axes(p.args[0], one, scope)])
+    return with_axes(p, one, scope)
 
 
 def call_of(ctx: MethodContext, scope: Scope, what: str) -> Call:

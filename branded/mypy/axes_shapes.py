@@ -184,6 +184,11 @@ def indexed(call: Call) -> Known:
     return _taken(call, axes, entries, len(axes) - len(taken))
 
 
+def iterated(call: Call) -> Known:
+    """`for row in x`: each has all axes but the first."""
+    return call.own[1:] if call.own else None
+
+
 def _taken(call: Call, axes: Axes, entries: list[Expression], rest: int) -> Known:
     left, found, tensors = list(axes), [], 0
     for e in entries:

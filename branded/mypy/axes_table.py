@@ -66,6 +66,7 @@ METHODS: dict[str, Rule] = {
     "stack": shapes.stacked,
     "cat": shapes.joined,
     "__getitem__": shapes.indexed,
+    "__iter__": shapes.iterated,
     **dict.fromkeys(("dot", "matmul", *_PRODUCTS), products.dot),
     "__rmatmul__": products.reversed_dot,
     "linear": products.linear,

@@ -1,7 +1,7 @@
 """Tensors whose axes are known by name."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeVar, assert_type
+from typing import Generic, Literal, TypeVar, assert_type
 
 from tinygrad import Tensor
 
@@ -9,6 +9,7 @@ from branded import Axes, Brand, Vec, as_axes, axes, brand, grad, jacrev, scan, 
 
 S = TypeVar("S", bound=Brand)
 N = TypeVar("N", bound=Brand)
+M = TypeVar("M", bound=Brand)
 
 
 class Users(Brand): ...
@@ -110,8 +111,11 @@ assert_type(X[1:], Axes[int, Features])
 assert_type(X[[0, 2]], Axes[int, Features])
 assert_type(Y[as_axes(Tensor([0, 1, 1]), 3)], Axes[Literal[3], Features])
 assert_type(X[plain.int()], Tensor)
+
+# --- a loop over the first axis
 for row in X:
-    assert_type(row, Tensor)
+    assert_type(row, Axes[Features])
+assert_type([row.sum() for row in X], list[Axes[()]])
 
 # --- products
 assert_type(X @ w, Axes[Users])
@@ -182,6 +186,22 @@ class Table:
 
 
 assert_type(Table(X, w).scores(), Axes[Users])
+
+
+# --- a class that is generic in names
+@dataclass
+class Dense(Generic[N, M]):
+    weights: Axes[N, M]
+
+    def __call__(self, x: Axes[N]) -> Axes[M]:
+        return x @ self.weights
+
+
+assert_type(Dense(W)(w), Axes[Items])
+
+# --- tensors of several axes, side by side
+parameters: list[Tensor] = [W, w]
+means(parameters[0].T)
 
 # --- what is not followed is a Tensor
 assert_type(scan(lambda c, row: (c + row, row), w, X)[1], Tensor)
