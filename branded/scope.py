@@ -128,6 +128,11 @@ class Blocks(Generic[T]):
         """Does a value hold here?"""
         return bool(self.get())
 
+    @property
+    def may_hold(self) -> Callable[[], object]:
+        """A function that gives what is not true where nothing holds; the other way round one has to look."""
+        return self._known.get
+
     def during(self, value: T) -> Block[T]:
         """The value holds in the `with` block."""
         return Block(self, value)
@@ -368,6 +373,9 @@ class Branch(Region):
 def branch() -> Block[Region]:
     """While a branch runs."""
     return _branches.during(Branch())
+
+
+may_be_in_brand, may_be_in_call_body = _open.may_hold, _calls.may_hold
 
 
 def branches() -> tuple[Region, ...]:

@@ -84,6 +84,7 @@ def unseen(run: Callable[[], T]) -> T:
 
 is_differentiating = _transforms.any_open
 """Is a derivative being taken of what runs here?"""
+may_be_differentiating = _transforms.may_hold
 
 
 def leaf(x: Tensor) -> Tensor:

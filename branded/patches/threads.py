@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -128,6 +129,13 @@ class _Tensors(dict[Any, None]):
         return list(self.keys())
 
 
+def _forgotten(forget: Callable[..., None], ref: Callable[[Any], Any]) -> Callable[[Any], None]:
+    def __del__(self: Any) -> None:  # noqa: N807  its name there; it needs nothing that goes before it as Python ends
+        forget(ref(self), None)
+
+    return __del__
+
+
 class _Buffers:
     """All buffers, for a TinyJit."""
 
@@ -180,6 +188,7 @@ def install() -> None:
     tg.function._function = _Functions("_function", (before,), {"__module__": before.__module__})
     tg.device.ALLOW_DEVICE_USAGE = _Allowed(tg.device.ALLOW_DEVICE_USAGE)
     tg.tensor.all_tensors = tg.jit.all_tensors = _Tensors(tg.tensor.all_tensors)
+    setattr(Tensor, "__del__", _forgotten(tg.tensor.all_tensors.pop, weakref.ref))  # noqa: B010  mypy: a method
     tg.jit.buffers = _Buffers()
     tg.tensor._apply_map_to_tensors = written.noting(tg.tensor._apply_map_to_tensors)
     for owner, names in (

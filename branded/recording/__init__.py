@@ -81,6 +81,9 @@ is_recording = _frames.any_open
 """Is a program written down here?"""
 
 
+may_be_recording = _frames.may_hold
+
+
 def _frame() -> Frame | None:
     """Where to write down what happens here."""
     frames = _frames.get()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import operator
 from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -262,6 +263,40 @@ def within_itself() -> UnsupportedError:
         "callback: the function runs the compiled program that it is called from",
         fix="numpy in the function; or a function of its own for what it computes",
     )
+
+
+class Direct:
+    """A program of a few small kernels: Python calls them, which takes no longer, and for which no C is compiled."""
+
+    MOST = 2
+    hosted = ()
+
+    def __init__(self, kernels: Sequence[Kernel]) -> None:
+        self.calls: list[tuple[Any, Any]] = []
+        for k in kernels:
+            slots = [a.slot for a in k.args[0] if isinstance(a, Ref)]
+            called = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * len(slots))(k.address)
+            self.calls.append((called, operator.itemgetter(*slots)))
+
+    def run(self, addresses: Sequence[int]) -> int:
+        """Run, with an address for each slot."""
+        for called, of in self.calls:
+            called(*of(addresses))
+        return 1
+
+
+def _is_direct(op: Op) -> bool:
+    """Is this a kernel that is called with nothing but two or more addresses, just as a run gives them?"""
+    if not isinstance(op, Kernel) or op.threads != 1 or op.core >= 0 or op.step >= 0 or len(op.args) != 1:
+        return False
+    return 2 <= len(op.args[0]) <= _SIZES[0] and all(isinstance(a, Ref) and not a.offset for a in op.args[0])
+
+
+def planned(ops: Sequence[Op]) -> Plan | Direct:
+    """What runs these operations once, one after the other."""
+    if len(ops) <= Direct.MOST and all(map(_is_direct, ops)):
+        return Direct([op for op in ops if isinstance(op, Kernel)])
+    return Plan(Table(ops))
 
 
 class Plan:

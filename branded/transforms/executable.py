@@ -118,7 +118,7 @@ class _Compiled:
         full = replaced(full, dict(zip(params, given, strict=True)).get, at=_constants(full))
         self.linear = Linear(list(zip(dests, full, strict=True)), [*map(base_of, dests), *bases])
         self.inputs = [_Input(p, self.linear.alignment) for p in params]
-        self.plan: native.Plan | None = None
+        self.plan: native.Plan | native.Direct | None = None
         self.fixed: list[Known] = []
         self.reused = self._reused(params, donated)
         """The argument in the memory of which a result may lie, by the number of the result."""
@@ -160,7 +160,7 @@ class _Compiled:
         ops = self.linear.ops([slots], memory, replay.tables)
         if not ops:
             return
-        self.plan = native.Plan(native.Table(ops))
+        self.plan = native.planned(ops)
         self.scratch = Buffer("CPU", max(memory.most, 1), dtypes.uint8, preallocate=True)
         """What the kernels give to one another."""
         self.memory = self.scratch.get_buf("CPU").va_addr
@@ -179,10 +179,9 @@ class _Compiled:
             if made:
                 self._by_tinygrad([h.base for h in made], ins)
         else:
-            ats = [
-                leaf[5] if type(leaf) is Known else x.address(leaf, held, not donors)
-                for x, leaf in zip(self.inputs, leaves, strict=True)
-            ]
+            ats: list[int] = []
+            for leaf in leaves:
+                ats.append(leaf[5] if type(leaf) is Known else self._address(len(ats), leaf, held, not donors))
             made = self._places(leaves, donors)  # now, for to work out an argument may have been a call of this
             plan.run([self.memory, *[h.address for h in made], *ats])
             GlobalCounters.kernel_count += self.kernels
@@ -190,6 +189,9 @@ class _Compiled:
         for i, u in self.empty.items():
             outs.insert(i, tensor(u))
         return outs
+
+    def _address(self, i: int, leaf: Any, held: list[UOp], is_read_alone: bool) -> int:
+        return self.inputs[i].address(leaf, held, is_read_alone)
 
     def _by_tinygrad(self, outs: list[UOp], ins: list[UOp]) -> None:
         if self.graphed is None:

@@ -13,12 +13,14 @@ from tinygrad import Tensor
 from branded import recording, tree
 from branded.cpu import kernels
 from branded.crossing import live_results
-from branded.derivatives.leaves import is_differentiating
+from branded.derivatives.leaves import is_differentiating, may_be_differentiating
 from branded.errors import OptionError
 from branded.loops.trace import LeafType, trace
 from branded.patches.tg import _function, canonicalize_device, capturing
+from branded.recording import may_be_recording
 from branded.rows import check_live
-from branded.scope import in_call_body, open_brands
+from branded.runner.handed import KNOWN
+from branded.scope import in_call_body, may_be_in_brand, may_be_in_call_body, open_brands
 from branded.transforms import traces
 from branded.transforms.arguments import Static, builder, read
 from branded.transforms.executable import Executable
@@ -94,9 +96,12 @@ class Jitted:
         return self if obj is None else types.MethodType(self, obj)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if recording.is_recording():
-            return _written(self._f, args, kwargs)
-        if open_brands() or in_call_body() or is_differentiating() or _function.depth or capturing:
+        if may_be_recording() or may_be_in_brand() or may_be_in_call_body() or may_be_differentiating():
+            if recording.is_recording():
+                return _written(self._f, args, kwargs)
+            if open_brands() or in_call_body() or is_differentiating():
+                return _called(self._f, args, kwargs)
+        if _function.depth or capturing:
             return _called(self._f, args, kwargs)
         form: list[Any] = [len(args), kernels.room.value]
         leaves: list[Any] = []
@@ -105,7 +110,12 @@ class Jitted:
             donors = self._read_some(args, kwargs, form, leaves)
         else:
             for x in args:
-                read(x, form, leaves)
+                # as in `read`, without a call for each of many tensors
+                if type(x) is Tensor and (k := x.uop.__dict__.get(KNOWN)) is not None and k[2].get(k[4]) is k[3]:
+                    form.append(k[0])
+                    leaves.append(k)
+                else:
+                    read(x, form, leaves)
             if kwargs:
                 form.append(tuple(kwargs))
                 for x in kwargs.values():
