@@ -102,6 +102,17 @@ def test_only_what_is_added_up_may_be_added_in_any_order() -> None:
     assert "pragma" not in source(made(data(40, 30).exp() - 1)[0])
 
 
+def test_sums_of_products_of_an_exp_are_vectors() -> None:
+    """A product that is one operation with the sum is worked out under the conditions of the `exp`, one by one."""
+    (program,) = made((data(40, 60).exp() * data(60)).sum(1))
+    assert is_loops(program)
+    compiler: Any = Device["CPU"].renderer.compiler
+    given = ["-c", "-x", "c", "-O2", "-ffreestanding", f"--target={compiler.arch}-none-unknown-elf", *compiler.args]
+    words = [os.environ.get("CC", "clang"), *given, "-Rpass=loop-vectorize", "-", "-o", os.devnull]
+    run = subprocess.run(words, input=source(program), capture_output=True, text=True, check=True)
+    assert run.stderr.count("vectorized loop") == 1, run.stderr
+
+
 # ---- what is kept in memory ----
 
 

@@ -413,3 +413,37 @@ def test_a_product_goes_to_another_process() -> None:
     name = blas.Name(p)
     assert pickle.loads(pickle.dumps(name)).product == p
     assert p.dtype == dtypes.float32
+
+
+# ---- what is done to sums that are left to loops ----
+
+
+@pytest.mark.parametrize(
+    ("f", "kernels"),
+    [
+        (lambda w, x, y: (w @ x + y).tanh(), 2),
+        (lambda w, x, y: (w @ x + y).relu(), 1),
+        (lambda w, x, y: w @ x, 1),
+    ],
+)
+def test_what_is_slow_comes_after_the_sums_and_not_within_their_loops(f: Callable[..., Tensor], kernels: int) -> None:
+    w, x, y = array(96, 80) / 9, array(80), array(96)
+    products, made, got = done(f(*here(w, x, y)))
+    assert (len(products), len(made)) == (0, kernels)
+    wants = np.tanh(w @ x + y), np.maximum(w @ x + y, 0), w @ x
+    assert min(np.abs(got - want).max() for want in wants) < 1e-5
+
+
+def test_of_few_sums_all_is_one_kernel() -> None:
+    w, x = here(array(8, 80), array(80))
+    assert len(done((w @ x).tanh())[1]) == 1
+
+
+def test_a_sum_apart_may_be_written_over_what_it_is_worked_out_from() -> None:
+    w, h = array(96, 96) / 9, array(96)
+    t = Tensor(h).realize()
+    t.assign((Tensor(w).realize() @ t).tanh()).realize()
+    close(t.numpy(), np.tanh(w @ h))
+    steps = scan(lambda h, _: ((Tensor(w) @ h).tanh(), h), Tensor(h), None, length=3)
+    want = [h, np.tanh(w @ h), np.tanh(w @ np.tanh(w @ h))]
+    close(steps[1].numpy(), np.stack(want))

@@ -10,6 +10,7 @@ from tinygrad import Tensor
 
 from branded import cli, grad, jit, scan, vmap, while_loop
 from branded.profiling import Profile, Timed, profile
+from branded.runner import native
 
 
 def shape(found: Profile) -> list[tuple[str, int, int]]:
@@ -63,6 +64,22 @@ def test_kernels_of_steps() -> None:
 
     found = shape(profile(rnn, Tensor.rand(8), Tensor.rand(5, 8)))
     assert found[:4] == [("scan", 1, 0), ("E", 5, 1), ("scan", 5, 1), ("E", 15, 2)]
+
+
+def test_a_kernel_of_a_step_runs_for_the_steps_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads an entry of the inputs by the number of the step, and has written past the end of the results."""
+    lengths: list[int] = []
+    original = native.Plan.__init__
+
+    def noted(self: native.Plan, table: native.Table) -> None:
+        if any(isinstance(op, native.Kernel) and op.step >= 0 for op in table.ops):
+            lengths.append(table.length)
+        lengths.extend(t.length for op in table.ops if isinstance(op, native.Inner) for t in op.turns)
+        original(self, table)
+
+    monkeypatch.setattr(native.Plan, "__init__", noted)
+    found = profile(lambda xs: scan(lambda c, x: (c + x, c * x), Tensor.zeros(4), xs)[1], Tensor.rand(5, 4).realize())
+    assert {k.runs for k in found.kernels if k.depth} == set(lengths) == {5}
 
 
 def test_kernels_of_a_loop_that_a_test_ends() -> None:

@@ -17,11 +17,11 @@ class Here:
     name, what = "here", "`branded.jit(f)`"
 
     def __init__(self, cache: Path | None = None) -> None:
-        from tinygrad import Tensor
+        from tinygrad import Device, Tensor
 
         import branded
 
-        self.T, self.version = Tensor, branded.__version__
+        self.T, self.version, self.wait = Tensor, branded.__version__, Device[Device.DEFAULT].synchronize
         self.vmap, self.grad, self.scan, self.jit = branded.vmap, branded.grad, branded.scan, branded.jit
         self.exp, self.tanh, self.relu, self.gelu = Tensor.exp, Tensor.tanh, Tensor.relu, Tensor.gelu
         self.sqrt, self.softmax, self.layernorm = Tensor.sqrt, Tensor.softmax, Tensor.layernorm
@@ -40,9 +40,7 @@ class Here:
         return x.topk(k)[0]
 
     def done(self, out: Any) -> Any:
-        from tinygrad import Device
-
-        Device[Device.DEFAULT].synchronize()
+        self.wait()
         return out
 
 

@@ -30,6 +30,8 @@ IN_LOOPS, IN_LOOPS_OF_VECTOR = 0.036, 0.08
 """And in one that is left as plain loops."""
 ELEMENT, ELEMENT_IN_ORDER, FAR, NEAR = 0.6, 0.2, 0.3, 1 << 18
 """To work out an entry of a factor before, or to read and write a sum after; more if they are more than a cache has."""
+ALONE, TOGETHER = 5.0, 0.5
+"""An exp or the like of a number by itself, as it follows each sum of a kernel, and of one of many."""
 SMALL = 1 << 20
 """The factors that are worked out before may take so many bytes, and four times those of the arrays that are there."""
 
@@ -230,6 +232,23 @@ def _in_kernel(red: UOp, is_vector: bool) -> float:
     if kernels.reduces_in_order(red, inner):
         return IN_LOOPS_OF_VECTOR if is_vector else IN_LOOPS
     return IN_KERNEL_OF_VECTOR if is_vector else IN_KERNEL
+
+
+def apart(red: UOp, value: UOp, to: UOp, slot: int) -> Array | None:
+    """Where a sum goes that is left to plain loops and comes before `value`, which is worked out of it; or None.
+
+    What takes long is worked out number by number where it follows each sum, and in vectors by a kernel of its own.
+    """
+    within = red.backward_slice_with_self
+    after = [u for u in value.toposort() if u not in within]
+    slow = sum(u.op in kernels.DEAR for u in after)
+    if slow * (ALONE - TOGETHER) * elements(red.ranges) <= LAUNCH + moved(red.ranges):
+        return None
+    found = array(to, value.dtype)
+    out = _laid_out(slot, red.ranges, [] if found is None else [found.of])
+    inner, indices = min(out.of, key=out.of.__getitem__), [u.src[1] for u in after if u.op is Ops.INDEX]
+    sums = max(red.src[1:], key=lambda r: r.arg)
+    return out if kernels.in_order(indices, inner) and kernels.reduces_in_order(red, sums) else None
 
 
 def _is_plain(r: UOp) -> bool:

@@ -20,7 +20,7 @@ from tinygrad.uop.ops import AxisType, Ops, PatternMatcher, UOp, UPat
 
 from branded import patches
 from branded.cpu import blas, kernels
-from branded.cpu.plans import LAUNCH, NEW, SMALL, Array, array, elements, moved, plan, size
+from branded.cpu.plans import LAUNCH, NEW, SMALL, Array, apart, array, elements, moved, plan, size
 from branded.patches import tg
 from branded.patches.tg import Estimates, KernelInfo, graph_rewrite
 
@@ -83,6 +83,8 @@ class _Maker:
         for i, red in enumerate([u for u in self.value.toposort() if _may_be(u)]):
             self._one(red, NEW + 3 * i)
         if not self.parts:
+            self._apart()
+        if not self.parts:
             return None
         if self.new.get(self.value) is not self.to:
             self.parts.append(_stored(self.to, self._now(self.value), sorted(self.over, key=lambda r: r.arg)))
@@ -116,6 +118,17 @@ class _Maker:
         self.new[result] = self.to if out is self.whole else self._at(out, red.dtype)
         if out is self.whole:
             self.whole = None
+
+    def _apart(self) -> None:
+        """A sum that is left to plain loops comes before what is done to it, if that is slow within them."""
+        reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
+        if len(reds) != 1 or not _may_be(red := reds[0]) or frozenset(red.ranges) != frozenset(self.over):
+            return
+        if (x := apart(red, self.value, self.to, NEW)) is not None:
+            self.sizes[NEW] = elements(self.over)
+            self.buffers.append((NEW, self.sizes[NEW], red.dtype))
+            self.new[red] = self._at(x, red.dtype)
+            self.parts.append(_stored(self.new[red], red, sorted(x.of, key=x.of.__getitem__, reverse=True)))
 
     def _scaled(self, red: UOp) -> tuple[UOp, float]:
         """What BLAS is to work out: the sum, or the sum times a number where nothing else is asked of it."""

@@ -136,7 +136,7 @@ def install() -> None:
         except _TooLong:
             return original(self, fxn)
         space["own"] = fxn
-        exec(_compiled(text, "pattern", "exec"), space)
+        exec(_compiled(text, "<string>", "exec"), space)
         return space["compiled_match"]
 
     tg.upat.upat_compile = upat_compile

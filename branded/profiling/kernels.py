@@ -56,12 +56,16 @@ def kernels(values: Sequence[UOp]) -> list[Timed]:
     return [t for op, call in zip(ops, linear.linear.src, strict=True) for t in _of(op, call, 1, 0, addresses)]
 
 
-def _of(op: native.Op, call: UOp, runs: int, depth: int, addresses: Sequence[int]) -> Iterator[Timed]:
-    """A call, and the kernels in it."""
+def _of(op: native.Op, call: UOp, runs: int, depth: int, addresses: Sequence[int], steps: int = 1) -> Iterator[Timed]:
+    """A call, and the kernels in it; it stands in a loop of so many steps."""
     if isinstance(op, native.Hosted):
         yield Timed("function of the host", _once(lambda: native.Plan(native.Table([op])).run(addresses)), runs, 0, 0)
         return
-    each = best(lambda n: native.Plan(native.Table([op], length=n)).run, addresses)
+    if isinstance(op, native.Kernel) and op.step >= 0:  # it reads and writes what there is for each step
+        whole = native.Inner([native.Table([op], length=steps)] * 3)
+        each = best(lambda n: native.Plan(native.Table([whole], length=n)).run, addresses) / max(steps, 1)
+    else:
+        each = best(lambda n: native.Plan(native.Table([op], length=n)).run, addresses)
     if isinstance(op, native.Inner):
         yield from _loop(op.turns[0], call, runs, depth, addresses, each)
         return
@@ -79,7 +83,7 @@ def _loop(
         t
         for ops, calls, n in ((table.tests, tests, made + 1), (table.ops, steps, made))
         for op, c in zip(ops, calls, strict=True)
-        for t in _of(op, c, runs * n, depth + 1, addresses)
+        for t in _of(op, c, runs * n, depth + 1, addresses, made)
     ]
     within = [t for t in inner if t.depth == depth + 1]
     flops, moved = sum(t.flops for t in within), sum(t.bytes for t in within)
