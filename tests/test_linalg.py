@@ -10,6 +10,7 @@ import pytest
 from tinygrad import Tensor, dtypes
 
 from branded import cpu, grad, jit, jvp, linalg, make_expr, scan, vjp, vmap
+from branded.callbacks.host import Host
 from branded.linalg import lapack, primitive
 from tests.by_numpy import read
 from tests.linalg_cases import CASES, Array, Case, some
@@ -162,6 +163,7 @@ def sizes_of(name: str, monkeypatch: pytest.MonkeyPatch, f: Callable[[], Tensor]
 def test_factors_that_are_read_one_after_the_other_are_of_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     eigh = np.linalg.eigh
+    monkeypatch.setattr(Host, "in_c", lambda self, results, args: None)  # numpy can be counted
     monkeypatch.setattr(np.linalg, "eigh", lambda a: (calls.append(a.shape), eigh(a))[1])
     w, v = vmap(linalg.eigh)(Tensor(np.stack([np.eye(3), 2 * np.eye(3)])))
     assert w.tolist() == [[1.0] * 3, [2.0] * 3] and (v * 1.0).abs().sum().item() == 6
