@@ -22,11 +22,12 @@ from pathlib import Path
 from mypy.checker import TypeChecker
 from mypy.errorcodes import TRUTHY_BOOL
 from mypy.errors import ErrorInfo
-from mypy.nodes import Expression, FuncDef, LambdaExpr, Node, ReturnStmt
+from mypy.nodes import Expression, FuncDef, LambdaExpr, MypyFile, Node, ReturnStmt
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Type
 
 from branded.mypy.again import is_here, look_again
+from branded.mypy.foreign import knows_us
 from branded.mypy.keeping import look_in
 from branded.mypy.opening import ERROR, Scope, checker, trying
 from branded.mypy.operands import is_deep
@@ -48,11 +49,20 @@ class Instances:
     scope: Scope
     known: dict[tuple[object, ...], tuple[FuncDef, Type, list[ErrorInfo]]] = field(default_factory=dict)
     busy: list[FuncDef] = field(default_factory=list)
+    asked: tuple[MypyFile | None, bool] = (None, False)
+    """The file that is looked at, and whether it imports us or tinygrad: in another nothing varies."""
 
     def called(self, ctx: FunctionSigContext | MethodSigContext, node: Node | None) -> CallableType | None:
         """The signature of a call of such a function with values that vary; None if it is of another kind."""
         sig, api = ctx.default_signature, checker(ctx)
-        if row_variables(sig) or not is_quiet_function(node, api) or not any(map(_holds, sig.arg_types)):
+        if self.asked[0] is not api.tree:
+            self.asked = api.tree, knows_us(api)
+        if (
+            not self.asked[1]
+            or row_variables(sig)
+            or not is_quiet_function(node, api)
+            or not any(map(_holds, sig.arg_types))
+        ):
             return None
         rows = [self._rows(given, api) if _holds(t) else [] for t, given in zip(sig.arg_types, ctx.args, strict=False)]
         if not any(rows):
