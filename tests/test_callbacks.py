@@ -650,6 +650,20 @@ def test_a_typed_program_has_a_line_for_it() -> None:
     assert "HOST[function=<pure_callback>]" in str(explain(f, ROWS))
 
 
+def test_a_text_that_is_changed_does_not_say_which_of_two_functions_is_which() -> None:
+    def one_and_ten(x: Tensor) -> tuple[Tensor, Tensor]:
+        return pure_callback(lambda a: a + 1, x, x), pure_callback(lambda a: a * 10, x, x)
+
+    x = Tensor([2.0, 3.0])
+    program = make_expr(one_and_ten)(x).at("primitives")
+    one, ten = program.from_text(str(program))(x)
+    assert one.tolist() == [3.0, 4.0] and ten.tolist() == [20.0, 30.0]
+    *lines, results = str(program).splitlines()
+    first, second = results.strip("in ()}").split(", ")
+    with pytest.raises(ProgramError, match="the text of HOST does not say which function it is"):
+        program.from_text("\n".join([*lines, f"in ({second}, {first}) }}"]))(x)
+
+
 EFFECTS: dict[str, Callable[[Callable[[Tensor], Tensor], Tensor], Tensor]] = {
     "alone": lambda f, x: f(x),
     "twice": lambda f, x: f(f(x)),

@@ -281,8 +281,9 @@ def test_what_no_text_says_runs_from_the_program_alone() -> None:
     for level in ALL:
         at = expr.at(level)  # type: ignore[arg-type]
         same(at(x), f(x))
-        with pytest.raises(BrandedError, match="the text of SHRINK does not say all of it"):
-            at.from_text(str(at))(x)
+        same(at.from_text(str(at))(x), f(x))
+    with pytest.raises(BrandedError, match="the text of SHRINK does not say all of it"):
+        expr.from_text(str(expr).replace("<None>", "<another>"))(x)
 
 
 def test_trees_and_constants_are_compared_too() -> None:

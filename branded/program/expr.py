@@ -242,13 +242,20 @@ def _done(outs: list[Tensor]) -> list[Tensor]:
 
 
 def _take_rules(program: Program, origin: Program) -> None:
-    """What no text says of an equation is what it was in the program that was written: by its name, then its number."""
+    """What no text says of an equation is what it was in the program that was written, if that is one by its name.
+
+    Where it is several, as the functions of two callbacks, the text must be as it was written: else nobody knows which.
+    """
     known: dict[tuple[str, str, Rule], list[Any]] = {}
     for e, key, rule in _rules(origin):
         known.setdefault((e.op, key, rule), []).append(rule.info)
+    as_written = str(program) == str(origin)
     for e, key, rule in [*_rules(program)]:
-        if infos := known.get((e.op, key, rule)):
-            e.params[key] = Rule(rule.name, infos.pop(0) if len(infos) > 1 else infos[0])
+        infos = known.get((e.op, key, rule), [])
+        if as_written:
+            e.params[key] = Rule(rule.name, infos.pop(0))
+        elif infos and all(i == infos[0] for i in infos):
+            e.params[key] = Rule(rule.name, infos[0])
 
 
 def _rules(program: Program) -> Iterator[tuple[Eqn, str, Rule]]:
