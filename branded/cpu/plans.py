@@ -8,8 +8,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tinygrad import dtypes
 from tinygrad.dtype import DType
-from tinygrad.uop.ops import AxisType, Ops, UOp
+from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
 
 from branded.cpu import kernels
 from branded.cpu.blas import Loop, Place, Product
@@ -32,6 +33,8 @@ ELEMENT, ELEMENT_IN_ORDER, FAR, NEAR = 0.6, 0.2, 0.3, 1 << 18
 """To work out an entry of a factor before, or to read and write a sum after; more if they are more than a cache has."""
 ALONE, TOGETHER = 5.0, 0.5
 """An exp or the like of a number by itself, as it follows each sum of a kernel, and of one of many."""
+ELEMENT_AGAIN, LEAST = 0.05, 1 << 13
+"""To read an entry that was worked out before in each turn of a loop; fewer entries in all are worked out again."""
 SMALL = 1 << 20
 """The factors that are worked out before may take so many bytes, and four times those of the arrays that are there."""
 
@@ -158,7 +161,7 @@ NEW = 1 << 16
 """The slots of new buffers begin here."""
 
 
-def _laid_out(slot: int, ranges: Iterable[UOp], near: Sequence[Mapping[UOp, int]]) -> Array:
+def laid_out(slot: int, ranges: Iterable[UOp], near: Sequence[Mapping[UOp, int]] = ()) -> Array:
     """A new array with these axes, in the order in which the arrays that are there have them."""
 
     def key(r: UOp) -> tuple[Any, ...]:
@@ -176,12 +179,12 @@ def _ways(x: Operand, other: Operand, red: UOp, result: Array, slot: int) -> Ite
         yield there
     beside = _there(other, red.dtype)
     own, near = x.ranges - {*red.src[1:]}, [result.of, beside.of if beside is not None else {}]
-    yield _laid_out(slot, x.ranges, [dict.fromkeys(own, 1), *near])
+    yield laid_out(slot, x.ranges, [dict.fromkeys(own, 1), *near])
     others = [n for r, n in result.of.items() if r not in x.ranges]
     inner = {r for r in own if others and result.of[r] < min(others)}
     if inner:  # what lies together in the result comes last, and what is added up before it
         order = {r: 0 if r in inner else 2 if r in own else 1 for r in x.ranges}
-        yield _laid_out(slot, x.ranges, [order, *near])
+        yield laid_out(slot, x.ranges, [order, *near])
 
 
 def _there(x: Operand, dtype: DType) -> Array | None:
@@ -214,7 +217,7 @@ def plan(red: UOp, by: float, out: Array | None, after: float, slot: int, limit:
     if len(factors) < 2 or len(factors) > FACTORS or not math.isfinite(alpha) or not alpha:
         return None
     best: Plan | None = None
-    result = out or _laid_out(slot, red.ranges, [])
+    result = out or laid_out(slot, red.ranges, [])
     for a, b in _pairs(factors, sums):
         ways = _ways(a, b, red, result, slot + 1), _ways(b, a, red, result, slot + 2)
         for places in itertools.product(*map(list, ways)):
@@ -245,10 +248,62 @@ def apart(red: UOp, value: UOp, to: UOp, slot: int) -> Array | None:
     if slow * (ALONE - TOGETHER) * elements(red.ranges) <= LAUNCH + moved(red.ranges):
         return None
     found = array(to, value.dtype)
-    out = _laid_out(slot, red.ranges, [] if found is None else [found.of])
+    out = laid_out(slot, red.ranges, [] if found is None else [found.of])
     inner, indices = min(out.of, key=out.of.__getitem__), [u.src[1] for u in after if u.op is Ops.INDEX]
     sums = max(red.src[1:], key=lambda r: r.arg)
     return out if kernels.in_order(indices, inner) and kernels.reduces_in_order(red, sums) else None
+
+
+def repeated(value: UOp, over: Iterable[UOp], limit: int) -> list[UOp]:
+    """The parts of a kernel that take long, and that it works out again in each turn of a loop around them.
+
+    `b.exp()` in `x * b.exp()` is one, if it is the same for each row of `x`: its loop stands within that of the rows.
+    """
+    found, seen, around = list[UOp](), set[UOp](), {*over, *(r for r in value.toposort() if r.op is Ops.RANGE)}
+    left = [value]
+    while left:
+        if (u := left.pop()) in seen:
+            continue
+        seen.add(u)
+        if u.op in _ARITHMETIC and not any(u in v.backward_slice for v in found) and _pays(u, around, limit):
+            found.append(u)
+        else:
+            left += u.src
+    return found
+
+
+_ARITHMETIC = GroupOp.Elementwise - {Ops.RECIPROCAL, Ops.FDIV, Ops.MUL}
+"""What may be worked out before, with the same bits: `x / b` and `x + b * c` are rounded once, and not as `1 / b` and
+`b * c` are too."""
+
+
+def _pays(u: UOp, around: Iterable[UOp], limit: int) -> bool:
+    """Is it better worked out before, once for each of its entries?"""
+    ranges = u.ranges
+    if not ranges or u.dtype not in (dtypes.float32, dtypes.float64) or not all(map(_is_plain, ranges)):
+        return False
+    last = max(map(_depth, ranges))
+    turns, n = elements(r for r in around if r not in ranges and _depth(r) < last), elements(ranges)
+    within = u.toposort()
+    slow = sum(x.op in kernels.DEAR for x in within)
+    if turns * n < LEAST or not slow or n * u.dtype.itemsize > limit:
+        return False
+    again = ELEMENT_AGAIN * n + FAR * max(n - NEAR, 0)
+    if slow * TOGETHER * n * (turns - 1) <= LAUNCH + moved(ranges) + again * turns:
+        return False
+    return all(x.op is not Ops.REDUCE and (x.op is not Ops.INDEX or _is_inside(x)) for x in within)
+
+
+def _depth(r: UOp) -> tuple[Any, ...]:
+    """Loops that add up stand within the others."""
+    return r.arg[-1] is AxisType.REDUCE, r.arg[:-1]
+
+
+def _is_inside(u: UOp) -> bool:
+    """Is there an entry at each index, whatever a condition around it says?"""
+    return (
+        len(u.src) == 2 and steps(u.src[1]) is not None and 0 <= u.src[1].vmin <= u.src[1].vmax < u.src[0].max_numel()
+    )
 
 
 def _is_plain(r: UOp) -> bool:

@@ -5,6 +5,8 @@ other does not, that is a product of matrices, whatever its axes are called: `a 
 for each example of a batch.  BLAS does it then, straight on the buffers where their steps allow it.  A factor that is
 no buffer (an `exp`, a mask, a window) is worked out before, once for each of its elements, where this takes less than
 to do it in the loops; what is done to the sums is done after.
+
+So is what any kernel would work out again in each turn of a loop, as the `exp` of a row that is for all rows.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from tinygrad.uop.ops import AxisType, Ops, PatternMatcher, UOp, UPat
 
 from branded import patches
 from branded.cpu import blas, kernels
-from branded.cpu.plans import LAUNCH, NEW, SMALL, Array, apart, array, elements, moved, plan, size
+from branded.cpu.plans import LAUNCH, NEW, SMALL, Array, apart, array, elements, laid_out, moved, plan, repeated, size
 from branded.patches import tg
 from branded.patches.tg import Estimates, KernelInfo, graph_rewrite
 
@@ -45,7 +47,7 @@ def recipe(ast: UOp, is_read: bool) -> Recipe | None:
     """What to do in place of a kernel; None where that is the kernel.  `is_read`: of the buffer that it writes."""
     if not isinstance(ast.arg, KernelInfo) or ast.arg.opts_to_apply is not None or len(ast.src) != 1:
         return None
-    if not any(_may_be(u) for u in ast.toposort()):
+    if not any(_may_be(u) or u.op in kernels.DEAR for u in ast.toposort()):
         return None
     if any(u.op is Ops.FLOORMOD for u in ast.toposort()):
         ast = graph_rewrite(ast, tg.pm_split_ranges + tg.pm_flatten_range, ctx={}, name="split ranges")
@@ -84,6 +86,8 @@ class _Maker:
             self._one(red, NEW + 3 * i)
         if not self.parts:
             self._apart()
+        if not self.parts:
+            self._before()
         if not self.parts:
             return None
         if self.new.get(self.value) is not self.to:
@@ -129,6 +133,15 @@ class _Maker:
             self.buffers.append((NEW, self.sizes[NEW], red.dtype))
             self.new[red] = self._at(x, red.dtype)
             self.parts.append(_stored(self.new[red], red, sorted(x.of, key=x.of.__getitem__, reverse=True)))
+
+    def _before(self) -> None:
+        """What each turn of a loop would work out again comes before all, if it takes long."""
+        for i, u in enumerate(repeated(self.value, self.over, self.limit)):
+            x = laid_out(NEW + i, u.ranges)
+            self.sizes[x.slot] = elements(u.ranges)
+            self.buffers.append((x.slot, self.sizes[x.slot], u.dtype))
+            self.new[u] = self._at(x, u.dtype)
+            self.parts.append(_stored(self.new[u], u, sorted(x.of, key=x.of.__getitem__, reverse=True)))
 
     def _scaled(self, red: UOp) -> tuple[UOp, float]:
         """What BLAS is to work out: the sum, or the sum times a number where nothing else is asked of it."""
