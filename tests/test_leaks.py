@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -130,6 +132,26 @@ def test_numbers_keep_their_dtype() -> None:
         assert got[0].tolist() == 45 and got[1].tolist() == [5, 5, 14]
     big = scan(lambda c, x: (c + 2**40 + x, None), Tensor(0, dtype="int64"), Tensor([1, 2], dtype="int64"))
     assert big[0].item() == 2**41 + 3
+
+
+POWERS: dict[str, tuple[Callable[[Any, float], Any], list[float]]] = {
+    "to a number": (lambda c, a: c**a, [0.3, 2.7, 10.1]),
+    "to one below 0": (lambda c, a: c**-a, [0.3, 2.7, 10.1]),
+    "of a number": (lambda c, a: a**c, [0.3, 2.7, 10.1]),
+}
+BASES = [0.0, -0.0, 0.7, 3.0, -1.5, math.inf, -math.inf, math.nan]
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_powers_share_their_compiled_step_and_keep_their_bits(name: str) -> None:
+    power, numbers = POWERS[name]
+    loops = [scan(lambda c, _, a=a: (power(c, a), None), Tensor(BASES), None, length=1)[0] for a in numbers]
+    first = loops[0].numpy()
+    before = len(replay._steps)
+    got = [first, *(x.numpy() for x in loops[1:])]
+    assert len(replay._steps) == before
+    for a, x in zip(numbers, got, strict=True):
+        assert np.array_equal(x.view(np.int32), power(Tensor(BASES).realize(), a).numpy().view(np.int32))
 
 
 def test_what_a_number_decides_stays_in_the_step() -> None:

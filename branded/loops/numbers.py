@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType
@@ -14,7 +15,7 @@ from branded.loops.primitive import Loop
 from branded.loops.trace import LeafType
 
 _TAKES_NUMBERS = {Ops.ADD, Ops.MUL, Ops.MAX, Ops.CMPLT, Ops.CMPNE, Ops.CMPEQ, Ops.WHERE}
-"""Where a number is as fast from memory as in the code: not in a division of ints, a power or a shift."""
+"""Where a number is as fast from memory as in the code: not in a division of ints or a shift."""
 
 
 def without_numbers(loop: Loop) -> tuple[list[UOp], dict[DType, dict[UOp, float]]]:
@@ -44,12 +45,41 @@ def without_numbers(loop: Loop) -> tuple[list[UOp], dict[DType, dict[UOp, float]
         if u.op is not Ops.PARAM and varies.isdisjoint(u.src):
             return None
         varies.add(u)
+        if u.op is Ops.POW and (power := _power(u, taken)) is not None:
+            varies.update(power.backward_slice_with_self)
+            return power
         if u.op not in _TAKES_NUMBERS or (src := tuple(map(taken, u.src))) == u.src:
             return None
         varies.add(v := u.replace(src=src))
         return v
 
     return replaced(loop.step.src, new), found
+
+
+def _power(u: UOp, taken: Callable[[UOp], UOp]) -> UOp | None:
+    """A power of or to a number, as tinygrad works it out, where the number is one factor of an exponent of 2.
+
+    Not to a whole or half number, which is a few products and a root, nor of a number that is not above 0.
+    """
+    base, exponent = u.src
+    if not dtypes.is_float(u.dtype):
+        return None
+    if (a := _value(base)) is not None and a > 0 and a != 1:
+        return (exponent * taken(base.const_like(math.log2(a)))).exp2()
+    if (e := _value(exponent)) is None or not math.isfinite(e) or (2 * e).is_integer():
+        return None
+    base = base if e > 0 else base.reciprocal()
+    size = ((base < 0).where(-base, base).log2() * taken(exponent.const_like(abs(e)))).exp2()
+    of_negative = base.ne(-math.inf).where(size.const_like(math.nan), size)
+    out: UOp = (base < 0).where(of_negative, size)
+    return out
+
+
+def _value(s: UOp) -> float | None:
+    if not (s.op is Ops.CONST or _is_number(s)):
+        return None
+    value: UOp = s.simplify()  # type: ignore[no-untyped-call]
+    return float(value.arg) if value.op is Ops.CONST and isinstance(value.arg, int | float) else None
 
 
 def _is_number(s: UOp) -> bool:
