@@ -161,11 +161,10 @@ def bare(ctx: MethodSigContext, scope: Scope) -> MethodSigContext:
 
 def result(ctx: MethodContext, scope: Scope, what: str, rule: Rule | None) -> Type:
     """The result of a method, with the axes that its rule knows."""
-    call = call_of(ctx, scope, what)
-    tensors = [call.self_type, *(t for given in call.given.values() for _, t in given)]
-    if not any(t is not None and has_axes(t) for t in tensors):
+    own = isinstance(ctx.type, Instance) and has_axes(ctx.type)
+    if not own and not any(has_axes(t) for given in ctx.arg_types for t in given):
         return ctx.default_return_type
-    found = rule(call) if rule is not None else None
+    found = rule(call_of(ctx, scope, what)) if rule is not None else None
     return placed(change(erased(ctx.default_return_type, scope), same), found, scope)
 
 

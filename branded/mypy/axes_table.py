@@ -30,6 +30,8 @@ SYMBOLS = {
     "ne": "!=",
 }
 _OPERATORS = {f"__{before}{name}__" for name in SYMBOLS for before in ("", "r", "i")}
+_CALLED = {f"__{before}{name}__": symbol for before in "ir" for name, symbol in SYMBOLS.items()}
+_CALLED |= {"__getitem__": "[]", **{f"__{name}__": symbol for name, symbol in SYMBOLS.items()}}
 _PRODUCTS = {"__matmul__", "__imatmul__"}
 
 _SAME = """
@@ -79,8 +81,4 @@ ON_CLASS = {f"{TENSOR}.{name}" for name in ("stack", "cat", "einsum")}
 
 def name_of(method: str) -> str:
     """What a message calls a method: `+` for `__radd__`."""
-    bare = method.strip("_")
-    for name, symbol in SYMBOLS.items():
-        if method.startswith("__") and bare in (name, f"r{name}", f"i{name}"):
-            return symbol
-    return "[]" if method == "__getitem__" else method
+    return _CALLED.get(method, method)

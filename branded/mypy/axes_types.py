@@ -31,13 +31,14 @@ from mypy.types import (
     TypeAliasType,
     TypeOfAny,
     TypeVarType,
+    UninhabitedType,
     UnionType,
     UnpackType,
     get_proper_type,
 )
 
 from branded.mypy.opening import ERROR, Scope
-from branded.mypy.rows import AXES, BRAND, TENSOR, UNKNOWN, VEC, plain
+from branded.mypy.rows import AXES, BRAND, TENSOR, UNKNOWN, VEC, is_row, plain
 
 ALIAS = "branded.axis_names.Axes"
 
@@ -124,8 +125,18 @@ class _HasAxes(TypeQuery[bool]):
 
 
 def has_axes(t: Type) -> bool:
-    """Are there Axes in this type?"""
-    return t.accept(_HasAxes())
+    """Are there Axes in this type?
+
+    Most types that are asked of are classes and unions of them, for which a visitor is not needed.
+    """
+    if isinstance(t, Instance):
+        name, args = t.type.fullname, t.args
+        if name == VEC and args:
+            return has_axes(args[-1])  # a row has none
+        return name == AXES or (bool(args) and any(map(has_axes, args)))
+    if isinstance(t, UnionType):
+        return any(map(has_axes, t.items))
+    return not (isinstance(t, AnyType | NoneType | UninhabitedType) or is_row(t)) and t.accept(_HasAxes())
 
 
 class _NamesAxis(TypeQuery[bool]):
@@ -144,7 +155,8 @@ class _NamesAxis(TypeQuery[bool]):
 
 def names_axis(v: TypeVarType, t: Type) -> bool:
     """Does this type variable stand for the name of an axis in `t`?"""
-    return t.accept(_NamesAxis(v))
+    parts = [*t.arg_types, t.ret_type] if isinstance(t, CallableType) else [t]
+    return any(part.accept(_NamesAxis(v)) for part in parts if has_axes(part))
 
 
 class _Erased(TypeTranslator):

@@ -32,7 +32,7 @@ from branded.mypy.keeping import look_in
 from branded.mypy.opening import ERROR, Scope, checker, trying
 from branded.mypy.operands import is_deep
 from branded.mypy.quiet import is_quiet_function, module_of
-from branded.mypy.rows import Brand, change, hides, row_variables, rows_in
+from branded.mypy.rows import Brand, change, each_row, hides, row_variables, rows_in
 from branded.mypy.walking import own_parts
 
 MOST = 16
@@ -133,13 +133,7 @@ def _widened(t: Type, rows: Sequence[Brand]) -> Type:
 
 def _holds(t: Type) -> bool:
     """Are there tensors in a tree, and none that varies?"""
-    found: list[list[Brand]] = []
-
-    def look(row: list[Brand]) -> list[Brand]:
-        found.append(row)
-        return row
-
-    change(t, look)
+    found = each_row(t)
     return bool(found) and not any(found)
 
 

@@ -100,6 +100,7 @@ VMAP, MAPPED = "branded.vmap.vmap", "branded.vmap._Mapped"
 VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 PYTHONS = ("builtins.", "typing.", "tinygrad.", "branded.")
 """The modules of which we know what their functions do."""
+TENSORS = f"{VEC}.", f"{AXES}."
 ENTER, UNVEC = "branded.brand.Opened.vec", "branded.brand.Opened.unvec"
 
 
@@ -130,6 +131,7 @@ class BrandedPlugin(Plugin):
         super().__init__(options)
         self.scope = Scope(self.lookup_fully_qualified)
         self.stored: dict[str, CallExpr] = {}
+        self.methods: dict[str, Callable[[MethodContext], Type]] = {}
         self.scope.unvaried = unvaried.choice(options)
         self.instances = Instances(self.scope)
         self.rules: dict[str, Rule] = {
@@ -209,10 +211,8 @@ class BrandedPlugin(Plugin):
         return any_options(own)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
-        if fullname.startswith((f"{VEC}.", f"{AXES}.")):
-            return partial(
-                self._tensor_method, own=indexing.index if fullname in indexing.INDEXED else operands.of_method
-            )
+        if fullname.startswith(TENSORS):
+            return self._indexing if fullname in indexing.INDEXED else self._tensor_method
         if fullname.endswith("._replace") and self._is_generic_in_rows(fullname.rpartition(".")[0]):
             return widening.replaced
         if fullname in indexing.INDEXED:
@@ -231,9 +231,12 @@ class BrandedPlugin(Plugin):
             return self._called_at_once
         return operands.operands if self._is_generic_in_rows(fullname) else self._plain(fullname)
 
-    def _tensor_method(self, ctx: MethodSigContext, own: Callable[[MethodSigContext], FunctionLike]) -> FunctionLike:
+    def _tensor_method(self, ctx: MethodSigContext) -> FunctionLike:
         """The signature of a method of tensors, from which the axes are gone: `_tensor_result` has them again."""
-        return own(axes_calls.bare(ctx, self.scope))
+        return operands.of_method(axes_calls.bare(ctx, self.scope))
+
+    def _indexing(self, ctx: MethodSigContext) -> FunctionLike:
+        return indexing.index(axes_calls.bare(ctx, self.scope))
 
     def _store(self, call: CallExpr, api: TypeChecker) -> Instance:
         """The type of a `vmap(lambda …)` whose parameters are no tensors: its body is looked at where it is called."""
@@ -335,10 +338,12 @@ class BrandedPlugin(Plugin):
         return partial_new_callback(ctx)
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
-        own = self._method_hook(fullname)
-        if fullname.startswith((f"{VEC}.", f"{AXES}.")) or fullname in axes_table.ON_CLASS:
-            return partial(self._tensor_result, name=fullname.rpartition(".")[2], own=own)
-        return own
+        if fullname.startswith(TENSORS) or fullname in axes_table.ON_CLASS:
+            if fullname not in self.methods:
+                own, name = self._method_hook(fullname), fullname.rpartition(".")[2]
+                self.methods[fullname] = partial(self._tensor_result, name=name, own=own)
+            return self.methods[fullname]
+        return self._method_hook(fullname)
 
     def _tensor_result(self, ctx: MethodContext, name: str, own: Callable[[MethodContext], Type] | None) -> Type:
         """The result of a method of tensors: what the hook of its rows says, with the axes that its rule knows."""

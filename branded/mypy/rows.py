@@ -67,7 +67,11 @@ def brands(row: Type) -> list[Brand]:
 
 
 def union(brands: Iterable[Type]) -> Type:
-    return make_simplified_union(list(brands))
+    """The row of these brands; type variables are no subtypes of each other, so of them nothing is left to simplify."""
+    row = list(brands)
+    if all(isinstance(b, TypeVarType) for b in row):
+        return UnionType.make_union(list(dict.fromkeys(row)))
+    return make_simplified_union(row)
 
 
 def is_a(t: Type, fullname: str) -> TypeGuard[Instance]:
@@ -78,8 +82,12 @@ def is_a(t: Type, fullname: str) -> TypeGuard[Instance]:
 
 def as_vec(t: Instance) -> Instance:
     """A Tensor, seen as the `Vec[Never, Tensor]` that it is."""
-    vec = next((c for c in t.type.mro if c.fullname == VEC), None)
-    return map_instance_to_supertype(t, vec) if vec else t
+    if t.type.fullname == VEC:
+        return t
+    for c in t.type.mro:
+        if c.fullname == VEC:
+            return map_instance_to_supertype(t, c)
+    return t
 
 
 def plain(t: Instance) -> Instance:
@@ -150,14 +158,46 @@ def _changed(variables: Sequence[Type], args: Sequence[Type], f: Change) -> list
 
 def rows_in(t: Type) -> list[Brand]:
     """All the brands of a tree."""
-    found: list[Brand] = []
+    return [b for row in each_row(t) for b in row]
 
-    def look(row: list[Brand]) -> Iterable[Type]:
-        found.extend(row)
-        return row
 
-    change(t, look)
+def each_row(t: Type) -> list[list[Brand]]:
+    """The rows of a tree, in the order in which `change` comes to them."""
+    found: list[list[Brand]] = []
+    _find(t, found)
     return found
+
+
+def _find(t: Type, found: list[list[Brand]]) -> None:
+    if isinstance(t, TypeAliasType) and t.is_recursive and t.alias is not None:
+        return _of_variables(t.alias.alias_tvars, t.args, found)
+    t = get_proper_type(t)
+    below: Iterable[Type] = ()
+    if isinstance(t, Instance):
+        if t.type.fullname in CONTAINERS:
+            below = t.args
+        else:
+            own = as_vec(t)
+            if own.args:  # a class without arguments has no rows
+                _of_variables(own.type.defn.type_vars, own.args, found)
+    elif isinstance(t, TupleType):
+        below = [*t.items, t.partial_fallback]
+    elif isinstance(t, UnionType):
+        below = t.items
+    elif isinstance(t, TypedDictType):
+        below = t.items.values()
+    for item in below:
+        _find(item, found)
+    if isinstance(t, TypedDictType):
+        _of_variables(t.fallback.type.defn.type_vars, t.fallback.args, found)
+    return None
+
+
+def _of_variables(variables: Sequence[Type], args: Sequence[Type], found: list[list[Brand]]) -> None:
+    """The rows among the arguments of a class or an alias."""
+    for v, a in zip(variables, args, strict=False):
+        if is_row(v):
+            found.append(brands(a))
 
 
 def _as_it_is(t: Instance) -> Instance:
@@ -200,7 +240,13 @@ class _Occurs(TypeQuery[bool]):
 
 
 def occurs(brand: Brand, t: Type) -> bool:
-    return t.accept(_Occurs(brand))
+    if isinstance(t, TypeVarType):
+        return t == brand
+    if isinstance(t, Instance):
+        return t.type.fullname != AXES and (t == brand or any(occurs(brand, a) for a in t.args))
+    if isinstance(t, UnionType):
+        return any(occurs(brand, i) for i in t.items)
+    return not isinstance(t, AnyType | NoneType | UninhabitedType) and t.accept(_Occurs(brand))
 
 
 def hides(t: Type) -> bool:

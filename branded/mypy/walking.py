@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mypy import nodes
 from mypy.nodes import FuncDef, LambdaExpr, Node
 
-_PARTS: dict[type[Node], str] = {
+_NAMES: dict[type[Node], str] = {
     nodes.AssertStmt: "expr",
     nodes.AssignmentExpr: "value",
     nodes.AssignmentStmt: "lvalues rvalue",
@@ -42,6 +42,7 @@ _PARTS: dict[type[Node], str] = {
     nodes.WithStmt: "expr body",
 }
 """The attributes of each kind of node that hold nodes; mypy's own visitors can have no subclass in Python."""
+_PARTS = {kind: names.split() for kind, names in _NAMES.items()}
 
 
 def own_parts(f: FuncDef | LambdaExpr) -> Iterator[Node]:
@@ -53,10 +54,16 @@ def own_parts(f: FuncDef | LambdaExpr) -> Iterator[Node]:
 
 def walk(node: object) -> Iterator[Node]:
     """A node and all that it is made of, in the order of the text."""
+    found: list[Node] = []
+    _collect(node, found)
+    return iter(found)
+
+
+def _collect(node: object, found: list[Node]) -> None:
     if isinstance(node, list | tuple):
         for item in node:
-            yield from walk(item)
+            _collect(item, found)
     elif isinstance(node, Node):
-        yield node
-        for name in _PARTS.get(type(node), "").split():
-            yield from walk(getattr(node, name))
+        found.append(node)
+        for name in _PARTS.get(type(node), ()):
+            _collect(getattr(node, name), found)

@@ -14,7 +14,7 @@ from mypy.subtypes import is_same_type
 from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
 
 from branded.mypy.opening import checker, trying
-from branded.mypy.rows import CONTAINERS, Brand, as_vec, change, rows_in
+from branded.mypy.rows import CONTAINERS, Brand, as_vec, change, each_row, rows_in
 
 Call = FunctionSigContext | MethodSigContext
 
@@ -52,14 +52,7 @@ def _is_container(t: Type) -> bool:
 
 
 def _has_tensors(t: Type) -> bool:
-    found: list[list[Brand]] = []
-
-    def look(row: list[Brand]) -> list[Brand]:
-        found.append(row)
-        return row
-
-    change(t, look)
-    return bool(found)
+    return bool(each_row(t))
 
 
 def is_narrower(t: Type, wanted: Type) -> bool:
