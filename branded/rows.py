@@ -63,8 +63,9 @@ def info_of(u: UOp) -> Info:
     y = x + W                   row (i,): the union of those of its operands
     STAGE(y, RANGE i)           row (), and `left`: `i` is still in the graph, until a pass closes it
     """
-    if (known := u.__dict__.get(_KEY)) is not None:
-        return cast("Info", known)
+    known: Info | None = u.__dict__.get(_KEY)
+    if known is not None:
+        return known
     stack = [u]
     while stack:
         v = stack[-1]
@@ -73,7 +74,7 @@ def info_of(u: UOp) -> Info:
             continue
         stack.pop()
         v.__dict__[_KEY] = known = _of_operation(v, [cast("Info", s.__dict__[_KEY]) for s in v.src])
-    return cast("Info", known)
+    return cast("Info", known)  # the last of the stack was `u`
 
 
 def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:

@@ -16,15 +16,15 @@ from tinygrad.dtype import DType
 
 def install() -> None:
     original = DType.const
-    ends = {d: (d.min if d.min < 0 else -(2**d.bitsize), d.max, d.min, 2**d.bitsize) for d in dtypes.ints}
+    whole = {d: (d.min if d.min < 0 else -(2**d.bitsize), d.max, d.min, 2**d.bitsize) for d in dtypes.ints}
+    ends = {**whole, dtypes.weakint: (float("-inf"), float("inf"), 0, 0)}
 
     @functools.wraps(original)
     def const(self: DType, val: Any) -> Any:
-        x = original(self, val)
-        if type(x) is int and (found := ends.get(self)) is not None:
-            low, high, first, n = found
-            if not low <= x <= high:
-                return (x - first) % n + first
-        return x
+        if (found := ends.get(self)) is None:
+            return original(self, val)
+        low, high, first, n = found
+        x = val if type(val) is int else original(self, val)  # most are ints, and stay what they are
+        return x if type(x) is not int or low <= x <= high else (x - first) % n + first
 
     DType.const = const  # type: ignore[method-assign]

@@ -157,7 +157,7 @@ def _alone(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with self.__dict__.setdefault(_LOCK, threading.RLock()):
+        with self.__dict__.get(_LOCK) or self.__dict__.setdefault(_LOCK, threading.RLock()):
             return original(self, *args, **kwargs)
 
     return call
