@@ -153,6 +153,17 @@ def test_no_python_runs(f: Callable[..., Tensor]) -> None:
     np.testing.assert_allclose(scan(lambda c, x: (c, f(*x)), Tensor(0.0), (a, b))[1].numpy(), once, rtol=1e-12)
 
 
+@pytest.mark.parametrize("least", [1e-150, 1e-310, 1e-131])
+@pytest.mark.parametrize("most", [1.0, 1e200, 1e-100])
+def test_the_factors_of_entries_that_are_far_apart(least: float, most: float) -> None:
+    """The square of the first entry of a column overflowed where those below it are tiny: all was NaN."""
+    a = np.array([[most, 0.5], [least, 1.0]])
+    q, r = by_c("qr", 0, [(2, 2), (2, 2)], [a])
+    wanted = np.linalg.qr(a)
+    np.testing.assert_allclose(q, wanted[0], rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(r, wanted[1], rtol=1e-12)
+
+
 def test_numpy_does_it_where_it_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drivers, "_table", drivers._table.__wrapped__)
     work, x = drivers.in_c("inv"), Array((7, 7), dtypes.float32)
