@@ -15,9 +15,11 @@ from tinygrad import Tensor, TinyJit, dtypes, function
 from branded import (
     brand,
     brands,
+    cond,
     custom_jvp,
     custom_vjp,
     errors,
+    fori_loop,
     grad,
     jit,
     jvp,
@@ -30,6 +32,7 @@ from branded import (
 )
 from branded import map as map_
 from branded.callbacks.host import ShapeDtype, call
+from branded.errors import CarryError
 from branded.scope import open_brands
 
 
@@ -494,3 +497,44 @@ def test_results_without_entries_of_a_compiled_function() -> None:
     """They hung on the arguments, which are none where they were worked out."""
     assert jit(lambda x: (x.sum() * Tensor.ones(0)).contiguous())(Tensor([1.0, 2.0])).tolist() == []
     assert jit(lambda x: unique(x, size=0))(Tensor([1, 2])).dtype == dtypes.int32
+
+
+# ---- numbers that lost their fraction: a carry was cast back after each step, a branch to the ints beside it ----
+
+INTS = Tensor([1, 2, 3, 4, 5])
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"unroll": 2}, {"unroll": True}, {"checkpoint": 2}, {"checkpoint": 3, "unroll": 2}]
+)
+@pytest.mark.parametrize("init", [0, 0.0, False])
+def test_a_number_in_a_carry_takes_the_dtype_of_a_step(init: float, how: dict[str, Any]) -> None:
+    last, seen = scan(lambda c, x: (c + x * 1.5, c), init, INTS, **how)
+    assert (last.item(), seen.tolist()) == (22.5, [0, 1.5, 4.5, 9, 15])
+    assert scan(lambda c, x: (c + x, c), init, Tensor([0.5, 1.0, 2.0, 4.0, 8.0]), **how)[0].item() == 15.5
+
+
+def test_loops_of_numbers_that_become_fractions() -> None:
+    assert fori_loop(0, 5, lambda i, c: c + 1.5, 0).item() == 7.5
+    assert vmap(lambda x: while_loop(lambda c: c < 5, lambda c: c * 1.5 + x, 0))(INTS[:2]).tolist() == [8.125, 5.0]
+    i, half = fori_loop(0, 3, lambda i, c: (c[0] + i, c[1] + i * 0.5), (0, 0))
+    assert (i.item(), half.item(), i.dtype) == (3, 1.5, dtypes.int32)
+    assert scan(lambda c, x: (c + 1, None), False, INTS)[0].item() == 5
+
+
+@pytest.mark.parametrize("init", [Tensor([0], dtype=dtypes.int32), Tensor(False)])
+def test_a_tensor_in_a_carry_keeps_its_dtype(init: Tensor) -> None:
+    with pytest.raises(CarryError, match="carry changes its type from step to step"):
+        scan(lambda c, x: (c + (1 if c.dtype == dtypes.bool else 1.5), None), init, INTS)
+
+
+def test_branches_that_give_numbers() -> None:
+    choose = lambda f, g: vmap(lambda p, x: cond(p, f, g, x))(Tensor([True, False]), INTS[:2])  # noqa: E731
+    assert choose(lambda x: 1, lambda x: 1.5).tolist() == [1, 1.5]
+    assert choose(lambda x: Tensor(1), lambda x: Tensor(1.5)).tolist() == [1, 1.5]
+    assert choose(lambda x: True, lambda x: 7).tolist() == [1, 7]
+    assert choose(lambda x: x * 1.5, lambda x: 0).tolist() == [1.5, 0]
+    assert choose(lambda x: x > 0, lambda x: False).tolist() == [True, False]
+    for g in (lambda x: x * 1.5, lambda x: 1.5):
+        with pytest.raises(CarryError, match="the branches disagree about the result"):
+            choose(lambda x: x, g)

@@ -19,7 +19,7 @@ from branded.loops.bodies import without_effects
 from branded.loops.effects import with_effect
 from branded.loops.primitive import Carry, Input
 from branded.loops.scan import scan as scan_steps
-from branded.loops.trace import LeafType, State, all_carried, carried
+from branded.loops.trace import LeafType, State, all_carried, are_loose, carried
 from branded.loops.unroll import checkpointed, unrolled
 from branded.loops.while_loop import while_loop as while_steps
 from branded.tree.given import called
@@ -128,16 +128,17 @@ def _scan(
     reverse: bool,
     unroll: int | bool = 1,
     checkpoint: int | bool = False,
+    loose: Sequence[bool] | None = None,
 ) -> Any:
     _check_function(what, f=f)
     if checkpoint is not False:
         n = _length(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
-        outer, inner = functools.partial(_scan, what), functools.partial(_scan, what, unroll=unroll)
+        outer, inner = (functools.partial(_scan, what, unroll=u, loose=are_loose(init)) for u in (1, unroll))
         return checkpointed(what, outer, inner, f, init, xs, n, reverse, checkpoint)
     if unroll is not False and (unroll is True or unroll != 1):
         n = _length(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
-        return unrolled(what, functools.partial(_scan, what), f, init, xs, n, reverse, unroll)
-    state = State(what, init)
+        return unrolled(what, functools.partial(_scan, what, loose=loose), f, init, xs, n, reverse, unroll)
+    state = State(what, init, loose)
     whole = [x.cast(strong_dtype(x.dtype)) for x in all_carried(xs, f"{what}: xs")]
     n = _length(what, whole, tree.paths(xs, "xs"), length)
 

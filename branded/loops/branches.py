@@ -22,6 +22,7 @@ from branded.graph import tensor
 from branded.loops.bodies import body, only_if
 from branded.loops.effects import calls_of
 from branded.loops.primitive import safe
+from branded.loops.trace import loses
 from branded.patches.tg import _function, all_tensors, capturing
 from branded.rows import check_live, is_differentiated, row_of
 from branded.rules.storage import cell
@@ -125,7 +126,7 @@ def _agreed(what: str, names: Sequence[str], outs: Sequence[Any]) -> list[list[T
         same = []
         for x, name in zip(xs, names, strict=True):
             t = x if isinstance(x, Tensor) else Tensor(x)
-            if not isinstance(x, Tensor) or x.dtype in dtypes.weaks:
+            if (not isinstance(x, Tensor) or x.dtype in dtypes.weaks) and not loses(t.dtype, like.dtype):
                 t = t.cast(like.dtype)
             if t.shape != like.shape or t.dtype != like.dtype:
                 raise CarryError(
@@ -142,8 +143,10 @@ def _agreed(what: str, names: Sequence[str], outs: Sequence[Any]) -> list[list[T
 def _like(xs: Sequence[Any]) -> tuple[Tensor, int]:
     """The value whose type the others must have: a tensor where there is one; numbers take its dtype."""
     strong = [i for i, x in enumerate(xs) if isinstance(x, Tensor) and x.dtype not in dtypes.weaks]
-    i = strong[0] if strong else max(range(len(xs)), key=lambda i: isinstance(xs[i], float))
-    x = xs[i] if isinstance(xs[i], Tensor) else Tensor(xs[i])
+    ts = [x if isinstance(x, Tensor) else Tensor(x) for x in xs]
+    kinds = [(dtypes.is_float(t.dtype), t.dtype != dtypes.bool) for t in ts]
+    i = strong[0] if strong else max(range(len(xs)), key=kinds.__getitem__)
+    x = ts[i]
     return x.cast(strong_dtype(x.dtype)), i
 
 

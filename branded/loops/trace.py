@@ -127,16 +127,28 @@ def _same_tree(a: Any, b: Any) -> bool:
     return tree.paths(a, "") == tree.paths(b, "") and tree.containers(a) == tree.containers(b)
 
 
+def are_loose(init: Any) -> list[bool]:
+    """Which leaves of a carry are numbers of Python."""
+    return [isinstance(x, int | float) for x in tree.leaves(init)]
+
+
+def loses(number: DType, dtype: DType) -> bool:
+    """Does a number of Python, or what is made of one, lose something as this dtype?  1.5 does as an int."""
+    if dtypes.is_float(number):
+        return not dtypes.is_float(dtype)
+    return dtype == dtypes.bool and number != dtypes.bool
+
+
 class State:
     """The carry of a loop, whose types must be the same after each step as before it."""
 
-    def __init__(self, what: str, init: Any) -> None:
+    def __init__(self, what: str, init: Any, loose: Sequence[bool] | None = None) -> None:
+        """`loose` are the leaves that were numbers of Python, where `init` is what another loop made of them."""
         self.what, self.tree = what, init
         self.where = tree.paths(init, "carry")
-        given = tree.leaves(init)
         self.values = [x.cast(strong_dtype(x.dtype)) for x in all_carried(init, f"{what}: the carry")]
         # a number of Python takes the dtype that the body gives it
-        self.loose = [isinstance(x, int | float) for x in given]
+        self.loose = are_loose(init) if loose is None else list(loose)
         self.rows = [visible(row_of(x.uop)) for x in self.values]
 
     def types(self) -> list[LeafType]:
@@ -188,7 +200,7 @@ class State:
         """Do the types agree?  If not, but they can, they are made to, and the body is to be traced again."""
         again = False
         for i, (x, y, row) in enumerate(zip(self.values, out, rows, strict=True)):
-            weak = y.dtype in dtypes.weaks
+            weak = y.dtype in dtypes.weaks and not loses(y.dtype, x.dtype)
             if y.shape != x.shape or (y.dtype != x.dtype and not weak and not self.loose[i]):
                 raise CarryError(
                     f"{self.what}: {self.where[i]} changes its type from step to step",
@@ -197,7 +209,8 @@ class State:
                     fix="cast or reshape it, before the loop or in the body, so that the two agree",
                 )
             if y.dtype != x.dtype and not weak:
-                self.values[i], self.loose[i], again = x.cast(y.dtype), False, True
+                self.values[i], self.loose[i] = x.cast(strong_dtype(y.dtype)), y.dtype in dtypes.weaks
+                again = True
             if (wide := union(self.rows[i], row)) != self.rows[i]:
                 self.rows[i], again = wide, True
         return not again
