@@ -61,10 +61,12 @@ class Instances:
             not self.asked[1]
             or row_variables(sig)
             or not is_quiet_function(node, api)
-            or not any(map(_holds, sig.arg_types))
+            or not any(map(_is_plain, sig.arg_types))
         ):
             return None
-        rows = [self._rows(given, api) if _holds(t) else [] for t, given in zip(sig.arg_types, ctx.args, strict=False)]
+        rows = [
+            self._rows(given, api) if _is_plain(t) else [] for t, given in zip(sig.arg_types, ctx.args, strict=False)
+        ]
         if not any(rows):
             return None
         types = [_widened(t, row) for t, row in zip(sig.arg_types, rows, strict=True)]
@@ -112,7 +114,7 @@ class Instances:
         assert isinstance(f.type, CallableType)
         own = f.type.arg_types[: len(f.type.arg_types) - len(types)]  # self
         t = f.type.copy_modified(arg_types=[*own, *types], ret_type=result)
-        copy = look_again(f, t, api, rows, lambda copy: look_in(copy, api))
+        copy = look_again(f, t, api, rows, lambda copy: look_in(copy, api, is_again=True))
         told = [e for e in copy.errors if e.code in (ERROR, TRUTHY_BOOL)]
         returned = [api.lookup_type_or_none(r.expr) for r in _returns(copy.function) if r.expr is not None]
         certain = [t for t in returned if t is not None and not hides(t) and rows_in(t)]
@@ -131,7 +133,7 @@ def _widened(t: Type, rows: Sequence[Brand]) -> Type:
     return change(t, lambda row: [*row, *rows])
 
 
-def _holds(t: Type) -> bool:
+def _is_plain(t: Type) -> bool:
     """Are there tensors in a tree, and none that varies?"""
     found = each_row(t)
     return bool(found) and not any(found)

@@ -30,7 +30,7 @@ from mypy.types import AnyType, CallableType, Instance, ProperType, Type, get_pr
 from branded.mypy.again import is_here, look_again
 from branded.mypy.opening import ERROR, fail, show
 from branded.mypy.reading import known
-from branded.mypy.rows import CONTAINERS, hides
+from branded.mypy.rows import CONTAINERS, hides, holds, rows_in
 from branded.mypy.walking import own_parts, walk
 
 PUTTERS = {"add", "append", "appendleft", "extend", "insert", "put", "setdefault", "update"}
@@ -50,12 +50,18 @@ def look(f: Expression, api: TypeChecker) -> None:
     return None
 
 
-def look_in(f: FuncDef | LambdaExpr, api: TypeChecker) -> None:
-    """The same of a body whose types are known."""
+def look_in(f: FuncDef | LambdaExpr, api: TypeChecker, is_again: bool = False) -> None:
+    """The same of a body whose types are known.
+
+    Where it is looked at again, mypy's own errors are not told: there a global `kept: list[Tensor]` is a place like one
+    of Any.
+    """
     own = {id(part) for part in own_parts(f)}
     for part in walk(f.body):
         for place, value in _puts(part):
-            if (t := _type(value, api)) is not None and known(t) and _is_outside(place, f) and _hides(place, api):
+            if (t := _type(value, api)) is None or not known(t) or not _is_outside(place, f):
+                continue
+            if _hides(place, api) or (is_again and _is_global(place) and _lacks(place, known(t), api)):
                 _tell(part, place, t, api)
         if isinstance(part, OpExpr | ComparisonExpr) and id(part) in own:
             _lost(part, api)
@@ -85,12 +91,22 @@ def _puts(node: Node) -> Iterator[tuple[Expression, Expression]]:
 
 def _is_outside(place: Expression, f: FuncDef | LambdaExpr) -> bool:
     """Is this a place that is there after the call: of a global variable, or in what an argument is?"""
-    root = place
-    while isinstance(root, MemberExpr | IndexExpr):
-        root = root.expr if isinstance(root, MemberExpr) else root.base
+    root = _root(place)
     if not isinstance(root, NameExpr):
         return False
     return root.kind == GDEF or root.name in _declared(f) or (root is not place and root.name in f.arg_names)
+
+
+def _is_global(place: Expression) -> bool:
+    root = _root(place)
+    return isinstance(root, NameExpr) and root.kind == GDEF
+
+
+def _root(place: Expression) -> Expression:
+    """`a` of `a.b[c]`"""
+    while isinstance(place, MemberExpr | IndexExpr):
+        place = place.expr if isinstance(place, MemberExpr) else place.base
+    return place
 
 
 def _declared(f: FuncDef | LambdaExpr) -> set[str]:
@@ -100,10 +116,22 @@ def _declared(f: FuncDef | LambdaExpr) -> set[str]:
 
 def _hides(place: Expression, api: TypeChecker) -> bool:
     """Does the type of a place say nothing of what is put there?"""
+    t = _held(place, api)
+    return t is None or isinstance(t, AnyType) or (isinstance(t, Instance) and t.type.fullname == "builtins.object")
+
+
+def _lacks(place: Expression, row: list[ProperType], api: TypeChecker) -> bool:
+    """Is a place for tensors that do not vary over all of a row?"""
+    t = _held(place, api)
+    return t is not None and holds(t) and not set(row) <= set(rows_in(t))
+
+
+def _held(place: Expression, api: TypeChecker) -> ProperType | None:
+    """The type of a place, or of what a container holds."""
     t = _type(place, api)
     if isinstance(t, Instance) and t.type.fullname in (*CONTAINERS, "builtins.set"):
-        t = get_proper_type(t.args[-1]) if t.args else None
-    return t is None or isinstance(t, AnyType) or (isinstance(t, Instance) and t.type.fullname == "builtins.object")
+        return get_proper_type(t.args[-1]) if t.args else None
+    return t
 
 
 def _tell(at: Context, place: Expression, t: Type, api: TypeChecker) -> None:

@@ -200,6 +200,11 @@ def _of_variables(variables: Sequence[Type], args: Sequence[Type], found: list[l
             found.append(brands(a))
 
 
+def holds(t: Type) -> bool:
+    """Are there tensors in a tree?"""
+    return bool(each_row(t))
+
+
 def _as_it_is(t: Instance) -> Instance:
     return t
 

@@ -71,3 +71,26 @@ def keeps(a: Tensor) -> Tensor:
 
 
 vmap(keeps)(x)
+
+# --- a value that is kept in a list of tensors
+kept: list[Tensor] = []
+
+
+def appends(a: Tensor) -> Tensor:
+    kept.append(a)  # E: escape: a value that varies is kept in `kept`, which outlives the call
+    return a * 2
+
+
+vmap(lambda a: appends(a))(x)
+
+# --- a value that is kept in a global tensor
+newest: Tensor | None = None
+
+
+def newer(a: Tensor) -> Tensor:
+    global newest
+    newest = a  # E: escape: a value that varies is kept in `newest`, which outlives the call
+    return a * 2
+
+
+vmap(newer)(x)
