@@ -100,7 +100,7 @@ def as_axes(x: Any, *names: Axis) -> Any:
         raise AxisTypeError(f"as_axes: takes a tensor, not {describe(x)}", fix=advice(x) or "Tensor(x)")
     for name in names:
         _check_axis(name)
-    value, said = ("value", type_text(x.uop)), ("axes", ", ".join(map(_text, names)))
+    value, said = ("value", type_text(x.uop)), ("axes", ", ".join(map(_text, names)) or "none")
     if len(names) != len(x.shape):
         raise AxesError(
             f"as_axes: {_count(len(names), 'name')} for a tensor with {_count(len(x.shape), 'axis')}",

@@ -172,3 +172,9 @@ def test_numpy_does_it_where_it_is_switched_off(monkeypatch: pytest.MonkeyPatch)
     assert work([x], [x]) is None
     a = some(7, 7)
     np.testing.assert_array_equal(linalg.inv(Tensor(a)).numpy(), np.linalg.inv(a))
+
+
+def test_the_signs_of_a_factor_are_those_of_lapack_where_a_column_begins_with_zero() -> None:
+    for first in (0.0, -0.0):
+        a = np.array([[first, 2.0], [3.0, 4.0]])
+        np.testing.assert_allclose(by_c("qr", 0, [(2, 2), (2, 2)], [a])[1], np.linalg.qr(a)[1], rtol=1e-12)

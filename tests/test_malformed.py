@@ -198,7 +198,7 @@ def test_arrays_beside_plain_tensors_are_as_they_were() -> None:
 def test_the_list_is_whole() -> None:
     """Every public function and every command has its rows, and there are 300 at the least."""
     begun = {row.name.partition(":")[0] for row in ROWS}
-    types = {"BrandedError", "Vec", "random"}
+    types = {"Axes", "BrandedError", "Vec", "random"}
     assert set(branded.__all__) - types - begun == set()
     assert set(random.__all__) - begun == set()
     assert set(cli.COMMANDS) - {command.words[0] for command in COMMANDS if command.words} == set()

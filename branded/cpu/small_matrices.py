@@ -110,7 +110,7 @@ static REAL reflected_T(REAL *restrict a, i64 ld, i64 rows, i64 columns, REAL *r
   if (first > large) large = first;  // a part of the sum that is lost beside it is none of the result
   double unit = large > 0x1p400 ? 0x1p-600 : large < 0x1p-400 ? 0x1p600 : 1;
   for (i64 i = 0; i < rows; i++) { double x = a[i * ld] * unit; sum += x * x; }
-  double alpha = a[0], beta = (alpha > 0 ? -1 : 1) * __builtin_sqrt(sum) / unit;
+  double alpha = a[0], beta = (__builtin_signbit(alpha) ? 1 : -1) * __builtin_sqrt(sum) / unit;
   REAL tau = (REAL)((beta - alpha) / beta), part = (REAL)(1 / (alpha - beta));
   for (i64 i = 1; i < rows; i++) a[i * ld] *= part;
   a[0] = (REAL)beta;

@@ -9,6 +9,8 @@ from tinygrad import Tensor
 import branded
 from branded import (
     Brand,
+    as_axes,
+    axes,
     brand,
     brands,
     errors,
@@ -284,6 +286,22 @@ ROWS = (
         "tree: a list contains itself, so there is no end of what is in it",
     ),
     right("lift: 10,000 lists", lambda: bottom(lift(one)(deep(V))).tolist(), [1.0, 2.0, 3.0]),
+    refused(
+        "as_axes: a number", lambda: as_axes(3, None), errors.AxisTypeError, "as_axes: takes a tensor, not the int 3"
+    ),
+    refused(
+        "as_axes: too few names", lambda: as_axes(V), errors.AxesError, "as_axes: 0 names for a tensor with 1 axis"
+    ),
+    refused("as_axes: a string", lambda: as_axes(V, "n"), errors.AxisTypeError, "as_axes: 'n' is no axis"),
+    refused("as_axes: a bool", lambda: as_axes(V, True), errors.AxisTypeError, "as_axes: True is no axis"),
+    refused(
+        "as_axes: another length",
+        lambda: as_axes(V, 4),
+        errors.SizeError,
+        "as_axes: axis 0 has 3 entries, and `4` has 4",
+    ),
+    refused("axes: a list", lambda: axes([V]), errors.AxisTypeError, "axes: takes a tensor, not a list"),
+    right("axes: of a tensor whose axes nobody named", lambda: axes(V), (3,)),
     right("brands: a string", lambda: brands("text"), ()),
     right("brands: an object without a repr", lambda: brands(Hostile()), ()),
     right("vec_type: an object without a repr", lambda: vec_type(Hostile()), "a Hostile"),
