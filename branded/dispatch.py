@@ -24,7 +24,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.errors import UnsupportedError
 from branded.graph import expand, lead, reshape
-from branded.patches.tg import keep_shape, known_shape
+from branded.patches.tg import keep_behind
 from branded.primitive import Batched, Bundle, Env
 from branded.rows import is_touched
 from branded.scope import Row, Scope, brand_of, union
@@ -47,25 +47,24 @@ class Resolution:
     op: Ops
     operands: tuple[Row, ...]
     row: Row
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # of the brands of `row`
     rule: Rule
-    is_zip: bool
-    """Do all operands have the same brands, so that they are aligned?"""
+    is_zip: bool  # all operands have the same brands, so that they are aligned
     within: Pass | None = None
 
     def kind(self, brand: Scope) -> Kind:
         return kind(brand, self.operands)
 
     def __str__(self) -> str:
-        who = {b: [str(i + 1) for i, row in enumerate(self.operands) if b in row] for b in self.row}
-        only = {b: f"broadcast, only operand {' and '.join(carry)} carries it" for b, carry in who.items()}
-        how = {b: "zip, all operands carry it" if self.kind(b) == "zip" else only[b] for b in self.row}
-        return "\n".join([self.op.name.lower(), *(f"  {b!r}: {text}" for b, text in how.items())])
+        at = {b: " and ".join(str(i) for i, row in enumerate(self.operands, 1) if b in row) for b in self.row}
+        who = {b: "all operands carry" if self.kind(b) == "zip" else f"only operand {at[b]} carries" for b in self.row}
+        return "\n".join([self.op.name.lower(), *(f"  {b!r}: {self.kind(b)}, {who[b]} it" for b in self.row)])
 
     def align(self, x: Batched, per_example: int, rank: int) -> UOp:
         """`x`, whose examples have rank `per_example`: axes of size 1 for the brands and for the axes that it lacks."""
         if not x.row or (x.row == self.row and per_example == rank):
             return x.uop  # tinygrad aligns to the right by itself
+        # f32[3, 8] of users:3 becomes f32[3, 1, 1, 8] in the row users:3 | items:2, where examples have rank 2
         own = tuple(b.size if kind(b, (x.row, self.row)) == "zip" else 1 for b in self.row)
         return reshape(x.uop, own + (1,) * (rank - per_example) + x.uop.shape[len(x.row) :])
 
@@ -116,14 +115,13 @@ def resolve(op: Ops, operands: Iterable[Row], within: Pass | None = None) -> Res
       items:2: broadcast, only operand 2 carries it
     """
     rows = tuple(operands)
-    different = {*rows}
-    carried = [row for row in different if row]
+    carried = {*rows} - {()}
     row: Row = functools.reduce(union, carried) if carried else ()
     if op is Ops.STAGE:  # the one operation that closes a brand
         row = tuple(b for b in rows[0] if b not in rows[1])
     for when, f in _table.get(op, ()):
         if when(tuple(map(bool, rows))):
-            return Resolution(op, rows, row, tuple([b.size for b in row]), f, len(different) == 1, within)
+            return Resolution(op, rows, row, tuple([b.size for b in row]), f, len({*rows}) == 1, within)
     fix = "compute it outside of vmap, or register a rule with branded.dispatch.rule"
     raise UnsupportedError(f"{op.name}: no batching rule for this operation of tinygrad", ("rows", repr(rows)), fix=fix)
 
@@ -133,25 +131,25 @@ class Pass:
 
     def __init__(self, closing: Row | None = None) -> None:
         self.closing = closing
-        self.bodies: dict[Any, Bundle] = {}
+        self.bodies: dict[Any, Bundle] = {}  # of functions, which stay one where they were one
 
     def run(self, roots: Sequence[UOp], env: Env, gate: Callable[[UOp], bool] | None) -> list[Batched]:
+        """The roots, batched.  `env` has what became of operations, `gate` says below which there may be brands."""
         resolutions: dict[Any, Resolution] = {}  # not kept: they know this pass, which would stay alive
         for u in UOp(Ops.SINK, src=tuple(roots)).toposort(gate, enter_calls=False):
-            if (op := u.op) is Ops.RANGE:
+            if (op := u.op) is Ops.RANGE:  # a brand itself: the number of the example
                 if (b := brand_of(u)) is not None and (self.closing is None or b in self.closing):
                     env[u] = Batched(u, (b,))
                 continue
             in_body = op is Ops.FUNCTION and is_touched(u.src[0])
             if u in env or op is Ops.SINK or (env.keys().isdisjoint(u.src) and not in_body):
-                continue
+                continue  # done, or the same for all examples: left alone
             operands = [x if (x := env.get(s)) is not None else Batched(s, ()) for s in u.src]
             rows = tuple([x.row for x in operands])
             how = resolutions.get((op, rows)) or resolutions.setdefault((op, rows), resolve(op, rows, self))
             out = how.rule(u, how, *operands)
             if isinstance(out, UOp):
-                if (shape := known_shape(u)) is not None:  # known: tinygrad need not find it out again
-                    keep_shape(out, how.sizes + shape)
+                keep_behind(u, how.sizes, out)  # a shape that is known need not be worked out again
                 out = Batched(out, how.row)
             env[u] = out
         return [x if isinstance(x := env.get(r), Batched) else Batched(r, ()) for r in roots]

@@ -325,6 +325,8 @@ def _() -> None:
     tg.keep_shape(z, (7,))
     assert z.shape == (7,)
     tg.keep_shape(z, (2, 2))
+    tg.keep_behind(x, (3,), batched := UOp(Ops.EXP2, x.dtype, (x.expand(3, 2, 2),)))
+    assert tg.known_shape(batched) == (3, 2, 2) == batched.shape
     tg.keep_axis(z, 1)
     assert z.axis == 1
     w = z.replace(arg="other")

@@ -222,6 +222,12 @@ def keep_shape(u: Any, shape: tuple[Any, ...]) -> None:
     u.__dict__[_SHAPE] = shape
 
 
+def keep_behind(u: Any, sizes: tuple[Any, ...], batched: Any) -> None:
+    """The shape of `batched` is that of `u` behind these sizes, if that is worked out."""
+    if (shape := u.__dict__.get(_SHAPE)) is not None:
+        batched.__dict__[_SHAPE] = sizes + shape
+
+
 def keep_axis(u: Any, axis: int | None) -> None:
     """Over this axis `u` is sharded."""
     u.__dict__[_AXIS] = axis
