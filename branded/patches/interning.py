@@ -1,14 +1,20 @@
 """tinygrad keeps one UOp for equal ones in a table, which two threads can both find without it, and both fill.
 
-Then there are two equal UOps, which everything takes for different ones.  The same happens when a thread takes a UOp
-out of the table while another is about to delete it: the entry goes, and the UOp lives on.  Here what counts is one
-operation on the table each, which no other thread comes between.
+    one thread                another                       in the table
+    key is not there          key is not there
+    makes u, puts it in                                     u
+                              makes v, puts it in           v: equal to u, which others have, and another UOp
+
+Everything takes the two for different values.  The same happens when a thread takes a UOp out of the table while
+another is about to delete it: the entry goes, and the UOp lives on.  Here what counts is one operation on the table
+each, which no other thread comes between.
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from sys import getrefcount
 from typing import Any
 
@@ -17,24 +23,23 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.patches import tg
 
-_lock = threading.RLock()
-"""For the few entries of which the UOp is gone."""
+_Forget = Callable[[Any, Any], None]
 
 
 def install() -> None:
     if "setdefault" in tg.UOpMetaClass.__call__.__code__.co_names:
         return
-    # bound here: at the end of the process modules are taken apart before the last UOps
-    buffers, metadata_of, spec, infer = tg.buffers, tg.all_metadata, tg.SPEC, tg.dtype_from_uop
-    table, original, make, ref, count = (
-        tg.UOpMetaClass.ucache,
-        tg.UOpMetaClass.__call__,
-        type.__call__,
-        weakref.ref,
-        getrefcount,
-    )
-    void, buffer = dtypes.void, Ops.BUFFER
-    own = [2**31]
+    table = tg.UOpMetaClass.ucache
+    forget = _forgetting(table)
+    setattr(tg.UOpMetaClass, "__call__", _making(table, forget))  # noqa: B010  mypy: a method is not assigned
+    setattr(UOp, "__del__", _deleting(table, forget))  # noqa: B010
+    UOp.const(0.577215664901532)  # the first to go says how many references one has that goes
+
+
+def _making(table: dict[Any, Any], forget: _Forget) -> Callable[..., Any]:
+    """`UOp(...)`: the one in the table, or a new one, unless another thread has put its own there meanwhile."""
+    original, metadata_of, spec, infer = tg.UOpMetaClass.__call__, tg.all_metadata, tg.SPEC, tg.dtype_from_uop
+    make, ref, void = type.__call__, weakref.ref, dtypes.void
 
     def call(
         cls: Any,
@@ -64,24 +69,42 @@ def install() -> None:
             metadata_of[made] = metadata
         return made
 
-    def forget(key: Any, entry: Any) -> None:
-        with _lock:
-            if table.get(key) is entry:
-                del table[key]
+    return call
+
+
+def _deleting(table: dict[Any, Any], forget: _Forget) -> Callable[[UOp], None]:
+    """`UOp.__del__`: it leaves the table, and comes back into it if another thread has taken it out of it meanwhile.
+
+    That shows in the number of references: one more than a UOp has that goes, which the first one to go tells.
+    """
+    # bound here: at the end of the process modules are taken apart before the last UOps
+    buffers, buffer, ref, count = tg.buffers, Ops.BUFFER, weakref.ref, getrefcount
+    own = unknown = 2**31
 
     def delete(self: UOp) -> None:
+        nonlocal own
         try:
             if self.op is buffer and (b := buffers.get(self)) is not None:
                 b.ref(-1)
             key = (self.op, self.dtype, self.src, self.arg, self.tag)
             table.pop(key, None)
-            if (n := count(self)) > own[0]:  # another thread has it: it lives on, and Python will not ask again
+            if (n := count(self)) > own:  # another thread has it: it lives on, and Python will not ask again
                 table.setdefault(key, ref(self, lambda entry: forget(key, entry)))
-            elif own[0] == 2**31:
-                own[0] = n
+            elif own == unknown:
+                own = n
         except (AttributeError, TypeError):
             pass  # it was never made
 
-    setattr(tg.UOpMetaClass, "__call__", call)  # noqa: B010  mypy: a method is not assigned
-    setattr(UOp, "__del__", delete)  # noqa: B010
-    UOp.const(0.577215664901532)  # the first to go says how many references one has that goes
+    return delete
+
+
+def _forgetting(table: dict[Any, Any]) -> _Forget:
+    """Takes an entry, of which the UOp is gone, out of the table, if it is still there."""
+    lock = threading.RLock()
+
+    def forget(key: Any, entry: Any) -> None:
+        with lock:
+            if table.get(key) is entry:
+                del table[key]
+
+    return forget
