@@ -23,6 +23,10 @@ _How = tuple[list[_Part], Callable[[Sequence[UOp]], UOp]]
 def same(x: UOp, axis: int, marks: Collection[UOp] = ()) -> UOp | None:
     """What `x` is wherever one looks along this axis; None where its making does not say that it is the same.
 
+        a: f32[3]    x = (a.reshape(1, 3).expand(4, 3) * 2).permute(1, 0)
+        same(x, 1) is a * 2: the permutation asks for axis 0 of the product, that for axis 0 of the expand, which is new
+        same(x, 0) is None: there `a` itself would have to be the same, and nothing says it
+
     An identity that others may know is another value at each place, but for `marks`.
     """
     done: dict[_Part, UOp] = {}
@@ -81,34 +85,53 @@ def _of_call(u: UOp, call: UOp, b: Scope) -> _How:
 
 
 def _of_axis(u: UOp, x: UOp, axis: int) -> _How | None:
-    if u.op is Ops.EXPAND:
-        sizes = cast("tuple[int, ...]", u.shape[: len(u.shape) - len(x.shape)])
-        if axis < len(sizes):
-            return [], lambda _: expand(x, _without(sizes, axis))
-        return [(x, axis - len(sizes))], lambda xs: expand(xs[0], sizes)
-    if u.op is Ops.PERMUTE:
-        gone = u.arg[axis]
-        order = tuple(i - (i > gone) for i in _without(u.arg, axis))
-        return [(x, gone)], lambda xs: permute(xs[0], order)
-    if u.op is Ops.RESHAPE:
-        return _reshaped(u, x, axis)
-    if u.op is Ops.FLIP:
-        return [(x, axis)], lambda xs: UOp(Ops.FLIP, u.dtype, (xs[0],), _without(u.arg, axis))
-    if u.op in {Ops.PAD, Ops.SHRINK}:
-        # a part of what is the same is the same, what is put around it is not
-        kept = u.op is Ops.SHRINK or x.shape[axis] == u.shape[axis]
-        return ([(x, axis)], lambda xs: _cut(u, xs[0], axis)) if kept else None
-    if u.op is Ops.REDUCE and len(u.src) == 1:
-        return [(x, axis + u.arg[1])], lambda xs: again(u, xs[0])
-    if u.op is Ops.STAGE:
-        left = scope_at(u)
-        return [(x, axis - 1 if axis else left)], lambda xs: every(xs[0], left) if axis else xs[0]
+    if (how := _BY_OP.get(u.op)) is not None:
+        return how(u, x, axis)
     if u.op is Ops.INDEX and len(u.src) == 2 and (b := brand_of(u.src[1])) is not None:
         return [(x, axis + 1)], lambda xs: enter(xs[0], b)
     if u.op is Ops.GETTUPLE and (p := primitive_of(x)) is not None and u.shape[axis]:
         needed = p.same_with(x, u.arg, axis)
         return None if needed is None else ([(x.src[1 + slot], at) for slot, at in needed], lambda _: _first(u, axis))
     return _elementwise(u, axis) if u.op in _EACH else None
+
+
+def _expanded(u: UOp, x: UOp, axis: int) -> _How:
+    """Along a new axis it is `x` without that axis; along another one what `x` is there."""
+    sizes = cast("tuple[int, ...]", u.shape[: len(u.shape) - len(x.shape)])
+    if axis < len(sizes):
+        return [], lambda _: expand(x, _without(sizes, axis))
+    return [(x, axis - len(sizes))], lambda xs: expand(xs[0], sizes)
+
+
+def _permuted(u: UOp, x: UOp, axis: int) -> _How:
+    gone = u.arg[axis]
+    order = tuple(i - (i > gone) for i in _without(u.arg, axis))
+    return [(x, gone)], lambda xs: permute(xs[0], order)
+
+
+def _flipped(u: UOp, x: UOp, axis: int) -> _How:
+    return [(x, axis)], lambda xs: UOp(Ops.FLIP, u.dtype, (xs[0],), _without(u.arg, axis))
+
+
+def _shrunk(u: UOp, x: UOp, axis: int) -> _How:
+    """A part of what is the same is the same."""
+    return [(x, axis)], lambda xs: _cut(u, xs[0], axis)
+
+
+def _padded(u: UOp, x: UOp, axis: int) -> _How | None:
+    """What is put around it along this axis is not the same."""
+    return _shrunk(u, x, axis) if x.shape[axis] == u.shape[axis] else None
+
+
+def _reduced(u: UOp, x: UOp, axis: int) -> _How | None:
+    """The axes that are summed stand in front of the others."""
+    return ([(x, axis + u.arg[1])], lambda xs: again(u, xs[0])) if len(u.src) == 1 else None
+
+
+def _staged(u: UOp, x: UOp, axis: int) -> _How:
+    """The axis in front is that of the brand that it leaves."""
+    left = scope_at(u)
+    return [(x, axis - 1 if axis else left)], lambda xs: every(xs[0], left) if axis else xs[0]
 
 
 def _first(u: UOp, axis: int) -> UOp:
@@ -146,6 +169,18 @@ def _reshaped(u: UOp, x: UOp, axis: int) -> _How | None:
         ):
             return [(x, k)], lambda xs: reshape(xs[0], shape)
     return None
+
+
+_BY_OP: dict[Ops, Callable[[UOp, UOp, int], _How | None]] = {
+    Ops.EXPAND: _expanded,
+    Ops.PERMUTE: _permuted,
+    Ops.RESHAPE: _reshaped,
+    Ops.FLIP: _flipped,
+    Ops.SHRINK: _shrunk,
+    Ops.PAD: _padded,
+    Ops.REDUCE: _reduced,
+    Ops.STAGE: _staged,
+}
 
 
 def _cut(u: UOp, x: UOp, axis: int) -> UOp:
