@@ -5,7 +5,7 @@ Trees of the common containers are walked through in one go; any other container
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -33,46 +33,62 @@ class Static(tuple[Any, ...]):
     __hash__ = tuple.__hash__
 
 
+def read_each(xs: Iterable[Any], form: list[Any], leaves: list[Any], depth: int = 0) -> None:
+    """`read` of each, without a call for each of many tensors."""
+    for x in xs:
+        # `known`, and `k.buffers.get(k.device) is k.opaque`, which is that it is there still
+        if type(x) is Tensor and (k := x.uop.__dict__.get(KNOWN)) is not None and k[2].get(k[4]) is k[3]:
+            form.append(k[0])
+            leaves.append(k)
+        else:
+            read(x, form, leaves, depth)
+
+
 def read(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) -> None:
     """Add what `x` is but for the values of its variables to `form`, and its variables to `leaves`.
+
+        x         {"b": 2.0, "a": [t, None]}
+        form      (dict, "b", "a"), (list, 2), ((3,), float, "CPU", None), None, float
+        leaves    t, 2.0
 
     A variable that is known to be in memory is what is known of it.
     """
     cls = type(x)
     if cls is Tensor:
-        if (found := known(x.uop)) is not None:
-            form.append(found[0])
-            leaves.append(found)
-        else:
-            form.append(_type_of(x))
-            leaves.append(x)
+        _tensor(x, form, leaves)
     elif cls in NUMBERS:
         form.append(cls)
         leaves.append(x)
     elif (cls is tuple or cls is list) and depth < _DEEP:
         form.append((cls, len(x)))
-        for y in x:
-            # as below, without a call for each of many tensors
-            if type(y) is Tensor and (k := y.uop.__dict__.get(KNOWN)) is not None and k[2].get(k[4]) is k[3]:
-                form.append(k[0])
-                leaves.append(k)
-            else:
-                read(y, form, leaves, depth + 1)
+        read_each(x, form, leaves, depth + 1)
+    elif cls is dict and depth < _DEEP and all(type(k) is str for k in x):
+        form.append((cls, *x))
+        read_each(map(x.__getitem__, tree.in_order(x)), form, leaves, depth + 1)
     elif cls is np.ndarray and x.dtype.char in _CODES and x.dtype.isnative:
         form.append((cls, x.shape, x.dtype))
         leaves.append(x)
-    elif cls is dict and depth < _DEEP and all(type(k) is str for k in x):
-        form.append((cls, *x))
-        for k in tree.in_order(x):
-            read(x[k], form, leaves, depth + 1)
     elif x is None:
         form.append(None)
-    elif tree.node(x) is None:
-        _leaf(x, form, leaves)
     else:
+        _other(x, form, leaves)
+
+
+def _tensor(x: Tensor, form: list[Any], leaves: list[Any]) -> None:
+    if (found := known(x.uop)) is not None:
+        form.append(found.type)
+        leaves.append(found)
+    else:
+        form.append(_type_of(x))
+        leaves.append(x)
+
+
+def _other(x: Any, form: list[Any], leaves: list[Any]) -> None:
+    """A leaf, or a tree of other containers than the common ones."""
+    if tree.node(x) is not None:
         form.append(Static((tree.form(x), tuple(tree.paths(x, "")), tree.orders(x))))
-        for y in tree.leaves(x):
-            _leaf(y, form, leaves)
+    for y in tree.leaves(x):
+        _leaf(y, form, leaves)
 
 
 def _leaf(x: Any, form: list[Any], leaves: list[Any]) -> None:

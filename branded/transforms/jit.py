@@ -19,10 +19,9 @@ from branded.loops.trace import LeafType, trace
 from branded.patches.tg import _function, canonicalize_device, capturing
 from branded.recording import may_be_recording
 from branded.rows import check_live
-from branded.runner.handed import KNOWN
 from branded.scope import in_call_body, may_be_in_brand, may_be_in_call_body, open_brands
 from branded.transforms import traces
-from branded.transforms.arguments import Static, builder, read
+from branded.transforms.arguments import Static, builder, read, read_each
 from branded.transforms.executable import Executable
 from branded.tree.given import called, check_function
 
@@ -109,17 +108,10 @@ class Jitted:
         if self._static or self._donated:
             donors = self._read_some(args, kwargs, form, leaves)
         else:
-            for x in args:
-                # as in `read`, without a call for each of many tensors
-                if type(x) is Tensor and (k := x.uop.__dict__.get(KNOWN)) is not None and k[2].get(k[4]) is k[3]:
-                    form.append(k[0])
-                    leaves.append(k)
-                else:
-                    read(x, form, leaves)
+            read_each(args, form, leaves)
             if kwargs:
                 form.append(tuple(kwargs))
-                for x in kwargs.values():
-                    read(x, form, leaves)
+                read_each(kwargs.values(), form, leaves)
         key, last = tuple(form), self._last
         try:
             program = last if last is not None and last.key == key else self._programs.get(key)
