@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import DEFAULT_OPTIONS, Axe
 from playwright.sync_api import expect
 from tinygrad import Tensor
 
@@ -318,9 +318,8 @@ def test_predicting(read: Callable[..., Reader]) -> None:
 # ---- for everyone ----
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_is_wider_than_a_small_phone(read: Callable[..., Reader], scheme: Any) -> None:
-    here = read(width=360, color_scheme=scheme)
+def test_nothing_is_wider_than_a_small_phone(read: Callable[..., Reader]) -> None:
+    here = read(width=360)
     for name, choice in VIEWS:
         for step in data(name, choice)["steps"]:
             here.page.evaluate("hash => { location.hash = hash; }", f"{name}/{choice}/{step['number']}")
@@ -328,17 +327,35 @@ def test_nothing_is_wider_than_a_small_phone(read: Callable[..., Reader], scheme
             assert here.page.evaluate("document.documentElement.scrollWidth") == 360, (name, choice, step["number"])
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_dark_differs_in_colours_alone() -> None:
+    """So what has its place in the light has it in the dark."""
+    style = (html.ASSETS / "style.css").read_text(encoding="utf-8")
+    (dark,) = re.findall(r"@media \(prefers-color-scheme: dark\) \{\s*:root \{(.*?)\}\s*\}", style, re.S)
+    assert style.count("prefers-color-scheme") == 1 and style.count("color-scheme:") == 2
+    for file in html.ASSETS.glob("*.js"):
+        assert "prefers-color-scheme" not in file.read_text(encoding="utf-8")
+    assert re.fullmatch(r"(?:\s*--[\w-]+: #[0-9a-f]{6};)+\s*", dark)
+
+
+COLOURS = {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]}
+
+
 @pytest.mark.parametrize(("name", "choice"), VIEWS)
-def test_the_rules_of_access_hold(read: Callable[..., Reader], name: str, choice: int, scheme: Any) -> None:
-    """Contrast, names, roles, what can scroll: by axe-core, which says nothing when all is well."""
+def test_the_rules_of_access_hold(read: Callable[..., Reader], name: str, choice: int) -> None:
+    """Contrast, names, roles, what can scroll: by axe-core, which says nothing when all is well.
+
+    In the dark, which differs in colours alone, those of colours.
+    """
     shown = data(name, choice)
     step = next((s["number"] for s in shown["steps"] if s["kind"] == "broadcast"), len(shown["steps"]) // 2 + 1)
-    here = read(name, choice, step, color_scheme=scheme, bypass_csp=True)
+    here = read(name, choice, step, color_scheme="light", bypass_csp=True)
     if here.page.locator("[role=gridcell]").count():
         here.page.locator("[role=gridcell]").first.focus()  # as it looks when cells are lit
-    found = Axe().run(here.page)
-    assert found.violations_count == 0, found.generate_report()
+    for scheme, options in (("light", DEFAULT_OPTIONS), ("dark", COLOURS)):
+        here.page.emulate_media(color_scheme=scheme)
+        found = Axe().run(here.page, options=options)
+        assert found.violations_count == 0, scheme + found.generate_report()
+        assert "color-contrast" in {rule["id"] for rule in found.response["passes"]}
 
 
 def test_dark(read: Callable[..., Reader]) -> None:
