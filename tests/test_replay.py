@@ -59,9 +59,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     made: list[int] = []
     original = native.Plan.run
 
-    def run(self: native.Plan, addresses: Any) -> int:
+    def run(self: native.Plan, addresses: Any, length: int | None = None) -> int:
         made.append(len(addresses))
-        return original(self, addresses)
+        return original(self, addresses, length)
 
     monkeypatch.setattr(native.Plan, "run", run)
     return made

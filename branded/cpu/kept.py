@@ -8,6 +8,8 @@ no larger than what it is worked out from: an outer product that is summed at on
 
 from __future__ import annotations
 
+import math
+
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp
 
 from branded.cpu.kernels import room
@@ -32,8 +34,19 @@ def is_kept(value: UOp, stage: UOp) -> bool:
         return False
     if size > MANY and dear == [Ops.EXP2]:
         return False
-    read = {s for u in inside for s in u.src if s.op in _MEMORY}
-    return bool(size <= sum(s.numel() for s in read))
+    read = dict[UOp, int]()
+    for u in inside:
+        for s in u.src:
+            if s.op in _MEMORY:
+                read[s] = max(read.get(s, 0), int(s.numel()) // (parts(u) if u.op is Ops.INDEX else 1))
+    return bool(size <= sum(read.values()))
+
+
+def parts(index: UOp) -> int:
+    """Of so many parts of a buffer one is read at a time: of all steps of a loop that of one."""
+    within = UOp.sink(*index.src[1:]).toposort()
+    variables = [v for v in within if v.op in (Ops.PARAM, Ops.BUFFER) and v.addrspace is AddrSpace.ALU]
+    return math.prod(int(v.vmax - v.vmin) + 1 for v in variables)
 
 
 def _removed(src: UOp, buf: UOp, idx: UOp) -> UOp | None:

@@ -21,7 +21,7 @@ from tinygrad.dtype import DType
 from tinygrad.uop.ops import AxisType, Ops, PatternMatcher, UOp, UPat
 
 from branded import patches
-from branded.cpu import blas, kernels
+from branded.cpu import blas, kept, kernels
 from branded.cpu.plans import LAUNCH, NEW, SMALL, Array, apart, array, elements, laid_out, moved, plan, repeated, size
 from branded.patches import tg
 from branded.patches.tg import Estimates, KernelInfo, graph_rewrite
@@ -69,7 +69,8 @@ class _Maker:
         params = [u for u in UOp.sink(to, value).toposort() if u.op is Ops.PARAM and u.arg.slot >= 0]
         self.sizes = {u.arg.slot: int(u.max_numel()) for u in params}
         self.device = params[0].arg.device
-        self.limit = SMALL + 4 * sum(u.max_numel() * u.arg.dtype.itemsize for u in params)
+        used = {u.src[0]: kept.parts(u) for u in UOp.sink(to, value).toposort() if u.op is Ops.INDEX}
+        self.limit = SMALL + 4 * sum(u.max_numel() * u.arg.dtype.itemsize // used.get(u, 1) for u in params)
         self.parts: list[Part] = []
         self.buffers: list[tuple[int, int, DType]] = []
         self.new: dict[UOp, UOp] = {}

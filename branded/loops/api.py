@@ -18,8 +18,9 @@ from branded.graph import tensor
 from branded.loops.bodies import without_effects
 from branded.loops.effects import with_effect
 from branded.loops.primitive import Carry, Input
+from branded.loops.scan import numbers
 from branded.loops.scan import scan as scan_steps
-from branded.loops.trace import LeafType, State, all_carried, are_loose, carried
+from branded.loops.trace import State, all_carried, are_loose, carried
 from branded.loops.unroll import checkpointed, unrolled
 from branded.loops.while_loop import while_loop as while_steps
 from branded.tree.given import called
@@ -155,7 +156,7 @@ def _scan(
             )
         return pair[1], [*state.checked(pair[0]), *all_carried(pair[1], f"{what}: the output")]
 
-    traced, k = state.traced(body, result, [LeafType.of(x.uop, 1) for x in whole]), len(state.values)
+    traced, k = state.traced(body, result, whole), len(state.values)
     inputs = [Input(p, x.uop) for p, x in zip(traced.params[k:], whole, strict=True)]
 
     def run(more: list[Carry]) -> list[UOp]:
@@ -263,9 +264,11 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
     with recording.structured() as made:
         if isinstance(lower, int) and isinstance(upper, int):
             n = max(0, upper - lower)
-            steps = Tensor.arange(lower, lower + n, dtype=dtypes.int32)
+            first = lower if made is None else 0  # a typed program says where it begins, and not in the body
+            steps = tensor(numbers(n)) if made is None else Tensor.arange(lower, lower + n, dtype=dtypes.int32)
             k = 1 if unroll is None or made is not None else unroll
-            out, _ = _scan("fori_loop", lambda x, i: (step(i, x), None), init_val, steps, n, False, k)
+            body_of = lambda x, i: (step(i + first if first else i, x), None)  # noqa: E731
+            out, _ = _scan("fori_loop", body_of, init_val, steps, n, False, k)
             own = slice(0, -1)
         else:
             if unroll is not None:

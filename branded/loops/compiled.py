@@ -15,14 +15,14 @@ import itertools
 import math
 import struct
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from tinygrad import dtypes
 from tinygrad.device import Buffer
 from tinygrad.dtype import DType
 from tinygrad.helpers import disable_gc
-from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
+from tinygrad.uop.ops import Ops, UOp
 
 from branded.cpu import kernels
 from branded.loops.numbers import without_numbers
@@ -30,7 +30,6 @@ from branded.loops.primitive import Loop
 from branded.loops.scan import Scan
 from branded.loops.while_loop import While
 from branded.patches import tg
-from branded.patches.tg import Estimates
 from branded.primitive import primitive_of, results
 from branded.runner import native
 from branded.runner.linear import Linear, Memory, address_of, buffer_of
@@ -58,7 +57,8 @@ def lowered(u: UOp) -> UOp | None:
     loop = primitive_of(u)
     if not isinstance(loop, Loop):
         return None
-    inputs = [in_memory(x, dtype, loop.device) for x, dtype in zip(u.src[1:], loop.dtypes(u), strict=True)]
+    given = enumerate(zip(u.src[1:], loop.dtypes(u), strict=True))
+    inputs = [in_memory(x, dtype, loop.device) for i, (x, dtype) in given if i not in loop.counts]
     outs = [x.empty_like() for x in results(u)]
     call = UOp(Ops.CUSTOM_FUNCTION, src=(), arg=Name(loop)).call(*outs, *inputs)
     out: UOp = UOp.maketuple(*(o.after(call) for o in outs))
@@ -110,31 +110,46 @@ def _turn(k: int, length: int) -> int:
     return 0 if k == 0 else 2 - (length - k) % 2
 
 
+_REACH = 1 << 31
+"""The index of a kernel is an int of 32 bits: so many entries a buffer of all steps may have."""
+
+
+def _most(loop: Loop, outs: Sequence[UOp]) -> int:
+    """The number of steps that a step is compiled for: whatever the length, unless a kernel needs longer numbers."""
+    if not isinstance(loop, Scan):
+        return 1
+    whole = [*outs[loop.carries :], *(p for p in loop.params() if loop.is_input(p.arg.slot))]
+    most = _REACH // max([2, *(int(x.max_numel()) for x in whole)])
+    return most if loop.length <= most else loop.length
+
+
 class _Step:
-    """The compiled step of a loop, without its numbers.
+    """The compiled step of a loop, without its numbers, for any number of steps.
 
     It is compiled for buffers that nobody has: of what it writes (the carries, the stacked outputs), and of what it
     reads (the carries, the inputs and what no step changes, so far as it uses them; the tables of its numbers).  A run
     gives its own in their place, in this order.
     """
 
-    def __init__(self, loop: Loop, outs: Sequence[UOp], numbers: Mapping[DType, Sequence[UOp]]) -> None:
-        n, m = loop.carries, loop.inputs
+    def __init__(self, loop: Loop, outs: Sequence[UOp], numbers: Mapping[DType, Sequence[UOp]], most: int) -> None:
+        n = loop.carries
         self.results = len(outs) - isinstance(loop, While)
-        self.length = length = loop.length if isinstance(loop, Scan) else 1
-        var = UOp.variable("branded_step", 0, max(length - 1, 1)) if isinstance(loop, Scan) else None
+        var = UOp.variable("branded_step", 0, max(most - 1, 1)) if isinstance(loop, Scan) else None
         at = var.bind(0) if var is not None else None
-        to, stacks = [_storage(x) for x in outs[:n]], [_storage(x, length) for x in outs[n : self.results]]
+        to, stacks = [_storage(x) for x in outs[:n]], [_storage(x, most) for x in outs[n : self.results]]
         # what the step does not use keeps its place among the arguments of the loop, and is not given to it
         used = dict(sorted((p.arg.slot, p) for p in loop.params()))
         reads = {i: _storage(x) for i, x in enumerate(outs[:n])}
-        reads |= {i: _storage(p, *([length] if i < n + m else [])) for i, p in used.items() if i >= n}
+        others = {i: p for i, p in used.items() if i >= n and i not in loop.counts}
+        reads |= {i: _storage(p, *([most] if loop.is_input(i) else [])) for i, p in others.items()}
         tables = [UOp.new_buffer(loop.device, len(ps), dtype) for dtype, ps in numbers.items()]
-        stand_ins = {p: _slice(reads[i], at) if n <= i < n + m else reads[i] for i, p in used.items()}
+        stand_ins = {used[i]: _slice(x, at) if loop.is_input(i) else x for i, x in reads.items() if i in used}
+        stand_ins |= {used[i]: at.cast(used[i].dtype) for i in loop.counts if at is not None and i in used}
         for table, ps in zip(tables, numbers.values(), strict=True):
             stand_ins |= {p: _slice(table, k) for k, p in enumerate(ps)}
         new = [x.substitute(stand_ins, walk=True) for x in outs]
-        self.slots, given = [*reads], [*reads.values(), *tables]
+        self.slots = [i - sum(j < i for j in loop.counts) for i in reads]
+        given = [*reads.values(), *tables]
         places = [*to, *(_slice(y, at) for y in stacks)]
         writes = list(zip(places, new[: self.results], strict=True))
         self.graph = Linear(writes, _bases(*to, *given[:n], *stacks, *given[n:]), var)
@@ -149,7 +164,7 @@ class _Step:
         self.own = [*self.spare, *self.between]
         """Its memory, which it has while it runs."""
         self.numbers = len(tables)
-        self._planned: tuple[_Planned | None] | None = None
+        self._planned: dict[tuple[bool, bool], _Planned | None] = {}
 
     def release(self) -> None:
         """Give its memory back to tinygrad."""
@@ -159,14 +174,15 @@ class _Step:
                 b.deallocate()  # type: ignore[no-untyped-call]
 
     def plan(self, loop: Loop) -> _Planned | None:
-        """The replay from C, where it can be: laid out once, for whatever buffers a run gives."""
-        if self._planned is None:
+        """The replay from C, where it can be: laid out once, for whatever buffers and number of steps a run gives."""
+        length, down = _extent(loop)
+        if (form := (length % 2 == 1, down)) not in self._planned:
             # behind slot 0 is its memory; then come its results, its arguments and its numbers
             counts, memory, slots = (self.results, max(self.slots) + 1, self.numbers), Memory(), itertools.count(1)
             outs, args, held = [[Ref(next(slots)) for _ in range(k)] for k in counts]
             table = self.table(loop, outs, args, held, memory)
-            self._planned = (None if table is None else _Planned(native.Plan(table), memory.most, counts[1]),)
-        return self._planned[0]
+            self._planned[form] = None if table is None else _Planned(native.Plan(table), memory.most, counts[1])
+        return self._planned[form]
 
     def table(
         self, loop: Loop, outs: Sequence[Address], args: Sequence[Address], numbers: Sequence[Address], memory: Memory
@@ -175,23 +191,31 @@ class _Step:
         n = loop.carries
         spare: list[Address] = [memory.take(_bytes(u)) for u in self.spare]
         finals, rest = list(outs[:n]), [*outs[n:], *(args[i] for i in self.slots[n:]), *numbers]
-        turns = self.turns(finals, list(args[:n]), spare)
+        length, down = _extent(loop)
+        turns = _turns(length, finals, list(args[:n]), spare)
         ops = self.graph.ops([[*to, *of, *rest] for to, of in turns], memory, tables)
         if not ops:
             return None
         if isinstance(loop, Scan):
-            return native.Table(ops, loop.length, loop.reverse)
+            return native.Table(ops, length, down)
         assert self.test is not None
         flag = memory.take(_bytes(self.flag))
         tests = self.test.ops([[flag, *of, *rest] for _, of in turns], memory, tables)
         if not tests:
             return None
         copies = [native.Copy(*c) for c in zip(finals, spare, args[:n], map(_bytes, self.spare), strict=True)]
-        return native.Table(ops, native.WITHOUT_END, False, tests, flag, copies)
+        return native.Table(ops, length, down, tests, flag, copies)
 
-    def turns(self, finals: list[T], first: list[T], spare: list[T]) -> list[tuple[list[T], list[T]]]:
-        """For each turn where its step writes the carry, and where it reads it."""
-        return [(finals if self.length % 2 else spare, first), (finals, spare), (spare, finals)]
+
+def _extent(loop: Loop) -> tuple[int, bool]:
+    """How many steps it has, and whether it goes from the last one down."""
+    return (loop.length, loop.reverse) if isinstance(loop, Scan) else (native.WITHOUT_END, False)
+
+
+def _turns(length: int, finals: list[T], first: list[T], spare: list[T]) -> list[tuple[list[T], list[T]]]:
+    """For each turn where its step writes the carry, and where it reads it."""
+    odd = length % 2 == 1 or length == native.WITHOUT_END
+    return [(finals if odd else spare, first), (finals, spare), (spare, finals)]
 
 
 def _bases(*xs: UOp) -> list[UOp]:
@@ -217,17 +241,18 @@ class _Compiled(NamedTuple):
     """What `kernels.room` was."""
 
 
-_steps: weakref.WeakValueDictionary[tuple[str, int], _Step] = weakref.WeakValueDictionary()
-"""The compiled steps that some loop has, by what they do whatever the numbers."""
+_steps: weakref.WeakValueDictionary[tuple[str, str, int, int], _Step] = weakref.WeakValueDictionary()
+"""The compiled steps that some loop has, by what they do whatever the numbers and the number of steps."""
 
 
 def _compiled(loop: Loop) -> _Compiled:
     room = kernels.room.value
     if loop.compiled is None or loop.compiled.room != room:
         outs, numbers = without_numbers(loop)
-        key = loop.name.replace(loop.step.key.hex(), UOp.maketuple(*outs).key.hex()), room
+        most = _most(loop, outs)
+        key = UOp.maketuple(*outs).key.hex(), loop.form, most, room
         if (step := _steps.get(key)) is None:
-            step = _steps[key] = _Step(loop, outs, {dtype: list(ps) for dtype, ps in numbers.items()})
+            step = _steps[key] = _Step(loop, outs, {dtype: list(ps) for dtype, ps in numbers.items()}, most)
         tables = [_in_table(loop.device, dtype, list(ps.values())) for dtype, ps in numbers.items()]
         loop.compiled = _Compiled(step, tables, room)
     compiled: _Compiled = loop.compiled
@@ -276,11 +301,12 @@ def _replayed(loop: Loop, compiled: _Compiled, ctx: Any, call: UOp) -> None:
     if (planned := step.plan(loop)) is not None:
         memory = Buffer(loop.device, max(planned.memory, 1), dtypes.uint8, preallocate=True)
         uops = (*outs, *args[: planned.takes], *compiled.tables)
-        planned.plan.run([memory.get_buf(loop.device).va_addr, *map(address_of, uops)])
+        planned.plan.run([memory.get_buf(loop.device).va_addr, *map(address_of, uops)], _extent(loop)[0])
         return
     finals, rest = outs[:n], [*outs[n:], *(args[i] for i in step.slots[n:]), *compiled.tables]
     # the first step reads what the loop was given; then the result and the spare change places
-    done = _by_hand(loop, step, step.turns(finals, args[:n], step.spare), rest, ctx)
+    turns = _turns(_extent(loop)[0], finals, args[:n], step.spare)
+    done = _by_hand(loop, step, turns, rest, ctx)
     if isinstance(loop, While) and done % 2 == 0:
         for to, x in zip(finals, step.spare if done else args[:n], strict=True):
             buffer_of(to).copy_from(buffer_of(x))
@@ -322,82 +348,9 @@ def _by_hand(loop: Loop, step: _Step, turns: Sequence[tuple[list[UOp], list[UOp]
     tests = [step.test.bound([step.flag, *of, *rest], ctx) for _, of in turns]
     k = 0
     while True:
-        which = _turn(k, step.length)
+        which = _turn(k, 1)
         tests[which](0)
         if not buffer_of(step.flag).as_memoryview()[0]:
             return k
         runs[which](0)
         k += 1
-
-
-def _realized(g: UOp, t: UOp) -> UOp | None:
-    """A result that is realized as it is stays the tensor's own: tinygrad would compute it anew at the next read."""
-    if not g.tag:
-        return None
-    out: UOp = t.src[g.arg].contiguous(tag=g.tag)
-    return out
-
-
-class _Schedules(dict[bytes, UOp]):
-    """tinygrad's schedules, which it keeps for ever; those with loops are kept as long as they are among the last.
-
-    Those that `BRANDED_CPU=0` makes are others.
-    """
-
-    KEPT = 64
-
-    def __init__(self, before: dict[bytes, UOp]) -> None:
-        super().__init__(before)
-        self.of_loops: dict[bytes, None] = {}
-
-    @staticmethod
-    def _here(key: bytes) -> bytes:
-        """What is kept in memory depends on the room for the CPU."""
-        return key if kernels.room.value else b"plain" + key
-
-    def __setitem__(self, key: bytes, linear: UOp) -> None:
-        key = self._here(key)
-        super().__setitem__(key, linear)
-        if any(isinstance(u.arg, Name) for u in linear.toposort()):
-            self.of_loops[key] = None
-            while len(self.of_loops) > self.KEPT:
-                oldest = next(iter(self.of_loops))
-                del self.of_loops[oldest], self[oldest]
-
-    def get(self, key: bytes, default: Any = None) -> Any:
-        key = self._here(key)
-        if key in self.of_loops:
-            self.of_loops[key] = self.of_loops.pop(key)
-        return super().get(key, default)
-
-
-def install() -> None:
-    tg.schedule.schedule_cache = _Schedules(tg.schedule.schedule_cache)
-    loops = UPat(Ops.FUNCTION, name="u")
-    realized = UPat(Ops.GETTUPLE, src=(UPat(Ops.TUPLE, name="t"),), name="g")
-    first = PatternMatcher([(loops, lowered)])
-    tg.tensor.pm_early_transform_tensor_graph = (
-        first + PatternMatcher([(realized, _realized)]) + tg.tensor.pm_early_transform_tensor_graph
-    )
-    tg.rangeify.earliest_rewrites = first + tg.rangeify.earliest_rewrites
-    mine = UPat(Ops.CALL, src=(UPat(Ops.CUSTOM_FUNCTION, name="ast"),), allow_any_len=True, name="call")
-    tg.realize.pm_exec = PatternMatcher([(mine, run)]) + tg.realize.pm_exec
-    for module in (tg.realize, tg.jit):
-        module.estimate_uop = _for_loops(module.estimate_uop, lambda call: Estimates())
-        module.get_call_outs_ins = _for_loops(module.get_call_outs_ins, _outs_ins)
-    tg.realize.get_call_name = _for_loops(tg.realize.get_call_name, lambda call, *_: call.src[0].arg.split(".")[1])
-
-
-def _for_loops(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    def either(call: UOp, *args: Any, **kwargs: Any) -> Any:
-        ast = call.src[0]
-        mine = ast.op is Ops.CUSTOM_FUNCTION and isinstance(ast.arg, Name)
-        return (ours if mine else original)(call, *args, **kwargs)
-
-    return either
-
-
-def _outs_ins(call: UOp) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    loop = call.src[0].arg.loop
-    k = len(loop.step.src) - isinstance(loop, While)
-    return tuple(range(k)), tuple(range(k, len(call.src) - 1))

@@ -89,9 +89,12 @@ class Loop(Primitive):
     what, name = "loop", ""
     made: ClassVar[weakref.WeakValueDictionary[str, Loop]] = weakref.WeakValueDictionary()
     """The loops that a graph has, or that something may run: of those with equal names and rules there is one."""
+    counts: frozenset[int]
+    """The slots of the inputs that are the number of the step, which no kernel has to read."""
 
     def __init__(self, step: UOp, carries: int, inputs: int) -> None:
         self.step, self.carries, self.inputs = step, carries, inputs
+        self.counts: frozenset[int] = frozenset()
         self.compiled: Any = None
         self.device = next(p.device for p in self.params() if p.device is not None)
         self._uses: dict[int, set[int]] = {}
@@ -102,6 +105,14 @@ class Loop(Primitive):
 
     def params(self) -> list[UOp]:
         return params(self.step)
+
+    @property
+    def form(self) -> str:
+        """What is compiled beside the step, whatever the number of steps."""
+        return f"{self.what}.{self.carries}.{self.inputs}.{sorted(self.counts)}"
+
+    def is_input(self, slot: int) -> bool:
+        return self.carries <= slot < self.carries + self.inputs
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"compiled": None}  # another process compiles it anew

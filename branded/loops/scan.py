@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+import functools
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
+from tinygrad import dtypes
 from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
@@ -43,9 +45,11 @@ class Scan(Loop):
 
     what = "scan"
 
-    def __init__(self, step: UOp, carries: int, inputs: int, length: int, reverse: bool) -> None:
+    def __init__(
+        self, step: UOp, carries: int, inputs: int, length: int, reverse: bool, counts: Iterable[int] = ()
+    ) -> None:
         super().__init__(step, carries, inputs)
-        self.length, self.reverse = length, reverse
+        self.length, self.reverse, self.counts = length, reverse, frozenset(counts)
 
     def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
         """vmap(scan(step))(xs) = scan(vmap(step))(xs): the steps stay in front, the brands come next."""
@@ -220,8 +224,10 @@ def scan(
 
 def _scan_call(parts: Parts, length: int, reverse: bool) -> list[UOp]:
     n, m = len(parts.carries), len(parts.inputs)
-    name = f"branded.scan.{parts.step.key.hex()}.{n}.{m}.{length}.{'down' if reverse else 'up'}"
-    loop = known_loop(name, Scan(parts.step, n, m, length, reverse))
+    counts = [n + i for i, x in enumerate(parts.inputs) if _is_count(x.whole, length)]
+    of = ".".join(map(str, (n, m, length, "down" if reverse else "up", *counts)))
+    name = f"branded.scan.{parts.step.key.hex()}.{of}"
+    loop = known_loop(name, Scan(parts.step, n, m, length, reverse, counts))
     # for tinygrad: the first step, with the shapes of the whole
     whole = {}
     for p in loop.params():
@@ -231,6 +237,17 @@ def _scan_call(parts: Parts, length: int, reverse: bool) -> list[UOp]:
     first = replaced(loop.step.src, whole.get)
     body = [*first[:n], *(y.expand((length, *y.shape)) for y in first[n:])]
     return results_of(loop, call_of(loop, body, parts.args))
+
+
+@functools.lru_cache(maxsize=64)
+def numbers(length: int) -> UOp:
+    """The number of each step, from 0 on."""
+    out: UOp = UOp.arange(length)
+    return out
+
+
+def _is_count(x: UOp, length: int) -> bool:
+    return x.op is Ops.ADD and x.dtype == dtypes.int32 and x.shape == (length,) and x is numbers(length)
 
 
 def _zeros(shape: tuple[Any, ...], like: UOp) -> UOp:

@@ -42,8 +42,9 @@ class LeafType(NamedTuple):
     """The axis along which the devices have parts of it."""
 
     @classmethod
-    def of(cls, x: UOp, drop: int = 0) -> LeafType:
-        device = x.device if x.device is not None else canonicalize_device(None)
+    def of(cls, x: UOp, drop: int = 0, beside: Any = None) -> LeafType:
+        """`beside` is the device of what is not known to be on one, if there is such."""
+        device = x.device if x.device is not None else beside or canonicalize_device(None)
         sharded = x.axis if isinstance(device, tuple) else None
         return cls(x.shape[drop:], x.dtype, device, visible(row_of(x)), sharded)
 
@@ -151,8 +152,9 @@ class State:
         self.loose = are_loose(init) if loose is None else list(loose)
         self.rows = [visible(row_of(x.uop)) for x in self.values]
 
-    def types(self) -> list[LeafType]:
-        return [LeafType.of(x.uop)._replace(row=row) for x, row in zip(self.values, self.rows, strict=True)]
+    def types(self, beside: Any = None) -> list[LeafType]:
+        of = [LeafType.of(x.uop, beside=beside) for x in self.values]
+        return [t._replace(row=row) for t, row in zip(of, self.rows, strict=True)]
 
     def carries(self, traced: Traced) -> list[Carry]:
         """What goes around; the first values vary over all that later ones do."""
@@ -181,15 +183,18 @@ class State:
         self,
         body: Callable[[list[Tensor]], Any],
         result: Callable[[Any], tuple[Any, list[Tensor]]],
-        inputs: Sequence[LeafType] = (),
+        whole: Sequence[Tensor] = (),
         goes_on: bool = False,
     ) -> Traced:
         """The body, traced with the types that the carry has at last, as `Loop.for_all` finds its rows.
 
-        With `goes_on` its last result says whether there is one more step: the carry varies over all that it does.
+        Each step gets an entry of `whole`.  With `goes_on` its last result says whether there is one more step: the
+        carry varies over all that it does.  A number is on the device of what stands beside it.
         """
+        device = next((d for x in (*self.values, *whole) if isinstance(d := x.uop.device, str)), None)
+        inputs = [LeafType.of(x.uop, 1, device) for x in whole]
         while True:
-            traced = trace(self.what, body, [*self.types(), *inputs], result)
+            traced = trace(self.what, body, [*self.types(device), *inputs], result)
             rows = _rows(traced, [*self.rows, *(t.row for t in inputs)])
             every = rows[-1] if goes_on else ()
             k = len(self.values)

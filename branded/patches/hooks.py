@@ -6,7 +6,7 @@ Each hook asks first whether a value has open brands, and otherwise does what ti
 from __future__ import annotations
 
 import branded.rules  # noqa: F401  fills the table of rules
-from branded.loops import compiled
+from branded.loops import scheduled
 from branded.patches import (
     compiler,
     function,
@@ -29,4 +29,4 @@ def install() -> None:
     compiler.choose()  # before the first compile
     for hook in HOOKS:
         hook.install()
-    compiled.install()
+    scheduled.install()

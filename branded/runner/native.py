@@ -318,8 +318,13 @@ class Plan:
         self.call = array("Q", [*tables, *[0] * slots])
         self.at, self.slots = self.call.buffer_info()[0], slots
 
-    def run(self, addresses: Sequence[int]) -> int:
-        """Run to the end, with an address for each slot; the number of steps that were made."""
+    def run(self, addresses: Sequence[int], length: int | None = None) -> int:
+        """Run to the end, with an address for each slot; the number of steps that were made.
+
+        A loop that was laid out for another length may have this one, if both are even or both odd.
+        """
+        if length is not None:
+            self.words[0] = length
         if self.hosted:
             check_not_running(self)
         if self.is_midway:  # the last run was interrupted
