@@ -129,21 +129,26 @@ class RuledCall(Apart):
         return UOp.maketuple(*(d for d in done if d is not None)), [None if d is None else next(where) for d in done]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """The rule of one example, in the brands of the batch.
+
+        Of `y = f(x, n)` with `x: Vec[S, f32]` and an int `n`, where a cotangent of y is given and both are needed:
+
+            meant {0: {0, 1}}    used {0}, an int has none    grads [g, None]    gives [g of all examples, None]
+        """
         meant = {i: self.means(u, i) for i, ct in enumerate(cotangents) if ct is not None}
         floats = {i for i in needed if dtypes.is_float(u.src[1 + i].dtype)}
-        used = floats & {slot for slots_of in meant.values() for slot in slots_of}
+        used = floats.intersection(itertools.chain.from_iterable(meant.values()))
         self.check_closure(used)
-        wanted = used | {i for i in floats if i < self.tensors and meant}
+        wanted = used | {i for i in floats if i < self.tensors and meant}  # by the others the rule must give none
         must = Rule((*u.src[1:], *cotangents))
         with must.collected(), self.examples.opened() as closed:
             xs, cts = self.examples.arguments(u.src[1:]), self.examples.cotangents(cotangents)
             with self._in_branch(xs):
                 grads, values = self.backward(xs, cts, wanted)
             self.check_rows(u, xs, {*meant}, closed)
-            for i, slots_of in meant.items():
-                for slot in wanted - slots_of:
-                    if (g := grads[slot]) is not None and (ct := cts[i]) is not None:
-                        self._check_meant(i, g, {slot: ct})
+            for i, slot in ((i, slot) for i, own in meant.items() for slot in wanted - own):
+                if (g := grads[slot]) is not None and (ct := cts[i]) is not None:
+                    self._check_meant(i, g, {slot: ct})
         if values is not None:
             ran_again(u, self._of_all(values, closed))
         given = [g if i in used and g is not None and not is_zero(g) else None for i, g in enumerate(grads)]

@@ -178,50 +178,59 @@ def _branch(
 def _selected(
     what: str, names: Sequence[str], branches: Sequence[Callable[..., Any]], operands: tuple[Any, ...], flags: list[UOp]
 ) -> Any:
-    """The results of all branches, of which each example takes its own."""
+    """The results of all branches, of which each example takes its own.  Of `cond(p, f, g, x)`, with `a` from outside:
+
+    f runs     on where(p, x, DETACH(x)), and for `a`, if it is differentiated, there is where(p, a, DETACH(a))
+    f gave y   with such a gate now also at each other value from outside of which y is made
+    g gave z   likewise, with `not p`; the result is where(p, y, z)
+    """
     alive = [t for ref in list(all_tensors) if (t := ref()) is not None and dtypes.is_float(t.dtype)]
     before = {t.uop for t in alive}
-    outs, inside = [], []
-    for f, flag in zip(branches, flags, strict=True):
-        gated: dict[UOp, None] = {}
-
-        def gated_operand(x: Any, flag: UOp = flag, gated: dict[UOp, None] = gated) -> Any:
-            if not isinstance(x, Tensor):
-                return x
-            check_live(x.uop, what)
-            u = cell(_gate(x.uop, flag))  # a branch may write into what it is given
-            gated[u] = None
-            return tensor(u)
-
-        def traced(
-            f: Callable[..., Any] = f, gated_operand: Callable[[Any], Any] = gated_operand, flag: UOp = flag
-        ) -> Any:
-            with branch(), only_if(flag), recording.body() as done:
-                given = [tree.rebuild(x, iter([gated_operand(v) for v in tree.leaves(x)])) for x in operands]
-                out = f(*given)
-                done(_uops(given), _uops(out))
-                return out
-
-        out, gates = _seen_through_gates(alive, flag, traced)
-        outs.append(out)
-        gated.update(dict.fromkeys(gates))
-        inside.append(set(gated))
+    runs = [_run(what, f, operands, flag, alive) for f, flag in zip(branches, flags, strict=True)]
+    outs = [out for out, _ in runs]
     leaves = _agreed(what, names, outs)
     if not leaves:
         return outs[0]
     around = body()
     done = calls_of(around.token) if around is not None else set[UOp]()
     by_branch = [
-        _gated([t.uop for t in ts], flag, before, own, done)
-        for ts, flag, own in zip(zip(*leaves, strict=True), flags, inside, strict=True)
+        _gated([t.uop for t in ts], flag, before, inside, done)
+        for ts, flag, (_, inside) in zip(zip(*leaves, strict=True), flags, runs, strict=True)
     ]
-    results = []
-    for ys in zip(*by_branch, strict=True):
-        y = ys[-1]
-        for flag, other in zip(flags[-2::-1], ys[-2::-1], strict=True):
-            y = y if other is y else flag.where(other, y)
-        results.append(tensor(y))
-    return tree.rebuild(outs[0], iter(results))
+    return tree.rebuild(outs[0], iter([tensor(_chosen(flags, ys)) for ys in zip(*by_branch, strict=True)]))
+
+
+def _run(
+    what: str, f: Callable[..., Any], operands: tuple[Any, ...], flag: UOp, alive: Sequence[Tensor]
+) -> tuple[Any, set[UOp]]:
+    """What a branch gives, and what stands in it for its operands and for tensors from outside."""
+    inside: set[UOp] = set()
+
+    def gated(x: Any) -> Any:
+        if not isinstance(x, Tensor):
+            return x
+        check_live(x.uop, what)
+        u = cell(_gate(x.uop, flag))  # a branch may write into what it is given
+        inside.add(u)
+        return tensor(u)
+
+    def traced() -> Any:
+        with branch(), only_if(flag), recording.body() as done:
+            given = [tree.rebuild(x, iter([gated(v) for v in tree.leaves(x)])) for x in operands]
+            out = f(*given)
+            done(_uops(given), _uops(out))
+            return out
+
+    out, gates = _seen_through_gates(alive, flag, traced)
+    return out, inside.union(gates)
+
+
+def _chosen(flags: Sequence[UOp], ys: Sequence[UOp]) -> UOp:
+    """For each example the value of its branch; the last branch needs no flag: `where(p, x, where(q, y, z))`."""
+    out = ys[-1]
+    for flag, y in zip(flags[-2::-1], ys[-2::-1], strict=True):
+        out = out if y is out else flag.where(y, out)
+    return out
 
 
 @overload
