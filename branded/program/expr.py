@@ -341,6 +341,10 @@ def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()
 def _make(
     f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], at: frozenset[int], by_name: frozenset[str]
 ) -> Expr:
+    """The function is written down on arguments without values; what it did is told at each level.
+
+    make_expr(f, static_argnums=1)(x, 2)     leaves [x, 2]    values [x, None]    fixed {"argument 2": 2}
+    """
     static = [i in at for i, a in enumerate(args) for _ in tree.leaves(a)]
     static += [k in by_name for k, a in kwargs.items() for _ in tree.leaves(a)]
     leaves = tree.leaves((args, kwargs))
@@ -348,24 +352,43 @@ def _make(
     for x in values:
         if x is not None:
             check_live(x.uop, "make_expr")
-
-    def written() -> tuple[recording.Frame, build.Since, list[UOp], Any, list[Tensor], bool]:
-        # what it must do is done by who runs the program
-        with recording.framed() as frame, collected(Body()) as must, opened(Writing()) as scope:
-            since = build.Since(scope.number, Level().number)
-            places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]
-            new = iter(places)
-            given = iter([x if v is None else tensor(next(new)) for x, v in zip(leaves, values, strict=True)])
-            positional = [tree.rebuild(a, given) for a in args]
-            named = {k: tree.rebuild(a, given) for k, a in kwargs.items()}
-            out = called(f, positional, named, "make_expr", "a function with a parameter for each argument")
-            token = [] if must.token is None else [tensor(must.token)]
-            return frame, since, places, out, [*live_results(out, "make_expr"), *token], bool(token)
-
-    frame, since, places, out, results, does = watched(written)
-    levels = build.levels(frame, places, [x.uop for x in results], since)
+    did = watched(lambda: _written(f, args, kwargs, leaves, values))
+    levels = build.levels(did.frame, did.places, [x.uop for x in did.results], did.since)
     programs = {k: w.program for k, w in levels.written.items()}
     made = {u: tensor(u) for w in levels.written.values() for u in w.consts}
     consts = {k: [made[u] for u in w.consts] for k, w in levels.written.items()}
     fixed = {p: x for p, x, v in zip(_paths(args, kwargs), leaves, values, strict=True) if v is None}
-    return Expr(_Levels(programs, consts, levels.links, levels.outer, (args, kwargs), fixed, out, does))
+    return Expr(_Levels(programs, consts, levels.links, levels.outer, (args, kwargs), fixed, did.out, did.has_token))
+
+
+class _Written(NamedTuple):
+    """What a function did on arguments that have types and no values."""
+
+    frame: recording.Frame
+    since: build.Since
+    places: list[UOp]
+    """What stands for the variables."""
+    out: Any
+    results: list[Tensor]
+    has_token: bool
+    """Is the last result the token of what it must do?"""
+
+
+def _written(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    leaves: Sequence[Any],
+    values: Sequence[Tensor | None],
+) -> _Written:
+    # what it must do is done by who runs the program
+    with recording.framed() as frame, collected(Body()) as must, opened(Writing()) as scope:
+        since = build.Since(scope.number, Level().number)
+        places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]
+        new = iter(places)
+        given = iter([x if v is None else tensor(next(new)) for x, v in zip(leaves, values, strict=True)])
+        positional = [tree.rebuild(a, given) for a in args]
+        named = {k: tree.rebuild(a, given) for k, a in kwargs.items()}
+        out = called(f, positional, named, "make_expr", "a function with a parameter for each argument")
+        token = [] if must.token is None else [tensor(must.token)]
+        return _Written(frame, since, places, out, [*live_results(out, "make_expr"), *token], bool(token))
