@@ -31,6 +31,8 @@ _Index: TypeAlias = builtins.int | slice[_Bound, _Bound, _Bound] | EllipsisType 
 
 MYPY = False  # mypy takes it for true
 
+class AnyRow: ...  # to mypy what is in a pattern `Tensor()`: any Vec
+
 class Vec(Generic[S_co, _T]):
     """A `T` for every example of the brands in the row `S`; a `Tensor` is a `Vec[Never, Tensor]`."""
 

@@ -376,6 +376,7 @@ def vec() -> str:
             'S_co = TypeVar("S_co", bound=Brand, covariant=True)\n_T = TypeVar("_T", default=Tensor)',
             INDEX,
             "MYPY = False  # mypy takes it for true\n",
+            "class AnyRow: ...  # to mypy what is in a pattern `Tensor()`: any Vec\n",
             "class Vec(Generic[S_co, _T]):",
             '    """A `T` for every example of the brands in the row `S`; a `Tensor` is a `Vec[Never, Tensor]`."""',
             "    uop: UOp\n    is_param: builtins.bool",

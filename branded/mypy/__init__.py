@@ -18,7 +18,9 @@ says); then the brand is removed; if it still occurs, it escaped.
 - `instances` functions of quiet files, for values that vary
 - `keeping`   values that a mapped function keeps, and rows that are lost in it
 - `unvaried`  batches that were closed over
-- `foreign`, `narrowing`, `indexing`  what Python, math and numpy make of a Vec, isinstance, slices and `+=`
+- `marks`     calls put into a file, by which mypy asks us of patterns and displays
+- `displays`  what `[a, b]` of two rows holds
+- `foreign`, `narrowing`, `indexing`  what Python, math and numpy make of a Vec; isinstance and `case`; slices and `+=`
 - `results`   what calls give: plain tensors, brands entered and left
 - `reading`   what has no single value: numpy(), bool(), `if a > 0`
 - `plugin`    which hook calls what

@@ -10,6 +10,7 @@ from mypy.errors import ErrorInfo
 from mypy.nodes import AssignmentStmt, FuncDef, NameExpr, Var
 from mypy.types import CallableType
 
+from branded.mypy import marks
 from branded.mypy.opening import trying
 from branded.mypy.rows import Brand, change
 from branded.mypy.walking import walk
@@ -48,6 +49,7 @@ def look_again(
     """
     copy = expand_func(f, {})
     assert isinstance(copy, FuncDef)
+    marks.of_copy(copy)
     for part in walk(copy.body) if rows else ():
         if isinstance(part, AssignmentStmt) and part.type is not None:
             _widen(part, rows)

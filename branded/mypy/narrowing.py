@@ -1,10 +1,11 @@
-"""`isinstance(x, Tensor)`: a value that varies stays so, where mypy would take it for a Tensor that does not."""
+"""`isinstance(x, Tensor)` and `case Tensor()`: a value that varies stays so, where mypy would take it for a Tensor."""
 
 from __future__ import annotations
 
 from mypy.checker import TypeChecker
-from mypy.nodes import Expression, OpExpr, TupleExpr
-from mypy.plugin import FunctionContext
+from mypy.nodes import Expression, OpExpr, TupleExpr, TypeInfo
+from mypy.plugin import ClassDefContext, FunctionContext
+from mypy.type_visitor import TypeQuery
 from mypy.types import (
     AnyType,
     CallableType,
@@ -12,13 +13,16 @@ from mypy.types import (
     Overloaded,
     TupleType,
     Type,
+    TypedDictType,
     TypeOfAny,
+    TypeVarType,
     UnionType,
     get_proper_type,
 )
 
-from branded.mypy.opening import checker
-from branded.mypy.rows import TENSOR, VEC, as_vec
+from branded.mypy import reading
+from branded.mypy.opening import Scope, checker
+from branded.mypy.rows import ANY_ROW, TENSOR, VEC, as_vec, rows_in
 
 ASKED = "builtins.isinstance"
 
@@ -34,6 +38,66 @@ def asked(ctx: FunctionContext) -> Type:
     if len(ctx.args) == 2 and ctx.args[0] and ctx.args[1] and any(_is_vec(t) for t in ctx.arg_types[0]):
         _widen(ctx.args[1][0], checker(ctx))
     return ctx.default_return_type
+
+
+def matched(ctx: FunctionContext, scope: Scope) -> Type:
+    """The mark before a `match x`: where `x` varies, or something in it, a pattern `Tensor()` is one of any Vec.
+
+    x: Vec[S, Tensor] | float
+    case Tensor() as y          y: Vec[S, Tensor], and float is left for the other patterns
+    """
+    (given,), (expressions,), overrides = ctx.arg_types, ctx.args, checker(ctx).expr_checker.type_overrides
+    subject, varies = get_proper_type(given[0]), bool(rows_in(given[0]))
+    wide = None if _has_wider(subject) else scope.instance(ANY_ROW)
+    # what is no dict has no entries, so an entry of it is Any
+    are_dicts = all(map(_is_dict, subject.items if isinstance(subject, UnionType) else [subject]))
+    for classes, t, what in zip(expressions[1:], given[1:], (wide, wide if are_dicts else None), strict=True):
+        types = get_proper_type(t)
+        assert isinstance(classes, TupleExpr) and isinstance(types, TupleType)
+        for e, own in zip(classes.items, types.items, strict=True):
+            overrides.pop(e, None)
+            if varies:
+                overrides[e] = _wider(own, what)
+    return ctx.default_return_type
+
+
+def _is_dict(t: Type) -> bool:
+    t = get_proper_type(t)
+    return isinstance(t, TypedDictType) or (isinstance(t, Instance) and t.type.fullname == "builtins.dict")
+
+
+class _HasWider(TypeQuery[bool]):
+    """Is there something in a type that may be more than a Vec?"""
+
+    def strategy(self, items: list[bool]) -> bool:
+        return any(items)
+
+    def visit_any(self, t: AnyType) -> bool:
+        return True
+
+    def visit_type_var(self, t: TypeVarType) -> bool:
+        return False  # its default is Any, where it has none
+
+    def visit_tuple_type(self, t: TupleType) -> bool:
+        return any(i.accept(self) for i in t.items)
+
+    def visit_instance(self, t: Instance) -> bool:
+        return t.type.fullname == "builtins.object" or super().visit_instance(t)
+
+
+def _has_wider(t: Type) -> bool:
+    return t.accept(_HasWider())
+
+
+def open_vec(ctx: ClassDefContext) -> None:
+    """What Vec is to the plugin alone: it can be read, as far as mypy knows, and it is an AnyRow.
+
+    That is a class without arguments, as a pattern has none.  It is no base, of which messages would tell.
+    """
+    reading.open_reads(ctx)
+    found = ctx.api.lookup_fully_qualified_or_none(ANY_ROW)
+    if found is not None and isinstance(found.node, TypeInfo) and found.node not in ctx.cls.info.mro:
+        ctx.cls.info.mro.insert(-1, found.node)
 
 
 def _is_vec(t: Type) -> bool:
@@ -57,16 +121,20 @@ def _widen(e: Expression, api: TypeChecker) -> None:
         api.store_type(e, _wider(t))
 
 
-def _wider(t: Type) -> Type:
-    """The class Vec in the place of the class Tensor."""
+def _wider(t: Type, wide: Instance | None = None) -> Type:
+    """The class Vec in the place of the class Tensor, or a class that is given."""
     t = get_proper_type(t)
     if isinstance(t, TupleType):
         return t.copy_modified(items=[_wider(i) for i in t.items])
     first = t.items[0] if isinstance(t, Overloaded) else t
-    if isinstance(first, CallableType) and first.is_type_obj() and first.type_object().fullname == TENSOR:
+    if (
+        isinstance(first, CallableType)
+        and first.is_type_obj()
+        and first.type_object().fullname in (TENSOR, VEC, ANY_ROW)
+    ):
         unknown = AnyType(TypeOfAny.special_form)
         made = get_proper_type(first.ret_type)
         assert isinstance(made, Instance)
-        vec = as_vec(made).copy_modified(args=[unknown, unknown])
+        vec = wide or as_vec(made).copy_modified(args=[unknown, unknown])
         return first.copy_modified(ret_type=vec, instance_type=vec)
     return t

@@ -55,8 +55,10 @@ from branded.mypy import (
     axes_types,
     axes_vmap,
     custom,
+    displays,
     foreign,
     indexing,
+    marks,
     narrowing,
     operands,
     reading,
@@ -86,6 +88,7 @@ from branded.mypy.results import as_it_was, compiled, emptied, entering, leaving
 from branded.mypy.rows import (
     AXES,
     BRAND,
+    TENSOR,
     UNKNOWN,
     VEC,
     change,
@@ -133,6 +136,7 @@ class BrandedPlugin(Plugin):
         self.stored: dict[str, CallExpr] = {}
         self.methods: dict[str, Callable[[MethodContext], Type]] = {}
         self.scope.unvaried = unvaried.choice(options)
+        self.marks = marks.Marks()
         self.instances = Instances(self.scope)
         self.rules: dict[str, Rule] = {
             **LOOPS,
@@ -289,6 +293,10 @@ class BrandedPlugin(Plugin):
             return reading.truth
         if fullname == narrowing.ASKED:
             return narrowing.asked
+        if fullname == marks.MATCH:
+            return partial(narrowing.matched, scope=self.scope)
+        if fullname == marks.DISPLAY:
+            return partial(displays.display, scope=self.scope)
         if self._is_vmap(fullname):
             return self._vmap_result
         if fullname in custom.MAKERS:
@@ -427,9 +435,13 @@ class BrandedPlugin(Plugin):
         return symbol.node if symbol is not None else None
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        return {VEC: reading.open_reads, AXES: axes_types.promote}.get(fullname)
+        return {VEC: narrowing.open_vec, AXES: axes_types.promote}.get(fullname)
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
         if fullname == axes_types.ALIAS:
             return partial(axes_types.analyze, lookup=self.lookup_fully_qualified)
+        if fullname in (VEC, TENSOR):
+            found = self.lookup_fully_qualified(fullname)
+            if found is not None and isinstance(found.node, TypeInfo):
+                return partial(self.marks.analyze, info=found.node)
         return None

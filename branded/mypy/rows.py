@@ -31,7 +31,7 @@ from mypy.types import (
 )
 
 BRAND, VEC, TENSOR, ARRAY = "branded.brand.Brand", "branded.vec.Vec", "tinygrad.tensor.Tensor", "numpy.ndarray"
-AXES = "branded.vec.Axes"
+AXES, ANY_ROW = "branded.vec.Axes", "branded.vec.AnyRow"
 CONTAINERS = frozenset(
     f"{module}.{name}"
     for module, names in {

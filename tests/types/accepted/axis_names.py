@@ -209,3 +209,17 @@ assert_type(jacrev(lambda x: x * 2.0)(w), Tensor)
 assert_type(grad(lambda x: (x * x).sum())(w), Axes[Features])
 assert_type(list(X), list[Tensor])
 assert_type(X.unfold(0, 2, 1), Tensor)
+
+
+# --- a list of tensors of several axes says nothing of them
+def listed(x: Vec[S]) -> Vec[S]:
+    tensors, values = [X, X.T, Y], {"x": x, "X": X[0]}
+    assert_type(tensors, list[Tensor])
+    assert_type(values, dict[str, Vec[S, Tensor]])
+    alike = [X, X * 2]
+    assert_type(alike, list[Axes[Users, Features]])
+    return (values["x"] + tensors[0][0]).sum() + len(alike)
+
+
+assert_type(vmap(listed)(X), Tensor)
+assert_type(vmap(lambda x: [x, Y])(X), list[Tensor])

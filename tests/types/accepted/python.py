@@ -69,6 +69,76 @@ def plain(a: Any, b: object, c: Tensor | float) -> None:
 plain(x, x, x)
 
 
+# --- a pattern keeps the row
+def matched(a: Vec[S] | float) -> Vec[S]:
+    match a:
+        case Tensor():
+            assert_type(a, Vec[S, Tensor])
+            return a
+        case _:
+            assert_type(a, float)
+            return Tensor(a)
+
+
+def in_patterns(a: tuple[Vec[S], Vec[S1]] | dict[str, Vec[S]] | Vec[S]) -> Vec[S | S1]:
+    match a:
+        case (Tensor() as b, c):
+            assert_type(b, Vec[S, Tensor])
+            assert_type(c, Vec[S1, Tensor])
+            return b + c
+        case {"w": w}:
+            return w
+        case Tensor() as d:
+            assert_type(d, Vec[S, Tensor])
+            return d
+    return Tensor(0.0)
+
+
+def entry(a: dict[str, Vec[S]]) -> Vec[S]:
+    match a:
+        case {"w": Tensor(shape=(_,)) as w}:
+            assert_type(w, Vec[S, Tensor])
+            return w
+    return Tensor(0.0)
+
+
+class Scaled:
+    def __init__(self, scale: Tensor | float) -> None:
+        self.scale = scale
+
+    def __call__(self, a: Vec[S] | float) -> Vec[S]:
+        match a, self.scale:
+            case Tensor() as b, Tensor() as s:
+                return b * s
+            case Tensor() as b, float() as t:
+                return b * t
+        return Tensor(0.0)
+
+
+assert vmap(matched)(x).tolist() == x.tolist()
+assert vmap(lambda a, b: in_patterns((a, b)) + entry({"w": a}) + in_patterns(b))(x, x)[0].tolist() == [4.0, 8.0]
+assert vmap(Scaled(2.0))(x).tolist() == [[2.0, 4.0], [6.0, 8.0]]
+
+
+# --- a pattern of what does not vary is what it was
+def plain_patterns(a: Any, b: object, c: Tensor | float) -> Tensor:
+    match a:
+        case Tensor():
+            assert_type(a, Tensor)
+    match b:
+        case Tensor() as t:
+            assert_type(t, Tensor)
+    match c:
+        case Tensor():
+            assert_type(c, Tensor)
+            return c
+        case float():
+            return Tensor(c)
+
+
+plain_patterns(x, x, x)
+
+
 # --- slices with bounds that all examples share
 def sliced(a: Vec[S], n: int) -> Vec[S]:
     return a[:n].cat(a[n:], a[::-1], a[-n:n:1])

@@ -49,6 +49,33 @@ def displays(a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
 assert vmap(displays, in_axes=(0, None))(x, x[0]).shape == (2, 2)
 
 
+# --- displays that stand by themselves have all rows of their entries
+def stored(a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
+    named, listed, nested = {"w": a, "b": b}, [a, x[0], b], {1: [a, b], 2: [b, b]}
+    assert_type(named, dict[str, Vec[S | S1, Tensor]])
+    assert_type(listed, list[Vec[S | S1, Tensor]])
+    assert_type(nested, dict[int, list[Vec[S | S1, Tensor]]])
+    pairs = [(a, x[0]), (x[0], a)]
+    assert_type(pairs, list[tuple[Vec[S, Tensor], Vec[S, Tensor]]])
+    perhaps = [a, None, b]
+    assert_type(perhaps, list[Vec[S | S1, Tensor] | None])
+    for value in [a, b]:
+        assert_type(value, Vec[S | S1, Tensor])
+        listed.append(value)
+    doubled = [assert_type(v, Vec[S | S1, Tensor]) * 2 for v in [a, b]]
+    mixed = [a, 1.0]
+    assert_type(mixed, list[object])
+    wanted: list[Vec[S | S1] | float] = [a, b]
+    wanted = [a, 1.0]
+    return named["w"] + listed[1] + nested[1][0] + doubled[0] + pairs[0][0] * len(wanted)
+
+
+assert vmap(stored, in_axes=(0, None))(x, x[0]).shape == (2, 2)
+both = vmap(lambda a: vmap(lambda b: [a, b])(x))(x)
+assert_type(both, list[Tensor])
+assert [t.shape for t in both] == [(2, 2, 2), (2, 2, 2)]
+
+
 # --- dicts that are joined
 def joined(a: Vec[S]) -> Vec[S]:
     assert_type(predict({**params, "w": a}, x), Vec[S, Tensor])

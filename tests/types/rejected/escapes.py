@@ -191,3 +191,15 @@ def callback(f: Callable[[Tensor], None]) -> None:
 def untyped_list() -> None:
     acc = []
     vmap(lambda a: acc.append(a))(x)  # E: escape
+
+
+# --- out of a list of two rows
+def of_list(a: Vec[S], b: Vec[S1]) -> Vec[S]:
+    both = [a, b]
+    return both[0]  # E: Incompatible return value type (got "Vec[S | S1, Tensor]", expected "Vec[S, Tensor]")
+
+
+# --- out of a dict of two rows
+def of_dict(a: Vec[S]) -> Tensor:
+    d = {"a": a, "x": x}
+    return d["x"]  # E: Incompatible return value type (got "Vec[S, Tensor]", expected "Tensor")

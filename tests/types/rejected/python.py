@@ -19,6 +19,23 @@ def escapes(a: Vec[S]) -> Tensor:
     return a  # E: Incompatible return value type (got "Vec[S, Tensor]", expected "Tensor")
 
 
+# --- a pattern does not take the row away
+def matched(a: Vec[S] | float) -> Tensor:
+    match a:
+        case Tensor():
+            return a  # E: Incompatible return value type (got "Vec[S, Tensor]", expected "Tensor")
+        case _:
+            return Tensor(a)
+
+
+# --- a pattern in a pattern does not take the row away
+def in_pattern(p: dict[str, Vec[S]]) -> Tensor:
+    match p:
+        case {"w": Tensor() as w}:
+            return w  # E: Incompatible return value type (got "Vec[S, Tensor]", expected "Tensor")
+    return x
+
+
 # --- a slice with a bound that varies
 def first(a: Vec[S], n: Vec[S1]) -> Vec[S]:
     return a[:n]  # E: slice: a bound that varies over "S1" would give each example a size of its own
