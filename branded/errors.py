@@ -111,8 +111,11 @@ class RandomnessError(BrandedError, ValueError):
     """A random number was drawn under vmap, and nothing says whether all examples share it."""
 
 
-class ShapeError(BrandedError, TypeError):
-    """A shape depends on per-example values."""
+class ShapeError(BrandedError, TypeError, ValueError, IndexError):
+    """Shapes do not fit in the body, or one depends on per-example values.
+
+    tinygrad says it by a ValueError or an IndexError, JAX by a TypeError: who expects one of them catches this.
+    """
 
 
 class UnsupportedError(BrandedError, TypeError):

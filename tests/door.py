@@ -408,6 +408,7 @@ FORMS = {
     "tensor._apply_map_to_tensors": "applied_map name",
     "tensor._fromnp": "x",
     "tensor.all_tensors": "dict",
+    "tensor.cpu_profile": "name device display profile_key",
     "tensor.contiguous_mops_to_view": "ctx c src",
     "tensor.pm_early_transform_tensor_graph": "PatternMatcher",
     "tensor.run_linear": "linear var_vals input_uops update_stats jit wait",

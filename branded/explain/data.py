@@ -25,7 +25,7 @@ from branded.graph import lead, tensor
 from branded.program import Expr, make_expr
 from branded.program.evaluate import evaluation
 from branded.program.terms import Atom, BrandName, Eqn, Literal, Var
-from branded.recording import Where
+from branded.source import Where
 
 SHOWN = 256
 """The cells of the largest value whose numbers are shown, and traced to where they come from."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from branded.recording import Where
+from branded.source import Where
 
 
 class Types(NamedTuple):
@@ -35,7 +35,7 @@ def types_in(path: Path) -> Types:
     Example:
         >>> import tempfile
         >>> from branded.explain.static import types_in
-        >>> from branded.recording import Where
+        >>> from branded.source import Where
         >>> folder = tempfile.TemporaryDirectory()
         >>> program = Path(folder.name, "app.py")
         >>> _ = program.write_text('''

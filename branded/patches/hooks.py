@@ -11,6 +11,7 @@ from branded.patches import (
     compiler,
     function,
     gradient,
+    misfits,
     operands,
     programs,
     rand,
@@ -21,7 +22,7 @@ from branded.patches import (
     writes,
 )
 
-HOOKS = (operands, reads, writes, shapes, gradient, function, rand, sort, programs, schedules)
+HOOKS = (misfits, operands, reads, writes, shapes, gradient, function, rand, sort, programs, schedules)
 """Each in a module of its own, in the order in which they are installed."""
 
 

@@ -52,7 +52,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 _KNOWN = (Tensor, int, float, UOp)
 
 
-def _in_a_body() -> bool:
+def in_a_body() -> bool:
     return bool(open_brands()) or is_differentiating()
 
 
@@ -74,7 +74,7 @@ def _ufix(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(original)
     def ufix(self: Tensor, x: Any) -> Tensor:
-        if isinstance(x, _KNOWN) or not _in_a_body():
+        if isinstance(x, _KNOWN) or not in_a_body():
             return original(self, x) if running() is None else inner(self, x)
         if (t := tree.as_tensor(x)) is not None:
             return t
@@ -96,7 +96,7 @@ def _taking(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
         @functools.wraps(original)
         def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            if (len(args) == 1 and isinstance(args[0], _KNOWN)) or not _in_a_body():
+            if (len(args) == 1 and isinstance(args[0], _KNOWN)) or not in_a_body():
                 return (original if running() is None else inner)(self, *args, **kwargs)
             if all(isinstance(a, _KNOWN) for a in args):
                 return original(self, *args, **kwargs)
@@ -134,7 +134,7 @@ def _indexed(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def indexed(self: Tensor, indices: Any, *value: Any) -> Any:
-        if not _in_a_body():
+        if not in_a_body():
             return (original if running() is None else inner)(self, indices, *value)
         return original(self, index(indices), *(_argument(v, what) for v in value))
 
@@ -147,7 +147,7 @@ def _init(original: Callable[..., None]) -> Callable[..., None]:
         try:
             original(self, data, device, dtype)
         except Exception as error:
-            if isinstance(error, BrandedError) or not _in_a_body() or not _has_tensors(data):
+            if isinstance(error, BrandedError) or not in_a_body() or not _has_tensors(data):
                 raise
             _refuse_list(data)
 
@@ -169,7 +169,7 @@ def _refuse_list(data: Any) -> NoReturn:
 
 def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """`array + x`, which numpy asks the tensor about."""
-    if not _in_a_body():  # an array of objects, as numpy makes of what it does not know
+    if not in_a_body():  # an array of objects, as numpy makes of what it does not know
         given = [np.asarray(x, dtype=object) if isinstance(x, Tensor) else x for x in inputs]
         return getattr(ufunc, method)(*given, **kwargs)
     f = _OPERATORS.get(ufunc.__name__)
@@ -180,7 +180,7 @@ def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwa
 
 def _array_function(self: Tensor, f: Any, types: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """`numpy.sum(x)` and the like."""
-    if not _in_a_body():
+    if not in_a_body():
         return f._implementation(*args, **kwargs)
     return _refuse_numpy(self, f.__name__, False)
 

@@ -171,6 +171,7 @@ REPLACED = {
     "tensor._apply_map_to_tensors": "tells which tensors a run takes for computed",
     "tensor._fromnp": "takes arrays whose bytes are in the other order",
     "tensor.all_tensors": "may change while it is walked through",
+    "tensor.cpu_profile": "the block around a method of the user's, which says what is refused",
     "tensor.contiguous_mops_to_view": "makes a view of a part only where vectors may be loaded",
     "tensor.pm_early_transform_tensor_graph": "lowers loops and host calls, fills empty arguments, copies bad views",
     "tensor.run_linear": "one thread at a time; tells what a run reads",

@@ -14,7 +14,7 @@ from branded.profiling.kernels import Timed, kernels
 from branded.program import Expr
 from branded.program.evaluate import evaluation
 from branded.program.terms import Eqn, Program, Var
-from branded.recording import Where
+from branded.source import Where
 
 LARGE = 1 << 28
 """A value of more bytes is not put into memory for its own sake: the line that uses it computes it."""

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from branded.recording import Where
 from branded.recording.calls import Hole
+from branded.source import Where
 
 
 class BrandName(NamedTuple):

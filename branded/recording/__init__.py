@@ -6,30 +6,14 @@ A `Frame` is the record of one program, or of the body of a loop or branch in it
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-import tinygrad
 from tinygrad.uop.ops import UOp
 
 from branded.scope import Block, Blocks
-
-
-class Where(NamedTuple):
-    """The part of a source file that an operation stands in; lines from 1, columns from 0."""
-
-    file: str
-    line: int
-    end_line: int
-    column: int
-    end_column: int
+from branded.source import Where, here
 
 
 class Call(NamedTuple):
@@ -132,33 +116,3 @@ class body(Block[Frame]):  # noqa: N801  a function for who uses it
                 structure.bodies.append(Body(frame, tuple(params), tuple(results)))
 
         return done
-
-
-# ---- where ----
-
-_PACKAGE = Path(__file__).parent.parent
-_OWN = tuple(f"{folder}{os.sep}" for folder in (_PACKAGE, Path(tinygrad.__path__[0])))
-_OWN += (contextlib.__file__, functools.__file__)
-_USERS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("learn/demo", "learn/explorer", "learn/puzzles"))
-"""Parts of this package that use it as anyone would."""
-
-
-@functools.lru_cache(maxsize=64)
-def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None, int | None]]:
-    return list(code.co_positions())
-
-
-def here() -> Where | None:
-    """Where the user called this: the innermost frame that is neither of this package nor of tinygrad."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(_OWN) or file.startswith(_USERS):
-            break
-        frame = frame.f_back
-    if frame is None or frame.f_code.co_filename.startswith("<frozen"):
-        return None
-    code = frame.f_code
-    line, end_line, column, end_column = _positions(code)[frame.f_lasti // 2]
-    line = line or frame.f_lineno
-    return Where(code.co_filename, line, end_line or line, column or 0, end_column or 0)

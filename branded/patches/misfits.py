@@ -1,0 +1,164 @@
+"""Shapes that do not fit, in the body of a vmap, a loop or a derivative.
+
+What is wrong: tinygrad finds out that operands do not fit when a shape is asked for, perhaps lines after they met, and
+then speaks of shapes that have the axis of the examples, which the user does not write.  In a body the operands of an
+operation on each element are compared when it is made, and what a method refuses is said of one example, with its
+types and the line.  Outside of a body tinygrad does what it did.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import TracebackType
+from typing import Any, cast
+
+from tinygrad import Tensor
+from tinygrad.helpers import PROFILE
+from tinygrad.uop.ops import Ops, UOp
+
+from branded import source
+from branded.derivatives.leaves import may_be_differentiating
+from branded.errors import BrandedError
+from branded.graph import tensor
+from branded.patches import methods, tg
+from branded.patches.methods import Method, nested
+from branded.patches.operands import in_a_body
+from branded.patches.refusals import Refused, letters, said
+from branded.scope import may_be_in_brand
+
+_TOLD = (AssertionError, IndexError, RuntimeError, ValueError)
+_READS = ("numpy", "data", "tolist", "item", "realize", "schedule_linear", "linear_with_vars", "callify", tg.MEMORY_OF)
+"""What they raise is of the devices and the compiler."""
+
+
+def _compared(original: Method) -> Method:
+    """The operands of an operation on each element fit, or it is not made.
+
+    Within a method it is built here: the comparison takes no more time than what tinygrad does around it.
+    """
+    running, names = methods.running(), tg.all_metadata
+
+    @functools.wraps(original)
+    def alu(self: Tensor, op: Ops, *src: Tensor) -> Tensor:
+        if (method := running()) is None:
+            out: Tensor = original(self, op, *src)
+            if in_a_body():
+                _compare(out.uop)
+            return out
+        u = UOp(op, src=(self.uop, *[x.uop for x in src]))
+        names[u] = (method,)
+        if src and (may_be_in_brand() or may_be_differentiating()):
+            _compare(u)
+        return tensor(u)
+
+    return alu
+
+
+def _compare(u: UOp) -> None:
+    """The shapes of the operands go together; that of `u` is known then, and tinygrad need not find it out again."""
+    shape: tuple[Any, ...] | None = None
+    for x in u.src:
+        if x.op is Ops.CONST:
+            continue
+        own = x.shape
+        if shape is not None and own != shape:
+            if in_a_body():
+                u.shape  # noqa: B018  tinygrad's own word: it raises, if they do not fit
+            return
+        shape = own
+    if shape is not None:
+        tg.keep_shape(u, shape)
+
+
+class _Told:
+    """The block in which tinygrad runs a method of Tensor that no other method called."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, cls: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        if error is None:
+            return
+        tg.tensor._METADATA.set(None)  # tinygrad does not take it back
+        if not isinstance(error, _TOLD) or isinstance(error, BrandedError) or not in_a_body():
+            return
+        call: TracebackType | None = trace
+        while call is not None and call.tb_frame.f_code.co_name != tg.NAMES_KERNELS:
+            call = call.tb_next
+        if call is None or not _is_tinygrads(call):
+            return
+        names = call.tb_frame.f_locals
+        if names["fn"].__name__ not in _READS:
+            raise said(Refused(names["fn"], names["args"], names["kwargs"], error)) from None
+
+
+_BLOCK = _Told()
+
+
+def _profiled(original: Callable[..., AbstractContextManager[Any]]) -> Callable[..., AbstractContextManager[Any]]:
+    """tinygrad takes the time of each method of the user's, for a profile if one is asked for."""
+
+    @contextmanager
+    def both(name: Any, device: str) -> Iterator[None]:
+        with original(name, device), _BLOCK:
+            yield
+
+    def cpu_profile(name: Any, device: str = "TINY", *args: Any, **kwargs: Any) -> AbstractContextManager[Any]:
+        if device != "USER":
+            return original(name, device, *args, **kwargs)
+        return both(name, device) if PROFILE.value else _BLOCK
+
+    return cpu_profile
+
+
+def _late(original: Method) -> Method:
+    """tinygrad works out the shape of what this gives when it is asked for it."""
+
+    @functools.wraps(original)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        out = original(self, *args, **kwargs)
+        try:
+            if in_a_body():
+                out.shape  # noqa: B018
+            return out
+        except _TOLD as error:
+            found = said(Refused(nested(original), (self, *args), kwargs, error))
+        raise found
+
+    return method
+
+
+def _einsum(original: Method) -> Method:
+    """It is no method, and so the methods that it calls would say what they refuse."""
+
+    @functools.wraps(original)
+    def einsum(cls: type[Tensor], formula: str, *operands: Any, **kwargs: Any) -> Any:
+        try:
+            return original(cls, formula, *operands, **kwargs)
+        except _TOLD as error:
+            given = operands[0] if len(operands) == 1 and isinstance(operands[0], tuple | list) else operands
+            if not in_a_body() or not _is_tinygrads(error.__traceback__):
+                raise
+            if (found := letters(formula, given)) is None:
+                raise
+        raise found
+
+    return einsum
+
+
+def _is_tinygrads(trace: TracebackType | None) -> bool:
+    """Did no function of the user run?"""
+    while trace is not None:
+        if not source.is_ours(trace.tb_frame.f_code.co_filename):
+            return False
+        trace = trace.tb_next
+    return True
+
+
+def install() -> None:
+    tg.tensor.cpu_profile = _profiled(tg.tensor.cpu_profile)
+    setattr(Tensor, "bitcast", _late(Tensor.bitcast))  # noqa: B010  mypy: a method is not to be assigned
+    setattr(Tensor, "einsum", classmethod(_einsum(cast(Any, Tensor.einsum).__func__)))  # noqa: B010
+    setattr(Tensor, "alu", _compared(Tensor.alu))  # noqa: B010

@@ -1,0 +1,400 @@
+"""What tinygrad refuses, in the user's words: the operation, its operands as one example has them, the line, a way out.
+
+A way out is shown only if it runs: each is tried here, on the operands that were refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinygrad import Tensor
+
+from branded import source
+from branded.errors import ArgumentError, AxisRangeError, BrandedError, ShapeError
+from branded.recording.calls import DUNDERS
+from branded.rows import row_of, type_text, visible
+from branded.scope import open_brands
+from branded.tree.text import shown
+
+_NAMES = {"getitem": "index", "setitem": "assign", "truediv": "div", "__rtruediv__": "div"}
+_LABELS = {
+    ("where", "self"): "condition",
+    ("where", "x"): "where true",
+    ("where", "y"): "where false",
+}
+_BROADCAST = re.compile(r"cannot be broadcast to a single shape")
+_DOT = re.compile(r"cannot dot")
+_AXIS = re.compile(r"dim=(-?\d+) out of range \[(-?\d+), (-?\d+)\]")
+_RESHAPE = re.compile(r"size mismatch, can't reshape .* -> \((.*?),?\)\)?$")
+_MANY = re.compile(r"too many indices \((\d+)\) for (\d+)D")
+_BOUNDS = re.compile(r"index=(-?\d+) is out of bounds with size=(\d+)")
+_DTYPE = re.compile(r"dtype|[Ii]nvalid type|unsupported size")
+_INSIDE = re.compile(r"UOp|Ops\.|<class|object at 0x")
+
+
+class Refused:
+    """A call of a method of Tensor that tinygrad refused."""
+
+    def __init__(
+        self, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
+    ) -> None:
+        self.method, self.args, self.kwargs = method, args, kwargs
+        self.words = " ".join(str(error).split())
+        name = method.__name__.strip("_")
+        self.is_reflected = method.__name__ == f"__{name}__" and name[0] == "r" and f"__{name[1:]}__" in DUNDERS
+        name = name[1:] if self.is_reflected else name
+        self.op = _NAMES.get(name, name)
+        self.operands = self._operands()
+
+    def _operands(self) -> list[tuple[str, Tensor]]:
+        """The tensors among the arguments, by the names that a message calls them."""
+        if self.is_binary:
+            both = list(self.args[:2])
+            return list(zip(("left", "right"), both[::-1] if self.is_reflected else both, strict=True))
+        try:
+            given = inspect.signature(self.method).bind(*self.args, **self.kwargs).arguments
+        except (TypeError, ValueError):
+            given = {str(i + 1): x for i, x in enumerate(self.args)}
+        found = []
+        for name, x in given.items():
+            parts = x if isinstance(x, tuple | list) else (x,)
+            tensors = [t for t in parts if isinstance(t, Tensor)]
+            label = _LABELS.get((self.op, name)) or ("tensor" if name == "self" else name)
+            found += [(label if len(tensors) == 1 else f"{label} {i + 1}", t) for i, t in enumerate(tensors)]
+        return found[:4]
+
+    @property
+    def is_binary(self) -> bool:
+        """Is this an operator, or a method that is one?"""
+        return len(self.args) > 1 and all(isinstance(x, Tensor) for x in self.args[:2]) and len(self.tensors) == 2
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        return [x for x in (*self.args, *self.kwargs.values()) if isinstance(x, Tensor)]
+
+    @property
+    def given(self) -> str:
+        """The arguments that are no tensors, as they were written."""
+        rest = [shown(x) for x in self.args[1:] if not isinstance(x, Tensor)]
+        rest += [f"{k}={shown(x)}" for k, x in self.kwargs.items() if not isinstance(x, Tensor)]
+        return ", ".join(rest)
+
+    def error(self, cls: type[BrandedError], what: str, fix: str | None) -> BrandedError:
+        return _error(cls, f"{self.op}: {what}", self.operands, fix)
+
+    # ---- ways out ----
+
+    def works(self, run: Callable[[], Any]) -> bool:
+        try:
+            x = run()
+            for t in x if isinstance(x, tuple | list) else (x,):
+                t.shape  # noqa: B018  raises if there is none
+        except Exception:  # of tinygrad's, of any kind
+            return False
+        return True
+
+    def written(self) -> tuple[str, str, Callable[[str, str], str]] | None:
+        """The two operands as the user wrote them, and the expression with others in their place."""
+        text = source.text()
+        try:
+            e = ast.parse(text or "", mode="eval").body
+        except (SyntaxError, ValueError):
+            return None
+        if isinstance(e, ast.BinOp) and self.method.__name__.startswith("__"):
+            symbol = ast.unparse(ast.BinOp(ast.Name("a"), e.op, ast.Name("b")))[1:-1]
+            return _inside(e.left), _inside(e.right), lambda a, b: f"{a}{symbol}{b}"
+        if isinstance(e, ast.Compare) and len(e.ops) == 1 and self.method.__name__.startswith("__"):
+            symbol = ast.unparse(ast.Compare(ast.Name("a"), e.ops, [ast.Name("b")]))[1:-1]
+            return _inside(e.left), _inside(e.comparators[0]), lambda a, b: f"{a}{symbol}{b}"
+        if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute) and len(e.args) == 1 and not e.keywords:
+            name = e.func.attr
+            if name == self.method.__name__:
+                return _inside(e.func.value), _inside(e.args[0]), lambda a, b: f"{a}.{name}({_outside(b)})"
+        return None
+
+
+def _error(cls: type[BrandedError], what: str, operands: Sequence[tuple[str, Tensor]], fix: str | None) -> BrandedError:
+    facts = [(name, type_text(t.uop)) for name, t in operands]
+    brands = {b: None for _, t in operands for b in visible(row_of(t.uop))}
+    facts += [(b.name, f"opened by {b.where}") for b in brands if b.where]
+    if (w := source.here()) is not None:
+        facts.append(("at", source.place(w.file, w.line)))
+    return cls(what, *facts, fix=fix)
+
+
+def _inside(e: ast.expr) -> str:
+    """An expression as a part of another."""
+    text = ast.unparse(e)
+    return text if isinstance(e, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant) else f"({text})"
+
+
+def _outside(text: str) -> str:
+    return text[1:-1] if text.startswith("(") and ast.unparse(ast.parse(text, mode="eval")) == text[1:-1] else text
+
+
+def said(r: Refused) -> BrandedError:
+    """The error that says it."""
+    for pattern, tell in _CASES:
+        match = pattern.search(r.words)
+        if match is not None and (found := tell(r, match)) is not None:
+            return found
+    if (named := _BY_NAME.get(r.op)) is not None and (found := named(r)) is not None:
+        return found
+    words = r.words.replace("self.", "") if r.words and not _INSIDE.search(r.words) else "these operands do not fit"
+    if r.given and len(r.given) < 60 and r.given not in words:
+        words += f", given {r.given}"
+    return r.error(ArgumentError if _DTYPE.search(words) else ShapeError, words, _one_less(r))
+
+
+def _one_less(r: Refused) -> str | None:
+    """A shape for a batch in place of one for an example."""
+    given = r.args[1] if len(r.args) == 2 else r.args[1:]
+    if not r.operands or not isinstance(given, tuple | list) or not visible(row_of(r.operands[0][1].uop)):
+        return None
+    x, less = r.operands[0][1], tuple(given[1:])
+    if r.op in _SHAPED and len(given) == x.ndim + 1 and r.works(lambda: getattr(x, r.op)(less)):
+        return f"{r.op}({less}): inside of vmap there is no axis for the examples"
+    return None
+
+
+_SHAPED = ("expand", "pad", "shrink", "permute")
+
+
+# ---- operations on each element ----
+
+
+def _broadcast(r: Refused, _m: re.Match[str]) -> BrandedError | None:
+    shapes = [t.shape for _, t in r.operands]
+    for k in range(1, max(map(len, shapes), default=0) + 1):
+        sizes = list(dict.fromkeys(s[-k] for s in shapes if len(s) >= k and s[-k] != 1))
+        if len(sizes) > 1:
+            what = f"axis -{k} has {sizes[0]} entries in one operand and {sizes[1]} in another"
+            return r.error(ShapeError, what, _of_examples(r) or _paired(r) or "sizes that are equal, or 1")
+    return None
+
+
+def _of_examples(r: Refused) -> str | None:
+    """An operand that has an entry for each example, which vmap would have mapped."""
+    for label, t in r.operands:
+        rest = [x.shape for _, x in r.operands if x is not t]
+        for b in visible(open_brands()):
+            fits = t.shape and t.shape[0] == b.size and b not in row_of(t.uop) and _fit(*rest, t.shape[1:])
+            if fits and any(b in row_of(x.uop) for _, x in r.operands):
+                return (
+                    f"{_as_written(r, label)} as an argument of vmap: it has an entry for each of the {b.size} examples"
+                )
+    return None
+
+
+def _as_written(r: Refused, label: str) -> str:
+    if label in ("left", "right") and (w := r.written()) is not None:
+        return f"`{_outside(w[1] if label == 'right' else w[0])}`"
+    return f"`{label}`"
+
+
+def _fit(*shapes: tuple[Any, ...]) -> bool:
+    most = max(map(len, shapes))
+    return all(len({s[-k] for s in shapes if len(s) >= k and s[-k] != 1}) < 2 for k in range(1, most + 1))
+
+
+def _paired(r: Refused) -> str | None:
+    """Two operands, one of them with an axis of its own, or the other way round."""
+    if (w := r.written()) is None or len(r.operands) != 2:
+        return None
+    a, b = (t for _, t in r.operands)
+    left, right, both = w
+    if b.ndim == 2 and r.works(lambda: a + b.T):
+        return f"{both(left, f'{right}.T')}, if the axes of the right are the other way round"
+    if b.ndim == 1 and r.works(lambda: a + b.unsqueeze(-1)):
+        return f"{both(left, f'{right}.unsqueeze(-1)')} for every pair of entries, or as many entries in both"
+    return None
+
+
+# ---- products ----
+
+
+def _dot(r: Refused, _m: re.Match[str]) -> BrandedError | None:
+    if len(r.operands) < 2:
+        return None
+    (_, a), (_, b) = r.operands[:2]
+    if not a.shape or not b.shape:
+        return r.error(ShapeError, "a number of one example is not a vector or a matrix", "`*` for a product with it")
+    axis = -1 if b.ndim == 1 else -2
+    what = f"axis -1 of the first has {a.shape[-1]} entries, and axis {axis} of the second {b.shape[axis]}"
+    if r.op == "linear" and b.ndim == 2:
+        fix = f"Linear({a.shape[-1]}, {b.shape[-1]}), or examples of {b.shape[0]} entries"
+        return r.error(ShapeError, what, fix)
+    return r.error(ShapeError, what, _turned(r, a, b) or "as many entries on both")
+
+
+def _turned(r: Refused, a: Tensor, b: Tensor) -> str | None:
+    if (w := r.written()) is None:
+        return None
+    left, right, both = w
+    ways = (
+        (lambda: a.dot(b.transpose(-1, -2)), both(left, f"{right}.transpose(-1, -2)")),
+        (lambda: b.dot(a), both(right, left)),
+        (lambda: a.transpose(-1, -2).dot(b), both(f"{left}.transpose(-1, -2)", right)),
+    )
+    return next((text for run, text in ways if r.works(run)), None)
+
+
+def _conv(r: Refused) -> BrandedError | None:
+    (_, x), *rest = r.operands
+    weight = rest[0][1] if rest else r.args[1]
+    if x.ndim >= weight.ndim or not (text := source.text()):
+        return None
+    missing = weight.ndim - x.ndim
+    what = f"it takes axes for a batch and for channels, and one example has {x.ndim} of {weight.ndim} axes"
+    if missing > 2 or (missing == 1 and x.shape[0] != weight.shape[1]):
+        return r.error(ShapeError, what, None)
+    one, back = (f".reshape({', '.join(map(str, (1,) * missing + x.shape))})", ".squeeze(0)")
+    try:
+        e = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return r.error(ShapeError, what, f"x{one}")
+    if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute) and e.func.attr == r.method.__name__:
+        e.func.value = ast.parse(f"{_inside(e.func.value)}{one}", mode="eval").body
+    elif isinstance(e, ast.Call) and len(e.args) == 1:
+        e.args[0] = ast.parse(f"{_inside(e.args[0])}{one}", mode="eval").body
+    else:
+        return r.error(ShapeError, what, f"x{one}")
+    return r.error(ShapeError, what, f"{ast.unparse(e)}{back}")
+
+
+def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
+    """What does not fit in an einsum: an operand and its letters, or two sizes of one letter."""
+    groups = formula.replace(" ", "").partition("->")[0].split(",")
+    given = [(f"`{g}`", x) for g, x in zip(groups, operands, strict=False) if isinstance(x, Tensor)]
+    sizes: dict[str, Any] = {}
+    if "." in formula or not len(given) == len(groups) == len(operands):
+        return None
+    for group, (_, x) in zip(groups, given, strict=True):
+        if len(group) != x.ndim:
+            axes = f"{x.ndim} ax{'is' if x.ndim == 1 else 'es'}"
+            what = f"einsum: `{group}` has {len(group)} letters, and one example {axes}"
+            return _error(ShapeError, what, given, "a letter for each axis of one example")
+        for c, n in zip(group, x.shape, strict=True):
+            if sizes.setdefault(c, n) != n:
+                what = f"einsum: `{c}` is an axis of {sizes[c]} entries, and one of {n}"
+                return _error(ShapeError, what, given, "a letter for each size")
+    return None
+
+
+# ---- axes ----
+
+
+def _axis(r: Refused, m: re.Match[str]) -> BrandedError:
+    dim, low, high = map(int, m.groups())
+    what = f"axis {dim} is out of range for one example"
+    if dim > 0 and low <= dim - 1 <= high and open_brands():
+        return r.error(AxisRangeError, what, f"axis {dim - 1}: inside of vmap there is no axis for the examples")
+    return r.error(AxisRangeError, what, f"an axis from {low} to {high}")
+
+
+def _reshape(r: Refused, m: re.Match[str]) -> BrandedError | None:
+    x = r.operands[0][1]
+    try:
+        to = tuple(int(n) for n in m[1].strip("()").split(",") if n.strip())
+    except ValueError:  # of sizes that are not known
+        return None
+    what = f"one example has {math.prod(x.shape)} entries, and {to} has {math.prod(to)}"
+    n = math.prod(x.shape)
+    for b in visible(row_of(x.uop)):
+        if to and to[0] == b.size and math.prod(to[1:]) == n:
+            return r.error(ShapeError, what, f"{_call(r, to[1:])}: inside of vmap there is no axis for the examples")
+    for i in reversed(range(len(to))):
+        others = math.prod(to[:i] + to[i + 1 :])
+        if others and n % others == 0:
+            return r.error(ShapeError, what, _call(r, (*to[:i], -1, *to[i + 1 :])))
+    return r.error(ShapeError, what, _call(r, (-1,)))
+
+
+def _call(r: Refused, sizes: Sequence[int]) -> str:
+    name = r.op if r.op in ("reshape", "view") else "reshape"
+    return f"{name}({', '.join(map(str, sizes)) or '()'})"
+
+
+def _many(r: Refused, m: re.Match[str]) -> BrandedError:
+    count, rank = map(int, m.groups())
+    what = f"{count} indices for one example, which has {rank} ax{'is' if rank == 1 else 'es'}"
+    fix = f"at most {rank}"
+    index = r.args[1]
+    fewer = index[count - rank :] if isinstance(index, tuple) else ()
+    if fewer and r.op == "index" and r.works(lambda: r.args[0][fewer]):
+        fix = f"{_indexed(count - rank)}: inside of vmap there is no axis for the examples"
+    return r.error(ShapeError, what, fix)
+
+
+def _indexed(skipped: int) -> str:
+    """What the user wrote, without the first indices."""
+    try:
+        e = ast.parse(source.text() or "", mode="eval").body
+    except (SyntaxError, ValueError):
+        e = ast.Constant(0)
+    if isinstance(e, ast.Subscript) and isinstance(e.slice, ast.Tuple):
+        rest = e.slice.elts[skipped:]
+        return f"{_inside(e.value)}[{', '.join(map(ast.unparse, rest))}]"
+    return f"without the first {skipped}"
+
+
+def _bounds(r: Refused, m: re.Match[str]) -> BrandedError:
+    i, n = map(int, m.groups())
+    of = f"an axis of {n} entr{'y' if n == 1 else 'ies'}"
+    return r.error(ShapeError, f"{i} is out of bounds for {of}", f"an index from {-n} to {n - 1}" if n else None)
+
+
+# ---- tensors beside each other ----
+
+
+def _joined(r: Refused) -> BrandedError | None:
+    shapes = [t.shape for _, t in r.operands]
+    if len({*map(len, shapes)}) > 1:
+        return r.error(ShapeError, "the operands have different numbers of axes", "reshape, so that they have as many")
+    dim = r.kwargs.get("dim", 0)
+    dim = dim if type(dim) is int else 0
+    for k in range(len(shapes[0])):
+        if len({s[k] for s in shapes}) > 1 and (r.op == "stack" or k != dim % len(shapes[0])):
+            sizes = list(dict.fromkeys(s[k] for s in shapes))
+            what = f"axis {k} has {sizes[0]} entries in one operand and {sizes[1]} in another"
+            fits = [d for d in range(len(shapes[0])) if r.op == "cat" and _fits_along(d, shapes)]
+            return r.error(ShapeError, what, f"dim={fits[0]}, along which they fit" if fits else "as many in all")
+    return None
+
+
+def _fits_along(dim: int, shapes: Sequence[tuple[Any, ...]]) -> bool:
+    return len({s[:dim] + s[dim + 1 :] for s in shapes}) == 1
+
+
+def _swapped(r: Refused) -> BrandedError | None:
+    x, n = r.operands[0][1], len(r.operands[0][1].shape)
+    axes = [a for a in (*r.args[1:], *r.kwargs.values()) if type(a) is int and not -max(n, 1) <= a < max(n, 1)]
+    if not axes:
+        return None
+    return r.error(
+        AxisRangeError,
+        f"axis {axes[0]} is out of range for one example",
+        f"axes from {-n} to {n - 1}" if x.shape else "a tensor with axes",
+    )
+
+
+_CASES: tuple[tuple[re.Pattern[str], Callable[[Refused, re.Match[str]], BrandedError | None]], ...] = (
+    (_BROADCAST, _broadcast),
+    (_DOT, _dot),
+    (_AXIS, _axis),
+    (_RESHAPE, _reshape),
+    (_MANY, _many),
+    (_BOUNDS, _bounds),
+)
+_BY_NAME: dict[str, Callable[[Refused], BrandedError | None]] = {
+    "cat": _joined,
+    "stack": _joined,
+    "transpose": _swapped,
+    "conv2d": _conv,
+    "conv_transpose2d": _conv,
+}
