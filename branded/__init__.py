@@ -119,6 +119,7 @@ if TYPE_CHECKING:
         unique,
     )
     from branded.loops.associative import associative_scan, cumlogsumexp
+    from branded.planning.report import memory
     from branded.program import make_expr
 else:
     _LATER = {
@@ -134,6 +135,7 @@ else:
         "io_callback": "branded.callbacks.api:io_callback",
         "linalg": "branded.linalg",
         "make_expr": "branded.program:make_expr",
+        "memory": "branded.planning.report:memory",
         "optim": "branded.optim",
         "program": "branded.program",
         "pure_callback": "branded.callbacks.api:pure_callback",
@@ -210,6 +212,7 @@ __all__ = [
     "make_expr",
     "map",
     "median",
+    "memory",
     "nanmax",
     "nanmean",
     "nanmedian",

@@ -175,6 +175,8 @@ class Host(Primitive):
         self.is_effect = False
         """Is its last argument the token of what runs before it, and its last result that of what runs after it?"""
         self.by_c: host.InC | None = None
+        self.space = 1.0
+        """So many times the bytes of its results does it take beside them: numpy makes an array, which is copied."""
         self.number = next(_numbers)
 
     @classmethod

@@ -65,7 +65,9 @@ def _sorters(network: Network, descending: bool) -> tuple[Sorted, Host]:
     """One of each, so that the same sort of the same values is one call."""
     by = Sorted("sort", functools.partial(values, descending=descending), "expand_dims", False)
     by.network, by.descending = network, descending
-    return by, Host("argsort", functools.partial(order, descending=descending), "expand_dims", False)
+    where = Host("argsort", functools.partial(order, descending=descending), "expand_dims", False)
+    where.space = 4.0  # keys of 64 bits, twice, beside what they are made of
+    return by, where
 
 
 # ---- what runs ----

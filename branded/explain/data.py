@@ -22,6 +22,7 @@ from branded.explain.loops import loop_of_function, loop_of_step
 from branded.explain.provenance import moved, sources
 from branded.explain.steps import Column, Growth, bytes_of, cells_of, columns, grew, kind, warning
 from branded.graph import lead, tensor
+from branded.planning.footprint import Footprint, footprint
 from branded.program import Expr, make_expr
 from branded.program.evaluate import evaluation
 from branded.program.terms import Atom, BrandName, Eqn, Literal, Var
@@ -131,6 +132,7 @@ class _Explained:
         self.cells = self._cells()
         roots = [self.batched[v] for v in self.program.outs if isinstance(v, Var)]
         self.kernels: list[Kernel] = kernels(roots)
+        self.memory = footprint(roots)
 
     # ---- values ----
 
@@ -240,6 +242,7 @@ class _Explained:
             "steps": steps,
             "graph": _graph(e.at("batched"), steps),
             "kernels": [k.data() for k in self.kernels],
+            "memory": _memory(self.memory),
             "loop": (loop := self._loop(name)),
             "result": self._result(),
             "notes": [*([self.types.note] if self.types.note else []), *([_NO_LOOP] if loop is None else [])],
@@ -276,6 +279,11 @@ class _Explained:
 
 _NO_LOOP = "what one of the operations does has no Python loop here"
 _NO_FILE = "the function stands in no file, so there are no static types"
+
+
+def _memory(found: Footprint) -> dict[str, int]:
+    names = ("peak", "there", "results", "between", "work")
+    return {"arguments" if name == "there" else name: getattr(found, name) for name in names}
 
 
 def _sentences(found: Sequence[Column], has_body: bool) -> str:

@@ -64,6 +64,9 @@ def lines(data: Data) -> list[Line]:
             Span(f"  reads {readable(k['reads'])}, writes {readable(k['writes'])}", "quiet"),
         ]
         out += [*([[], [Span("kernels", "title")]] if k is data["kernels"][0] else []), own, *_block(k["code"], 4)]
+    memory = data["memory"]
+    parts = ", ".join(f"{name} {readable(memory[name])}" for name in ("arguments", "results", "between", "work"))
+    out += _section("memory", [[Span(f"  {readable(memory['peak'])} at most: {parts}")]])
     if data["result"] is not None:
         out += _section("result", [[Span(f"  {_numbers(data['result'])}")]])
     out += [[Span(f"note: {note}", "quiet")] for note in data["notes"]]

@@ -131,7 +131,15 @@ class _Step:
     gives its own in their place, in this order.
     """
 
-    def __init__(self, loop: Loop, outs: Sequence[UOp], numbers: Mapping[DType, Sequence[UOp]], most: int) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        outs: Sequence[UOp],
+        numbers: Mapping[DType, Sequence[UOp]],
+        most: int,
+        *,
+        is_compiled: bool = True,
+    ) -> None:
         n = loop.carries
         self.results = len(outs) - isinstance(loop, While)
         var = UOp.variable("branded_step", 0, max(most - 1, 1)) if isinstance(loop, Scan) else None
@@ -152,13 +160,13 @@ class _Step:
         given = [*reads.values(), *tables]
         places = [*to, *(_slice(y, at) for y in stacks)]
         writes = list(zip(places, new[: self.results], strict=True))
-        self.graph = Linear(writes, _bases(*to, *given[:n], *stacks, *given[n:]), var)
+        self.graph = Linear(writes, _bases(*to, *given[:n], *stacks, *given[n:]), var, is_compiled=is_compiled)
         self.spare = [UOp.new_buffer(x.device, x.max_numel(), x.dtype) for x in to]
         self.between = self.graph.own
         self.test: Linear | None = None
         if isinstance(loop, While):
             flag = _storage(outs[n])
-            self.test = Linear([(flag, new[n])], _bases(flag, *given), None)
+            self.test = Linear([(flag, new[n])], _bases(flag, *given), None, is_compiled=is_compiled)
             self.flag = flag.base
             self.between = [*self.between, self.flag, *self.test.own]
         self.own = [*self.spare, *self.between]
@@ -257,6 +265,13 @@ def _compiled(loop: Loop) -> _Compiled:
         loop.compiled = _Compiled(step, tables, room)
     compiled: _Compiled = loop.compiled
     return compiled
+
+
+def laid_out(loop: Loop) -> tuple[Sequence[UOp], Sequence[Linear]]:
+    """The memory of its step, and its parts, which are not compiled."""
+    outs, numbers = without_numbers(loop)
+    step = _Step(loop, outs, {dtype: list(ps) for dtype, ps in numbers.items()}, _most(loop, outs), is_compiled=False)
+    return step.own, [step.graph, *([step.test] if step.test is not None else [])]
 
 
 def _in_table(device: str, dtype: DType, values: list[float]) -> UOp:

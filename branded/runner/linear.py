@@ -42,8 +42,18 @@ Tables = Callable[[UOp, Sequence[Sequence[Address]], Memory], Sequence[native.Ta
 class Linear:
     """A linear of tinygrad whose buffers are parameters, in the order in which they are given."""
 
-    def __init__(self, results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp], var: UOp | None = None) -> None:
-        """`results` are pairs of what to write to and what to write; `params` the buffers that each run gives."""
+    def __init__(
+        self,
+        results: Sequence[tuple[UOp, UOp]],
+        params: Sequence[UOp],
+        var: UOp | None = None,
+        *,
+        is_compiled: bool = True,
+    ) -> None:
+        """`results` are pairs of what to write to and what to write; `params` the buffers that each run gives.
+
+        One that is not compiled says what memory it takes.
+        """
         sink = UOp.sink(*(_written(dest, value) for dest, value in results))
         with Context(CAPTURING=0, NO_MEMORY_PLANNER=1):  # type: ignore[no-untyped-call]
             big, _ = tg.transform_to_call(sink)
@@ -51,13 +61,18 @@ class Linear:
         linear = linear.substitute(
             {p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}, walk=True
         )
-        kernels, linear = [call.src[0] for call in linear.src], tg.compile_linear(linear)
-        order = ordered(linear.src, lambda call: tg.get_call_outs_ins(call)[0])
+        kernels = [call.src[0] for call in linear.src]
+        if is_compiled:
+            linear = tg.compile_linear(linear)
+        order = ordered(linear.src, writes)
         self.kernels = [kernels[i] for i in order]
         """What the calls do, as it was before it was compiled."""
         linear = linear.replace(src=tuple(linear.src[i] for i in order))
         there = {u for call in linear.src for s in call.src[1:] for u in s.toposort() if u.is_realized}
-        self.linear = tg.link_linear(tg.memory_plan_rewrite(linear, there))
+        self.unplanned = linear
+        """The calls, each of their buffers by itself."""
+        planned = tg.memory_plan_rewrite(linear, there)
+        self.linear = tg.link_linear(planned) if is_compiled else planned
         self.var = var.expr if var is not None else None
         programs = [call.src[0] for call in self.linear.src if call.src[0].op is Ops.PROGRAM]
         products = [call.src[0] for call in self.linear.src if isinstance(call.src[0].arg, blas.Name)]
@@ -157,6 +172,15 @@ class Linear:
         """Where a buffer must begin: at a multiple of this, for the vectors that the kernels load."""
         sources = [s.arg for c in self.linear.src for s in c.src[0].src if s.op is Ops.SOURCE]
         return max((int(n) for source in sources for n in re.findall(r"aligned\((\d+)\)", source)), default=16)
+
+
+def writes(call: UOp) -> Sequence[int]:
+    """Which arguments of a call it writes to; of a kernel also before it is compiled."""
+    if call.src[0].op is not Ops.SINK:
+        found: Sequence[int] = tg.get_call_outs_ins(call)[0]
+        return found
+    stored = [u.src[0].src[0].buf_uop for u in call.src[0].toposort() if u.op is Ops.STORE]
+    return sorted({p.arg.slot for p in stored if p.op is Ops.PARAM})
 
 
 def _inner(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar, cast
 
 from tinygrad import Tensor
+from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
 from branded.cpu import kernels
@@ -120,6 +121,11 @@ class Jitted:
         if program is not last or program is None:
             program = self._used(program or self._traced(key, args, kwargs, donors or ()))
         return program.build(iter(program.run(leaves, donors)))
+
+    def graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[UOp], Sequence[UOp]]:
+        """The program for these arguments, which is not kept: its parameters, and its results."""
+        program = _Program(self._f, args, kwargs, self._options(args, kwargs)[0], (), ())
+        return program.run.params, [y.uop for y in program.run.leaves]
 
     def _read_some(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], form: list[Any], leaves: list[Any]
