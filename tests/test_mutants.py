@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests import mutants
+from tests import mutants, mutations
 
 CHANGES = {
     "return a < b and c": [
@@ -25,10 +25,10 @@ CHANGES = {
 
 @pytest.mark.parametrize("source", CHANGES)
 def test_what_is_changed(source: str) -> None:
-    found = mutants.mutants("f.py", source)
+    found = mutations.mutants("f.py", source)
     assert [m.now for m in found] == CHANGES[source]
     for m in found:
-        assert ast.unparse(ast.parse(source)) != mutants.mutated(m, source)
+        assert ast.unparse(ast.parse(source)) != mutations.mutated(m, source)
 
 
 def test_what_is_for_type_checkers_alone_is_left_as_it_is() -> None:
@@ -41,11 +41,11 @@ T = TypeVar("T", bound=1)
 @overload
 def f(x: int = 1) -> int: return 1
 """
-    assert mutants.mutants("f.py", source) == []
+    assert mutations.mutants("f.py", source) == []
 
 
 def test_a_sample_is_the_same_for_the_same_seed() -> None:
-    all_of = {name: mutants.mutants(name, f"def f(): return {list(range(n))}") for name, n in (("a", 9), ("b", 99))}
+    all_of = {name: mutations.mutants(name, f"def f(): return {list(range(n))}") for name, n in (("a", 9), ("b", 99))}
     chosen = mutants.sample(all_of, 20, 1)
     assert chosen == mutants.sample(all_of, 20, 1) != mutants.sample(all_of, 20, 2)
     assert [m.file for m in chosen] == ["a"] * 3 + ["b"] * 18
@@ -57,18 +57,18 @@ def test_functions_are_called_as_in_the_code() -> None:
             def inner() -> list[str]:
                 import sys
 
-                return [mutants.name_of(sys._getframe().f_code.co_qualname) for _ in range(1)]
+                return [mutations.name_of(sys._getframe().f_code.co_qualname) for _ in range(1)]
 
             return inner()
 
     name = "test_functions_are_called_as_in_the_code.Outer.method.inner"
     assert Outer().method() == [name]
-    assert mutants.name_of("f.<locals>.<lambda>") == mutants.name_of("f.<locals>.<genexpr>") == "f"
+    assert mutations.name_of("f.<locals>.<lambda>") == mutations.name_of("f.<locals>.<genexpr>") == "f"
 
 
 def test_every_mutant_that_is_left_out_is_there_and_has_a_reason() -> None:
     left_out = mutants.equal()
     files = {key[0] for key in left_out}
-    there = {m.key for f, text in mutants.files().items() if f in files for m in mutants.mutants(f, text)}
+    there = {m.key for f, text in mutants.files().items() if f in files for m in mutations.mutants(f, text)}
     assert [key for key in left_out if key not in there] == []
     assert all(left_out.values())
