@@ -182,6 +182,10 @@ class CompilerError(BrandedError, RuntimeError):
     """tinygrad's CPU device has no C compiler."""
 
 
+class OutOfMemoryError(BrandedError, MemoryError):
+    """There is no memory left for what an operation works in."""
+
+
 class MatrixError(BrandedError, ValueError):
     """What should be a matrix has another shape, or two of them do not fit."""
 

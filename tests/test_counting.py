@@ -209,5 +209,5 @@ def test_entries_by_their_place_in_c(dtype: Any, descending: bool) -> None:
             ]
             found = counting.standing(descending)(types[:1], types[1:])
             assert found is not None
-            found.function(*found.args([y.ctypes.data for y in (out, x, p)]))
+            found.run("it", [y.ctypes.data for y in (out, x, p)])
             np.testing.assert_array_equal(out, _host.stood(x, p, descending))

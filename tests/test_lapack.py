@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from tinygrad import Tensor, dtypes
 
 from branded import jit, linalg, scan, vmap
 from branded.cpu import lapack as drivers
+from branded.errors import OutOfMemoryError
 from branded.linalg import lapack
 from branded.runner import host, native
 from branded.runner.host import Array
@@ -36,7 +38,7 @@ def by_c(kind: str, option: int, shapes: list[tuple[int, ...]], xs: Arrays) -> A
     assert work is not None
     found = work([Array(y.shape, dtype) for y in ys], [Array(x.shape, dtype) for x in xs])
     assert found is not None
-    found.function(*found.args([x.ctypes.data for x in (*ys, *xs)]))
+    found.run("it", [x.ctypes.data for x in (*ys, *xs)])
     return ys
 
 
@@ -178,3 +180,29 @@ def test_the_signs_of_a_factor_are_those_of_lapack_where_a_column_begins_with_ze
     for first in (0.0, -0.0):
         a = np.array([[first, 2.0], [3.0, 4.0]])
         np.testing.assert_allclose(by_c("qr", 0, [(2, 2), (2, 2)], [a])[1], np.linalg.qr(a)[1], rtol=1e-12)
+
+
+kept: list[Any] = []
+
+
+@pytest.mark.parametrize("kind", [k for k in drivers.KINDS if k not in ("cholesky", "solve_triangular")])
+def test_no_memory_to_work_in_is_an_error(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By itself, compiled and in a loop: C went on, to where nothing is, and that was the end of the process."""
+    table = drivers._table(dtypes.float32)
+    none = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint64)(lambda size: None)
+    given = (ctypes.c_uint64 * len(table))(*table)
+    kept.append((given, none))  # programs are kept, with where it is
+    given[drivers.SYSTEM.index("malloc")] = ctypes.cast(none, ctypes.c_void_p).value or 0
+    f = dict(FORMS)[kind]
+    a, b = Tensor(np.float32(some(2, 31, 31))), Tensor(np.float32(some(2, 31)))
+    programs = [
+        lambda a, b: vmap(f)(a, b),
+        jit(vmap(f)),
+        lambda a, b: scan(lambda c, x: (c, f(*x)), a.sum(), (a, b))[1],
+    ]
+    with monkeypatch.context() as m:
+        m.setattr(drivers, "_table", lambda dtype: given)
+        for program in programs:
+            with pytest.raises(OutOfMemoryError, match=rf"linalg\.{kind}: there is no memory left"):
+                program(a, b).numpy()
+    assert np.isfinite(vmap(f)(a[:, 1:, 1:], b[:, 1:]).numpy()).all()

@@ -13,6 +13,7 @@ from tinygrad import Device
 
 from branded.patches import tg
 from branded.patches.tg import TinyELF
+from branded.runner import native
 from branded.runner.host import Array
 
 LOOPS = 4
@@ -22,13 +23,14 @@ TAKES = (
     *(f"{x}{i}" for x in ("size", "a_step", "b_step") for i in range(LOOPS)),
     *("out0", "out1", "out2", "a", "b"),
 )
-"""What a function in C takes: where others are, numbers, the batch, and where its results and operands are."""
+"""What a function in C takes, behind its number and whether it failed: where others are, numbers, the batch, and where
+its results and operands are."""
 
 BEFORE = f"""
 typedef unsigned long long u64;
 typedef long long i64;
 struct job {{
-  u64 *f;
+  u64 *f, full;
   i64 option, m, n, k, size[{LOOPS}], a_step[{LOOPS}], b_step[{LOOPS}], at[{LOOPS}];
   char *out[3], *a, *b;
 }};
@@ -40,19 +42,26 @@ static int next(struct job *j) {{
   }}
   return 0;
 }}
+static void *taken(struct job *j, u64 malloc, i64 bytes) {{
+  void *p = ((void *(*)(u64))malloc)(bytes > 0 ? (u64)bytes : 1);
+  j->full = !p;
+  return p;
+}}
 """
 
 
 def entry(name: str, body: str) -> str:
     """The function that is called: `body` has a `struct job j` of what it takes."""
     return f"""
-void {name}({", ".join(f"u64 {x}" for x in TAKES)}) {{
+void {name}(u64 at) {{
+  u64 *call = (u64 *)at, {", ".join(f"{x} = call[{i + 2}]" for i, x in enumerate(TAKES))};
   struct job j;
-  j.f = (u64 *)table, j.option = (i64)option, j.m = (i64)m, j.n = (i64)n, j.k = (i64)k;
+  j.f = (u64 *)table, j.full = 0, j.option = (i64)option, j.m = (i64)m, j.n = (i64)n, j.k = (i64)k;
   {" ".join(f"j.{x}[{i}] = (i64){x}{i};" for x in ("size", "a_step", "b_step") for i in range(LOOPS))}
   {" ".join(f"j.at[{i}] = 0;" for i in range(LOOPS))}
   {" ".join(f"j.out[{i}] = (char *)out{i};" for i in range(3))} j.a = (char *)a, j.b = (char *)b;
   {body}
+  call[1] = j.full ? {native.FULL} : 0;
 }}
 """
 
@@ -63,7 +72,7 @@ def compiled(source: str, name: str) -> tuple[Any, int]:
     lib = device.renderer.compiler.compile_cached(source)
     program = tg.CPUProgram(device, TinyELF(lib, name, device.renderer.target, ()))
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # a thread may run it when Python ends
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * len(TAKES))(program.addr), int(program.addr)
+    return ctypes.CFUNCTYPE(None, ctypes.c_uint64)(program.addr), int(program.addr)
 
 
 def words(numbers: Sequence[int], results: int, at: Sequence[Any]) -> list[Any]:

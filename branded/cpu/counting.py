@@ -80,27 +80,27 @@ static void put(u64 *keys, i64 low, i64 high, const i64 *places, i64 a, i64 b) {
 }
 static void go(struct job *j) {
   i64 n = j->m, k = j->k;
-  u64 *keys = ((void *(*)(u64))j->f[0])((u64)(n + k) * 8), best[FEW];
+  u64 *keys = taken(j, j->f[0], n * 17), best[FEW];
+  if (!keys) return;
   i64 *places = (i64 *)(keys + n);
+  char *is_wanted = (char *)(places + n);
   int *out = (int *)j->out[0];
   do {
     const TYPE *x = (TYPE *)j->a;
     const int *given = (int *)j->b;
     u32 turn = j->option ? ~0u : 0;
-    for (i64 i = 0; i < n; i++) keys[i] = (u64)(KEY(x[i]) ^ turn) << 32 | (u64)i;
-    for (i64 i = 0; i < k; i++) {
-      i64 p = given[i] < 0 ? 0 : given[i] < n ? given[i] : n - 1, at = i;
-      for (; at > 0 && places[at - 1] > p; at--) places[at] = places[at - 1];
-      places[at] = p;
-    }
-    i64 count = 0, wanted = places[k - 1] + 1;
+    i64 count = 0, many = 0;
+    for (i64 i = 0; i < n; i++) keys[i] = (u64)(KEY(x[i]) ^ turn) << 32 | (u64)i, is_wanted[i] = 0;
+    for (i64 i = 0; i < k; i++) is_wanted[given[i] < 0 ? 0 : given[i] < n ? given[i] : n - 1] = 1;
+    for (i64 i = 0; i < n; i++) if (is_wanted[i]) places[many++] = i;
+    i64 wanted = places[many - 1] + 1;
     u64 *found = keys;
     if (wanted <= FEW) {
       for (i64 i = 0; i < n; i++)
         if (count < wanted) insert(best, count++, keys[i]);
         else if (keys[i] < best[count - 1]) insert(best, count - 1, keys[i]);
       found = best;
-    } else put(keys, 0, n, places, 0, k);
+    } else put(keys, 0, n, places, 0, many);
     for (i64 i = 0; i < k; i++) *out++ = given[i] >= 0 && given[i] < n ? (int)(u32)found[given[i]] : 0;
   } while (next(j));
   ((void (*)(void *))j->f[1])(keys);

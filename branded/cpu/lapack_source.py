@@ -22,7 +22,6 @@ enum {{ SMALL = {SMALL}, FEW = {FEW}, TINY = {TINY} }};
 #define NARROW _Pragma("clang loop interleave_count(1)")
 static i64 least(i64 a, i64 b) {{ return a < b ? a : b; }}
 static i64 most(i64 a, i64 b) {{ return a > b ? a : b; }}
-static void *taken(u64 *f, i64 bytes) {{ return ((void *(*)(u64))f[MALLOC])((u64)most(bytes, 1)); }}
 static void given_back(u64 *f, void *p) {{ ((void (*)(void *))f[FREE])(p); }}
 """
 
@@ -86,7 +85,8 @@ static void triangular_T(struct job *j) {
 
 static void solve_T(struct job *j) {
   i64 n = j->n, k = j->k, info = 0;
-  i64 *pivots = taken(j->f, n * 8 + n * n * sizeof(REAL));
+  i64 *pivots = taken(j, j->f[MALLOC], n * 8 + n * n * sizeof(REAL));
+  if (!pivots) return;
   REAL *lu = (REAL *)(pivots + n), *x = (REAL *)j->out[0], *last = 0;
   do {
     if ((REAL *)j->a != last) {
@@ -123,7 +123,8 @@ static void inv_T(struct job *j) {
   void (*getri)(i64 *, REAL *, i64 *, i64 *, REAL *, i64 *, i64 *) = (void *)j->f[GETRI];
   getri(&n, out, &n, &info, &size, &room, &info);
   room = most((i64)size, n);
-  i64 *pivots = taken(j->f, n * 8 + most(room, n * n) * sizeof(REAL));
+  i64 *pivots = taken(j, j->f[MALLOC], n * 8 + most(room, n * n) * sizeof(REAL));
+  if (!pivots) return;
   do {
     if (n <= TINY) {
       REAL *lu = (REAL *)(pivots + n);
@@ -148,7 +149,8 @@ static void inv_T(struct job *j) {
 static void det_T(struct job *j, int as_log) {
   i64 n = j->n;
   REAL *out = (REAL *)j->out[0], *size = (REAL *)j->out[1];
-  i64 *pivots = taken(j->f, n * 8 + n * n * sizeof(REAL));
+  i64 *pivots = taken(j, j->f[MALLOC], n * 8 + n * n * sizeof(REAL));
+  if (!pivots) return;
   REAL *lu = (REAL *)(pivots + n);
   do {
     copied_T(lu, (REAL *)j->a, n * n);
@@ -187,7 +189,8 @@ static void qr_T(struct job *j) {
   geqrf(&m, &n, q, &m, q, size, &room, &info);
   orgqr(&m, &columns, &k, q, &m, q, size + 1, &room, &info);
   room = most(most((i64)size[0], (i64)size[1]), most(n, columns));
-  REAL *a = taken(j->f, (m * most(n, columns) + k + room) * sizeof(REAL)), *tau = a + m * most(n, columns);
+  REAL *a = taken(j, j->f[MALLOC], (m * most(n, columns) + k + room) * sizeof(REAL)), *tau = a + m * most(n, columns);
+  if (!a) return;
   do {
     turned_T(a, (REAL *)j->a, m, n);
     geqrf(&m, &n, a, &m, tau, tau + k, &room, &info);
@@ -208,7 +211,8 @@ static void eigh_T(struct job *j, char what) {
   syevd = (void *)j->f[SYEVD];
   syevd(&what, &half, &n, w, &n, w, &size, &room, &count, &ints, &info, 1, 1);
   room = (i64)size, ints = count;
-  i64 *whole = taken(j->f, ints * 8 + (n * n + room) * sizeof(REAL));
+  i64 *whole = taken(j, j->f[MALLOC], ints * 8 + (n * n + room) * sizeof(REAL));
+  if (!whole) return;
   REAL *a = (REAL *)(whole + ints);
   do {
     turned_T(a, (REAL *)j->a, n, n);
@@ -231,7 +235,8 @@ static void svd_T(struct job *j, char what) {
   gesdd(&what, &m, &n, s, &m, s, s, &m, s, &ldv, &size, &room, &info, &info, 1);
   room = (i64)size;
   i64 left = what == 'N' ? 0 : m * rows, right = what == 'N' ? 0 : columns * n;
-  i64 *whole = taken(j->f, 8 * k * 8 + (m * n + left + right + room) * sizeof(REAL));
+  i64 *whole = taken(j, j->f[MALLOC], 8 * k * 8 + (m * n + left + right + room) * sizeof(REAL));
+  if (!whole) return;
   REAL *a = (REAL *)(whole + 8 * k), *p = a + m * n, *q = p + left, *work = q + right;
   do {
     turned_T(a, (REAL *)j->a, m, n);

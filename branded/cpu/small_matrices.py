@@ -149,7 +149,8 @@ static void small_q_T(const REAL *restrict a, i64 m, i64 n, const REAL *restrict
 
 static void small_qr_T(struct job *j) {
   i64 m = j->m, n = j->n, columns = j->k;
-  REAL *a = taken(j->f, (m * n + least(m, n) + most(n, columns)) * sizeof(REAL)), *tau = a + m * n;
+  REAL *a = taken(j, j->f[MALLOC], (m * n + least(m, n) + most(n, columns)) * sizeof(REAL)), *tau = a + m * n;
+  if (!a) return;
   REAL *w = tau + least(m, n), *q = (REAL *)j->out[0], *r = (REAL *)j->out[1];
   do {
     copied_T(a, (REAL *)j->a, m * n);

@@ -58,7 +58,7 @@ def kernels(values: Sequence[UOp]) -> list[Timed]:
 
 def _of(op: native.Op, call: UOp, runs: int, depth: int, addresses: Sequence[int], steps: int = 1) -> Iterator[Timed]:
     """A call, and the kernels in it; it stands in a loop of so many steps."""
-    if isinstance(op, native.Hosted):
+    if isinstance(op, native.Hosted) and not op.is_c:
         yield Timed("function of the host", _once(lambda: native.Plan(native.Table([op])).run(addresses)), runs, 0, 0)
         return
     if isinstance(op, native.Kernel) and op.step >= 0:  # it reads and writes what there is for each step

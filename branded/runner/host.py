@@ -12,6 +12,7 @@ import functools
 import itertools
 import math
 import weakref
+from array import array
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -47,6 +48,13 @@ class Called(NamedTuple):
     """The same for Python."""
     args: Callable[[Sequence[Any]], list[Any]]
     """What it takes, of the addresses of the results and of the arguments."""
+
+    def run(self, name: object, at: Sequence[int]) -> None:
+        """Call it by this name, on what is at these addresses."""
+        call = array("Q", [0, 1, *self.args(at)])
+        self.function(call.buffer_info()[0])
+        if call[1]:
+            raise native.full(name)
 
 
 InC = Callable[[Sequence[Array], Sequence[Array]], Called | None]
@@ -146,12 +154,13 @@ def _entry() -> tuple[int, Any]:
     return int(ctypes.cast(called, ctypes.c_void_p).value or 0), called
 
 
-def hosted(name: Name, args: Sequence[Sequence[Address]], device: str) -> native.Hosted | native.Kernel | None:
+def hosted(name: Name, args: Sequence[Sequence[Address]], device: str) -> native.Hosted | None:
     """The call on the buffers of each turn, as C makes it."""
     if not native.can_run(device):
         return None
     if (found := name.in_c) is not None:
-        return native.Kernel(found.address, [found.args(given) for given in args])
+        words = [[name.number, 1, *found.args(given)] for given in args]
+        return native.Hosted(found.address, words, name.host.name, is_c=True)
     return native.Hosted(_entry()[0], [[name.number, 1, *given] for given in args], name)
 
 
@@ -165,7 +174,7 @@ def run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
         return None
     buffers = [u.buffer.ensure_allocated() for u in tg.resolve_params(call, ctx.input_uops)]
     if all(b.device.split(":")[0] == "CPU" for b in buffers) and (found := name.in_c) is not None:
-        found.function(*found.args([b.get_buf(b.device).va_addr for b in buffers]))
+        found.run(name.host.name, [b.get_buf(b.device).va_addr for b in buffers])
         return []
     outs = buffers[: name.outs]
     written = [_writable(b) for b in outs]

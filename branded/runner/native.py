@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tinygrad import Device
 
-from branded.errors import UnsupportedError
+from branded.errors import OutOfMemoryError, UnsupportedError
 from branded.patches import tg
 from branded.patches.tg import ClangCompiler, TinyELF
 
@@ -29,6 +29,8 @@ WITHOUT_END = 2**63
 """The length of a loop that a flag ends."""
 _NONE = 2**64 - 1
 _FAILED = 2
+FULL = 3
+"""What a function leaves where it says whether it failed, if there is no memory left for it to work in."""
 
 failures: list[BaseException] = []
 """What a function of the host raised, until C has come back to Python."""
@@ -100,7 +102,9 @@ class Hosted(NamedTuple):
     address: int
     args: Sequence[Sequence[Address]]
     of: object
-    """What must not go as long as the call may be made."""
+    """What must not go as long as the call may be made: its text is what the function is called."""
+    is_c: bool = False
+    """Is it one of C, which calls nothing of Python?"""
 
 
 Op = Kernel | Inner | Hosted
@@ -144,7 +148,8 @@ static u64 run(u64 *base, u64 *t, u64 *budget) {{
       if (op[6]) {{
         a[1] = 1;
         ((void (*)(u64))op[1])((u64)a);
-        if (*(volatile u64 *)(a + 1)) return {_FAILED};
+        u64 failed = *(volatile u64 *)(a + 1);
+        if (failed) {{ *budget = a[0]; return failed == {FULL} ? {FULL} : {_FAILED}; }}
         continue;
       }}
       if (op[5] < n) a[op[5]] = i;
@@ -165,9 +170,11 @@ done:
   return 1;
 }}
 u64 branded_replay(u64 *call) {{
-  u64 *base = (u64 *)call[0], budget = call[1], *ref = (u64 *)call[2], *end = ref + 3 * call[3], *slots = call + 4;
+  u64 *base = (u64 *)call[0], budget = call[1], *ref = (u64 *)call[2], *end = ref + 3 * call[3], *slots = call + 5;
   for (; ref < end; ref += 3) base[ref[0]] = slots[ref[1]] + ref[2];
-  return run(base, base, &budget);
+  u64 how = run(base, base, &budget);
+  call[4] = budget;
+  return how;
 }}
 """
 
@@ -265,6 +272,14 @@ def within_itself() -> UnsupportedError:
     )
 
 
+def full(name: object) -> OutOfMemoryError:
+    """The error where C has no memory for what a function works in."""
+    return OutOfMemoryError(
+        f"{name}: there is no memory left to work in",
+        fix="smaller operands, or fewer programs and tensors at a time",
+    )
+
+
 class Direct:
     """A program of a few small kernels: Python calls them, which takes no longer, and for which no C is compiled."""
 
@@ -310,12 +325,12 @@ class Plan:
             made.words[at] = len(made.words)
             made.table(inner)
         self.words, self.refs, self.states = array("Q", made.words), array("Q", made.refs), made.states
-        self.hosted = made.hosted
+        self.hosted, self.calls_python = made.hosted, any(not op.is_c for op in made.hosted)
         self.function = _replay()[0]
         self.is_midway = False
         slots = 1 + max(made.refs[1::3], default=-1)
         tables = self.words.buffer_info()[0], SLICE, self.refs.buffer_info()[0], len(made.refs) // 3
-        self.call = array("Q", [*tables, *[0] * slots])
+        self.call = array("Q", [*tables, 0, *[0] * slots])
         self.at, self.slots = self.call.buffer_info()[0], slots
 
     def run(self, addresses: Sequence[int], length: int | None = None) -> int:
@@ -325,16 +340,18 @@ class Plan:
         """
         if length is not None:
             self.words[0] = length
-        if self.hosted:
+        if self.calls_python:
             check_not_running(self)
         if self.is_midway:  # the last run was interrupted
             for i in self.states:
                 self.words[i] = 0
         self.is_midway = True
-        self.call[4:] = array("Q", addresses[: self.slots])
+        self.call[5:] = array("Q", addresses[: self.slots])
         while not (how := self.function(self.at)):
             pass
         if how == _FAILED:
             raise failures.pop() if failures else KeyboardInterrupt  # one that came before the function could begin
+        if how == FULL:
+            raise full(next(op.of for op in self.hosted if op.args[0][0] == self.call[4]))
         self.is_midway = False
         return self.words[8]
