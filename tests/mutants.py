@@ -121,7 +121,7 @@ class Copy:
             resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
             os.chdir(self.path)
             sys.path[:] = [str(self.path), *(p for p in sys.path if p and Path(p) not in (ROOT, ROOT / "stubs"))]
-            os.environ |= {"PYTHONPATH": str(self.path), "PYTHONDONTWRITEBYTECODE": "1"}
+            os.environ |= {"PYTHONPATH": f"{self.path}:{self.path / 'stubs'}", "PYTHONDONTWRITEBYTECODE": "1"}
             log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(log, 1)
             os.dup2(log, 2)
