@@ -115,13 +115,19 @@ class Blocks(Generic[T]):
         if not known:
             return ()
         found: list[T] = []
+        is_over = True
         for ref in known:
-            if (block := ref()) is None or block.closed or (block.waits and not waiting):
+            if (block := ref()) is None or block.closed:
+                continue
+            is_over = False
+            if block.waits and not waiting:
                 continue
             if block.alone:
                 found.clear()
             else:
                 found.append(block.value)
+        if is_over:
+            self._known.set(())  # for `may_hold`, which looks at nothing else
         return tuple(found)
 
     def any_open(self) -> bool:

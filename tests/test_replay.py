@@ -21,6 +21,7 @@ from branded.patches import tg
 from branded.runner import handed, native
 from branded.runner import linear as linear_module
 from branded.runner.linear import address_of
+from branded.transforms import jit as jits
 
 tg_tensor = tg.tensor
 
@@ -79,6 +80,18 @@ def test_a_replay_is_one_call_of_c(unscheduled: Any, calls: list[int]) -> None:
     assert calls == [1 + 3 + 3] * 5  # its own memory, the results, the arguments
     assert [out["y"][0].tolist() for out in outs] == [[3.0 + n, 8.0 + n] for n in range(4)]
     assert outs[0]["y"][1].item() == 11 and outs[3]["x"].tolist() == [1, 2]
+
+
+def test_a_call_asks_of_no_block_that_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That a function was traced, or mapped, costs the calls after it nothing."""
+    f = jit(lambda x: vmap(lambda y: y + 1)(x))
+    x = floats(1, 2)
+    for _ in range(2):
+        f(x)
+    asked: list[object] = []
+    for name in ("open_brands", "in_call_body", "is_differentiating"):
+        monkeypatch.setattr(jits, name, lambda name=name: asked.append(name))
+    assert f(x).tolist() == [2, 3] and not asked
 
 
 LOOPS: dict[str, Callable[[Tensor], Any]] = {

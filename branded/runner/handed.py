@@ -129,11 +129,11 @@ class Result:
         """A buffer that nobody has; not one of those that are about to be handed over."""
         for h in self.last:
             if (
-                h not in but
-                and getrefcount(h.uop) == h.uops
+                getrefcount(h.uop) == h.uops
                 and getrefcount(h.base) == h.bases
                 and getrefcount(h.buffer) == h.buffers
                 and h.table.get(self.device) is h.opaque
+                and (not but or h not in but)
             ):
                 return h
         return self.make()

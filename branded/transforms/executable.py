@@ -47,17 +47,17 @@ class Executable:
         self.outside = _outside(self.leaves, self.params)
         self.run: _Compiled | _Replayed | None = None
 
-    def __call__(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
+    def call(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
         """The results for these arguments; `donors` are the tensors among them that are given away."""
         with LOCK:
             for ref, u in self.outside:
                 if (t := ref()) is not None and t.uop is not u:
                     self._written()
                     break
-            run = self.run or self._compile()
-            out = run(leaves, donors)
-            for t in donors.values() if donors else ():
-                gone(t)
+            out = (self.run or self._compile()).call(leaves, donors)
+            if donors:
+                for t in donors.values():
+                    gone(t)
             return out
 
     def _written(self) -> None:
@@ -167,8 +167,9 @@ class _Compiled:
         self.fixed = [k for u in self.linear.outside if (k := known(u)) is not None]
         self.kernels = len(ops)
 
-    def __call__(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
+    def call(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
         held: list[UOp] = []
+        uops: list[UOp] = []
         for k in self.fixed:
             if not k.is_there:  # somebody freed it
                 self._lay_out()
@@ -178,16 +179,24 @@ class _Compiled:
             made = self._places(leaves, donors)
             if made:
                 self._by_tinygrad([h.base for h in made], ins)
+            uops += [h.uop for h in made]
         else:
+            # a call of few microseconds: no list is made of another, and no function called, that need not be
             ats: list[int] = []
             for leaf in leaves:
                 ats.append(leaf[5] if type(leaf) is Known else self._address(len(ats), leaf, held, not donors))
-            made = self._places(leaves, donors)  # now, for to work out an argument may have been a call of this
-            plan.run([self.memory, *[h.address for h in made], *ats])
+            addresses = [self.memory]
+            # now, for to work out an argument may have been a call of this
+            for h in self._places(leaves, donors):
+                addresses.append(h.address)
+                uops.append(h.uop)
+            addresses += ats
+            plan.run(addresses)
             GlobalCounters.kernel_count += self.kernels
-        outs = tensors([h.uop for h in made])
-        for i, u in self.empty.items():
-            outs.insert(i, tensor(u))
+        outs = tensors(uops)
+        if self.empty:
+            for i, u in self.empty.items():
+                outs.insert(i, tensor(u))
         return outs
 
     def _address(self, i: int, leaf: Any, held: list[UOp], is_read_alone: bool) -> int:
@@ -326,7 +335,7 @@ class _Replayed:
         used = UOp.sink(*(y.uop for y in leaves)).toposort(enter_calls=False)
         self.outside = {u for u in used if u.op is Ops.BUFFER}
 
-    def __call__(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
+    def call(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
         inputs = self._buffers(leaves)
         has_elements = any(0 not in y.shape for y in self.leaves)
         # TinyJit gives the same buffers at each replay

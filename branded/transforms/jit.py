@@ -120,7 +120,7 @@ class Jitted:
             raise self._not_hashable(args, kwargs) from None
         if program is not last or program is None:
             program = self._used(program or self._traced(key, args, kwargs, donors or ()))
-        return program.build(iter(program.run(leaves, donors)))
+        return program.build(iter(program.run.call(leaves, donors)))
 
     def graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[UOp], Sequence[UOp]]:
         """The program for these arguments, which is not kept: its parameters, and its results."""
