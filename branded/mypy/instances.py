@@ -22,13 +22,13 @@ from pathlib import Path
 from mypy.checker import TypeChecker
 from mypy.errorcodes import TRUTHY_BOOL
 from mypy.errors import ErrorInfo
-from mypy.nodes import Expression, FuncDef, LambdaExpr, MypyFile, Node, ReturnStmt
+from mypy.nodes import Expression, FuncDef, LambdaExpr, MemberExpr, MypyFile, Node, ReturnStmt
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Type
 
 from branded.mypy.again import is_here, look_again
 from branded.mypy.foreign import knows_us
-from branded.mypy.keeping import look_in
+from branded.mypy.keeping import function_of, look_in, outlives
 from branded.mypy.opening import ERROR, Scope, checker, trying
 from branded.mypy.operands import is_deep
 from branded.mypy.quiet import is_quiet_function, module_of
@@ -42,13 +42,18 @@ READS = {"numpy", "data", "tolist", "item", "realize", "backward", "float", "int
 """What reads values, in the source of a function that is not at hand."""
 
 
+Names = frozenset[str | None]
+"""Parameters of a function."""
+
+
 @dataclass
 class Instances:
     """What has been found out about bodies."""
 
     scope: Scope
     known: dict[tuple[object, ...], tuple[FuncDef, Type, list[ErrorInfo]]] = field(default_factory=dict)
-    busy: list[FuncDef] = field(default_factory=list)
+    busy: list[tuple[FuncDef, Names]] = field(default_factory=list)
+    """The functions that are looked at, and the parameters of each that stand for what is there after its call."""
     asked: tuple[MypyFile | None, bool] = (None, False)
     """The file that is looked at, and whether it imports us or tinygrad: in another nothing varies."""
 
@@ -73,11 +78,23 @@ class Instances:
         united = list(dict.fromkeys(b for row in rows for b in row))
         result = _widened(sig.ret_type, united)
         if isinstance(node, FuncDef):
-            found = self._result(node, types, result, united, api)
+            found = self._result(node, types, result, united, self._shared(ctx, node, api), api)
             if found is None:
                 return None
             result = found
         return sig.copy_modified(arg_types=types, ret_type=result)
+
+    def _shared(self, ctx: FunctionSigContext | MethodSigContext, f: FuncDef, api: TypeChecker) -> Names:
+        """The parameters that are given what is there after the call: global variables, and what vmap does not map."""
+        around, names = self.busy[-1] if self.busy else (f, frozenset())
+
+        def is_shared(e: Expression) -> bool:
+            return e in self.scope.unmapped or outlives(e, around, names)
+
+        callee = getattr(ctx.context, "callee", None)
+        bound = isinstance(callee, MemberExpr) and function_of(callee, api)[1] == 1 and is_shared(callee.expr)
+        own = zip(ctx.default_signature.arg_names, ctx.args, strict=False)
+        return frozenset([*(f.arg_names[:1] if bound else []), *(n for n, es in own if any(map(is_shared, es)))])
 
     def _rows(self, given: Sequence[Expression], api: TypeChecker) -> list[Brand]:
         rows: list[Brand] = []
@@ -87,20 +104,28 @@ class Instances:
                     rows += rows_in(api.get_expression_type(e))
         return [b for b in dict.fromkeys(rows) if not isinstance(b, AnyType)]
 
-    def _result(self, f: FuncDef, types: list[Type], result: Type, rows: list[Brand], api: TypeChecker) -> Type | None:
+    def _result(
+        self,
+        f: FuncDef,
+        types: list[Type],
+        result: Type,
+        rows: list[Brand],
+        shared: Names,
+        api: TypeChecker,
+    ) -> Type | None:
         """What a function gives for arguments of these types; None if it is one of plain tensors."""
         if not is_here(f, api):
             return None if reads(f, api) else result
-        if f in self.busy or not isinstance(f.type, CallableType):
+        if any(f is g for g, _ in self.busy) or not isinstance(f.type, CallableType):
             return result
-        key = (api.path, f.line, f.column, f.name, *types)
+        key = (api.path, f.line, f.column, f.name, shared, *types)
         kept = self.known.get(key)
         if kept is None or kept[0] is not f:
             if sum(k[:4] == key[:4] and v[0] is f for k, v in self.known.items()) >= MOST:
                 return result
-            self.busy.append(f)
+            self.busy.append((f, shared))
             try:
-                kept = self.known[key] = (f, *self._look(f, types, result, rows, api))
+                kept = self.known[key] = (f, *self._look(f, types, result, rows, shared, api))
             finally:
                 self.busy.pop()
         _, found, errors = kept
@@ -108,13 +133,19 @@ class Instances:
         return found
 
     def _look(
-        self, f: FuncDef, types: list[Type], result: Type, rows: list[Brand], api: TypeChecker
+        self,
+        f: FuncDef,
+        types: list[Type],
+        result: Type,
+        rows: list[Brand],
+        shared: Names,
+        api: TypeChecker,
     ) -> tuple[Type, list[ErrorInfo]]:
         """Look at a body with arguments of these types: what it returns, and what is wrong with brands in it."""
         assert isinstance(f.type, CallableType)
         own = f.type.arg_types[: len(f.type.arg_types) - len(types)]  # self
         t = f.type.copy_modified(arg_types=[*own, *types], ret_type=result)
-        copy = look_again(f, t, api, rows, lambda copy: look_in(copy, api, is_again=True))
+        copy = look_again(f, t, api, rows, lambda copy: look_in(copy, api, shared, is_again=True))
         told = [e for e in copy.errors if e.code in (ERROR, TRUTHY_BOOL)]
         returned = [api.lookup_type_or_none(r.expr) for r in _returns(copy.function) if r.expr is not None]
         certain = [t for t in returned if t is not None and not hides(t) and rows_in(t)]

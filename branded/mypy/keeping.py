@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from mypy.checker import TypeChecker
 from mypy.nodes import (
@@ -11,60 +12,118 @@ from mypy.nodes import (
     CallExpr,
     ComparisonExpr,
     Context,
+    DictExpr,
     Expression,
     FuncDef,
     GlobalDecl,
     IndexExpr,
     IntExpr,
     LambdaExpr,
+    ListExpr,
     MemberExpr,
     NameExpr,
     Node,
     NonlocalDecl,
+    OperatorAssignmentStmt,
     OpExpr,
     RefExpr,
+    SetExpr,
     StrExpr,
+    Var,
 )
-from mypy.types import AnyType, CallableType, Instance, ProperType, Type, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, ProperType, TupleType, Type, TypedDictType, get_proper_type
 
 from branded.mypy.again import is_here, look_again
 from branded.mypy.opening import ERROR, fail, show
 from branded.mypy.reading import known
-from branded.mypy.rows import CONTAINERS, hides, holds, rows_in
+from branded.mypy.rows import CONTAINERS, hides, holds, row_of, row_variables, rows_in
 from branded.mypy.walking import own_parts, walk
+from branded.mypy.widening import entries
 
 PUTTERS = {"add", "append", "appendleft", "extend", "insert", "put", "setdefault", "update"}
 """The methods that put a value into a container."""
 
 
-def look(f: Expression, api: TypeChecker) -> None:
-    """Say what is kept by a mapped function: a lambda, or a function of this file that seems to keep something."""
+def look(f: Expression, api: TypeChecker, shared: Collection[int] = ()) -> None:
+    """Say what is kept by a mapped function: a lambda, or a function of this file that seems to keep something.
+
+    Args:
+        f: The function, as vmap was given it.
+        api: The type checker.
+        shared: The positions of the arguments that are not mapped, which are there after the call.
+    """
     if isinstance(f, LambdaExpr):
-        return look_in(f, api)
-    node = f.node if isinstance(f, RefExpr) else None
-    if not isinstance(node, FuncDef) or not is_here(node, api) or not isinstance(node.type, CallableType):
+        return look_in(f, api, {f.arg_names[i] for i in shared if i < len(f.arg_names)})
+    node, own = function_of(f, api)
+    if node is None or not is_here(node, api) or not isinstance(node.type, CallableType):
         return None
-    if any(_is_outside(place, node) for part in walk(node.body) for place, _ in _puts(part)):
-        copy = look_again(node, node.type, api, then=lambda copy: look_in(copy, api))
+    names = {n for i, n in enumerate(node.arg_names) if i < own or i - own in shared}
+    return _look_again(node, api, names)
+
+
+def _look_again(node: FuncDef, api: TypeChecker, names: Collection[str | None]) -> None:
+    """Look at a function that seems to keep something, once more: where mypy has not come to it, it has no types."""
+    puts = [put for part in walk(node.body) for put in _puts(part)]
+    calls = any(isinstance(p, CallExpr) and any(outlives(e, node, names) for e in p.args) for p in walk(node.body))
+    if isinstance(node.type, CallableType) and (calls or any(_is_outside(put, node, names) for put in puts)):
+        copy = look_again(node, node.type, api, then=lambda copy: look_in(copy, api, names))
         api.msg.add_errors([e for e in copy.errors if e.code is ERROR])
-    return None
 
 
-def look_in(f: FuncDef | LambdaExpr, api: TypeChecker, is_again: bool = False) -> None:
-    """The same of a body whose types are known.
+def function_of(f: Expression, api: TypeChecker) -> tuple[FuncDef | None, int]:
+    """The function that a name or a bound method is, and how many of its parameters it has been given."""
+    node = f.node if isinstance(f, RefExpr) else None
+    if node is not None or not isinstance(f, MemberExpr):
+        return (node if isinstance(node, FuncDef) else None), 0
+    t = api.lookup_type_or_none(f.expr)
+    owner = get_proper_type(t) if t is not None else None
+    found = owner.type.get(f.name) if isinstance(owner, Instance) else None
+    node = found.node if found is not None else None
+    return (node, 1) if isinstance(node, FuncDef) and not node.is_static else (None, 0)
 
-    Where it is looked at again, mypy's own errors are not told: there a global `kept: list[Tensor]` is a place like one
-    of Any.
+
+_looking: list[FuncDef] = []
+"""The functions that `_look_called` is in."""
+
+
+def look_in(f: FuncDef | LambdaExpr, api: TypeChecker, shared: Collection[str | None], is_again: bool = False) -> None:
+    """Say what is kept in a body whose types are known.
+
+    Args:
+        f: The function; where it is looked at again, mypy's own errors are not told.
+        api: The type checker.
+        shared: The parameters that stand for what is there after the call.
+        is_again: Does it say nothing of rows?  There a `list[Tensor]` is a place like one of Any.
     """
     own = {id(part) for part in own_parts(f)}
     for part in walk(f.body):
-        for place, value in _puts(part):
-            if (t := _type(value, api)) is None or not known(t) or not _is_outside(place, f):
+        for put in _puts(part):
+            t = _type(put.value, api)
+            if t is None or not known(t) or not _is_outside(put, f, shared, is_again):
                 continue
-            if _hides(place, api) or (is_again and _is_global(place) and _lacks(place, known(t), api)):
-                _tell(part, place, t, api)
+            if _hides(put.place, api) or (is_again and _lacks(put.place, known(t), api)):
+                _tell(part, put.place, t, api)
+        if isinstance(part, CallExpr) and not is_again:
+            _look_called(part, f, api, shared)
         if isinstance(part, OpExpr | ComparisonExpr) and id(part) in own:
             _lost(part, api)
+
+
+def _look_called(call: CallExpr, f: FuncDef | LambdaExpr, api: TypeChecker, shared: Collection[str | None]) -> None:
+    """A function that is called with something which is there after the call may keep what varies in it."""
+    given = [e for e in call.args if outlives(e, f, shared)]
+    node, own = function_of(call.callee, api) if given else (None, 0)
+    if node is None or node in _looking or not is_here(node, api) or not isinstance(node.type, CallableType):
+        return
+    if not row_variables(node.type):  # one without rows is looked at where it is called
+        return
+    names = {n for n in call.arg_names if n is not None and call.args[call.arg_names.index(n)] in given}
+    names |= {n for e, n in zip(call.args, node.arg_names[own:], strict=False) if e in given and n is not None}
+    _looking.append(node)
+    try:
+        _look_again(node, api, names)
+    finally:
+        _looking.pop()
 
 
 def _type(e: Expression, api: TypeChecker) -> ProperType | None:
@@ -77,32 +136,68 @@ def _type(e: Expression, api: TypeChecker) -> ProperType | None:
 _KEPT = "escape: a value that varies is kept"
 
 
-def _puts(node: Node) -> Iterator[tuple[Expression, Expression]]:
+class Put(NamedTuple):
+    """A value that is put somewhere: `place = value`, or `place.append(value)`, where the place is a container."""
+
+    place: Expression
+    value: Expression
+    into: bool = False
+
+
+def _puts(node: Node) -> Iterator[Put]:
     """The places that a node puts values into, and the values."""
     match node:
         case AssignmentStmt():
             for lvalue in node.lvalues:
                 if isinstance(lvalue, NameExpr | MemberExpr | IndexExpr):
-                    yield lvalue, node.rvalue
+                    yield Put(lvalue, node.rvalue)
+        case OperatorAssignmentStmt(op="+" | "|", rvalue=ListExpr() | DictExpr() | SetExpr() as added):
+            yield from (Put(node.lvalue, e, into=True) for e in entries([added]))
         case CallExpr(callee=MemberExpr(name=name, expr=container)) if name in PUTTERS:
-            for e in node.args:
-                yield container, e
+            yield from (Put(container, e, into=True) for e in entries(node.args))
 
 
-def _is_outside(place: Expression, f: FuncDef | LambdaExpr) -> bool:
-    """Is this a place that is there after the call: of a global variable, or in what an argument is?"""
-    root = _root(place)
-    if not isinstance(root, NameExpr):
+def _is_outside(put: Put, f: FuncDef | LambdaExpr, shared: Collection[str | None], is_again: bool = False) -> bool:
+    """Is a place there after the call: a global variable, or in what an argument or a variable around `f` is?
+
+    Of a function that says nothing of rows it is known which arguments are: others are made by what calls it.
+    """
+    root = root_of(put.place)
+    if isinstance(root, NameExpr) and root is put.place and not put.into:  # `x = ...`, of which others see nothing
+        return root.kind == GDEF or root.name in _declared(f)
+    return outlives(root, f, shared) or (not is_again and _is_in_object(put.place, f))
+
+
+def _is_in_object(place: Expression, f: FuncDef | LambdaExpr) -> bool:
+    """Is this in an attribute of a parameter?  A dict or a list that a mapped function is given is made for it."""
+    while isinstance(place, MemberExpr | IndexExpr):
+        below = place.expr if isinstance(place, MemberExpr) else place.base
+        if isinstance(below, NameExpr):
+            return isinstance(place, MemberExpr) and below.kind != GDEF and below.name in f.arg_names
+        place = below
+    return False
+
+
+def is_object(t: Type) -> bool:
+    """Is this no tree, of which vmap makes another, but something that a function gets as it is?"""
+    t = get_proper_type(t)
+    if isinstance(t, Instance):
+        return not (t.type.fullname in CONTAINERS or "dataclass" in t.type.metadata or row_of(t) is not None)
+    return not isinstance(t, TupleType | TypedDictType)
+
+
+def outlives(e: Expression, f: FuncDef | LambdaExpr, shared: Collection[str | None]) -> bool:
+    """Is this there after a call of `f`?"""
+    root = root_of(e)
+    if not isinstance(root, NameExpr) or not isinstance(root.node, Var):
         return False
-    return root.kind == GDEF or root.name in _declared(f) or (root is not place and root.name in f.arg_names)
+    if root.kind == GDEF or root.name in shared or root.name in _declared(f):
+        return True
+    # a variable of the function around this one
+    return root.name not in f.arg_names and 0 < root.node.line < f.line
 
 
-def _is_global(place: Expression) -> bool:
-    root = _root(place)
-    return isinstance(root, NameExpr) and root.kind == GDEF
-
-
-def _root(place: Expression) -> Expression:
+def root_of(place: Expression) -> Expression:
     """`a` of `a.b[c]`"""
     while isinstance(place, MemberExpr | IndexExpr):
         place = place.expr if isinstance(place, MemberExpr) else place.base

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -110,7 +111,15 @@ class Vmap:
         told = times_told[0]
         with self.scope.opened(brand), self.api.msg.filter_errors(filter_errors=False) as errors:
             inside = self._call(f, lifted, args, ways, brand)
-            keeping.look(f, self.api)
+            keeping.look(
+                f,
+                self.api,
+                [
+                    i
+                    for i, (a, way) in enumerate(zip(args, ways, strict=True))
+                    if is_shared(way) and keeping.is_object(a.type)
+                ],
+            )
         for v in unknown:
             if v.type is not None and occurs(brand, v.type):
                 self._fail(
@@ -203,13 +212,14 @@ class Vmap:
         call = call_of(f, lifted, args, self.at)
         if isinstance(f, LambdaExpr):  # mypy gives the parameters of a lambda that is called at once their types
             return self.api.get_expression_type(call)
-        with trying(self.api) as errors:
+        with trying(self.api) as errors, self._keeping(call, args, ways):
             inside = self.api.get_expression_type(call)
         if errors.has_new_errors() and any(map(is_shared, ways)):
             # a dict of tensors is no dict of Vecs to mypy; but vmap makes the containers that f gets anew
             wider = [self.entered(t, UNKNOWN, brand) if is_shared(w) else t for t, w in zip(lifted, ways, strict=True)]
-            with trying(self.api) as more:
-                again = self.api.get_expression_type(call_of(f, wider, args, self.at))
+            other = call_of(f, wider, args, self.at)
+            with trying(self.api) as more, self._keeping(other, args, ways):
+                again = self.api.get_expression_type(other)
             if not more.has_new_errors():
                 return again
         for error in errors.filtered_errors():
@@ -218,6 +228,18 @@ class Vmap:
             elif error.severity == "error" and error.code is not NO_UNTYPED_CALL:
                 self._explain(error.message, lifted, args, ways)
         return inside
+
+    @contextmanager
+    def _keeping(self, call: CallExpr, args: list[Arg], ways: list[Type]) -> Iterator[None]:
+        """Look at the call of `f`; what is not mapped is there after it."""
+        kept = {
+            e for e, a, way in zip(call.args, args, ways, strict=True) if is_shared(way) and keeping.is_object(a.type)
+        }
+        self.scope.unmapped |= kept
+        try:
+            yield
+        finally:
+            self.scope.unmapped -= kept
 
     def _explain(self, message: str, lifted: list[Type], args: list[Arg], ways: list[Type]) -> None:
         """An error of calling `f` with one example: most often, `f` is not generic in the brand."""

@@ -104,6 +104,8 @@ class Scope:
         self.open: list[Brand] = []
         self.crossed: list[Brand] = []
         """The brands over which examples have exchanged values, since the plugin began to look."""
+        self.unmapped: set[Expression] = set()
+        """The arguments of the functions that are mapped, which are the same for all examples."""
         self.unvaried = "note"
         """How to tell of results in which nothing varies."""
         self._lookup = lookup

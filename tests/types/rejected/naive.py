@@ -94,3 +94,60 @@ def newer(a: Tensor) -> Tensor:
 
 
 vmap(newer)(x)
+
+
+# --- a value that is kept by extend() and by +=
+def extends(a: Tensor) -> Tensor:
+    kept.extend([a, x])  # E: escape: a value that varies is kept in `kept`, which outlives the call
+    return a * 2
+
+
+def adds(a: Tensor) -> Tensor:
+    global kept
+    kept += [a]  # E: escape: a value that varies is kept in `kept`, which outlives the call
+    return a * 2
+
+
+vmap(lambda a: extends(a) + adds(a))(x)
+
+
+# --- a value that is kept in an argument that all examples share
+def logs(a: Tensor, log: list[Tensor]) -> Tensor:
+    log.append(a)  # E: escape: a value that varies is kept in `log`, which outlives the call
+    return a * 2
+
+
+def passes_on(a: Tensor, out: list[Tensor]) -> Tensor:
+    return logs(a, out)
+
+
+vmap(lambda a: passes_on(a, kept))(x)
+
+
+# --- a value that is kept in an object that is not mapped
+class Log:
+    def __init__(self) -> None:
+        self.by_name = {"x": y}
+
+
+def stores(a: Tensor, log: Log) -> Tensor:
+    log.by_name["a"] = a  # E: escape: a value that varies is kept in `log.by_name['a']`, which outlives the call
+    return a * 2
+
+
+vmap(stores, in_axes=(0, None))(x, Log())
+
+
+# --- a value that is kept by the object whose method is mapped
+class Layer:
+    def __init__(self) -> None:
+        self.seen, self.all = y, [y]
+
+    def forward(self, a: Tensor) -> Tensor:
+        self.seen = a  # E: escape: a value that varies is kept in `self.seen`, which outlives the call
+        self.all.append(a)  # E: escape: a value that varies is kept in `self.all`, which outlives the call
+        return a * 2
+
+
+layer = Layer()
+vmap(layer.forward)(x)

@@ -117,6 +117,42 @@ def logs(a: Vec[S], log: Log) -> Vec[S]:
 vmap(logs, in_axes=(0, None))(x, Log())
 
 
+# --- a value that is kept in a list that a function around it has, or is given
+def outer() -> None:
+    log: list[Any] = []
+
+    def inner(a: Vec[S]) -> Vec[S]:
+        mine: list[Any] = []
+        mine.append(a)
+        log.extend([a, x])  # E: escape: a value that varies is kept in `log`, which outlives the call
+        return a
+
+    vmap(inner)(x)
+    vmap(lambda a: log.append(a))(x)  # E: escape: a value that varies is kept in `log`
+
+
+def puts(a: Vec[S], log: list[Any]) -> Vec[S]:
+    log.append(a)  # E: escape: a value that varies is kept in `log`, which outlives the call
+    return a
+
+
+vmap(lambda a: puts(a, seen))(x)
+
+
+# --- a value that is kept by the object whose method is mapped
+class Layer:
+    def __init__(self) -> None:
+        self.seen: Any = None
+
+    def forward(self, a: Vec[S]) -> Vec[S]:
+        self.seen = a  # E: escape: a value that varies is kept in `self.seen`, which outlives the call
+        return a
+
+
+layer = Layer()
+vmap(layer.forward)(x)
+
+
 # --- an entry of a dict or a list that varies
 vmap(lambda a: x * {0: 1.0}[a])(Tensor([0]))  # E: Invalid index type "Vec[a, Tensor]" for "dict[int, float]"
 vmap(lambda a: x * [1.0, 2.0][a])(Tensor([0]))  # E: "__getitem__" of "list" matches argument type "Vec[a, Tensor]"

@@ -1,0 +1,70 @@
+"""Programs that say nothing of rows."""
+
+from typing import Any
+
+from tinygrad import Tensor
+
+from branded import vmap
+
+x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+
+
+# --- objects and lists that are made in the call may keep what varies
+class Total:
+    def __init__(self, start: Tensor) -> None:
+        self.value = start
+        self.note: Any = None
+
+    def add(self, a: Tensor) -> None:
+        self.value = self.value + a
+        self.note = a
+
+
+def logs(a: Tensor, log: list[Tensor]) -> Tensor:
+    log.append(a)
+    log += [a]
+    return a
+
+
+def with_objects(a: Tensor) -> Tensor:
+    total, log, seen = Total(Tensor(0.0)), list[Tensor](), dict[str, Any]()
+    total.add(a)
+    logs(a, log)
+    seen["a"] = a
+    return a + log[0]
+
+
+assert vmap(with_objects)(x).tolist() == [[2.0, 4.0], [6.0, 8.0]]
+
+
+# --- a dict and a list that a mapped function is given are made for it
+def fills(a: Tensor, by_name: dict[str, Tensor], log: list[Tensor]) -> Tensor:
+    by_name["a"] = a
+    log.append(a)
+    return by_name["a"] + log[-1]
+
+
+shared, held = {"x": x}, [x]
+assert vmap(fills, in_axes=(0, None, None))(x, shared, held).tolist() == [[2.0, 4.0], [6.0, 8.0]]
+assert "a" not in shared and len(held) == 1
+
+
+# --- what a function gives a name of its own
+def renames(a: Tensor, b: Tensor) -> Tensor:
+    b = a + b
+    return b * 1
+
+
+assert vmap(renames, in_axes=(0, None))(x, x[0]).tolist() == [[2.0, 4.0], [4.0, 6.0]]
+
+
+# --- a pattern keeps the row here too
+def matched(a: Tensor | float) -> Tensor:
+    match a:
+        case Tensor() as b:
+            return b * 2
+        case _:
+            return Tensor(a)
+
+
+assert vmap(matched)(x).tolist() == [[2.0, 4.0], [6.0, 8.0]]
