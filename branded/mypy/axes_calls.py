@@ -122,8 +122,8 @@ class Call:
     # ---- what is wrong ----
 
     def fail(self, message: str, *notes: str) -> None:
-        # of `x @ y` mypy tries `y.__rmatmul__(x)` where `x.__matmul__(y)` is wrong
-        tell = fail_at_once if self.what == "@" else fail
+        # of `x @ y` mypy tries `y.__rmatmul__(x)` where `x.__matmul__(y)` is wrong, and then it is Any
+        tell = fail if isinstance(self.at, CallExpr) else fail_at_once
         tell(self.api, self.at, f"{self.what}: {message}", *notes)
 
     def show(self, t: Type) -> str:

@@ -124,3 +124,17 @@ as_axes(X, Users)  # E: as_axes: 1 name for a tensor with 2 axes
 # --- what is no axis
 def wrong(x: Axes[str]) -> None:  # E: Axes: str is no axis
     print(x.shape)
+
+
+# --- an operator in what a function returns: one error, and no other
+def centered(x: Axes[Users, Features]) -> Axes[Users, Features]:
+    return x - x.mean(axis=1)  # E: -: `Features` meets `Users`, axis -1 of both
+
+
+def above(x: Axes[Users, Features]) -> Tensor:
+    return x > x.mean(axis=1)  # E: >: `Features` meets `Users`, axis -1 of both
+
+
+def shifted(x: Axes[Users, Features]) -> Axes[Users, Features]:
+    x += u  # E: `Features` meets `Users`, axis -1 of both
+    return 1 - (x * u)  # E: *: `Features` meets `Users`, axis -1 of both
