@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).resolve().parent
 PLAIN = TESTS / "types" / "plain"
 PAGE = TESTS.parent / "docs" / "checkers.md"
 FILES = [str(file.relative_to(PLAIN)) for file in sorted(PLAIN.glob("*/*.py"))]
@@ -49,16 +49,22 @@ class Checker(NamedTuple):
     messages: Callable[[str], Iterable[dict[str, Any]]]
     place: Callable[[dict[str, Any]], Place]
 
-    def run(self) -> set[Place]:
-        """The file and the line of each error; FileNotFoundError if the checker is not installed."""
+    def errors(self, folder: Path, files: Iterable[str]) -> Iterator[tuple[Place, str]]:
+        """The file, the line and the text of each error; FileNotFoundError if the checker is not installed."""
         with TemporaryDirectory() as cache:
             env = {**os.environ, "MYPY_CACHE_DIR": cache, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
-            call = [str(Path(sys.executable).parent / self.command[0]), *self.command[1:], *FILES]
-            done = subprocess.run(call, cwd=PLAIN, env=env, capture_output=True, text=True)
+            call = [str(Path(sys.executable).parent / self.command[0]), *self.command[1:], *files]
+            done = subprocess.run(call, cwd=folder, env=env, capture_output=True, text=True)
         if done.returncode not in (0, 1):
             raise RuntimeError(f"{self.name}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
-        places = (self.place(m) for m in self.messages(done.stdout) if m["severity"] in ERRORS)
-        return {(str((PLAIN / file).resolve().relative_to(PLAIN)), line) for file, line in places}
+        for m in self.messages(done.stdout):
+            if m["severity"] in ERRORS:
+                file, line = self.place(m)
+                yield (os.path.relpath(folder / file, folder), line), m.get("message") or m["description"]
+
+    def run(self) -> set[Place]:
+        """The file and the line of each error in the programs of this module."""
+        return {place for place, _ in self.errors(PLAIN, FILES)}
 
 
 # tinygrad has functions without types, and to call them is no mistake
@@ -74,13 +80,17 @@ def _flat(m: dict[str, Any]) -> Place:
     return m.get("file") or m["path"], m["line"]
 
 
+def _lines(out: str) -> Iterator[dict[str, Any]]:
+    return (json.loads(line) for line in out.splitlines() if line)
+
+
 def _range(m: dict[str, Any]) -> Place:
     return m["file"], m["range"]["start"]["line"] + 1
 
 
 CHECKERS = (
-    Checker("mypy + plugin", (*_MYPY, _PLUGIN), lambda out: map(json.loads, out.splitlines()), _flat),
-    Checker("mypy", (*_MYPY, "--config-file="), lambda out: map(json.loads, out.splitlines()), _flat),
+    Checker("mypy + plugin", (*_MYPY, _PLUGIN), _lines, _flat),
+    Checker("mypy", (*_MYPY, "--config-file="), _lines, _flat),
     Checker("pyright", ("pyright", *_PYRIGHT), lambda out: json.loads(out)["generalDiagnostics"], _range),
     Checker("basedpyright", ("basedpyright", *_PYRIGHT), lambda out: json.loads(out)["generalDiagnostics"], _range),
     Checker("pyrefly", ("pyrefly", "check", *_PYREFLY), lambda out: json.loads(out)["errors"], _flat),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import doctest
 import os
 import re
 import shutil
@@ -21,6 +20,7 @@ from mypy.fscache import FileSystemCache
 from tinygrad import Tensor
 
 from branded.mypy.check import read_options
+from tests.pages import PAGES, page_code
 from tests.warm import MYPY, STRICT, warm
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -261,19 +261,6 @@ def test_the_plugin_does_not_import_tinygrad() -> None:
 
 
 # ---- our own typed code ----
-
-
-PAGES = ["README.md", *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md"))]
-PAGES.remove("docs/gallery.md")  # many programs, half of them wrong: tests/test_gallery.py asks mypy about each
-
-
-def page_code(page: str) -> str:
-    """The Python blocks of a page are one program, as they are when they run; what shows an error is left out."""
-    blocks: list[str] = []
-    for block in re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S):
-        session = doctest.DocTestParser().get_examples(block)
-        blocks += [example.source for example in session if not example.exc_msg] if session else [block]
-    return "\n".join(blocks)
 
 
 @pytest.fixture(scope="module")

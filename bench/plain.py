@@ -1,0 +1,194 @@
+"""What type checkers without a plugin say of right and wrong programs: `python -m bench.plain [--markdown FILE]`.
+
+Right programs are the right versions of `bench/brandbugs`, the examples, the sections of `tests/types/accepted`, which
+are written for the plugin and ask it for its own answers, the programs of `tests/types/naive`, which say nothing of
+rows, and the pages of the documentation.  A program is *clean* without an error.  The mistakes are those of
+`bench/brandbugs` and of `bench/naive.toml`; one is *found* by an error on a line where the right version has none.
+mypy with the plugin stands beside them.  Seconds are of the processor, one run over all files with nothing kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import resource
+import sys
+import tempfile
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.brandbugs.__main__ import aligned, markdown, versions
+from tests.checkers import CHECKERS, Checker
+from tests.pages import PAGES, ROOT, page_code
+
+CORPORA = {
+    "brandbugs": "right versions of brandbugs",
+    "examples": "examples",
+    "accepted": "sections of tests/types/accepted",
+    "naive": "programs without rows",
+    "docs": "pages of the documentation",
+}
+_SECTION = re.compile(r"^# --- .*\n", re.MULTILINE)
+
+
+class Program(NamedTuple):
+    """A file, and what tells its errors apart: sections that begin at these lines."""
+
+    corpus: str
+    name: str
+    text: str
+    starts: tuple[int, ...] = (1,)
+
+    @property
+    def file(self) -> str:
+        return f"{self.corpus}_{self.name}.py"
+
+
+def right() -> Iterator[Program]:
+    for p in sorted((ROOT / "bench" / "brandbugs" / "ours").glob("*.py")):
+        yield Program("brandbugs", p.stem, versions(p.read_text())[0])
+    for p in sorted((ROOT / "examples").glob("*.py")):
+        yield Program("examples", p.stem, p.read_text())
+    for p in sorted((ROOT / "tests" / "types" / "accepted").glob("*.py")):
+        text = p.read_text()
+        starts = tuple(text.count("\n", 0, m.start()) + 1 for m in _SECTION.finditer(text))
+        yield Program("accepted", p.stem, text, starts)
+    for p in sorted((ROOT / "tests" / "types" / "naive").glob("*.py")):
+        yield Program("naive", p.stem, p.read_text())
+    for page in PAGES:
+        if text := page_code(page):
+            yield Program("docs", re.sub(r"\W", "_", page.removesuffix(".md")), text)
+
+
+def wrong() -> Iterator[tuple[Program, Program]]:
+    """A program with a mistake, behind the right one."""
+    known = {p.file: p for p in right()}
+    for p in sorted((ROOT / "bench" / "brandbugs" / "ours").glob("*.py")):
+        good = known[f"brandbugs_{p.stem}.py"]
+        yield good, Program("brandbugs", f"{p.stem}_wrong", versions(p.read_text())[1])
+    for i, m in enumerate(tomllib.loads((ROOT / "bench" / "naive.toml").read_text())["mistakes"]):
+        good = known[f"naive_{m['file']}.py"]
+        yield good, Program("naive", f"{m['file']}_{i:02}_wrong", good.text.replace(m["right"], m["wrong"]))
+
+
+# ---- why a checker complains ----
+
+_TYPES = [
+    re.compile(r"[Ee]xpected [`\"](?P<want>[^`\"]*)[`\"],? (?:got|found) [`\"](?P<got>[^`\"]*)"),
+    re.compile(r"(?:got|has type|incompatible type) \"(?P<got>[^\"]*)\".*(?:expected|has type) \"(?P<want>[^\"]*)"),
+    re.compile(r"[`\"](?P<got>[^`\"]*)[`\"] (?:is not assignable|cannot be assigned).*?type [`\"](?P<want>[^`\"]*)"),
+    re.compile(r"[`\"](?P<got>[^`\"]*)[`\"] is not assignable to [`\"](?P<want>[^`\"]*)"),
+]
+_EMPTY = re.compile(r"Vec(\[Never(, [^\]]*(\[[^\]]*\])?)?\])?(?!\[)")
+_OPEN = re.compile(r"Vec\[(Unknown|Any|@_)\b")
+CAUSES = (
+    "a `Vec[Never]` is given where a `Tensor` is wanted",
+    "a `Vec` of an unknown row, where a `Tensor` is wanted",
+    "a row is larger than it should be: a brand that the checker does not remove",
+    "a function of tensors is given a `Vec`",
+    "`assert_type` of what the plugin says",
+    "other",
+)
+
+
+def cause(text: str) -> str:
+    """Which of the causes an error has, by the types in its message."""
+    first = text.split("\n")[0]
+    if "assert_type" in text or "assert-type" in text or "does not match asserted type" in text:
+        return CAUSES[4]
+    found = next((m for p in _TYPES if (m := p.search(first))), None)
+    if found is None:
+        return CAUSES[5]
+    got, want = found["got"], found["want"]
+    if _OPEN.search(got):
+        return CAUSES[1]
+    if "Vec[" not in _EMPTY.sub("Tensor", got):
+        return CAUSES[0] if "Vec" in got else CAUSES[5]
+    return CAUSES[3] if "rgument" in first and "Vec[" not in _EMPTY.sub("Tensor", want) else CAUSES[2]
+
+
+# ---- the tables ----
+
+
+class Said(NamedTuple):
+    """What a checker says: the lines with errors and their texts, by file, and the seconds that it took."""
+
+    errors: dict[str, list[tuple[int, str]]]
+    seconds: float
+
+
+def run(checker: Checker, folder: Path, files: Sequence[str]) -> Said:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    errors: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for (file, line), text in checker.errors(folder, files):
+        errors[file].append((line, text))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Said(errors, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+def clean(said: Said, p: Program) -> int:
+    """How many sections of a program have no error."""
+    lines = {line for line, _ in said.errors.get(p.file, [])}
+    ends = [*p.starts[1:], sys.maxsize]
+    return sum(not any(a <= line < b for line in lines) for a, b in zip(p.starts, ends, strict=True))
+
+
+def found(said: Said, good: Program, bad: Program) -> bool:
+    """Is there an error on a line where the right program has none?"""
+    old, new = good.text.splitlines(), bad.text.splitlines()
+    at: dict[int, int] = {}  # the lines of the wrong program, in the right one
+    for _, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        at |= {c + i + 1: a + i + 1 for i in range(min(b - a, d - c))}
+    alarms = {line for line, _ in said.errors.get(good.file, [])}
+    return any(at.get(line) not in alarms for line, _ in said.errors.get(bad.file, []))
+
+
+def tables(names: Sequence[str], note: bool = False) -> Iterator[list[list[str]]]:
+    programs, mistakes = list(right()), list(wrong())
+    with tempfile.TemporaryDirectory() as folder:
+        for p in [*programs, *(bad for _, bad in mistakes)]:
+            Path(folder, p.file).write_text(p.text)
+        Path(folder, "examples").symlink_to(ROOT / "examples")  # a page imports them
+        files = [p.file for p in programs] + [bad.file for _, bad in mistakes]
+        said = {c.name: run(c, Path(folder), files) for c in CHECKERS if c.name in names}
+    rows = [["", *said]]
+    for corpus, title in CORPORA.items():
+        own = [p for p in programs if p.corpus == corpus]
+        total = sum(len(p.starts) for p in own)
+        rows.append([f"{title}: clean, of {total}", *(str(sum(clean(s, p) for p in own)) for s in said.values())])
+    for corpus, title in (("brandbugs", "mistakes in brandbugs"), ("naive", "mistakes without rows")):
+        pairs = [pair for pair in mistakes if pair[1].corpus == corpus]
+        hits = (str(sum(found(s, *pair) for pair in pairs)) for s in said.values())
+        rows.append([f"{title}: found, of {len(pairs)}", *hits])
+    yield [*rows, ["seconds", *(f"{s.seconds:.0f}" for s in said.values())]]
+    why = {n: Counter(cause(text) for p in programs for _, text in s.errors.get(p.file, [])) for n, s in said.items()}
+    yield [["errors in right programs", *said], *([c, *(str(why[n][c]) for n in said)] for c in CAUSES)]
+    if note:
+        for name, s in said.items():
+            for p in programs:
+                for line, text in s.errors.get(p.file, []):
+                    print(f"{name}: {p.file}:{line}: {cause(text)}: {text.splitlines()[0]}")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.plain")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write the tables to a file too")
+    parser.add_argument("--only", metavar="NAMES", help="the checkers, with commas between them")
+    parser.add_argument("--errors", action="store_true", help="print each error in a right program")
+    options = parser.parse_args(argv)
+    names = options.only.split(",") if options.only else [c.name for c in CHECKERS if c.name != "basedpyright"]
+    written = ["# What plain type checkers say", "", *(__doc__ or "").splitlines()[2:]]
+    for table in tables(names, options.errors):
+        print(*aligned(table), "", sep="\n")
+        written += ["", *markdown(table)]
+    if options.markdown is not None:
+        options.markdown.write_text("\n".join(written) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
