@@ -69,7 +69,7 @@ _given: dict[int, tuple[weakref.ref[Tensor], tuple[Axis, ...]]] = {}
 @overload
 def as_axes(x: Tensor, *names: Axis) -> Tensor: ...
 @overload
-def as_axes(x: Vec[S, Tensor], *names: Axis) -> Vec[S, Tensor]: ...
+def as_axes(x: Vec[S], *names: Axis) -> Vec[S]: ...
 def as_axes(x: Any, *names: Axis) -> Any:
     """Say what the axes of a tensor are: `as_axes(X, Users, Features)` is `X`, of the type `Axes[Users, Features]`.
 
@@ -151,7 +151,7 @@ def _lengths(name: Axis, sizes: dict[type[Brand], int]) -> list[tuple[int, str]]
     return before + [(b.size, " examples here") for b in open_brands() if isinstance(b, name) and b.size is not None]
 
 
-def axes(x: Vec[Brand, Tensor]) -> tuple[type[Brand] | int, ...]:
+def axes(x: Vec[Brand]) -> tuple[type[Brand] | int, ...]:
     """The axes of a tensor: of each the name that `as_axes` gave it, or its length.
 
     Args:

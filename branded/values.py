@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Never, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, cast, overload
 
 from tinygrad import Tensor
 
@@ -15,6 +15,9 @@ from branded.rows import check_live, row_of, visible
 from branded.scope import Row
 from branded.tree.given import called, check_function
 from branded.vec import Vec
+
+if TYPE_CHECKING:
+    from branded.vec import Whole
 
 T = TypeVar("T")
 T1 = TypeVar("T1")
@@ -67,7 +70,7 @@ def vec_type(x: object) -> str:
     return tree.describe(x)
 
 
-def unvec(x: Vec[Never, T]) -> T:
+def unvec(x: Vec[Never, T]) -> Whole[T]:
     """The plain tensor that a value with the empty row is; the identity at run time.
 
     Args:

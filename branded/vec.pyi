@@ -15,6 +15,7 @@ from tinygrad.mixin.op import ReductionStr
 from tinygrad.uop.ops import ConstLike, Ops, UOp, Variable, sint
 from typing_extensions import TypeVar, TypeVarTuple
 
+from branded import _plain
 from branded.brand import Brand
 
 _Q = TypeVar("_Q", bound=Brand)
@@ -32,6 +33,8 @@ _Index: TypeAlias = builtins.int | slice[_Bound, _Bound, _Bound] | EllipsisType 
 MYPY = False  # mypy takes it for true
 
 class AnyRow: ...  # to mypy what is in a pattern `Tensor()`: any Vec
+
+Whole: TypeAlias = _T  # what a `Vec[Never, T]` is
 
 class Vec(Generic[S_co, _T]):
     """A `T` for every example of the brands in the row `S`; a `Tensor` is a `Vec[Never, Tensor]`."""
@@ -639,3 +642,11 @@ if MYPY:  # what the plugin makes of `branded.Axes[Users, Features]`, which is a
         def __len__(self) -> builtins.int: ...
         def __bool__(self) -> None: ...
         def __delitem__(self, indices: Any) -> NoReturn: ...
+
+assert not MYPY  # and reads no further: to others a `Tensor` is a `Vec[Never]`, and a `Vec[Never]` a `Tensor`
+
+_R = TypeVar("_R", bound=Brand)
+_U = TypeVar("_U", default=Any)
+
+Vec: TypeAlias = _plain.Vec[_R, _U]
+Whole: TypeAlias = _plain.Vec[Never, _U]

@@ -3,7 +3,8 @@
     python stubs/generate.py [--check]
 
 Reads the sources of the installed tinygrad and writes `branded/vec.pyi` (every method of `Tensor`, typed by rows) and
-the modules of `stubs/tinygrad-stubs` in which a `Tensor` is a `Vec[Never, Tensor]`.  One rule gives all of the types:
+the modules of `stubs/tinygrad-stubs` in which a `Tensor` is a `Vec[Never, Tensor]`, for mypy; for other checkers, where
+both are one class, `branded/_plain.pyi`.  One rule gives all of the types:
 
     each parameter that takes tensors gets a row of its own, and a result has the union of all the rows.
 
@@ -292,6 +293,24 @@ def in_vec(f: ast.FunctionDef) -> Iterator[str]:
         yield signature(f, "self", [f"Vec[{s}, _T]" for s in own], f"Vec[{row}, _T]") + hint(f)
 
 
+JOINED = {"stack", "cat"}
+"""What is called by the class too, `Tensor.stack(a, b)`, where pyright takes the first for a `Tensor`."""
+
+
+def in_plain(f: ast.FunctionDef) -> Iterator[str]:
+    """A method as checkers without the plugin find it: as in `Vec`, of any `T`."""
+    if f.name in JOINED:
+        yield f"{f.name}: _Joined"
+        return
+    lines, own = list(in_vec(f)), rows(f)
+    if len(own) > 1 and not decorators(f) and f.name not in {*READS, *SAME_ROW}:  # pyright: `Never | Never` is Unknown
+        lines = ["@overload", signature(f, "self: Tensor", ["Tensor"] * len(own), "Tensor"), "@overload", *lines]
+    for line in lines:
+        for old, new in ((", _T]", "]"), (", Tensor]", "]"), ("_T", "Tensor"), ("Vec[Never]", "Tensor")):
+            line = line.replace(old, new)
+        yield line
+
+
 def hint(f: ast.FunctionDef) -> str:
     """Every object has these; only here do they give no bool."""
     return "  # type: ignore[override]" if f.name in ("__eq__", "__ne__") else ""
@@ -371,12 +390,13 @@ def vec() -> str:
             HEAD.format(what="`Vec`, as type checkers see it: every method of `Tensor`, typed by rows."),
             IMPORTS + "from typing import SupportsIndex\n" + TINYGRAD,
             IMPORTS + "from typing_extensions import TypeVarTuple\n" + TINYGRAD,
-            "from branded.brand import Brand\n",
+            "from branded import _plain\nfrom branded.brand import Brand\n",
             ROWS,
             'S_co = TypeVar("S_co", bound=Brand, covariant=True)\n_T = TypeVar("_T", default=Tensor)',
             INDEX,
             "MYPY = False  # mypy takes it for true\n",
             "class AnyRow: ...  # to mypy what is in a pattern `Tensor()`: any Vec\n",
+            "Whole: TypeAlias = _T  # what a `Vec[Never, T]` is\n",
             "class Vec(Generic[S_co, _T]):",
             '    """A `T` for every example of the brands in the row `S`; a `Tensor` is a `Vec[Never, Tensor]`."""',
             "    uop: UOp\n    is_param: builtins.bool",
@@ -387,6 +407,79 @@ def vec() -> str:
             "        def __len__(self) -> builtins.int: ...",
             *body,
             AXES,
+            OTHERS.replace("MYPY = False  # mypy takes it for true\n", ""),
+            OF_OTHERS,
+            "",
+        ]
+    )
+
+
+OTHERS = """
+MYPY = False  # mypy takes it for true
+assert not MYPY  # and reads no further: to others a `Tensor` is a `Vec[Never]`, and a `Vec[Never]` a `Tensor`
+"""
+
+
+JOINING = """
+class _Join:
+    @overload
+    def __call__(self, *args: Tensor, dim: builtins.int = 0) -> Tensor: ...
+    @overload
+    def __call__(self, x: Vec[_S1], /, *args: Vec[_S2], dim: builtins.int = 0) -> Vec[_S1 | _S2]: ...
+
+class _JoinTo(Generic[S_co]):
+    def __call__(self, *args: Vec[_S1], dim: builtins.int = 0) -> Vec[S_co | _S1]: ...
+
+class _Joined:
+    @overload
+    def __get__(self, x: None, cls: Any) -> _Join: ...
+    @overload
+    def __get__(self, x: Vec[_S1], cls: Any) -> _JoinTo[_S1]: ...
+"""
+OF_OTHERS = """
+_R = TypeVar("_R", bound=Brand)
+_U = TypeVar("_U", default=Any)
+
+Vec: TypeAlias = _plain.Vec[_R, _U]
+Whole: TypeAlias = _plain.Vec[Never, _U]
+"""
+
+
+def constructor() -> ast.FunctionDef:
+    own = class_of(source("tinygrad.tensor"), "Tensor")
+    return next(n for n in own.body if isinstance(n, ast.FunctionDef) and n.name == "__init__")
+
+
+def plain() -> str:
+    """branded/_plain.pyi: `Vec` and `Tensor` as one class, for checkers without the plugin."""
+    return "\n".join(
+        [
+            HEAD.format(what="`Vec` and `Tensor`, as type checkers see them that have no plugin: one class."),
+            IMPORTS
+            + "import pathlib\nfrom typing import SupportsIndex\n"
+            + TINYGRAD.replace("import Tensor", "import UOp"),
+            "from branded.brand import Brand\n",
+            OTHERS,
+            ROWS,
+            'S_co = TypeVar("S_co", bound=Brand, covariant=True, default=Never)\n_T = TypeVar("_T", default=Any)',
+            INDEX,
+            JOINING,
+            "class Vec(Generic[S_co, _T]):",
+            '    """A `T` for every example of the brands in the row `S`; a `Tensor` is a `Vec[Never]`."""',
+            "    uop: UOp\n    is_param: builtins.bool",
+            "    " + signature(constructor(), "self", [], "None"),
+            "    def __iter__(self) -> Iterator[Self]: ...",
+            "    def __hash__(self) -> builtins.int: ...",
+            "    def __bool__(self) -> None: ...",
+            "    def __len__(self) -> builtins.int: ...",
+            "    def __delitem__(self, indices: Any) -> NoReturn: ...",
+            "    @property",
+            "    def grad(self: Tensor) -> Tensor | None: ...",
+            "    @grad.setter",
+            "    def grad(self: Tensor, grad: Tensor | None) -> None: ...",
+            *(indented(in_plain(f)) for f in methods().values()),
+            "",
+            "Tensor = Vec",
             "",
         ]
     )
@@ -396,26 +489,27 @@ def tensor() -> str:
     """stubs/tinygrad-stubs/tensor.pyi: the class, and the other names of the module."""
     module = source("tinygrad.tensor")
     own = class_of(module, "Tensor")
-    init = next(n for n in own.body if isinstance(n, ast.FunctionDef) and n.name == "__init__")
     body = [text for f in methods().values() if (text := indented(in_tensor(f)))]
     return "\n".join(
         [
             HEAD.format(what="tinygrad.tensor, where a `Tensor` is a `Vec` with the empty row."),
             IMPORTS,
-            "import weakref\nfrom dataclasses import dataclass\nfrom typing import ParamSpec, TypeGuard\n"
-            "from tinygrad.mixin.op import ReductionStr\nfrom branded.brand import Brand\n"
+            "import weakref\nfrom dataclasses import dataclass\nfrom typing import ParamSpec, TypeAlias, TypeGuard\n"
+            "from tinygrad.mixin.op import ReductionStr\nfrom branded import _plain\nfrom branded.brand import Brand\n"
             "from branded.vec import Vec, _Index\n",
             *dict.fromkeys(imports(module)),
             ROWS,
             *(text for n in module.body if n is not own and (text := declaration(n))),
             "class Tensor(Vec[Never, Tensor]):",
             "    grad: Tensor | None",
-            "    " + signature(init, "self", [], "None"),
+            "    " + signature(constructor(), "self", [], "None"),
             "    def __iter__(self) -> Iterator[Tensor]: ...",
             "    def __bool__(self) -> None: ...",
             "    def __len__(self) -> builtins.int: ...",
             "    def __delitem__(self, indices: Any) -> NoReturn: ...",
             *body,
+            OTHERS,
+            "Tensor: TypeAlias = _plain.Vec",
             "",
         ]
     )
@@ -465,6 +559,7 @@ def nn() -> str:
         IMPORTS + "from branded.brand import Brand\nfrom branded.vec import Vec\n",
         *dict.fromkeys(imports(module)),
         ROWS.split("_S3")[0],
+        "MYPY = False  # mypy takes it for true",
     ]
     for node in module.body:
         if isinstance(node, ast.ClassDef):
@@ -497,11 +592,15 @@ def layer(cls: ast.ClassDef) -> Iterator[str]:
         yield plain_signature(init, "self")
     for f in cls.body:
         if isinstance(f, ast.FunctionDef) and (f.name == "__call__" or not f.name.startswith("_")) and (own := rows(f)):
-            yield "@overload"
-            yield signature(f, "self", ["Tensor"] * len(own), "Tensor", hides=False)
-            yield "@overload"
-            tensors, result = [f"Vec[{s}, Tensor]" for s in own], f"Vec[{' | '.join(own)}, Tensor]"
-            yield signature(f, "self", tensors, result, hides=False)
+            tensors, result = [f"Vec[{s}]" for s in own], f"Vec[{' | '.join(own)}]"
+            of_rows = signature(f, "self", tensors, result, hides=False)
+            yield "if MYPY:"  # to the others a `Vec[Never]` is a `Tensor`, and ty loses the row in calls of overloads
+            yield "    @overload"
+            yield "    " + signature(f, "self", ["Tensor"] * len(own), "Tensor", hides=False)
+            yield "    @overload"
+            yield "    " + of_rows
+            yield "else:"
+            yield "    " + of_rows
 
 
 def assigned(init: ast.FunctionDef) -> Iterator[tuple[str, str | None]]:
@@ -524,6 +623,7 @@ def package() -> str:
 
 FILES = {
     ROOT / "branded" / "vec.pyi": vec,
+    ROOT / "branded" / "_plain.pyi": plain,
     STUBS / "__init__.pyi": package,
     STUBS / "tensor.pyi": tensor,
     STUBS / "nn" / "__init__.pyi": nn,

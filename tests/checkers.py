@@ -99,18 +99,35 @@ CHECKERS = (
     ),
 )
 
+_MYPY_ALONE = frozenset({"mypy"})
 _PLAIN = frozenset(c.name for c in CHECKERS[1:])
 ALARMS = {  # the right programs that are refused: by which checkers, and why
-    "a result of vmap is a Tensor, without unvec": (_PLAIN, "without the plugin it is a `Vec[Never]`"),
-    "a result of brand.unvec is a Tensor, without unvec": (_PLAIN, "without the plugin it is a `Vec[Never]`"),
+    "a result of vmap is a Tensor, without unvec": (_MYPY_ALONE, "to mypy without the plugin it is a `Vec[Never]`"),
+    "a result of brand.unvec is a Tensor, without unvec": (
+        _MYPY_ALONE,
+        "to mypy without the plugin it is a `Vec[Never]`",
+    ),
     "a named brand is removed from the result": (_PLAIN, "a row can be made larger by its types, but not smaller"),
-    "a gradient of a function of rows is a Tensor, without unvec": (_PLAIN, "without the plugin it is a `Vec[Never]`"),
+    "a gradient of a function of rows is a Tensor, without unvec": (
+        _MYPY_ALONE,
+        "to mypy without the plugin it is a `Vec[Never]`",
+    ),
     "a carry whose row grows in a step": (
         _PLAIN - {"ty"},
         "give the first carry the row of the last: `c: Vec[S] = init`",
     ),
+    "a dict of tensors for one of rows": (_MYPY_ALONE, "write `dict[str, Vec[Never]]` for `dict[str, Tensor]`"),
+    "what a class of rows holds is a Tensor": (_MYPY_ALONE, "to mypy without the plugin it is a `Vec[Never]`"),
+    "isinstance of a Vec": (
+        {"pyright", "basedpyright", "pyrefly"},
+        "to them `Vec` is an alias; write `isinstance(a, Tensor)`, which is the same",
+    ),
     "map, which Python has too": ({"pyrefly"}, "it takes Python's `map` to be possible; `import branded` leaves it so"),
-    "stack by the class": ({"pyright", "basedpyright"}, "they give `a` the row of `Tensor`; write `a.stack(b)`"),
+}
+UNFOUND = {  # wrong programs of the promised kinds that a checker does not find
+    "a list of tensors": {"ty"},
+    "a list of tensors is declared": {"ty"},
+    "a dict of tensors is declared": {"ty"},
 }
 
 
@@ -137,10 +154,12 @@ INTRODUCTION = """\
 
 A `Vec[S]` is covariant in its row `S`, every method of `Tensor` is typed by rows, and a `Tensor` is a `Vec[Never]`. So
 every checker finds four kinds of mistakes with no plugin: a result whose row is not the declared one, a `Vec` passed to
-a function of tensors, a read of a `Vec`, and a brand that leaves by the return type.
+a function of tensors, a read of a `Vec`, and a brand that leaves by the return type. In a list or a dict that is
+written out, `[a]`, ty takes a `Vec[S]` for a `Tensor`.
 
-Without the plugin `vmap(f)` has the type of `f`. What it gives for plain tensors is a `Vec[Never]`, and `unvec`, the
-identity, makes a `Tensor` of it:
+Without the plugin `vmap(f)` has the type of `f`, and what it gives for plain tensors is a `Vec[Never]`. To pyright,
+basedpyright, pyrefly and ty this is what `Tensor` means, so they print a tensor as `Vec[Never, Any]` or `Vec`. To mypy
+without the plugin `Tensor` is a class below it, and `unvec`, the identity, makes one:
 
 ```python
 from typing import TypeVar

@@ -32,6 +32,7 @@ EPOCH = "1577836800"
 WANTED = (
     "branded/py.typed",
     "branded/vec.pyi",
+    "branded/_plain.pyi",
     "branded/patches/zig-clang",
     "tinygrad-stubs/tensor.pyi",
     "LICENSE",

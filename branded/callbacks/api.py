@@ -41,56 +41,56 @@ def pure_callback(
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: HasShapeDtype,
-    x: Vec[S, Tensor] | float,
+    x: Vec[S] | float,
     /,
     *,
     vmap_method: str | None = None,
     **kwargs: float,
-) -> Vec[S, Tensor]: ...
+) -> Vec[S]: ...
 @overload
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: HasShapeDtype,
-    x: Vec[S, Tensor] | float,
-    y: Vec[S1, Tensor] | float,
+    x: Vec[S] | float,
+    y: Vec[S1] | float,
     /,
     *,
     vmap_method: str | None = None,
     **kwargs: float,
-) -> Vec[S | S1, Tensor]: ...
+) -> Vec[S | S1]: ...
 @overload
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: HasShapeDtype,
-    x: Vec[S, Tensor] | float,
-    y: Vec[S1, Tensor] | float,
-    z: Vec[S2, Tensor] | float,
+    x: Vec[S] | float,
+    y: Vec[S1] | float,
+    z: Vec[S2] | float,
     /,
     *,
     vmap_method: str | None = None,
     **kwargs: float,
-) -> Vec[S | S1 | S2, Tensor]: ...
+) -> Vec[S | S1 | S2]: ...
 @overload
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: tuple[HasShapeDtype, HasShapeDtype],
-    x: Vec[S, Tensor] | float,
+    x: Vec[S] | float,
     /,
     *,
     vmap_method: str | None = None,
     **kwargs: float,
-) -> tuple[Vec[S, Tensor], Vec[S, Tensor]]: ...
+) -> tuple[Vec[S], Vec[S]]: ...
 @overload
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: tuple[HasShapeDtype, HasShapeDtype],
-    x: Vec[S, Tensor] | float,
-    y: Vec[S1, Tensor] | float,
+    x: Vec[S] | float,
+    y: Vec[S1] | float,
     /,
     *,
     vmap_method: str | None = None,
     **kwargs: float,
-) -> tuple[Vec[S | S1, Tensor], Vec[S | S1, Tensor]]: ...
+) -> tuple[Vec[S | S1], Vec[S | S1]]: ...
 @overload
 def pure_callback(
     callback: Callable[..., Any],
@@ -216,56 +216,56 @@ def io_callback(
 def io_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: HasShapeDtype,
-    x: Vec[S, Tensor] | float,
+    x: Vec[S] | float,
     /,
     *,
     ordered: bool = False,
     **kwargs: float,
-) -> Vec[S, Tensor]: ...
+) -> Vec[S]: ...
 @overload
 def io_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: HasShapeDtype,
-    x: Vec[S, Tensor] | float,
-    y: Vec[S1, Tensor] | float,
+    x: Vec[S] | float,
+    y: Vec[S1] | float,
     /,
     *,
     ordered: bool = False,
     **kwargs: float,
-) -> Vec[S | S1, Tensor]: ...
+) -> Vec[S | S1]: ...
 @overload
 def io_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: HasShapeDtype,
-    x: Vec[S, Tensor] | float,
-    y: Vec[S1, Tensor] | float,
-    z: Vec[S2, Tensor] | float,
+    x: Vec[S] | float,
+    y: Vec[S1] | float,
+    z: Vec[S2] | float,
     /,
     *,
     ordered: bool = False,
     **kwargs: float,
-) -> Vec[S | S1 | S2, Tensor]: ...
+) -> Vec[S | S1 | S2]: ...
 @overload
 def io_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: tuple[HasShapeDtype, HasShapeDtype],
-    x: Vec[S, Tensor] | float,
+    x: Vec[S] | float,
     /,
     *,
     ordered: bool = False,
     **kwargs: float,
-) -> tuple[Vec[S, Tensor], Vec[S, Tensor]]: ...
+) -> tuple[Vec[S], Vec[S]]: ...
 @overload
 def io_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: tuple[HasShapeDtype, HasShapeDtype],
-    x: Vec[S, Tensor] | float,
-    y: Vec[S1, Tensor] | float,
+    x: Vec[S] | float,
+    y: Vec[S1] | float,
     /,
     *,
     ordered: bool = False,
     **kwargs: float,
-) -> tuple[Vec[S | S1, Tensor], Vec[S | S1, Tensor]]: ...
+) -> tuple[Vec[S | S1], Vec[S | S1]]: ...
 @overload
 def io_callback(
     callback: Callable[..., Any],

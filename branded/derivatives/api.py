@@ -149,12 +149,12 @@ def _results(y: Any) -> Any:
 
 @overload
 def value_and_grad(  # type: ignore[overload-overlap]
-    f: Callable[Concatenate[Vec[S, Tensor], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
-) -> Callable[Concatenate[Vec[S, Tensor], P], tuple[R, R]]: ...
+    f: Callable[Concatenate[Vec[S], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S], P], tuple[R, R]]: ...
 @overload
 def value_and_grad(  # type: ignore[overload-overlap]
-    f: Callable[Concatenate[Vec[S, Tensor], P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
-) -> Callable[Concatenate[Vec[S, Tensor], P], tuple[tuple[V, X], V]]: ...
+    f: Callable[Concatenate[Vec[S], P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[Vec[S], P], tuple[tuple[V, X], V]]: ...
 @overload
 def value_and_grad(  # type: ignore[overload-overlap]
     f: Callable[Concatenate[A, P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
@@ -225,12 +225,12 @@ def _check_function(f: Any, what: str) -> None:
 
 @overload
 def grad(
-    f: Callable[Concatenate[Vec[S, Tensor], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
-) -> Callable[Concatenate[Vec[S, Tensor], P], R]: ...
+    f: Callable[Concatenate[Vec[S], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S], P], R]: ...
 @overload
 def grad(
-    f: Callable[Concatenate[Vec[S, Tensor], P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
-) -> Callable[Concatenate[Vec[S, Tensor], P], tuple[V, X]]: ...
+    f: Callable[Concatenate[Vec[S], P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[Vec[S], P], tuple[V, X]]: ...
 @overload
 def grad(
     f: Callable[Concatenate[A, P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
@@ -461,8 +461,8 @@ def _split(j: Tensor, ts: Sequence[Tensor], axis: int) -> list[Tensor]:
 
 @overload
 def jacfwd(
-    f: Callable[Concatenate[Vec[S, Tensor], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
-) -> Callable[Concatenate[Vec[S, Tensor], P], R]: ...
+    f: Callable[Concatenate[Vec[S], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S], P], R]: ...
 @overload
 def jacfwd(
     f: Callable[Concatenate[Tensor, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
@@ -514,8 +514,8 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
 
 @overload
 def jacrev(
-    f: Callable[Concatenate[Vec[S, Tensor], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
-) -> Callable[Concatenate[Vec[S, Tensor], P], R]: ...
+    f: Callable[Concatenate[Vec[S], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S], P], R]: ...
 @overload
 def jacrev(
     f: Callable[Concatenate[Tensor, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
@@ -566,8 +566,8 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
 
 @overload
 def hessian(
-    f: Callable[Concatenate[Vec[S, Tensor], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
-) -> Callable[Concatenate[Vec[S, Tensor], P], R]: ...
+    f: Callable[Concatenate[Vec[S], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S], P], R]: ...
 @overload
 def hessian(
     f: Callable[Concatenate[Tensor, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False

@@ -225,9 +225,9 @@ def fori_loop(
 ) -> C: ...
 @overload
 def fori_loop(
-    lower: int | Vec[S, Tensor],
-    upper: int | Vec[S1, Tensor],
-    body_fun: Callable[[Vec[S | S1, Tensor], C], C],
+    lower: int | Vec[S],
+    upper: int | Vec[S1],
+    body_fun: Callable[[Vec[S | S1], C], C],
     init_val: C,
     *,
     unroll: None = None,
@@ -366,7 +366,7 @@ def _by_batches(f: Callable[[Any], Any], xs: Any, batch_size: Any) -> Any:
 # ---- while ----
 
 
-def while_loop(cond_fun: Callable[[C], Vec[Brand, Tensor] | bool], body_fun: Callable[[C], C], init_val: C) -> C:
+def while_loop(cond_fun: Callable[[C], Vec[Brand] | bool], body_fun: Callable[[C], C], init_val: C) -> C:
     """`while_loop(go, f, x)` is the loop `while go(x): x = f(x)`.
 
     Under vmap it goes on until the last example is done; one that is done keeps its state.

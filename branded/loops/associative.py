@@ -133,7 +133,7 @@ def _checked(out: Any, elems: Any, given: Leaves) -> Leaves:
     return found
 
 
-def cumlogsumexp(x: Vec[S, Tensor], axis: int = 0, reverse: bool = False) -> Vec[S, Tensor]:
+def cumlogsumexp(x: Vec[S], axis: int = 0, reverse: bool = False) -> Vec[S]:
     """The logarithms of the cumulative sums of `exp(x)`, without overflow.
 
     Args:

@@ -235,14 +235,14 @@ def _chosen(flags: Sequence[UOp], ys: Sequence[UOp]) -> UOp:
 
 @overload
 def cond(
-    pred: bool | Vec[S, Tensor],
+    pred: bool | Vec[S],
     true_fun: Callable[[Unpack[Ts]], Vec[S1, T]],
     false_fun: Callable[[Unpack[Ts]], Vec[S1, T]],
     *operands: *Ts,
 ) -> Vec[S | S1, T]: ...
 @overload
 def cond(
-    pred: bool | Vec[Brand, Tensor],
+    pred: bool | Vec[Brand],
     true_fun: Callable[[Unpack[Ts]], R],
     false_fun: Callable[[Unpack[Ts]], R],
     *operands: *Ts,
@@ -286,10 +286,10 @@ def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any) -> Any:  # ty
 
 @overload
 def switch(
-    index: int | Vec[S, Tensor], branches: Sequence[Callable[[Unpack[Ts]], Vec[S1, T]]], *operands: *Ts
+    index: int | Vec[S], branches: Sequence[Callable[[Unpack[Ts]], Vec[S1, T]]], *operands: *Ts
 ) -> Vec[S | S1, T]: ...
 @overload
-def switch(index: int | Vec[Brand, Tensor], branches: Sequence[Callable[[Unpack[Ts]], R]], *operands: *Ts) -> R: ...
+def switch(index: int | Vec[Brand], branches: Sequence[Callable[[Unpack[Ts]], R]], *operands: *Ts) -> R: ...
 def switch(index: Any, branches: Any, *operands: Any) -> Any:  # type: ignore[misc]
     """`switch(i, fs, *xs)` is `fs[i](*xs)`, with `i` clamped to the branches that there are.
 

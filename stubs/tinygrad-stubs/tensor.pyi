@@ -8,7 +8,7 @@ import pathlib
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, Never, NoReturn, ParamSpec, TypeGuard, overload
+from typing import Any, Generic, Literal, Never, NoReturn, ParamSpec, TypeAlias, TypeGuard, overload
 
 from numpy.typing import NDArray
 from tinygrad.device import Buffer as Buffer
@@ -53,6 +53,7 @@ from tinygrad.uop.ops import rewrite_group as rewrite_group
 from tinygrad.uop.ops import sint as sint
 from typing_extensions import TypeVar
 
+from branded import _plain
 from branded.brand import Brand
 from branded.vec import Vec, _Index
 
@@ -740,3 +741,8 @@ class Tensor(Vec[Never, Tensor]):
     def meshgrid(
         self: Vec[_Q, Tensor], *args: Vec[_S1, Tensor], indexing: str = "ij"
     ) -> tuple[Vec[_Q | _S1, Tensor], ...]: ...
+
+MYPY = False  # mypy takes it for true
+assert not MYPY  # and reads no further: to others a `Tensor` is a `Vec[Never]`, and a `Vec[Never]` a `Tensor`
+
+Tensor: TypeAlias = _plain.Vec

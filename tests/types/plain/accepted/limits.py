@@ -1,6 +1,6 @@
 """Right programs that some checker refuses."""
 
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from tinygrad import Tensor
 
@@ -56,6 +56,29 @@ def step(c: Vec[S1], a: Vec[S2]) -> tuple[Vec[S1 | S2], None]:
 
 def final(xs: Vec[S]) -> Vec[S]:
     return scan(step, Tensor(0.0), xs)[0]
+
+
+# --- a dict of tensors for one of rows
+def loss(p: dict[str, Vec[S]], a: Vec[S1]) -> Vec[S | S1]:
+    return (p["w"] * a).sum()
+
+
+weights: dict[str, Tensor] = {"w": x}
+lost = loss(weights, x)
+
+
+# --- what a class of rows holds is a Tensor
+class State(Generic[S]):
+    def __init__(self, place: Vec[S]) -> None:
+        self.place = place
+
+
+place: Tensor = State(x).place
+
+
+# --- isinstance of a Vec
+def doubled_if(a: Vec[S]) -> Vec[S]:
+    return a * 2 if isinstance(a, Vec) else a
 
 
 # --- map, which Python has too
