@@ -242,7 +242,10 @@ def test_an_error_inside_of_the_plugin_names_file_and_line(project: Path) -> Non
     (project / "broken.py").write_text(
         "from branded.mypy import BrandedPlugin\n"
         "class Broken(BrandedPlugin):\n"
-        "    def _vmap_signature(self, ctx):\n"
+        "    def __init__(self, options):\n"
+        "        super().__init__(options)\n"
+        "        self.transforms.signature = self.broken\n"
+        "    def broken(self, ctx):\n"
         "        raise KeyError('oh')\n"
         "def plugin(version):\n"
         "    return Broken\n"

@@ -9,6 +9,7 @@ says); then the brand is removed; if it still occurs, it escaped.
 - `options`   the options of a vmap
 - `opening`   fresh brands, and which are open
 - `mapping`   the rule
+- `transforms` when the rule has its arguments: `vmap(f)(x)`, `vmap(f)`, `@vmap(in_axes=1)`
 - `bodies`    the functions that transforms are given, and trees that must agree
 - `derivatives`, `loops`, `collectives`, `custom`  what each of the transforms gives
 - `operands`  the rows that the operands of a call give it

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mypy.nodes import StrExpr
 from mypy.plugin import FunctionContext, MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, Type, get_proper_type
 
 from branded.mypy import axes
 from branded.mypy.axes_vmap import Mapped
 from branded.mypy.opening import Scope, checker
-from branded.mypy.rows import UNKNOWN, Brand, Change, change, hides, row_of, same, without
+from branded.mypy.rows import BRAND, UNKNOWN, Brand, Change, change, hides, is_a, row_of, same, without
 
 
 def emptied(ctx: FunctionContext | MethodContext) -> Type:
@@ -31,6 +32,18 @@ def as_it_was(ctx: FunctionContext) -> Type:
     """`function(f)` has the type of `f`, where tinygrad's own would make its rows Any."""
     f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types[0] else None
     return f if isinstance(f, CallableType) and f.variables else ctx.default_return_type
+
+
+def opening(ctx: FunctionContext, scope: Scope) -> Type:
+    """`with brand("users", 3) as users`: a fresh brand."""
+    api, t, name = checker(ctx), get_proper_type(ctx.default_return_type), ctx.args[0][0]
+    inner = get_proper_type(t.args[0]) if isinstance(t, Instance) and t.args else None
+    if not isinstance(t, Instance) or not isinstance(inner, Instance) or not is_a(inner.args[0], BRAND):
+        return t
+    # two blocks of one name may share a variable, `as users`, so they share a brand; the run time has two
+    text = name.value if isinstance(name, StrExpr) else None
+    fresh = scope.fresh(text or "brand", ctx.context, api, place=text, named=text or "")
+    return t.copy_modified(args=[inner.copy_modified(args=[fresh]), *t.args[1:]])
 
 
 def entering(ctx: MethodSigContext, scope: Scope) -> FunctionLike:

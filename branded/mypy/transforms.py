@@ -1,0 +1,182 @@
+"""vmap and the derivatives as mypy comes to them: `vmap(f)`, `vmap(f)(x)`, `@vmap(in_axes=...)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mypy.checker import TypeChecker
+from mypy.nodes import ARG_STAR, CallExpr, LambdaExpr, RefExpr, SymbolTableNode, TempNode, Var
+from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
+from mypy.plugins.functools import partial_new_callback
+from mypy.types import (
+    AnyType,
+    FunctionLike,
+    Instance,
+    LiteralType,
+    NoneType,
+    Overloaded,
+    TupleType,
+    Type,
+    TypeOfAny,
+    get_proper_type,
+)
+
+from branded.mypy.bodies import TransformCall, by_name
+from branded.mypy.derivatives import LATER, Derivative
+from branded.mypy.mapping import Arg, Transform, Vmap, of_lambda
+from branded.mypy.opening import ERROR, Scope, checker, fail
+from branded.mypy.options import (
+    DECORATOR,
+    Options,
+    any_options,
+    defaults,
+    function_of,
+    has_options,
+    kept_options,
+    options_at,
+    options_of,
+)
+from branded.mypy.rows import UNKNOWN, is_a
+
+VMAP, MAPPED = "branded.vmap.vmap", "branded.vmap._Mapped"
+
+
+def arguments(call: CallExpr, api: TypeChecker) -> list[Arg]:
+    """The arguments of a call, with a star-argument of known length taken apart."""
+    args: list[Arg] = []
+    for e, kind, name in zip(call.args, call.arg_kinds, call.arg_names, strict=True):
+        t = api.get_expression_type(e)
+        star = get_proper_type(t)
+        if kind == ARG_STAR and isinstance(star, TupleType):
+            args += [Arg(i) for i in star.items]
+        else:
+            args.append(Arg(t, kind, name, e))
+    return args
+
+
+def not_called(ctx: AttributeContext, name: str) -> Type:
+    """`vmap(f, X).tolist()`, which has the arguments where the options go."""
+    message = f'vmap: what it gives is a function, which has no attribute "{name}"'
+    fail(checker(ctx), ctx.context, message, f"try:   vmap(f)(x).{name}: the arguments go into a call of their own")
+    return AnyType(TypeOfAny.from_error)
+
+
+class Transforms:
+    """What waits for its arguments: a call of vmap or of a derivative that is called at once.
+
+        vmap(lambda x: f(x), in_axes=1)(a)     mypy asks for the inner call first, where nothing is known of `a`
+        the inner call                         has the type MAPPED; the lambda is not looked at
+        the outer call                         the rule looks at the lambda, with an example of `a`
+
+    A lambda that is kept, `g = vmap(lambda n: ...)`, has its place in that type: where `g` is called, it is looked at.
+    """
+
+    def __init__(self, scope: Scope, lookup: Callable[[str], SymbolTableNode | None]) -> None:
+        self.scope, self._lookup = scope, lookup
+        self._stored: dict[str, CallExpr] = {}
+
+    def is_vmap(self, fullname: str) -> bool:
+        """Is this vmap, or a variable that is?"""
+        if fullname == VMAP:
+            return True
+        found = self._lookup(fullname) if "." in fullname else None
+        t = get_proper_type(found.node.type) if found is not None and isinstance(found.node, Var) else None
+        return isinstance(t, Overloaded) and has_options(t.items[0])
+
+    def signature(self, ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
+        """`vmap(f, …)` or `vmap(…)(f)`: if it is called at once, the rule waits for its arguments.
+
+        Called for each overload.
+        """
+        call, sig, api = ctx.context, ctx.default_signature, checker(ctx)
+        if not isinstance(call, CallExpr) or (f := function_of(call)) is None:
+            return sig
+        overrides = api.expr_checker.type_overrides
+        if api.expr_checker.is_callee:
+            result: Type = self.scope.instance(MAPPED, NoneType())
+        elif isinstance(f, LambdaExpr):
+            overrides.pop(f, None)
+            result = of_lambda(Vmap(options_at(call, api), call, api, self.scope), f) or self._store(call, api)
+        else:
+            return any_options(sig)
+        anything = api.named_generic_type("builtins.object", [])
+        overrides[f] = anything  # its body is not looked at here, where less is known
+        own = sig.copy_modified(arg_types=[anything, *sig.arg_types[1:]], ret_type=result, variables=[])
+        return any_options(own)
+
+    def result(self, ctx: FunctionContext) -> Type:
+        """`vmap(f)`, `@vmap`, and `vmap(in_axes=…)`, which is a decorator."""
+        api, given = checker(ctx), get_proper_type(ctx.default_return_type)
+        if is_a(given, DECORATOR):
+            return self._decorator(options_of(ctx.context, api), api) if isinstance(ctx.context, CallExpr) else given
+        if is_a(given, MAPPED) or not ctx.arg_types[0] or isinstance(f := ctx.args[0][0], LambdaExpr):
+            return given
+        body = ctx.arg_types[0][0]
+        if isinstance(get_proper_type(body), Instance) and not isinstance(f, TempNode):
+            body = api.get_expression_type(f)  # a partial: without vmap's context, which would make its rows Any
+        options = options_of(ctx.context, api) if isinstance(ctx.context, CallExpr) else defaults(api)
+        return Vmap(options, ctx.context, api, self.scope).generic(body) or given
+
+    def _decorator(self, o: Options, api: TypeChecker) -> Instance:
+        """The type of `vmap(in_axes=…)`, which keeps the options."""
+        name: Type = api.get_expression_type(o.axis_name) if o.axis_name is not None else NoneType()
+        return self.scope.instance(DECORATOR, o.in_axes, o.out_axes, name)
+
+    def partial(self, ctx: FunctionContext) -> Type:
+        """`partial(vmap, in_axes=…)` is `vmap(in_axes=…)`; any other partial is mypy's own affair."""
+        f, api, call = ctx.args[0][0] if ctx.args and ctx.args[0] else None, checker(ctx), ctx.context
+        if isinstance(f, RefExpr) and self.is_vmap(f.fullname) and isinstance(call, CallExpr):
+            return self._decorator(options_of(call, api), api)
+        return partial_new_callback(ctx)
+
+    def decorated(self, ctx: MethodContext) -> Type:
+        """`@vmap(in_axes=…)`"""
+        assert isinstance(ctx.type, Instance)
+        api = checker(ctx)
+        given = get_proper_type(ctx.default_return_type)
+        if is_a(given, MAPPED) or isinstance(ctx.args[0][0], LambdaExpr):
+            return given
+        vmap = Vmap(kept_options(ctx.type, ctx.context), ctx.context, api, self.scope)
+        return vmap.generic(ctx.arg_types[0][0]) or given
+
+    def called_at_once(self, ctx: MethodSigContext) -> FunctionLike:
+        """`vmap(f, …)(x, …)`, and `f(x, …)` of what `_store` has stored."""
+        call, api = ctx.context, checker(ctx)
+        place = get_proper_type(ctx.type.args[0]) if isinstance(ctx.type, Instance) and ctx.type.args else None
+        made = call.callee if isinstance(call, CallExpr) else None
+        if isinstance(place, LiteralType):
+            made = self._stored.get(str(place.value)) if str(place.value).startswith(f"{api.path}:") else None
+            if made is None:
+                note = f"vmap: the lambda of {str(place.value).rsplit(':', 1)[0]} is not checked in another file"
+                api.note(note, call, code=ERROR)
+        f = function_of(made) if isinstance(made, CallExpr) else None
+        if not isinstance(call, CallExpr) or not isinstance(made, CallExpr) or f is None:
+            return ctx.default_signature
+        api.expr_checker.type_overrides.pop(f, None)
+        what = LATER.get(made.callee.fullname) if isinstance(made.callee, RefExpr) else None
+        own: Transform
+        if what is None:
+            own = Vmap(options_at(made, api), call, api, self.scope)
+        else:
+            given = by_name(made, ("f", "argnums", "has_aux"))
+            own = Derivative.of(TransformCall(what, call, api, self.scope, given))
+        return ctx.default_signature.copy_modified(ret_type=own.apply(f, arguments(call, api)))
+
+    def _store(self, call: CallExpr, api: TypeChecker) -> Instance:
+        """The type of a `vmap(lambda …)` whose parameters are no tensors: its body is looked at where it is called."""
+        place = f"{api.path}:{call.line}:{call.column}"
+        self._stored[place] = call
+        return self.scope.instance(MAPPED, LiteralType(place, api.named_generic_type("builtins.str", [])))
+
+    def derivative(self, call: TransformCall) -> Type:
+        """`grad(f, …)`: as with vmap, if it is called at once, the rule waits for its arguments."""
+        f, is_callee = call.expression("f"), call.api.expr_checker.is_callee
+        if f is None:
+            return UNKNOWN
+        if isinstance(call.at, CallExpr) and is_callee:
+            return self.scope.instance(MAPPED, NoneType())
+        derivative = Derivative.of(call)
+        if not isinstance(f, LambdaExpr) or not isinstance(call.at, CallExpr):
+            return derivative.generic(call.api.get_expression_type(f))
+        number = call.api.named_generic_type("builtins.float", [])
+        return of_lambda(derivative, f, [number]) or self._store(call.at, call.api)
