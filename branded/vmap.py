@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar, cast, overload
 
-import numpy as np
 from tinygrad import Tensor
 
 from branded import tree
@@ -17,6 +16,7 @@ from branded.chunks import as_one_step, chunk_of, joined
 from branded.crossing import entered, left_all, without
 from branded.errors import AxesError, AxisTypeError
 from branded.graph import tensor
+from branded.patches.arrays import np
 from branded.patches.rand import Draws
 from branded.rows import check_live, row_of
 from branded.scope import method_restored, opened

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -121,3 +123,25 @@ def test_every_kind_of_import_is_seen(tmp_path: Path) -> None:
         "  p/late.py:3: p.late imports p.types",
         "  p/types.py:2: p.types imports p",
     ]
+
+
+_FRESH = """
+import gc, sys
+import tinygrad
+searches = []
+gc.callbacks.append(lambda phase, info: searches.append(info))
+import branded
+assert gc.isenabled() and not searches, searches
+del gc.callbacks[:]
+assert "numpy" not in sys.modules
+from tinygrad import Tensor
+assert branded.vmap(lambda x: x + 1)(Tensor([1, 2])).numpy().tolist() == [2, 3]
+assert "numpy" in sys.modules and branded.patches.arrays.np.ndarray is sys.modules["numpy"].ndarray
+"""
+
+
+def test_the_import_of_the_package_waits_for_nothing_that_it_may_not_need() -> None:
+    """Neither for numpy, which takes as long again, nor for a search for garbage in what tinygrad has made."""
+    subprocess.run([sys.executable, "-c", _FRESH], check=True)
+    kept = "import gc; gc.disable(); import branded; assert not gc.isenabled()"
+    subprocess.run([sys.executable, "-c", kept], check=True)

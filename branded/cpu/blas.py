@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from tinygrad import Device, dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.patches import tg
+from branded.patches.arrays import np
 from branded.patches.tg import TinyELF
 from branded.runner import native
 from branded.runner.native import Address

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast, overload
 
-import numpy as np
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import UOp
@@ -23,6 +22,7 @@ from branded.loops.scan import scan as scan_steps
 from branded.loops.trace import State, all_carried, are_loose, carried
 from branded.loops.unroll import checkpointed, unrolled
 from branded.loops.while_loop import while_loop as while_steps
+from branded.patches.arrays import np
 from branded.tree.given import called
 from branded.values import vec_type
 from branded.vec import Vec

@@ -15,7 +15,6 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-import numpy as np
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
@@ -23,6 +22,7 @@ from branded import tree
 from branded.derivatives.leaves import is_differentiating
 from branded.errors import BrandedError, OperandError
 from branded.patches import methods
+from branded.patches.arrays import np
 from branded.scope import open_brands
 
 _OPERATORS: dict[str, Callable[..., Any]] = {

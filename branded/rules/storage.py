@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.crossing import Lost
 from branded.errors import WriteError
 from branded.graph import like, tensor
+from branded.patches.arrays import np
 from branded.patches.tg import all_int, all_tensors, broadcast_to, keep_shape
 from branded.rows import Cell, dtype_text, is_cell, is_marked, is_place, type_text
 from branded.scope import brand_of

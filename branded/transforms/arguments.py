@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
 from tinygrad import Tensor
 
 from branded import tree
+from branded.patches.arrays import np
 from branded.patches.tg import canonicalize_device
 from branded.rows import check_live
 from branded.runner.handed import KNOWN, known

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
-import numpy as np
 from tinygrad import Tensor, dtypes
 
 from branded import tree
@@ -19,6 +18,7 @@ from branded.crossing import copied, enter, stage
 from branded.derivatives.leaves import is_differentiating
 from branded.errors import AxesError, AxisRangeError, AxisTypeError, NameUnboundError, OptionError, SizeError
 from branded.graph import expand, tensor
+from branded.patches.arrays import np
 from branded.recording.calls import leafwise
 from branded.rows import check_live, row_of
 from branded.scope import Scope, open_brands

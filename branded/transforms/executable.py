@@ -12,7 +12,6 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from tinygrad import Tensor, TinyJit, dtypes
 from tinygrad.device import Buffer
 from tinygrad.dtype import strong_dtype
@@ -24,6 +23,7 @@ from branded.graph import replaced, tensor, tensors
 from branded.loops import compiled as replay
 from branded.loops.trace import Traced
 from branded.patches import tg
+from branded.patches.arrays import np
 from branded.patches.serial import LOCK
 from branded.patches.tg import _to_np_dtype, all_int, all_tensors, canonicalize_device
 from branded.primitive import primitive_of

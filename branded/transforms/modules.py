@@ -14,7 +14,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NoReturn, ParamSpec, Protocol, TypeVar, overload
 
-import numpy as np
 from tinygrad import Tensor
 from tinygrad.nn.state import get_state_dict
 from tinygrad.uop.ops import UOp
@@ -23,6 +22,7 @@ from branded import tree
 from branded.brand import Brand
 from branded.errors import StateError, StateTypeError, UnsupportedError, WriteError
 from branded.graph import tensor
+from branded.patches.arrays import np
 from branded.patches.tg import _TinyJit
 from branded.rows import check_live, is_cell
 from branded.rules.storage import cell

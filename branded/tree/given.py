@@ -8,10 +8,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, cast
 
-import numpy as np
 from tinygrad import Tensor
 
 from branded.errors import AxisRangeError, AxisTypeError, BrandedError, CallError, OptionError
+from branded.patches.arrays import np
 from branded.rows import type_text
 from branded.tree.nodes import check_axis, outline
 from branded.tree.text import describe, package_of, shown

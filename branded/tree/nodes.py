@@ -16,12 +16,12 @@ import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
-import numpy as np
 from tinygrad import Tensor
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
 from branded.errors import AxesError, AxisTypeError, TreeError
+from branded.patches.arrays import np
 from branded.tree.text import describe, shown
 
 C = TypeVar("C")
@@ -42,7 +42,7 @@ class _Registered(NamedTuple):
 
 
 _registry: dict[type, _Registered] = {}
-_LEAVES = frozenset({Tensor, UOp, DType, np.ndarray, int, float, bool, str, bytes, complex})
+_LEAVES = frozenset({Tensor, UOp, DType, int, float, bool, str, bytes, complex})
 
 
 def register_pytree_node(
@@ -78,7 +78,8 @@ def register_pytree_node(
     what = "register_pytree_node"
     if not isinstance(cls, type):
         raise TreeError(f"{what}: {describe(cls)} is not a class", fix=f"{what}(Class, flatten, unflatten)")
-    if cls in _registry or cls in _LEAVES or cls in (tuple, list, dict, collections.deque, type(None)):
+    taken = {*_LEAVES, np.ndarray, tuple, list, dict, collections.deque, type(None)}
+    if cls in _registry or cls in taken:
         raise TreeError(f"{what}: {describe(cls)} is registered already", fix="a class of your own, once")
     for name, f, parameters in (("flatten", flatten, ("object",)), ("unflatten", unflatten, ("aux", "children"))):
         if not callable(f) or not _takes(f, len(parameters)):

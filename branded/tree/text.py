@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from tinygrad import Tensor
 
+from branded.patches.arrays import np
 from branded.rows import type_text
 
 _OTHERS = {"jaxlib": "jax"}
