@@ -17,7 +17,7 @@ from branded.derivatives.leaves import Level
 from branded.derivatives.reverse import gradients
 from branded.errors import OptionError
 from branded.graph import replaced, tensor
-from branded.loops.primitive import closed, like, param
+from branded.loops.primitive import closed, like, param, safe_body
 from branded.patches.tg import CallInfo
 from branded.primitive import Batched, Bundle, Primitive, Run, params, results, slots
 from branded.recording import is_recording
@@ -117,6 +117,10 @@ class Remat(Primitive):
     def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
         """vmap(checkpoint(f))(xs) = checkpoint(vmap(f))(xs)."""
         return batch_body(u, run, args)
+
+    def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
+        """Also what is computed again is safe."""
+        return safe_body(u, flag, effects)
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """The tangent is that of the body; it is kept as little as that is."""

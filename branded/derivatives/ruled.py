@@ -22,6 +22,7 @@ from branded.derivatives.reverse import ran_again
 from branded.errors import DerivativeError, OptionError
 from branded.graph import tensor
 from branded.loops.bodies import Rule, is_through_a_body, only_if, only_looked_at
+from branded.loops.primitive import safe, safe_body
 from branded.patches.tg import CallInfo
 from branded.primitive import Batched, Bundle, Run, primitive_of
 from branded.rows import is_touched, is_zero, no_change, row_of
@@ -79,7 +80,7 @@ class RuledCall(Apart):
         return out._replace(uop=out.uop.replace(arg=CallInfo(name=u.arg.name, aux=call)))
 
     def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp:
-        """The function says itself what it runs; what its rule must do is for these examples."""
+        """The function and its rule call and divide for these examples, and do what they must for them."""
         if (i := self.flag) is not None:
             known = u.src[1 + i]
             both = known & flag.reshape((*flag.shape, *(1,) * (len(known.shape) - len(flag.shape))))
@@ -87,10 +88,20 @@ class RuledCall(Apart):
         call = copy(self)
         call.flag = len(u.src) - 1
         call.examples = Examples([*self.examples.rows, ()], self.examples.results, self.examples.scope)
-        return u.replace(src=(*u.src, flag), arg=CallInfo(name=u.arg.name, aux=call))
+        new = safe_body(u, flag, effects)
+        new = u.replace(src=(*u.src, flag)) if new is None else new
+        return new.replace(arg=CallInfo(name=u.arg.name, aux=call))
 
     def _in_branch(self, xs: Sequence[UOp]) -> AbstractContextManager[object]:
         return nullcontext() if self.flag is None else only_if(xs[self.flag])
+
+    def _safe(self, us: Sequence[UOp | None], xs: Sequence[UOp], given: Sequence[UOp | None]) -> list[UOp | None]:
+        """What a rule gives, safe where the examples are in another branch; what was given to it is as it is."""
+        if self.flag is None:
+            return list(us)
+        done = [x for x in (*xs, *given) if x is not None]
+        new = iter(safe([u for u in us if u is not None], xs[self.flag], done=done))
+        return [None if u is None else next(new) for u in us]
 
     def same_with(self, u: UOp, i: int, axis: int) -> list[tuple[int, int]] | None:
         """What is the same for all examples of a brand gives what is, but for what they exchange in the body."""
@@ -116,7 +127,7 @@ class RuledCall(Apart):
             ts = self.examples.tangents(tangents)
             xs = self.examples.arguments(u.src[1:])
             with self._in_branch(xs):
-                ds = self.forward(xs, ts)
+                ds = [d for d in self._safe(self.forward(xs, ts), xs, ts) if d is not None]
             self.check_rows(u, xs, {i for i, d in enumerate(ds) if not is_zero(d)}, closed)
         given: list[UOp | None] = []
         for i, d in enumerate(ds):
@@ -145,6 +156,9 @@ class RuledCall(Apart):
             xs, cts = self.examples.arguments(u.src[1:]), self.examples.cotangents(cotangents)
             with self._in_branch(xs):
                 grads, values = self.backward(xs, cts, wanted)
+            grads = self._safe(grads, xs, cts)
+            if values is not None:
+                values = [y for y in self._safe(values, xs, ()) if y is not None]
             self.check_rows(u, xs, {*meant}, closed)
             for i, slot in ((i, slot) for i, own in meant.items() for slot in wanted - own):
                 if (g := grads[slot]) is not None and (ct := cts[i]) is not None:
@@ -248,8 +262,9 @@ class VjpCall(RuledCall):
     def in_reverse(self, u: UOp, moved: Set[int]) -> Sequence[UOp]:
         """What the forward rule gives."""
         with self.examples.opened() as closed, only_looked_at() if is_through_a_body() else nullcontext():
-            ys, _ = self._forward([tensor(x) for x in self.examples.arguments(u.src[1:])[: self.tensors]])
-        return self._of_all(ys, closed)
+            xs = self.examples.arguments(u.src[1:])
+            ys, _ = self._forward([tensor(x) for x in xs[: self.tensors]])
+        return self._of_all([y for y in self._safe(ys, xs, ()) if y is not None], closed)
 
     def _forward(self, xs: Sequence[Tensor]) -> tuple[list[UOp], Any]:
         """The results by the forward rule, and the residuals."""

@@ -140,6 +140,21 @@ class Loop(Primitive):
         """The results of the step on which every result of the loop depends."""
         return []
 
+    def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
+        """The loop of a step that is safe where the flag is false."""
+        step = self.opened(u)
+        old = [*step.nexts, *step.outs]
+        new = safe(old, flag, effects=effects)
+        if all(a is b for a, b in pairs(old, new)):
+            return None
+        n = self.carries
+        out: UOp = UOp.maketuple(*self.with_step(step._replace(nexts=new[:n], outs=new[n:]), self.cut(u.src[1:])))
+        return out
+
+    def with_step(self, step: Step, args: Args[UOp]) -> list[UOp]:
+        """What the loop gives with another step."""
+        raise NotImplementedError
+
     def cut(self, xs: Sequence[T]) -> Args[T]:
         """What there is for each argument, by what the arguments are."""
         return cut(xs, self.carries, self.inputs)
@@ -297,11 +312,25 @@ def safe(outs: Sequence[UOp], flag: UOp, *, effects: bool = False, done: Iterabl
     def divides(u: UOp) -> UOp | None:
         if (p := primitive_of(u)) is not None:
             return p.only_if(u, flag, effects)
+        if u.op is Ops.FUNCTION and u.arg.grad_fxn is None:
+            return safe_body(u, flag, effects)
+        if u.op is Ops.GETTUPLE and u.src[0].op is Ops.TUPLE:  # of a loop that became another one
+            out: UOp = u.src[0].src[u.arg]
+            return out
         if u.op not in _DIVISIONS or is_float(u) or u.src[1].op is Ops.CONST:
             return None
         return u.replace(src=(u.src[0], flag.where(u.src[1], u.src[1].const_like(1))))
 
     return replaced(outs, divides, at={u: u for u in done})
+
+
+def safe_body(u: UOp, flag: UOp, effects: bool) -> UOp | None:
+    """The call of a function whose body is safe, which gets the flag as its last argument; None if it is as it was."""
+    body = u.src[0].src
+    new = safe(body, at_slot(like(flag), len(u.src) - 1), effects=effects)
+    if all(a is b for a, b in pairs(body, new)):
+        return None
+    return u.replace(src=(UOp.maketuple(*new), *u.src[1:], flag))
 
 
 _DIVISIONS = {Ops.CDIV, Ops.CMOD, Ops.FLOORDIV, Ops.FLOORMOD}

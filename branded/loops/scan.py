@@ -51,6 +51,9 @@ class Scan(Loop):
         super().__init__(step, carries, inputs)
         self.length, self.reverse, self.counts = length, reverse, frozenset(counts)
 
+    def with_step(self, step: Step, args: Args[UOp]) -> list[UOp]:
+        return self._run(step, args, [])[0]
+
     def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
         """vmap(scan(step))(xs) = scan(vmap(step))(xs): the steps stay in front, the brands come next."""
         given = self.cut(args)

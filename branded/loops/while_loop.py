@@ -12,8 +12,10 @@ from branded.dispatch import full
 from branded.errors import DerivativeError
 from branded.graph import replaced
 from branded.loops.primitive import (
+    Args,
     Carry,
     Loop,
+    Step,
     assembled,
     beside,
     call_of,
@@ -37,6 +39,10 @@ class While(Loop):
 
     def always(self) -> list[int]:
         return [self.carries]
+
+    def with_step(self, step: Step, args: Args[UOp]) -> list[UOp]:
+        carries = list(map(Carry, step.params.carries, args.carries, step.nexts))
+        return while_loop(carries, step.outs[0], dict(pairs(step.params.fixed, args.fixed)))
 
     def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
         """Until the last example is done; one that is done keeps its state.
