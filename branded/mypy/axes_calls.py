@@ -23,7 +23,7 @@ from mypy.nodes import (
     TupleExpr,
     UnaryExpr,
 )
-from mypy.plugin import AttributeContext, MethodContext, MethodSigContext
+from mypy.plugin import AttributeContext, FunctionContext, MethodContext, MethodSigContext
 from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, get_proper_type
 
 from branded.mypy.axes_types import axes_of, erased, has_axes, with_axes
@@ -192,13 +192,13 @@ def placed(t: Type, axes: Known | list[Known], scope: Scope) -> Type:
     return with_axes(p, one, scope)
 
 
-def call_of(ctx: MethodContext, scope: Scope, what: str) -> Call:
+def call_of(ctx: MethodContext | FunctionContext, scope: Scope, what: str) -> Call:
     """What a method was called with, by the names of its parameters."""
     given: dict[str, list[tuple[Expression, Type]]] = {}
     for name, es, ts in zip(ctx.callee_arg_names, ctx.args, ctx.arg_types, strict=False):
         if es:  # mypy forgets how operators call their parameter
             given[name or ("indices" if what == "[]" else "x")] = list(zip(es, ts, strict=False))
-    own: Type | None = ctx.type if isinstance(ctx.type, Instance) else None
+    own: Type | None = ctx.type if isinstance(ctx, MethodContext) and isinstance(ctx.type, Instance) else None
     if own is None and (found := given.pop("self", None)):  # Tensor.stack(x, y)
         own = found[0][1]
     kinds = ctx.context.arg_kinds if isinstance(ctx.context, CallExpr) else []

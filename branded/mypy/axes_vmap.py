@@ -44,6 +44,7 @@ class Mapped:
     brand: Brand
     axis: Type = UNKNOWN
     told_by: tuple[str, Type] | None = None
+    what: str = "vmap"
 
     def __post_init__(self) -> None:
         if isinstance(self.brand, Instance):
@@ -80,10 +81,12 @@ class Mapped:
             fail(
                 self.api,
                 self.at,
-                f"vmap: `{other}` of {before} goes together with `{name}` of {what}",
+                f"{self.what}: `{other}` of {before} goes together with `{name}` of {what}",
                 f'given: "{show(tree, self.api)}"',
                 given,
-                "try:   the same axis of each in in_axes, or a vmap inside of a vmap for every pair",
+                "try:   the same axis of each in in_axes, or a vmap inside of a vmap for every pair"
+                if self.what == "vmap"
+                else "try:   transpose() of one of them, so that both begin with the axis of steps",
             )
 
     def on(self, t: Type, way: Type) -> Type:

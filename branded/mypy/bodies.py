@@ -67,22 +67,29 @@ class TransformCall:
     api: TypeChecker
     scope: Scope
     given: dict[str, list[Expression]]
+    has_axes: bool = False
+    """Does the result say what axes it has?  Of other transforms a step has other axes than the whole."""
 
     def expression(self, name: str) -> Expression | None:
         """What was given for a parameter, if anything was."""
         return next(iter(self.given.get(name, ())), None)
 
     def type_of(self, name: str) -> Type:
-        """Its type; None's if nothing was given."""
-        e = self.expression(name)
-        return erased(self.api.get_expression_type(e), self.scope) if e is not None else NoneType()
+        """Its type without axes; None's if nothing was given."""
+        return erased(self.with_axes(name), self.scope)
 
-    def types_of(self, name: str) -> list[Type] | None:
-        """The types of a star-argument; None if their number is not known."""
+    def with_axes(self, name: str) -> Type:
+        """Its type with what it says of axes."""
+        e = self.expression(name)
+        return self.api.get_expression_type(e) if e is not None else NoneType()
+
+    def types_of(self, name: str, erases: bool = True) -> list[Type] | None:
+        """The types of a star-argument, without axes or with them; None if their number is not known."""
         found = self.given.get(name, [])
         if isinstance(self.at, CallExpr) and ARG_STAR in self.at.arg_kinds:
             return None
-        return [erased(self.api.get_expression_type(e), self.scope) for e in found]
+        types = [self.api.get_expression_type(e) for e in found]
+        return [erased(t, self.scope) for t in types] if erases else types
 
     def is_true(self, name: str) -> bool | None:
         """A flag that is off unless given; None if it is not known here."""
@@ -216,8 +223,9 @@ def by_rule(ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: Scop
         expressions = [e for es in given.values() for e in es]
         for e in expressions:
             overrides.pop(e, None)
-        result = rule(TransformCall(what, ctx.context, api, scope, given))
-        if not isinstance(get_proper_type(result), FunctionLike):  # a step or a carry has other axes than its whole
+        call = TransformCall(what, ctx.context, api, scope, given)
+        result = rule(call)
+        if not call.has_axes and not isinstance(get_proper_type(result), FunctionLike):
             result = erased(result, scope)
         for e in expressions:
             overrides[e] = UNKNOWN if has_body(e) else api.get_expression_type(e)

@@ -8,6 +8,9 @@ from mypy.erasetype import remove_instance_last_known_values
 from mypy.nodes import Expression, ListExpr, StrExpr, TupleExpr
 from mypy.types import AnyType, Instance, TupleType, Type, TypeOfAny, get_proper_type
 
+from branded.mypy.axes import tree_of
+from branded.mypy.axes_types import erased
+from branded.mypy.axes_vmap import Mapped, number
 from branded.mypy.bodies import Rule, TransformCall, rows_of, widened
 from branded.mypy.leaves import NUMBERS
 from branded.mypy.opening import class_of, name_of, text_of
@@ -95,8 +98,8 @@ def _open(call: TransformCall, names: _Names, row: Sequence[Brand]) -> list[Bran
 
 
 def _reduced(call: TransformCall) -> Type:
-    """`psum(x, Users)`: x that does not vary over Users."""
-    value, names = call.type_of("x"), _names(call)
+    """`psum(x, Users)`: x that does not vary over Users; `all_gather` has it as an axis."""
+    value, names = call.with_axes("x"), _names(call)
     if not call.are_tensors(value, "the value"):
         return value
     number = get_proper_type(value)
@@ -107,12 +110,25 @@ def _reduced(call: TransformCall) -> Type:
     row = rows_of(value)
     brands = _open(call, names, row)
     call.scope.crossed += brands
+    call.has_axes = True
+    if call.what == "all_gather":
+        value = _gathered(call, value, names)
     return call.tensors(change(value, without(lambda b: b in brands)))
+
+
+def _gathered(call: TransformCall, value: Type, names: _Names) -> Type:
+    """`all_gather(x, Users, axis=1)`: x with an axis of users; nothing is known of one that is tiled."""
+    way = tree_of(call.expression("axis"), call.api)
+    if call.is_true("tiled") is not False or number(way) is None:
+        return erased(value, call.scope)
+    one = names.brands[0] if len(names.brands) == 1 and not names.texts and names.are_known else UNKNOWN
+    return Mapped(call.at, call.api, call.scope, one).on(value, way)
 
 
 def _exchanged(call: TransformCall) -> Type:
     """`ppermute(x, Users, …)`: x that varies over Users, if it did not before."""
-    value, names = call.type_of("x"), _names(call)
+    call.has_axes = call.what == "ppermute"
+    value, names = call.with_axes("x") if call.has_axes else call.type_of("x"), _names(call)
     if not call.are_tensors(value, "the value"):
         return value
     if names.wrong is not None:

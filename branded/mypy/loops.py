@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 from mypy.nodes import Expression, ListExpr, TempNode, TupleExpr
 from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, Type, get_proper_type
 
-from branded.mypy.bodies import Rule, TransformCall, joined, rows_of, widened
+from branded.mypy.axes import tree_of
+from branded.mypy.axes_types import axes_of, equal
+from branded.mypy.axes_vmap import Mapped
+from branded.mypy.bodies import Rule, TransformCall, joined, leaves, rows_of, widened
 from branded.mypy.rows import CONTAINERS, UNKNOWN, hides, row_of
 
 MOST = 8
@@ -29,7 +32,8 @@ def _carried(call: TransformCall, init: Type, after: Callable[[Type], Type | Non
 
 
 def _init(call: TransformCall, name: str) -> Type | None:
-    init = call.type_of(name)
+    init = call.with_axes(name)
+    call.has_axes = True
     return call.tensors(init) if call.are_tensors(init, "the carry") else None
 
 
@@ -38,17 +42,39 @@ def _same_tree(call: TransformCall, before: Type, after: Type) -> Type | None:
     if both is None:
         shown = f"before: {call.show(before)}", f"after: {call.show(after)}"
         call.fail("the carry has another tree after a step than before it", *shown, _AGAIN)
+    elif not _may_agree(before, after):
+        shown = f"before: {call.show(before)}", f"after: {call.show(after)}"
+        call.fail("the carry has other axes after a step than before it", *shown, _AGAIN)
     return both
+
+
+def _may_agree(before: Type, after: Type) -> bool:
+    """May the axes be the same, as far as they are known?"""
+    for (_, t), (_, u) in zip(leaves(before, ""), leaves(after, ""), strict=False):
+        one, other = axes_of(t), axes_of(u)
+        if one is not None and other is not None and not _are_one(one, other):
+            return False
+    return True
+
+
+def _are_one(one: list[Type], other: list[Type]) -> bool:
+    return len(one) == len(other) and all(equal(a, b) is not None for a, b in zip(one, other, strict=True))
+
+
+def _steps(call: TransformCall) -> Mapped:
+    """The axis that a loop goes along, which is the first of each tensor."""
+    return Mapped(call.at, call.api, call.scope, UNKNOWN, what=call.what)
 
 
 def scan(call: TransformCall) -> Type:
     """`scan(f, init, xs)`"""
-    f, init, xs = call.expression("f"), _init(call, "init"), call.type_of("xs")
+    f, init, xs = call.expression("f"), _init(call, "init"), call.with_axes("xs")
     if f is None or init is None or not call.are_tensors(xs, "xs", numbers=False):
         return UNKNOWN
     if isinstance(get_proper_type(xs), NoneType) and call.expression("length") is None:
         return call.fail("nothing says how many steps there are", "try:   xs with an axis of steps, or length=n")
-    xs = call.tensors(xs)
+    first, steps = tree_of(None, call.api), _steps(call)
+    xs = steps.off(call.tensors(xs), first, "xs")
 
     def after(carry: Type) -> Type | None:
         pair = get_proper_type(call.trial(f, [carry, xs]))
@@ -64,7 +90,7 @@ def scan(call: TransformCall) -> Type:
         return call.fail(f"the body returned {call.show(pair)}", "try:   a pair: the carry, and the output or None")
     if _same_tree(call, carry, pair.items[0]) is None or not call.are_tensors(pair.items[1], "the output"):
         return UNKNOWN
-    return pair.copy_modified(items=[carry, call.tensors(pair.items[1])])
+    return pair.copy_modified(items=[carry, steps.on(call.tensors(pair.items[1]), first)])
 
 
 def fori_loop(call: TransformCall) -> Type:
@@ -107,13 +133,17 @@ def _is(t: Type, name: str) -> bool:
 
 def map_(call: TransformCall) -> Type:
     """`map(f, xs)`"""
-    f, xs = call.expression("f"), call.type_of("xs")
+    f, xs = call.expression("f"), call.with_axes("xs")
     if f is None or not call.are_tensors(xs, "xs", numbers=False):
         return UNKNOWN
     if isinstance(get_proper_type(xs), NoneType):
         return call.fail("nothing says how many steps there are", "try:   xs with an axis of steps")
-    out = call.step(f, [call.tensors(xs)])
-    return call.tensors(out) if call.are_tensors(out, "the output") and not hides(out) else UNKNOWN
+    first, steps = tree_of(None, call.api), _steps(call)
+    out = call.step(f, [steps.off(call.tensors(xs), first, "xs")])
+    if not call.are_tensors(out, "the output") or hides(out):
+        return UNKNOWN
+    call.has_axes = True
+    return steps.on(call.tensors(out), first)
 
 
 def associative_scan(call: TransformCall) -> Type:
@@ -166,7 +196,7 @@ def _chosen(
     call: TransformCall, by: str, what: tuple[str, str], names: Sequence[str], branches: Sequence[Expression]
 ) -> Type:
     """The result of one of several branches: each example takes its own."""
-    choice, operands = get_proper_type(call.type_of(by)), call.types_of("operands")
+    choice, operands = get_proper_type(call.type_of(by)), call.types_of("operands", erases=False)
     kind, refused = what
     if isinstance(choice, NoneType | TupleType | CallableType) or any(
         _is(choice, f"builtins.{n}") for n in refused.split()
@@ -188,7 +218,12 @@ def _chosen(
         if both is None:
             shown = f"{names[0]}: {call.show(outs[0])}", f"{name}: {call.show(out)}"
             return call.fail("the branches give different trees", *shown, "try:   the same tree from each")
+    call.has_axes = all(_axes_in(out) == _axes_in(outs[0]) for out in outs)
     return widened(both, rows_of(choice)) if both is not None else UNKNOWN
+
+
+def _axes_in(t: Type) -> list[list[Type] | None]:
+    return [axes_of(leaf) for _, leaf in leaves(t, "")]
 
 
 LOOPS: dict[str, Rule] = {

@@ -35,6 +35,7 @@ from mypy.types import (
 
 from branded.mypy import (
     axes_calls,
+    axes_functions,
     axes_table,
     axes_types,
     axes_vmap,
@@ -65,8 +66,8 @@ from branded.mypy.trees import TREES
 VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 PYTHONS = ("builtins.", "typing.", "tinygrad.", "branded.")
 """The modules of which we know what their functions do."""
-EMPTIED = ("branded.random.", "branded.functions.", "branded.linalg.")
-"""The modules whose functions give a plain Tensor where no operand has a row."""
+EMPTIED = "branded.random."
+"""The module whose functions give a plain Tensor where no operand has a row."""
 TENSORS = f"{VEC}.", f"{AXES}."
 ENTER, UNVEC = "branded.brand.Opened.vec", "branded.brand.Opened.unvec"
 
@@ -194,6 +195,8 @@ class BrandedPlugin(Plugin):
             return hook
         if self.transforms.is_vmap(fullname):
             return self.transforms.result
+        if fullname.startswith(axes_functions.MODULES):
+            return partial(axes_functions.of_function, scope=self.scope, name=fullname)
         return emptied if fullname.startswith(EMPTIED) or self._is_generic_in_rows(fullname) else None
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:

@@ -5,7 +5,28 @@ from typing import Generic, Literal, TypeVar, assert_type
 
 from tinygrad import Tensor
 
-from branded import Axes, Brand, Vec, as_axes, axes, brand, grad, jacrev, scan, vmap
+from branded import (
+    Axes,
+    Brand,
+    Vec,
+    all_gather,
+    as_axes,
+    associative_scan,
+    axes,
+    brand,
+    cond,
+    fori_loop,
+    functions,
+    grad,
+    jacrev,
+    linalg,
+    pmean,
+    psum,
+    scan,
+    vmap,
+    while_loop,
+)
+from branded import map as each
 
 S = TypeVar("S", bound=Brand)
 N = TypeVar("N", bound=Brand)
@@ -204,7 +225,7 @@ parameters: list[Tensor] = [W, w]
 means(parameters[0].T)
 
 # --- what is not followed is a Tensor
-assert_type(scan(lambda c, row: (c + row, row), w, X)[1], Tensor)
+assert_type(associative_scan(lambda a, b: a + b, X), Tensor)
 assert_type(jacrev(lambda x: x * 2.0)(w), Tensor)
 assert_type(grad(lambda x: (x * x).sum())(w), Axes[Features])
 assert_type(list(X), list[Tensor])
@@ -223,3 +244,33 @@ def listed(x: Vec[S]) -> Vec[S]:
 
 assert_type(vmap(listed)(X), Tensor)
 assert_type(vmap(lambda x: [x, Y])(X), list[Tensor])
+
+
+# --- loops take the first axis off, and put it into what they give
+T = as_axes(Tensor.ones(5, 3), Items, Features)
+assert_type(scan(lambda c, x: (c + x, (c * x).sum()), w, T), tuple[Axes[Features], Axes[Items]])
+assert_type(scan(lambda c, x: (c + x, None), Tensor.zeros(3), T), tuple[Tensor, None])
+assert_type(each(lambda x: x * 2, T), Axes[Items, Features])
+assert_type(fori_loop(0, 3, lambda i, c: c * 2, w), Axes[Features])
+assert_type(while_loop(lambda c: c.sum() < 30, lambda c: c * 2, w), Axes[Features])
+assert_type(vmap(lambda x: scan(lambda c, y: (c + y, c.sum()), x, T)[1])(X), Axes[Users, Items])
+
+# --- branches that have the same axes
+assert_type(cond(w.sum() > 0, lambda: w, lambda: -w), Axes[Features])
+assert_type(cond(w.sum() > 0, lambda: w, lambda: Tensor.zeros(3)), Tensor)
+
+# --- collectives over an axis
+assert_type(vmap(lambda x: psum(x, Users), axis_name=Users, out_axes=None)(X), Axes[Features])
+assert_type(vmap(lambda x: x - pmean(x, Users), axis_name=Users)(X), Axes[Users, Features])
+assert_type(vmap(lambda x: all_gather(x, Users, axis=1), axis_name=Users, out_axes=None)(X), Axes[Features, Users])
+assert_type(vmap(lambda x: all_gather(x, Users, tiled=True), axis_name=Users, out_axes=None)(X), Tensor)
+
+# --- functions and linear algebra
+assert_type(linalg.pinv(X), Axes[Features, Users])
+assert_type(linalg.norm(X, axis=1), Axes[Users])
+assert_type(linalg.norm(X, axis=1, keepdims=True), Axes[Users, Literal[1]])
+assert_type(linalg.det(X.T @ X), Axes[()])
+assert_type(functions.median(X, axis=0), Axes[Features])
+assert_type(functions.logaddexp(X, w), Axes[Users, Features])
+assert_type(functions.fft(X), tuple[Tensor, Tensor])
+assert_type(vmap(lambda x: linalg.norm(x))(X), Axes[Users])

@@ -4,7 +4,7 @@ from typing import Literal, TypeVar
 
 from tinygrad import Tensor
 
-from branded import Axes, Brand, Vec, as_axes, brand, vmap
+from branded import Axes, Brand, Vec, all_gather, as_axes, brand, functions, linalg, scan, vmap
 
 S = TypeVar("S", bound=Brand)
 
@@ -138,3 +138,29 @@ def above(x: Axes[Users, Features]) -> Tensor:
 def shifted(x: Axes[Users, Features]) -> Axes[Users, Features]:
     x += u  # E: `Features` meets `Users`, axis -1 of both
     return 1 - (x * u)  # E: *: `Features` meets `Users`, axis -1 of both
+
+
+# --- a carry that changes its axes
+scan(lambda c, x: (c.sum(), None), w, X)  # E: scan: the carry has other axes after a step than before it
+
+# --- two tensors that do not begin with the same axis
+scan(lambda c, x: (c, x[0] + x[1]), w, (X, Y))  # E: scan: `Users` of xs goes together with `Items` of xs
+
+
+# --- the outputs of a loop begin with the axis of its steps
+def running(x: Axes[Users, Features]) -> Axes[Features, Users]:
+    return scan(lambda c, y: (c + y, c), w, x)[1]  # E: got "Axes[Users, Features]", expected "Axes[Features, Users]"
+
+
+# --- all_gather puts its axis first
+def gathered(x: Axes[Users, Features]) -> Axes[Features, Users]:
+    return vmap(lambda y: all_gather(y, Users), axis_name=Users, out_axes=None)(
+        x
+    )  # E: expected "Axes[Features, Users]"
+
+
+# --- functions whose operands do not go together
+functions.logaddexp(X, u)  # E: logaddexp: `Features` meets `Users`, axis -1 of both
+linalg.det(u)  # E: det: a matrix has two axes, and this has 1 axis
+linalg.norm(X, axis=2)  # E: norm: axis 2 of a tensor with 2 axes
+means(linalg.pinv(X))  # E: incompatible type "Axes[Features, Users]"; expected "Axes[Users, Features]"

@@ -1,0 +1,104 @@
+"""The axes of what functions give: those of `branded.linalg` and `branded.functions` that are certain."""
+
+from __future__ import annotations
+
+from mypy.plugin import FunctionContext
+from mypy.types import Type
+
+from branded.mypy.axes_calls import Call, Known, Rule, axes_of_operand, call_of, placed
+from branded.mypy.axes_rules import count, positions, together
+from branded.mypy.axes_types import erased, has_axes, of_length
+from branded.mypy.opening import Scope
+from branded.mypy.results import emptied
+from branded.mypy.rows import UNKNOWN, change, same
+
+
+def of_function(ctx: FunctionContext, scope: Scope, name: str) -> Type:
+    """The result of a function, plain if nothing varies, with the axes that its rule knows."""
+    t = emptied(ctx)
+    if not any(has_axes(a) for given in ctx.arg_types for a in given):
+        return t
+    rule = FUNCTIONS.get(name)
+    found = rule(call_of(ctx, scope, name.rpartition(".")[2])) if rule is not None else None
+    return placed(change(erased(t, scope), same), found, scope)
+
+
+def _first(call: Call) -> Known:
+    """The axes of the first argument."""
+    given = next(iter(call.given.values()), [])
+    return axes_of_operand(given[0][1]) if given else None
+
+
+def _same(call: Call) -> Known:
+    """`expm(a)`, `lgamma(x)`"""
+    return _first(call)
+
+
+def _zipped(call: Call) -> Known:
+    """`logaddexp(a, b)`: by broadcasting from the right."""
+    (a, t), (b, u) = [(axes_of_operand(given[0][1]), given[0][1]) for given in call.given.values()][:2]
+    call.self_type = t
+    return together(call, a, b, u)
+
+
+def _matrix(call: Call) -> Known:
+    """The axes of the first argument, which is a matrix."""
+    axes = _first(call)
+    if axes is not None and len(axes) < 2:
+        given = next(iter(call.given.values()))
+        call.fail(f"a matrix has two axes, and this has {count(axes)}", f"value: {call.show(given[0][1])}")
+        return None
+    return axes
+
+
+def _square(call: Call) -> Known:
+    """`cholesky(a)`, which has the axes of `a`."""
+    return _matrix(call)
+
+
+def _turned(call: Call) -> Known:
+    """`inv(a)`: what `a` takes to `b`, it takes back."""
+    axes = _matrix(call)
+    return None if axes is None else [*axes[:-2], axes[-1], axes[-2]]
+
+
+def _number(call: Call) -> Known:
+    """`det(a)`: a number for each matrix."""
+    axes = _matrix(call)
+    return None if axes is None else axes[:-2]
+
+
+def _vector(call: Call) -> Known:
+    """`eigvalsh(a)`: as many numbers as the matrix has rows, which are none of them."""
+    axes = _matrix(call)
+    return None if axes is None else [*axes[:-2], UNKNOWN]
+
+
+def _reduced(call: Call) -> Known:
+    """`median(a, axis, keepdims=...)`: the axes that are left."""
+    axes, keep = _first(call), call.flag("keepdims")
+    if axes is None or keep is None:
+        return None
+    call.self_type = next(iter(call.given.values()))[0][1]
+    if (gone := positions(call, "axis", axes)) is None:
+        return None
+    one = of_length(1, call.scope)
+    return [one if i in gone else a for i, a in enumerate(axes) if keep or i not in gone]
+
+
+MODULES = "branded.functions.", "branded.linalg."
+_SPECIAL = ("lgamma", "digamma", "erfinv")
+_STATISTICS = ("median", "nanmedian", "nansum", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd")
+FUNCTIONS: dict[str, Rule] = {
+    **{f"branded.functions.special.{n}": _same for n in _SPECIAL},
+    **{f"branded.functions.special.{n}": _zipped for n in ("betaln", "logaddexp")},
+    **{f"branded.functions.statistics.{n}": _reduced for n in _STATISTICS},
+    "branded.linalg.norms.norm": _reduced,
+    **{f"branded.linalg.norms.{n}": _square for n in ("expm", "matrix_power")},
+    "branded.linalg.norms.trace": _number,
+    "branded.linalg.solving.cholesky": _square,
+    "branded.linalg.solving.inv": _turned,
+    "branded.linalg.factors.pinv": _turned,
+    "branded.linalg.solving.det": _number,
+    "branded.linalg.factors.eigvalsh": _vector,
+}
