@@ -53,18 +53,10 @@ if not _for_mypy_alone:
         from branded import cpu, tree
         from branded.brand import Brand, brand
         from branded.cpu import products as _products
-        from branded.derivatives.api import (
-            grad,
-            hessian,
-            jacfwd,
-            jacrev,
-            jvp,
-            stop_gradient,
-            value_and_grad,
-            vjp,
-        )
+        from branded.derivatives.api import grad, jvp, stop_gradient, value_and_grad, vjp
         from branded.derivatives.custom import custom_jvp, custom_vjp
         from branded.derivatives.custom_vmap import custom_vmap, sequential_vmap
+        from branded.derivatives.jacobians import hessian, jacfwd, jacrev
         from branded.errors import BrandedError
         from branded.loops.api import fori_loop, map, scan, while_loop
         from branded.loops.branches import cond, switch

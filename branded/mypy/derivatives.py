@@ -32,8 +32,11 @@ from branded.mypy.mapping import Arg, either, items_of
 from branded.mypy.opening import ERROR, Scope, fail, show, trying
 from branded.mypy.rows import ARRAY, CONTAINERS, TENSOR, UNKNOWN, Brand, change, hides, row_of, same
 
-MODULE = "branded.derivatives.api"
-LATER = {f"{MODULE}.{n}": n for n in ("grad", "value_and_grad", "jacfwd", "jacrev", "hessian")}
+API, JACOBIANS = "branded.derivatives.api", "branded.derivatives.jacobians"
+LATER = {
+    **{f"{API}.{n}": n for n in ("grad", "value_and_grad")},
+    **{f"{JACOBIANS}.{n}": n for n in ("jacfwd", "jacrev", "hessian")},
+}
 """The transforms that give a function."""
 
 FLOATS = {"builtins.float", ARRAY}
@@ -314,4 +317,4 @@ def _value(d: Derivative, f: Expression, primals: list[Type]) -> tuple[Type, Typ
     return value, parts[1], list(dict.fromkeys(rows))
 
 
-AT_ONCE: dict[str, Rule] = {f"{MODULE}.vjp": vjp, f"{MODULE}.jvp": jvp}
+AT_ONCE: dict[str, Rule] = {f"{API}.vjp": vjp, f"{API}.jvp": jvp}

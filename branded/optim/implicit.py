@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.derivatives.api import jacfwd, stop_gradient
+from branded.derivatives.api import stop_gradient
+from branded.derivatives.jacobians import jacfwd
 from branded.errors import OptionError
 from branded.linalg import solve
 from branded.loops.api import while_loop
