@@ -638,5 +638,5 @@ def agree(nest: Nest, **options: Any) -> None:
     for got, wanted, dtype in zip(outs, nest.loop(data), types, strict=True):
         assert got.shape == wanted.shape
         assert got.dtype == dtype
-        value = read(got) if nest.seed % 4 else got.numpy()  # a quarter is compiled
+        value = read(got) if nest.seed % 16 else got.numpy()  # one in sixteen is compiled
         np.testing.assert_allclose(value, wanted, rtol=2e-4, atol=2e-4)

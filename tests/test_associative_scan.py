@@ -166,9 +166,9 @@ def test_checkpointed_steps_are_the_steps(every: Any, reverse: bool) -> None:
             f = functools.partial(out, checkpoint=every, **more)
             got = [f(xs[0], xs), *grad(f, argnums=(0, 1))(xs[0], xs)]
             for a, b in zip(got, wanted, strict=True):
-                np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
+                np.testing.assert_allclose(read(a), read(b), rtol=1e-5, atol=1e-6)
     each = vmap(lambda c: grad(lambda c: out(c, xs, checkpoint=every))(c))(xs[:2])
-    np.testing.assert_allclose(each[0].numpy(), grad(lambda c: out(c, xs))(xs[0]).numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(each[0].numpy(), read(grad(lambda c: out(c, xs))(xs[0])), rtol=1e-5, atol=1e-6)
 
 
 def test_a_checkpointed_scan_keeps_few_carries() -> None:

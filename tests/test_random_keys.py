@@ -181,9 +181,13 @@ JAX_EXACT: dict[str, tuple[Callable[[], Tensor], list[Any]]] = {
 
 @pytest.mark.parametrize("name", JAX_EXACT)
 def test_the_numbers_of_jax(name: str) -> None:
-    """Constants that JAX 0.10.2 gave for `jax.random.key(42)`, bit for bit."""
+    """Constants that JAX 0.10.2 gave for `jax.random.key(42)`, bit for bit.
+
+    What sorts, or draws until it has a number, is what its graph says: the law of vmap is put to kernels of these.
+    """
     draw, wanted = JAX_EXACT[name]
-    assert draw().tolist() == wanted
+    of_graph = re.match("permutation|choice|categorical|poisson", name)
+    assert (read(draw()) if of_graph else draw()).tolist() == wanted
 
 
 JAX_CLOSE: dict[str, tuple[Callable[[], Tensor], list[float]]] = {

@@ -239,19 +239,19 @@ def test_results_of_another_version_of_the_plugin_are_not_taken(project: Path) -
 
 
 def test_an_error_inside_of_the_plugin_names_file_and_line(project: Path) -> None:
-    (project / "broken.py").write_text(
+    broken = (
         "from branded.mypy import BrandedPlugin\n"
-        "class Broken(BrandedPlugin):\n"
-        "    def __init__(self, options):\n"
-        "        super().__init__(options)\n"
-        "        self.transforms.signature = self.broken\n"
-        "    def broken(self, ctx):\n"
-        "        raise KeyError('oh')\n"
-        "def plugin(version):\n"
-        "    return Broken\n"
+        "before = BrandedPlugin.__init__\n"
+        "def wrong(ctx):\n"
+        "    raise KeyError('oh')\n"
+        "def init(self, options):\n"
+        "    before(self, options)\n"
+        "    self.transforms.signature = wrong\n"
+        "BrandedPlugin.__init__ = init\n"
+        "from mypy.__main__ import console_entry\n"
+        "console_entry()\n"
     )
-    (project / "mypy.ini").write_text(STRICT.replace("branded.mypy", "broken.py"))
-    done = run(sys.executable, "-m", "mypy", "pkg/a.py", cwd=project)
+    done = run(sys.executable, "-c", broken, "pkg/a.py", cwd=project)
     assert done.returncode == 2
     assert re.search(r"^pkg/a.py:12: error: INTERNAL ERROR", done.stderr, re.M)
 

@@ -32,7 +32,7 @@ from branded import (
     while_loop,
 )
 from branded import map as map_
-from tests.by_numpy import read
+from tests.by_numpy import read, reads
 from tests.programs import Nest, Program, nests, programs
 
 quiet = settings(
@@ -128,7 +128,7 @@ def test_jvp_and_vjp_are_transposes(program: Program, n: int) -> None:
     _, pullback = vjp(f, *primals)
     ct = Tensor(random.normal(size=y.shape).astype(np.float32))
     forward = (ct * dy).sum().item()
-    backward = sum((g * v).sum().item() for g, v in zip(pullback(ct), vs, strict=True))
+    backward = sum(read((g * v).sum()).item() for g, v in zip(pullback(ct), vs, strict=True))
     assert np.isclose(forward, backward, rtol=1e-3, atol=1e-3)
 
 
@@ -158,7 +158,7 @@ def test_derivatives_are_limits_of_differences(program: Program, n: int) -> None
     primals = tuple(xs[i] for i in at)
     vs = tuple(Tensor(random.normal(size=x.shape)) for x in primals)
     h = 1e-4
-    up, down = (f(*(x + s * h * v for x, v in zip(primals, vs, strict=True))).item() for s in (1, -1))
+    up, down = (read(f(*(x + s * h * v for x, v in zip(primals, vs, strict=True)))).item() for s in (1, -1))
     slope, twice = jvp(f, primals, vs)[1].item(), abs(up) + abs(down)
     assert np.isclose((up - down) / (2 * h), slope, rtol=2e-3, atol=2e-3 * max(1, twice)), (up, down, slope)
 
@@ -265,14 +265,14 @@ def test_while_loop_ends_for_each_example(limits: list[int], start: int, nested:
     xs = np.arange(len(limits), dtype=np.float32)
     i, x = vmap(lambda n, x: f(n, x, while_loop))(Tensor(np.array(limits, np.int32)), Tensor(xs))
     wanted = [f(n, v, python) for n, v in zip(limits, xs.tolist(), strict=True)]
-    assert i.tolist() == [w[0] for w in wanted]
+    assert read(i).tolist() == [w[0] for w in wanted]
     np.testing.assert_allclose(x.numpy(), [w[1] for w in wanted], rtol=1e-5)
     # a bound that differs from example to example is such a loop
     if start >= 0:
         turns = vmap(lambda n, x: fori_loop(start, n, lambda i, x: x * 2 + i, x))
         out = turns(Tensor(np.array(limits, np.int32)), Tensor(xs))
         nest = [f(n, v, python)[1] for n, v in zip(limits, xs.tolist(), strict=True)] if not nested else None
-        assert nest is None or np.allclose(out.numpy(), nest, rtol=1e-5)
+        assert nest is None or np.allclose(read(out), nest, rtol=1e-5)
 
 
 @law(15)
@@ -346,7 +346,7 @@ def test_nothing_comes_from_the_branch_not_taken(f: Any, order: int, closed: boo
         h, exact, cubic = g, f, lambda x: x * x * x
         for _ in range(order):
             h, exact, cubic = mode(h), mode(exact), mode(cubic)
-        wanted = [exact(Tensor(xs[0])).item(), *(cubic(Tensor(x)).item() for x in xs[1:])]
+        wanted = reads([exact(Tensor(xs[0])), *(cubic(Tensor(x)) for x in xs[1:])])
         np.testing.assert_allclose(vmap(h)(Tensor(xs)).numpy(), wanted, rtol=1e-3, atol=1e-4)
 
 

@@ -26,6 +26,7 @@ from branded import (
     vjp,
     vmap,
 )
+from tests.by_numpy import read
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -252,7 +253,7 @@ def tensors(x: Any) -> Any:
 
 
 def numbers(x: Any) -> Any:
-    return tree.map(lambda v: v.tolist() if isinstance(v, Tensor) else v, x)
+    return tree.map(lambda v: read(v).tolist() if isinstance(v, Tensor) else v, x)
 
 
 def squares(x: Any) -> Tensor:
