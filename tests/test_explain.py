@@ -25,6 +25,7 @@ from branded.explain import Growth, explain
 from branded.explain.kernels import kernels
 from branded.explain.provenance import sources
 from tests import explained
+from tests.by_numpy import read
 from tests.explained.laws import FUNCTIONS
 from tests.explained.programs import PROGRAMS, outer
 from tests.warm import warm
@@ -109,13 +110,13 @@ def test_the_page_of_the_documentation(
 def test_the_loop_of_a_function_gives_its_numbers(name: str) -> None:
     f, values = FUNCTIONS[name]
     args, data = tensors(values), data_of(name)
-    wanted = [y.tolist() for y in tree.leaves(f(*args))]
+    wanted = [read(y).tolist() for y in tree.leaves(f(*args))]
     assert data["loop"] is not None
     namespace: dict[str, Any] = {"Tensor": Tensor, "random": keys, "linalg": linalg, "functions": functions}
     exec(data["loop"], namespace)
     loop = namespace[re.findall(r"def (\w+)", data["loop"])[0]]
     got = loop(*map(tensor_of, data["arguments"]))
-    check_close([y.tolist() for y in (got if isinstance(got, tuple) else (got,))], wanted, data["loop"])
+    check_close([read(y).tolist() for y in (got if isinstance(got, tuple) else (got,))], wanted, data["loop"])
     check_close(data["result"], wanted, "the result")
 
 
@@ -129,7 +130,7 @@ def test_the_loop_of_a_step_gives_its_result(name: str) -> None:
         namespace |= {v["name"]: tensor_of(v).zeros_like().contiguous() for v in step["results"]}
         exec(step["loop"], namespace)
         for v in step["results"]:
-            check_close(namespace[v["name"]].tolist(), v["cells"], step["loop"])
+            check_close(read(namespace[v["name"]]).tolist(), v["cells"], step["loop"])
 
 
 # ---- where cells come from ----
@@ -141,13 +142,13 @@ def check_sources(f: Callable[..., Tensor], *values: Any) -> list[list[tuple[int
     out = f(*args)
     found = sources(out.uop, [x.uop for x in args])
     assert found is not None
-    before = cells(out.tolist())
+    before = cells(read(out).tolist())
     for i, x in enumerate(args):
         flat = cells(x.tolist())
         for c in range(len(flat)):
             changed = [*flat[:c], (flat[c] + 1) % 3 if dtypes.is_int(x.dtype) else flat[c] + 1.5, *flat[c + 1 :]]
             new = Tensor(changed, dtype=x.dtype).reshape(x.shape).realize()
-            after = cells(f(*(new if j == i else y for j, y in enumerate(args))).tolist())
+            after = cells(read(f(*(new if j == i else y for j, y in enumerate(args)))).tolist())
             for k, (was, now) in enumerate(zip(before, after, strict=True)):
                 same = was == now or (math.isnan(was) and math.isnan(now))
                 assert same or (i, c) in found[k], f"cell {k} comes from cell {c} of {i} too"
