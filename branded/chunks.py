@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from tinygrad import Tensor, function
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from tinygrad import Device, Tensor, function
 from tinygrad.uop.ops import Ops, UOp
 
+from branded import tree
+from branded.brand import Brand, as_size
 from branded.crossing import lower
+from branded.errors import OptionError
 from branded.graph import tensor
+from branded.patches.rand import Draws
 from branded.patches.tg import _function, all_tensors
 from branded.rows import row_of
 from branded.rules.storage import in_memory
-from branded.scope import in_call_body, open_brands
+from branded.scope import Blocks, in_call_body, open_brands
+from branded.tree.given import check_flag
+
+if TYPE_CHECKING:
+    from branded.planning.saved import Saved
 
 
 def chunk_of(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
@@ -52,3 +65,181 @@ def joined(parts: list[Tensor], axis: int, width: int = 16) -> Tensor:
         if len(parts) > 1:
             parts = [p.contiguous() for p in parts]
     return parts[0]
+
+
+# ---- a mapped call in chunks ----
+
+
+class How(NamedTuple):
+    """What a vmap was told of its chunks."""
+
+    size: int | Literal["auto"] | None = None
+    limit: int | None = None
+    progress: bool = False
+    save: Path | None = None
+
+    @classmethod
+    def of(cls, size: Any, limit: Any, progress: Any, save: Any) -> How:
+        """The options, as they were given."""
+        if size is None and limit is None and progress is False and save is None:
+            return _NONE
+        if isinstance(size, str) and size != "auto":
+            raise OptionError(f"chunk_size: {tree.shown(size)} is not a size", fix='"auto", or an int of 1 or more')
+        size = size if size is None or size == "auto" else as_size(size, "chunk_size", 1, math.inf)
+        if limit is not None:
+            from branded.planning.limits import as_limit
+
+            limit = as_limit(limit)
+            if size != "auto":
+                raise OptionError("memory_limit: the size of the chunks is not to be found", fix='chunk_size="auto"')
+        check_flag(progress, "progress")
+        if save is not None:
+            from branded.planning.saved import directory
+
+            save = directory(save)
+        if (name := "save" if save is not None else "progress" if progress else "") and size is None:
+            raise OptionError(f"{name}: there are no chunks", fix="chunk_size=1000 beside it")
+        return cls(size, limit, progress, save)
+
+    @property
+    def is_by_steps(self) -> bool:
+        """Is each chunk worked out before the next one is looked at?"""
+        if not self.progress and self.save is None:
+            return False
+        from branded.planning.progress import is_traced
+
+        if not is_traced():
+            return True
+        if self.save is not None:
+            raise OptionError(
+                "save: here nothing is worked out yet: this call is a part of a program or of a derivative",
+                fix="vmap outside: vmap(jit(f), chunk_size=..., save=...)",
+            )
+        return False
+
+
+_NONE = How()
+
+Run = Callable[[Sequence[Any], int, Draws | None], Any]
+"""The mapped call of so many examples, of the leaves of its arguments."""
+Part = tuple[Any, list[Any], list[int]]
+"""A result, its leaves, and which of them are a part of the whole."""
+
+
+_opened: Blocks[list[Brand]] = Blocks("branded_opened_in_a_chunk")
+
+
+def note(b: Brand) -> None:
+    """Tell who looks at a chunk which brands are opened in it."""
+    for known in _opened.get():
+        known.append(b)
+
+
+class Chunked:
+    """A mapped call in chunks."""
+
+    def __init__(
+        self,
+        how: How,
+        run: Run,
+        leaves: Sequence[Any],
+        axes: Sequence[int | None],
+        size: int,
+        out_axes: Any,
+        where: str,
+    ) -> None:
+        self.how, self.size, self.out_axes, self.where = how, size, out_axes, where
+        self.run, self.leaves, self.axes = run, leaves, axes
+
+    def result(self) -> Any:
+        chunk = self._chunk()
+        if chunk >= self.size and not (self.size and self.how.is_by_steps):
+            return self.run(self.leaves, self.size, None)
+        draws, starts = Draws(self.size), range(0, self.size, chunk)
+        if self.how.is_by_steps:
+            return self._by_steps(chunk, draws, starts)
+        parts = []
+        for start in starts:
+            given, (out, ys, pieces) = self._part(start, chunk, draws)
+            mapped = [x for x, a in zip(given, self.axes, strict=True) if a is not None]
+            for i, y in zip(pieces, as_one_step(mapped, [ys[i] for i in pieces]), strict=True):
+                ys[i] = y
+            parts.append(ys)
+        return self._whole(out, parts, pieces)
+
+    def _part(self, start: int, chunk: int, draws: Draws) -> tuple[list[Any], Part]:
+        """The arguments of a chunk, and its results."""
+        draws.chunk(start)
+        stop = min(start + chunk, self.size)
+        given = [x if a is None else chunk_of(x, a, start, stop) for x, a in zip(self.leaves, self.axes, strict=True)]
+        out = self.run(given, stop - start, draws)
+        axes, ys = self._axes(out), tree.leaves(out)
+        # a result that does not vary is whole in each chunk
+        is_whole = stop - start == self.size
+        pieces = [i for i, a in enumerate(axes) if a is not None and (is_whole or ys[i].shape[a] != self.size)]
+        return given, (out, ys, pieces)
+
+    def _axes(self, out: Any) -> list[tree.Axis]:
+        return tree.spread(self.out_axes, out, "out_axes", "the result")
+
+    def _whole(self, out: Any, parts: Sequence[Sequence[Any]], pieces: Sequence[int]) -> Any:
+        axes = self._axes(out)
+        whole = [
+            joined(list(ys), axes[i] or 0) if i in pieces else ys[0] for i, ys in enumerate(zip(*parts, strict=True))
+        ]
+        return tree.rebuild(out, iter(whole))
+
+    # ---- one after the other ----
+
+    def _by_steps(self, chunk: int, draws: Draws, starts: range) -> Any:
+        """Each chunk is worked out, and saved, before the next; what is saved already is read."""
+        from branded.planning.progress import bar
+
+        # what is not worked out yet would be so in each chunk
+        if held := [x for x in self.leaves if isinstance(x, Tensor) and not x.uop.is_virtual]:
+            Tensor.realize(*held)
+        saved = self._saved(chunk)
+        parts = []
+        with bar(self.size, self.where.split(" at ")[0], "examples") as made:
+            for k, start in enumerate(starts):
+                stop = min(start + chunk, self.size)
+                if saved is None or (found := saved.get(k, stop - start)) is None:
+                    out, ys, pieces = self._part(start, chunk, draws)[1]
+                    found = [ys[i].contiguous() for i in pieces]
+                    Tensor.realize(*found)
+                    if saved is not None:
+                        saved.put(k, found)
+                else:
+                    out, ys, pieces = saved.first
+                parts.append([found[pieces.index(i)] if i in pieces else y for i, y in enumerate(ys)])
+                made(stop - start)
+        return self._whole(out, parts, pieces)
+
+    def _saved(self, chunk: int) -> Saved | None:
+        """What is saved of this run."""
+        if self.how.save is None:
+            return None
+        from branded.planning.looked import looked_at
+        from branded.planning.saved import Saved
+
+        first = looked_at(lambda: self._part(0, chunk, Draws(self.size))[1])
+        return Saved(self.how.save, first, self._axes(first[0]), self.size, chunk)
+
+    # ---- chunks of the size that fits ----
+
+    def _chunk(self) -> int:
+        if self.how.size != "auto":
+            return self.size if self.how.size is None else self.how.size
+        from branded.planning.fitting import Chunks
+        from branded.planning.limits import free
+
+        def run(chunk: int) -> tuple[list[Tensor], list[Brand]]:
+            with _opened.during([]) as brands:
+                ys = self._part(0, chunk, Draws(self.size))[1][1]
+            return [y for y in ys if isinstance(y, Tensor)], brands[1:]
+
+        limit = self.how.limit
+        if limit is None:
+            device = next((x.device for x in self.leaves if isinstance(x, Tensor) and x.device), Device.DEFAULT)
+            limit = free(device if isinstance(device, str) else device[0])
+        return Chunks(run, self.size, limit, self.where).largest()

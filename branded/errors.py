@@ -186,6 +186,14 @@ class OutOfMemoryError(BrandedError, MemoryError):
     """There is no memory left for what an operation works in."""
 
 
+class MemoryLimitError(BrandedError, MemoryError):
+    """A program needs more memory than it may have, or than there is; nothing of it has run."""
+
+
+class SavedError(BrandedError, ValueError):
+    """What was saved of a run is of another one, or cannot be read or written."""
+
+
 class MatrixError(BrandedError, ValueError):
     """What should be a matrix has another shape, or two of them do not fit."""
 

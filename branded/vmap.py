@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
+import os
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar, cast, overload
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast, overload
 
 from tinygrad import Tensor
 
 from branded import tree
 from branded.brand import Brand, as_size, make_brand, sizes_differ
-from branded.chunks import as_one_step, chunk_of, joined
+from branded.chunks import Chunked, How, note
 from branded.crossing import entered, left_all, without
 from branded.errors import AxesError, AxisTypeError
 from branded.graph import tensor
@@ -56,8 +56,11 @@ def vmap(
     *,
     axis_name: str | type[Brand] | None = None,
     axis_size: int | None = None,
-    chunk_size: int | None = None,
+    chunk_size: int | Literal["auto"] | None = None,
     randomness: Randomness = "error",
+    memory_limit: int | str | None = None,
+    progress: bool = False,
+    save: str | os.PathLike[str] | None = None,
 ) -> F: ...
 @overload
 def vmap(
@@ -67,8 +70,11 @@ def vmap(
     *,
     axis_name: str | type[Brand] | None = None,
     axis_size: int | None = None,
-    chunk_size: int | None = None,
+    chunk_size: int | Literal["auto"] | None = None,
     randomness: Randomness = "error",
+    memory_limit: int | str | None = None,
+    progress: bool = False,
+    save: str | os.PathLike[str] | None = None,
 ) -> _Decorator[Any, Any, Any]: ...
 def vmap(
     f: Callable[..., Any] | None = None,
@@ -77,8 +83,11 @@ def vmap(
     *,
     axis_name: str | type[Brand] | None = None,
     axis_size: int | None = None,
-    chunk_size: int | None = None,
+    chunk_size: int | Literal["auto"] | None = None,
     randomness: Randomness = "error",
+    memory_limit: int | str | None = None,
+    progress: bool = False,
+    save: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Map a function over a new axis: `vmap(f)(xs)` equals `stack([f(x) for x in xs])`, with no loop.
 
@@ -91,8 +100,14 @@ def vmap(
         out_axes: Where the examples go in each result; None for a result that does not vary.
         axis_name: The name of the brand: a string, or a subclass of `Brand`.
         axis_size: The number of examples; needed only where nothing is mapped.
-        chunk_size: Run the batch in pieces of at most this size: less memory, the same result.
+        chunk_size: Run the batch in pieces of at most this size: less memory, the same result.  `"auto"` is as few
+            pieces as fit into the memory.
         randomness: What tinygrad's random draws do: `"error"`, `"same"` for all examples, or `"different"`.
+        memory_limit: What `"auto"` may take beside the arguments: bytes, or `"2GB"`; what the device has left, unless
+            this says otherwise.
+        progress: Work the chunks out one by one, with a bar where there is a terminal.
+        save: A directory.  The chunks are worked out one by one, and the results of each are kept there: the same call
+            in another process goes on where this one was interrupted.
 
     Returns:
         A function with the signature of `f`.  A tensor `T[...]` of `f`'s result becomes `T[..., size, ...]` with the
@@ -103,6 +118,8 @@ def vmap(
         AxisTypeError: A bool or string as an axis; a number or 0-d tensor mapped.
         AxisRangeError: An axis that the tensor does not have.
         SizeError: Mapped axes of different sizes.
+        MemoryLimitError: `"auto"`, and not even one example fits.
+        SavedError: In `save` are the results of another run.
         ReadError, EscapeError, WriteError, RandomnessError, ShapeError: see `branded.errors`.
 
     Example:
@@ -119,7 +136,7 @@ def vmap(
     f = None if f is None else _function(f)
     where = caller(2, "vmap")
     axis_size = None if axis_size is None else as_size(axis_size, "axis_size")
-    chunk_size = None if chunk_size is None else as_size(chunk_size, "chunk_size", 1, math.inf)
+    chunks = How.of(chunk_size, memory_limit, progress, save)
     check_randomness(randomness)
     tree.check_axes(in_axes, "in_axes")
     tree.check_axes(out_axes, "out_axes")
@@ -129,7 +146,7 @@ def vmap(
             ("axes", tree.shown(in_axes)),
             fix="in_axes=({...},) with one entry for each positional argument",
         )
-    options = _Options(in_axes, out_axes, axis_name, axis_size, chunk_size, randomness, where)
+    options = _Options(in_axes, out_axes, axis_name, axis_size, chunks, randomness, where)
     return _mapped(f, options) if f is not None else lambda f: _mapped(_function(f), options)
 
 
@@ -138,7 +155,7 @@ class _Options(NamedTuple):
     out_axes: Axes
     axis_name: str | type[Brand] | None
     axis_size: int | None
-    chunk_size: int | None
+    chunks: How
     randomness: Randomness
     where: str
 
@@ -277,33 +294,15 @@ class _MappedCall:
     # ---- running ----
 
     def run(self) -> Any:
-        chunk = self.options.chunk_size
-        if chunk is None or self.size <= chunk:
+        o = self.options
+        if o.chunks.size is None:
             return self._run(self.leaves, self.size)
-        draws, parts = Draws(self.size), []
-        for start in range(0, self.size, chunk):
-            stop = min(start + chunk, self.size)
-            draws.chunk(start)
-            part = [
-                x if a is None else chunk_of(x, a, start, stop) for x, a in zip(self.leaves, self.axes, strict=True)
-            ]
-            out = self._run(part, stop - start, draws)
-            axes = tree.spread(self.options.out_axes, out, "out_axes", "the result")
-            ys = tree.leaves(out)
-            # a result that does not vary is whole in each chunk
-            pieces = [i for i, a in enumerate(axes) if a is not None and ys[i].shape[a] != self.size]
-            mapped = [x for x, a in zip(part, self.axes, strict=True) if a is not None]
-            for i, y in zip(pieces, as_one_step(mapped, [ys[i] for i in pieces]), strict=True):
-                ys[i] = y
-            parts.append(ys)
-        whole = [
-            joined(list(ys), axes[i] or 0) if i in pieces else ys[0] for i, ys in enumerate(zip(*parts, strict=True))
-        ]
-        return tree.rebuild(out, iter(whole))
+        return Chunked(o.chunks, self._run, self.leaves, self.axes, self.size, o.out_axes, o.where).result()
 
     def _run(self, leaves: Sequence[Any], size: int, draws: Draws | None = None) -> Any:
         o = self.options
         b = make_brand(o.axis_name, size, hint=self._hint(), where=o.where, randomness=o.randomness)
+        note(b)
         b.draws = draws
         with method_restored(), opened(b):
             new = iter([x if a is None else entered(x, b, a) for x, a in zip(leaves, self.axes, strict=True)])

@@ -16,6 +16,7 @@ from branded.errors import CarryError, SizeError
 from branded.graph import tensor
 from branded.loops.bodies import without_effects
 from branded.loops.effects import with_effect
+from branded.loops.parts import by_parts
 from branded.loops.primitive import Carry, Input
 from branded.loops.scan import numbers
 from branded.loops.scan import scan as scan_steps
@@ -23,7 +24,8 @@ from branded.loops.trace import State, all_carried, are_loose, carried
 from branded.loops.unroll import checkpointed, unrolled
 from branded.loops.while_loop import while_loop as while_steps
 from branded.patches.arrays import np
-from branded.tree.given import called
+from branded.planning.progress import is_traced
+from branded.tree.given import called, check_flag
 from branded.values import vec_type
 from branded.vec import Vec
 from branded.vmap import vmap
@@ -47,6 +49,7 @@ def scan(
     unroll: int | bool = 1,
     *,
     checkpoint: int | bool = False,
+    progress: bool = False,
 ) -> tuple[C, Y]: ...
 @overload
 def scan(
@@ -58,6 +61,7 @@ def scan(
     reverse: bool = False,
     unroll: int | bool = 1,
     checkpoint: int | bool = False,
+    progress: bool = False,
 ) -> tuple[C, Y]: ...
 def scan(
     f: Any,
@@ -68,6 +72,7 @@ def scan(
     unroll: int | bool = 1,
     *,
     checkpoint: int | bool = False,
+    progress: bool = False,
 ) -> Any:
     """`scan(f, init, xs)` is the loop `for x in xs: carry, y = f(carry, x)`; the last carry and the stacked ys.
 
@@ -83,6 +88,8 @@ def scan(
             all of them, without a loop.
         checkpoint: Reverse mode keeps the carry of each `checkpoint`-th step alone, and works out those between them
             again, some at a time; True is the root of the number of steps, of which it then keeps twice the root.
+        progress: Work it out now, a hundredth of the steps at a time, with a bar where there is a terminal; within
+            another transform there is none.
 
     Returns:
         `(carry, ys)`: the carry after the last step, and a tree like `y` with a leading axis of the steps.
@@ -102,9 +109,10 @@ def scan(
 
     Source: `jax.lax.scan`.
     """
+    check_flag(progress, "progress")
     with recording.structured() as made:
         # a typed program says what is done, and not how
-        how: Any = {"unroll": unroll, "checkpoint": checkpoint} if made is None else {}
+        how: Any = {"unroll": unroll, "checkpoint": checkpoint, "progress": progress} if made is None else {}
         out = _scan("scan", f, init, xs, length, reverse, **how)
         if made is not None:
             values, ys = tree.leaves(init), tree.leaves(xs)
@@ -130,15 +138,19 @@ def _scan(
     unroll: int | bool = 1,
     checkpoint: int | bool = False,
     loose: Sequence[bool] | None = None,
+    progress: bool = False,
 ) -> Any:
     _check_function(what, f=f)
+    if is_shown := progress and not is_traced():
+        checkpoint = False  # no derivative goes through what is worked out
     if checkpoint is not False:
         n = _length(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
         outer, inner = (functools.partial(_scan, what, unroll=u, loose=are_loose(init)) for u in (1, unroll))
         return checkpointed(what, outer, inner, f, init, xs, n, reverse, checkpoint)
     if unroll is not False and (unroll is True or unroll != 1):
         n = _length(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
-        return unrolled(what, functools.partial(_scan, what, loose=loose), f, init, xs, n, reverse, unroll)
+        own = functools.partial(_scan, what, loose=loose, progress=is_shown)
+        return unrolled(what, own, f, init, xs, n, reverse, unroll)
     state = State(what, init, loose)
     whole = [x.cast(strong_dtype(x.dtype)) for x in all_carried(xs, f"{what}: xs")]
     n = _length(what, whole, tree.paths(xs, "xs"), length)
@@ -159,11 +171,17 @@ def _scan(
     traced, k = state.traced(body, result, whole), len(state.values)
     inputs = [Input(p, x.uop) for p, x in zip(traced.params[k:], whole, strict=True)]
 
-    def run(more: list[Carry]) -> list[UOp]:
-        finals, ys = scan_steps([*state.carries(traced), *more], inputs, traced.leaves[k:], n, reverse)
-        return [*finals[:k], *ys, *finals[k:]]
+    def run(carries: list[Carry], inputs: list[Input], count: int) -> list[UOp]:
+        def all_of_it(more: list[Carry]) -> list[UOp]:
+            finals, ys = scan_steps([*carries, *more], inputs, traced.leaves[k:], count, reverse)
+            return [*finals[:k], *ys, *finals[k:]]
 
-    done = [tensor(x) for x in with_effect(what, traced, run)]
+        return with_effect(what, traced, all_of_it)
+
+    if is_shown and n:
+        done = by_parts(what, run, state.carries(traced), inputs, n, reverse)
+    else:
+        done = [tensor(x) for x in run(state.carries(traced), inputs, n)]
     return state.rebuilt(done[:k]), tree.rebuild(traced.out, iter(done[k:]))
 
 

@@ -28,7 +28,8 @@ class Options:
     """May a result that does not vary be wanted?  So it is where anything was said of results, names or sizes."""
 
 
-OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness")
+_OF_CHUNKS = ("memory_limit", "progress", "save")
+OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness", *_OF_CHUNKS)
 
 
 def options_of(call: CallExpr, api: TypeChecker) -> Options:
@@ -51,18 +52,22 @@ def options_of(call: CallExpr, api: TypeChecker) -> Options:
         kind_of = t.type.fullname if isinstance(t, Instance) else "type" if isinstance(t, FunctionLike) else None
         literal = given.get(name)
         text = literal.value if isinstance(literal, StrExpr) else None
-        if (kind_of and kind_of not in wanted) or (name == "randomness" and text not in (None, *RANDOMNESS)):
+        if (kind_of and kind_of not in wanted) or text not in TEXTS.get(name, (text,)):
             fail(api, call, f"{name}: {show(t, api) if text is None else repr(text)} is no {wanted[-1]}")
     in_axes, out_axes = (axes.tree_of(given.get(n), api) for n in ("in_axes", "out_axes"))
-    is_repeat = bool(given.keys() - {"in_axes", "chunk_size"})
+    is_repeat = bool(given.keys() - {"in_axes", "chunk_size", *_OF_CHUNKS})
     return Options(in_axes, out_axes, given.get("axis_name"), "axis_size" in given, is_repeat)
 
 
 RANDOMNESS = ("error", "same", "different")
+TEXTS = {"randomness": (None, *RANDOMNESS), "chunk_size": (None, "auto")}
+"""What a text that stands in the call may be."""
 KINDS = {
     "axis_name": ("builtins.str", "type", "name: a string, or a subclass of Brand"),
     "axis_size": ("builtins.int", "size: an int of 0 or more"),
-    "chunk_size": ("builtins.int", "size: an int of 1 or more"),
+    "chunk_size": ("builtins.int", "builtins.str", "size: an int of 1 or more, or 'auto'"),
+    "memory_limit": ("builtins.int", "builtins.str", "size of memory: bytes, or '2GB'"),
+    "progress": ("builtins.bool", "choice: True or False"),
     "randomness": ("builtins.str", f"choice: {', '.join(map(repr, RANDOMNESS))}"),
 }
 """The types of the options, and at last what they are called."""

@@ -80,6 +80,11 @@ def check_randomness(randomness: object) -> None:
         raise OptionError(f"randomness: {shown(randomness)} is not a choice", fix='"error", "same" or "different"')
 
 
+def check_flag(x: object, option: str) -> None:
+    if not isinstance(x, bool):
+        raise OptionError(f"{option}: {shown(x)} is not a choice", fix="True or False")
+
+
 def as_int(x: object) -> int | None:
     """`x` if it is an int that Python knows; None for a bool, a float, a tensor."""
     if type(x) is int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial, reduce, wraps
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, assert_type, overload, reveal_type
 
 import numpy as np
@@ -9,8 +10,9 @@ from tinygrad import Tensor, TinyJit, nn
 
 import branded
 import branded as br
-from branded import Brand, Vec, vmap
+from branded import Brand, Vec, memory, vmap
 from branded import vmap as batched
+from branded.planning.report import Memory
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
@@ -344,6 +346,9 @@ def unknown(values: Any) -> Any:
 
 # --- chunks, randomness and the size leave the type as it is
 assert_type(vmap(double, chunk_size=2, randomness="same", axis_size=2)(x), Tensor)
+assert_type(vmap(double, chunk_size="auto", memory_limit="2GB")(x), Tensor)
+assert_type(vmap(double, chunk_size=2, progress=True, save=Path("run"))(x), Tensor)
+assert_type(memory(vmap(double))(x), Memory)
 
 # --- a conditional function
 either = vmap(double if flag else Model.square)

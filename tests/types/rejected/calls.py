@@ -157,3 +157,8 @@ vmap(out_axes=None)(lambda a: a * 2)(x)  # E: out_axes: None for a result that v
 # --- a stored lambda over a tree reads, and is called
 reading = vmap(lambda p: p["w"].numpy())  # E: numpy: a value that varies over "p" has no single value to read
 reading({"w": x})
+
+
+# --- a limit that is no size, a bar that is no choice
+vmap(double, chunk_size="auto", memory_limit=2.5)(x)  # E: memory_limit: float is no size of memory
+vmap(double, chunk_size=2, progress=1)(x)  # E: progress: int is no choice

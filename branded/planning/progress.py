@@ -1,0 +1,58 @@
+"""A bar for long work, on a terminal; and whether what runs here runs now."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tinygrad import helpers
+
+from branded import recording
+from branded.derivatives.leaves import is_differentiating
+from branded.patches.tg import _function, capturing
+from branded.scope import in_call_body, open_brands
+
+Made = Callable[[int], None]
+"""Says that so many more are done."""
+
+
+def is_traced() -> bool:
+    """Does what is called here become a part of a program, or of a derivative, so that nothing may run yet?"""
+    if open_brands() or in_call_body() or is_differentiating() or recording.is_recording():
+        return True
+    return bool(_function.depth or capturing)
+
+
+@contextmanager
+def bar(total: int, what: str, unit: str) -> Iterator[Made]:
+    """A bar with rate and rest, by tqdm, or rich, or tinygrad's own; nothing where stderr is no terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda n: None
+    elif importlib.util.find_spec("tqdm") is None and importlib.util.find_spec("rich") is not None:
+        with _by_rich(total, what, unit) as made:
+            yield made
+    else:
+        own = importlib.util.find_spec("tqdm") is not None
+        of: Any = importlib.import_module("tqdm").tqdm if own else helpers.tqdm
+        with of(total=total, desc=what, unit=f" {unit}") as shown:
+            yield shown.update
+
+
+@contextmanager
+def _by_rich(total: int, what: str, unit: str) -> Iterator[Made]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    class Rate(TextColumn):
+        def render(self, task: Any) -> Any:
+            self.text_format = f"{task.finished_speed or task.speed or 0:.4g} {unit}/s"
+            return super().render(task)
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(""), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as shown:
+        task = shown.add_task(what, total=total)
+        yield lambda n: shown.update(task, advance=n)
