@@ -81,8 +81,6 @@ class How(NamedTuple):
     @classmethod
     def of(cls, size: Any, limit: Any, progress: Any, save: Any) -> How:
         """The options, as they were given."""
-        if size is None and limit is None and progress is False and save is None:
-            return _NONE
         if isinstance(size, str) and size != "auto":
             raise OptionError(f"chunk_size: {tree.shown(size)} is not a size", fix='"auto", or an int of 1 or more')
         size = size if size is None or size == "auto" else as_size(size, "chunk_size", 1, math.inf)
@@ -118,7 +116,8 @@ class How(NamedTuple):
         return False
 
 
-_NONE = How()
+WHOLE = How()
+"""A batch that is not in chunks."""
 
 Run = Callable[[Sequence[Any], int, Draws | None], Any]
 """The mapped call of so many examples, of the leaves of its arguments."""
@@ -126,13 +125,8 @@ Part = tuple[Any, list[Any], list[int]]
 """A result, its leaves, and which of them are a part of the whole."""
 
 
-_opened: Blocks[list[Brand]] = Blocks("branded_opened_in_a_chunk")
-
-
-def note(b: Brand) -> None:
-    """Tell who looks at a chunk which brands are opened in it."""
-    for known in _opened.get():
-        known.append(b)
+lookers: Blocks[list[Brand]] = Blocks("branded_lookers_at_a_chunk")
+"""Those who look at a chunk, and are told which brands are opened in it."""
 
 
 class Chunked:
@@ -234,7 +228,7 @@ class Chunked:
         from branded.planning.limits import free
 
         def run(chunk: int) -> tuple[list[Tensor], list[Brand]]:
-            with _opened.during([]) as brands:
+            with lookers.during([]) as brands:
                 ys = self._part(0, chunk, Draws(self.size))[1][1]
             return [y for y in ys if isinstance(y, Tensor)], brands[1:]
 

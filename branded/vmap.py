@@ -12,7 +12,7 @@ from tinygrad import Tensor
 
 from branded import tree
 from branded.brand import Brand, as_size, make_brand, sizes_differ
-from branded.chunks import Chunked, How, note
+from branded.chunks import WHOLE, Chunked, How, lookers
 from branded.crossing import entered, left_all, without
 from branded.errors import AxesError, AxisTypeError
 from branded.graph import tensor
@@ -136,7 +136,8 @@ def vmap(
     f = None if f is None else _function(f)
     where = caller(2, "vmap")
     axis_size = None if axis_size is None else as_size(axis_size, "axis_size")
-    chunks = How.of(chunk_size, memory_limit, progress, save)
+    is_whole = chunk_size is None and memory_limit is None and progress is False and save is None
+    chunks = WHOLE if is_whole else How.of(chunk_size, memory_limit, progress, save)
     check_randomness(randomness)
     tree.check_axes(in_axes, "in_axes")
     tree.check_axes(out_axes, "out_axes")
@@ -302,7 +303,8 @@ class _MappedCall:
     def _run(self, leaves: Sequence[Any], size: int, draws: Draws | None = None) -> Any:
         o = self.options
         b = make_brand(o.axis_name, size, hint=self._hint(), where=o.where, randomness=o.randomness)
-        note(b)
+        for known in lookers.get():
+            known.append(b)
         b.draws = draws
         with method_restored(), opened(b):
             new = iter([x if a is None else entered(x, b, a) for x, a in zip(leaves, self.axes, strict=True)])
