@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from bench.axesbugs import __main__ as axesbugs
+from tests.warm import MYPY, STRICT, warm
 
 OURS = axesbugs.sections("ours")
 NAMES = list(OURS)
@@ -19,8 +20,12 @@ UNSEEN = {
 
 
 @pytest.fixture(scope="module")
-def typed() -> dict[str, str]:
-    return axesbugs.typed(NAMES, OURS)
+def typed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    cache = tmp_path_factory.mktemp("cache")
+    warm(cache, MYPY, STRICT)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("MYPY_CACHE_DIR", str(cache))
+        return axesbugs.typed(NAMES, OURS)
 
 
 def test_mypy_finds_every_mistake_that_names_show(typed: dict[str, str]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tinygrad import Context
 
 from bench.brandbugs import __main__ as brandbugs
+from tests.warm import MYPY, STRICT, warm
 
 PROGRAMS = brandbugs.programs()
 NAMES = [p.name for p in PROGRAMS]
@@ -18,6 +19,7 @@ NAMES = [p.name for p in PROGRAMS]
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, brandbugs.Verdict]:
     folder = tmp_path_factory.mktemp("brandbugs")
     brandbugs.write_versions("ours", NAMES, folder)
+    warm(folder / ".mypy_cache", MYPY, STRICT)
     errors = brandbugs.mypy(folder, "ours")
     return {n: brandbugs.verdict(errors.get(f"{n}_right", []), errors.get(f"{n}_wrong", [])) for n in NAMES}
 

@@ -114,9 +114,11 @@ def write_versions(library: str, names: Sequence[str], into: Path) -> None:
 
 
 def mypy(folder: Path, library: str) -> Mapping[str, list[Error]]:
-    """mypy --strict over all files, with its check of what stands in an `if`, and with the plugin for our own."""
+    """mypy --strict over all files, with its checks of what an `if` asks and leaves out, and the plugin for our own."""
     plugin = "plugins = branded.mypy\n" if library == "ours" else ""
-    (folder / "mypy.ini").write_text(f"[mypy]\nstrict = True\nenable_error_code = truthy-bool\n{plugin}")
+    (folder / "mypy.ini").write_text(
+        f"[mypy]\nstrict = True\nenable_error_code = truthy-bool\nwarn_unreachable = True\n{plugin}"
+    )
     out = _run([sys.executable, "-m", "mypy", "--output=json", "--no-error-summary", "right", "wrong"], folder)
     rows = [json.loads(line) for line in out.splitlines()]
     return _by_file((r["file"], r["code"] or "", r["message"]) for r in rows if r["severity"] == "error")
