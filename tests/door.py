@@ -277,6 +277,11 @@ def _() -> None:
     assert tg.dtype_from_uop(Ops.CMPLT, (one, one), None) == dtypes.bool
 
 
+@check("PROFILE")
+def profile() -> None:
+    assert isinstance(tg.PROFILE.value, int)
+
+
 @check("CACHELEVEL", "CACHEDB")
 def _() -> None:
     assert isinstance(tg.CACHELEVEL.value, int) and tg.CACHEDB == tg.helpers.CACHEDB and isinstance(tg.CACHEDB, str)

@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import Any, cast
 
 from tinygrad import Tensor
-from tinygrad.helpers import PROFILE
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import source
@@ -100,6 +99,8 @@ _BLOCK = _Told()
 def _profiled(original: Callable[..., AbstractContextManager[Any]]) -> Callable[..., AbstractContextManager[Any]]:
     """tinygrad takes the time of each method of the user's, for a profile if one is asked for."""
 
+    profile = tg.PROFILE
+
     @contextmanager
     def both(name: Any, device: str) -> Iterator[None]:
         with original(name, device), _BLOCK:
@@ -108,7 +109,7 @@ def _profiled(original: Callable[..., AbstractContextManager[Any]]) -> Callable[
     def cpu_profile(name: Any, device: str = "TINY", *args: Any, **kwargs: Any) -> AbstractContextManager[Any]:
         if device != "USER":
             return original(name, device, *args, **kwargs)
-        return both(name, device) if PROFILE.value else _BLOCK
+        return both(name, device) if profile.value else _BLOCK
 
     return cpu_profile
 

@@ -102,6 +102,7 @@ TAKEN = {
     "SPEC": "tinygrad.helpers",  # the option by which each UOp is checked as it is made
     "dtype_from_uop": "tinygrad.uop.ops",  # the dtype that follows from the operands
     "UOpMetaClass": "tinygrad.uop.ops",  # makes UOps; `ucache` is the table of those that there are
+    "PROFILE": "tinygrad.helpers",  # the option that takes the time of methods and kernels
     "CACHELEVEL": "tinygrad.helpers",  # the option that leaves out the cache on disk
     "CACHEDB": "tinygrad.helpers",  # its file
     "disk_like": "tinygrad.tensor",  # is a value in a file?
