@@ -6,12 +6,17 @@ would have it.  A message is one line that says what is wrong, then the facts, t
     zip: brand `users` has 3 examples, but this argument has 4
       left:  f32[3, 8], axis 0   (argument 1 of vmap at app.py:12)
       right: f32[4, 8], axis 0   (argument 2)
-      try:   in_axes=(0, None) if the second is shared, or slice it to 3
+      try:   in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples
+
+A message that names no line of the user's gets the one that runs: `at: app.py:12`.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+from branded import source
 
 
 class BrandedError(Exception):
@@ -24,6 +29,9 @@ class BrandedError(Exception):
     """
 
     def __init__(self, what: str, *facts: tuple[str, str], fix: str | None = None) -> None:
+        named = any(label == "at" or _PLACE.search(text) for label, text in facts)
+        if not named and (at := place()) is not None:
+            facts = (*facts, ("at", at))
         lines = [(one_line(label), one_line(text)) for label, text in (*facts, *([("try", fix)] if fix else []))]
         width = max((len(label) for label, _ in lines), default=0) + 1
         text = "\n".join([one_line(what), *(f"  {label + ':':<{width}} {text}" for label, text in lines)])
@@ -32,6 +40,15 @@ class BrandedError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy has the message, whose lines are not to be made again."""
         return _copied, (type(self), self.args, self.__dict__)
+
+
+_PLACE = re.compile(r"\bat \S+:\d+")
+
+
+def place() -> str | None:
+    """The user's line that runs, `app.py:12`; None for what is typed at a prompt, which has no file."""
+    w = source.here()
+    return None if w is None or w.file.startswith("<") else source.place(w.file, w.line)
 
 
 def _copied(cls: type[BrandedError], args: tuple[Any, ...], attributes: dict[str, Any]) -> BrandedError:

@@ -255,8 +255,12 @@ def check_live(u: UOp, what: str | Callable[[], str]) -> None:
         f"{where}: this value belongs to {names}, which {'is' if len(dead) == 1 else 'are'} closed",
         ("value", type_text(u)),
         *((f"{b.name}", f"opened by {b.where}") for b in dead if b.where),
-        fix="return the value from the mapped function, or brand.unvec it, and use what comes back",
+        fix=_BLOCK if all(b.where.startswith("brand ") for b in dead) else _RETURN,
     )
+
+
+_RETURN = "return the value from the mapped function, and use what the call gives"
+_BLOCK = "b.unvec(value) at the end of `with brand(...) as b:`, and use what that gives"
 
 
 # ---- as text ----

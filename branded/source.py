@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import os
@@ -27,6 +28,9 @@ _USERS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("learn/demo", "lear
 """Parts of this package that use it as anyone would."""
 
 
+_COMMAND = f"{_PACKAGE / 'cli'}{os.sep}"
+
+
 @functools.cache
 def _tinygrad() -> str:
     """Its folder; it is found by its name, for the plugin is imported without it."""
@@ -39,9 +43,11 @@ def is_ours(file: str) -> bool:
 
 
 def frame() -> FrameType | None:
-    """The innermost frame that is neither of this package nor of tinygrad; None if there is none."""
+    """The innermost frame that is neither of this package nor of tinygrad; None if there is none, as in a command."""
     f: FrameType | None = sys._getframe(1)
     while f is not None and is_ours(f.f_code.co_filename):
+        if f.f_code.co_filename.startswith(_COMMAND):
+            return None
         f = f.f_back
     return None if f is None or f.f_code.co_filename.startswith("<frozen") else f
 
@@ -69,17 +75,58 @@ def place(file: str, line: int) -> str:
     return f"{file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{line}"
 
 
-def text() -> str | None:
-    """The expression of the user that runs: `x + Tensor.ones(3)`; None where its source is not there, or is long."""
+@functools.lru_cache(maxsize=8)
+def _parsed(lines: tuple[str, ...]) -> ast.Module | None:
+    try:
+        return ast.parse("".join(lines))
+    except (SyntaxError, ValueError):
+        return None
+
+
+def running() -> list[ast.AST]:
+    """What the user wrote, that runs: the expression, and what stands around it, up to the file.
+
+    Nothing where its source is not there, as of what is typed at a prompt.
+    """
     import linecache
 
     f = frame()
-    if f is None:
-        return None
+    if f is None or (tree := _parsed(tuple(linecache.getlines(f.f_code.co_filename, f.f_globals)))) is None:
+        return []
     w = where(f)
-    lines = linecache.getlines(w.file, f.f_globals)[w.line - 1 : w.end_line]
-    if len(lines) != 1 or w.end_column <= w.column:
+    start, end = (w.line, w.column), (w.end_line, w.end_column)
+    found: list[ast.AST] = [tree]
+    while inner := [x for x in ast.iter_child_nodes(found[-1]) if _holds(x, start, end)]:
+        found.append(inner[-1])
+    return found[::-1]
+
+
+_PLACELESS = (ast.arguments, ast.comprehension, ast.match_case, ast.withitem)
+
+
+def _holds(x: ast.AST, start: tuple[int, int], end: tuple[int, int]) -> bool:
+    if isinstance(x, _PLACELESS):  # what is in it has a place
+        return any(_holds(y, start, end) for y in ast.iter_child_nodes(x))
+    if not isinstance(x, ast.expr | ast.stmt | ast.keyword | ast.ExceptHandler):
+        return False
+    return (x.lineno, x.col_offset) <= start and end <= (x.end_lineno or 0, x.end_col_offset or 0)
+
+
+def expression() -> ast.expr | None:
+    """The expression of the user that runs."""
+    around = running()
+    return around[0] if around and isinstance(around[0], ast.expr) else None
+
+
+def value_of(name: ast.expr) -> object:
+    """What a name means where the user's code runs; None for all else."""
+    f = frame()
+    if f is None or not isinstance(name, ast.Name):
         return None
-    # columns are counted in bytes
-    found = lines[0].encode()[w.column : w.end_column].decode(errors="replace")
-    return found if len(found) <= 60 and found.isprintable() else None
+    return f.f_locals.get(name.id, f.f_globals.get(name.id))
+
+
+def part(e: ast.expr) -> str:
+    """An expression as a part of another."""
+    text = ast.unparse(e)
+    return text if isinstance(e, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant) else f"({text})"

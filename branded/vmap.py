@@ -14,7 +14,7 @@ from branded import tree
 from branded.brand import Brand, as_size, make_brand, sizes_differ
 from branded.chunks import WHOLE, Chunked, How, lookers
 from branded.crossing import entered, left_all, without
-from branded.errors import AxesError, AxisTypeError
+from branded.errors import AxesError, AxisTypeError, examples
 from branded.graph import tensor
 from branded.patches.arrays import np
 from branded.patches.rand import Draws
@@ -167,6 +167,18 @@ def _function(f: Any) -> Callable[..., Any]:
     return cast(Callable[..., Any], f)
 
 
+def _as_one(x: Any, name: str) -> str | None:
+    """How a list of the values of the examples is one tensor of them."""
+    if not isinstance(x, list | tuple) or not x:
+        return None
+    if all(isinstance(v, Tensor) and not v.shape for v in x):
+        return f"{name} as one tensor, Tensor.stack(*xs) of it"
+    inner = [v for row in x for v in (row if isinstance(row, list | tuple) else (row,))]
+    if not all(isinstance(v, bool | int | float) for v in inner):
+        return None
+    return f"{name} as one tensor, Tensor({repr(x) if len(inner) < 10 else '...'})"
+
+
 def _mapped(f: Callable[..., Any], options: _Options) -> Callable[..., Any]:
     @functools.wraps(f)
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -222,16 +234,34 @@ class _MappedCall:
         positional = i < sum(len(tree.leaves(a)) for a in self.args)
         return "None for it in in_axes" if positional else "functools.partial(f, ...)"
 
+    def _shared(self, i: int) -> str:
+        """The axes with which the leaf `i`, which has none, is shared."""
+        if len(self.leaves) != len(self.args):
+            return self._share(i)
+        has = [isinstance(x, Tensor) and bool(x.shape) for x in self.leaves]
+        axes = [a if h else None for a, h in zip(self.axes, has, strict=True)]
+        return f"in_axes=({', '.join(map(str, axes))})" if any(has) else "a tensor with an axis for the examples"
+
     def _has_no_axis(self, i: int, axis: int) -> AxisTypeError:
         x = self.leaves[i]
         kind = "a 0-d tensor" if isinstance(x, Tensor) else tree.describe(x)
         fix = tree.advice(x)
+        whole, name = self._argument(i)
         return AxisTypeError(
             f"in_axes: {self._where(i)} is {kind}"
             + (", not a tensor" if fix else f": there is no axis {axis} to map over"),
             ("call", self.options.where),
-            fix=fix or self._share(i),
+            fix=fix or _as_one(whole, name) or self._shared(i),
         )
+
+    def _argument(self, i: int) -> tuple[Any, str]:
+        """The argument that the leaf `i` is a part of, and what messages call it."""
+        names = [*self._names(), *(f"argument `{k}`" for k in self.kwargs)]
+        for x, name in zip((*self.args, *self.kwargs.values()), names, strict=True):
+            if i < (n := len(tree.leaves(x))):
+                return x, name
+            i -= n
+        return None, ""
 
     def _batch_size(self) -> int:
         first: int | None = None
@@ -269,17 +299,24 @@ class _MappedCall:
             left = f"axis_size={size}   ({self.options.where})"
         else:
             left = side(first)[:-1] + f" of {self.options.where})"
-        mapped = [j for j, a in enumerate(self.axes) if a is not None]
-        shared = ", ".join("None" if j == i else str(self.axes[j]) for j in mapped)
         raise sizes_differ(
             text,
             size,
             f"argument has {n}",
             (left, side(i)),
-            f"in_axes=({shared}) if it is shared, or slice it to {size}"
-            if len(mapped) == len(self.leaves) == len(self.args) > 1
-            else f"{self._share(i)} if it is shared, or slice it to {size}",
+            self._readings() or f"{self._share(i)} if it is shared, or slice it to {size}",
         )
+
+    def _readings(self) -> str | None:
+        """Which arguments may be meant to be shared: those of one size are the examples; parameters come first."""
+        if not len(self.leaves) == len(self.args) > 1 or self.options.axis_size is not None:
+            return None
+        sizes = [None if a is None else x.shape[a] for x, a in zip(self.leaves, self.axes, strict=True)]
+        texts = []
+        for n in dict.fromkeys(n for n in reversed(sizes) if n is not None):
+            axes = [a if m == n else None for a, m in zip(self.axes, sizes, strict=True)]
+            texts.append(f"in_axes=({', '.join(map(str, axes))}) for {examples(n)}")
+        return ", or ".join(texts[:3])
 
     def _hint(self) -> Callable[[], str]:
         """How to find the name of the parameter that introduces the brand: that of the first mapped leaf."""

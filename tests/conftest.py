@@ -6,7 +6,15 @@ import os
 
 import pytest
 
+from branded import errors
 from tests import warm
+
+
+@pytest.fixture(autouse=True)
+def messages_without_places(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """A message that names no line of the user's ends with the one that runs, which `places` tests ask for."""
+    if "places" not in request.keywords:
+        monkeypatch.setattr(errors, "place", lambda: None)
 
 
 @pytest.fixture(scope="session", autouse=True)

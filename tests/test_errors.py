@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tinygrad import Context, Tensor, Variable, nn
 
-from branded import Brand, BrandedError, brand, errors, lift, unvec, vec_type, vmap
+from branded import Brand, BrandedError, brand, errors, lift, random, unvec, vec_type, vmap
 from branded.mypy import collectives as typed
 from branded.mypy import reading
 from branded.mypy.rows import VEC
@@ -92,7 +92,7 @@ NUMBERS = {
         bool: a value that varies over `x` has no single truth value
           value: Vec[x:3, bool[]]
           x:     opened by vmap at app.py:12
-          try:   x.where(a, b) in place of `if x`
+          try:   (x.sum() > 0).where(x, -x)
         """,
     ),
     "int": Golden(
@@ -102,7 +102,7 @@ NUMBERS = {
         int: a value that varies over `x` has no single int
           value: Vec[x:3, f32[]]
           x:     opened by vmap at app.py:12
-          try:   index with the tensor itself, or use where
+          try:   Y[x[0].int()]
         """,
     ),
     "range": Golden(
@@ -112,7 +112,7 @@ NUMBERS = {
         int: a value that varies over `x` has no single int
           value: Vec[x:3, i32[]]
           x:     opened by vmap at app.py:12
-          try:   index with the tensor itself, or use where
+          try:   fori_loop(0, x[0].int(), body, start)
         """,
     ),
     "float": Golden(
@@ -122,7 +122,7 @@ NUMBERS = {
         float: a value that varies over `x` has no single float
           value: Vec[x:3, f32[]]
           x:     opened by vmap at app.py:12
-          try:   tinygrad's methods, which take tensors, where math's do not
+          try:   x[0].sqrt()
         """,
     ),
     "iteration": Golden(
@@ -153,7 +153,7 @@ NUMBERS = {
           value: Vec[a:3 | b:4, bool[]]
           a:     opened by vmap at app.py:12
           b:     opened by vmap at app.py:12
-          try:   x.where(a, b) in place of `if x`
+          try:   (a * b).sum() > 0
         """,
     ),
 }
@@ -238,7 +238,7 @@ SIZES = {
         zip: brand `a` has 3 examples, but this argument has 4
           left:  f32[3, 4], axis 0   (argument 1 of vmap at app.py:12)
           right: f32[4, 4], axis 0   (argument 2)
-          try:   in_axes=(0, None) if it is shared, or slice it to 3
+          try:   in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples
         """,
     ),
     "named, in a tree, another axis": Golden(
@@ -248,7 +248,7 @@ SIZES = {
         zip: brand `users` has 3 examples, but this argument has 4
           left:  f32[3, 4], axis 0   (argument 1 of vmap at app.py:12)
           right: f32[4, 4], axis 1   (argument 2['w'])
-          try:   in_axes=(0, None) if it is shared, or slice it to 3
+          try:   in_axes=(None, 1) for 4 examples, or in_axes=(0, None) for 3 examples
         """,
     ),
     "keyword": Golden(
@@ -446,7 +446,7 @@ IN_AXES = {
         """
         in_axes: argument 2 is the int 3: there is no axis 0 to map over
           call: vmap at app.py:12
-          try:  None for it in in_axes
+          try:  in_axes=(0, None)
         """,
     ),
     "0-d tensor mapped": Golden(
@@ -455,7 +455,7 @@ IN_AXES = {
         """
         in_axes: argument 2 is a 0-d tensor: there is no axis 0 to map over
           call: vmap at app.py:12
-          try:  None for it in in_axes
+          try:  in_axes=(0, None)
         """,
     ),
     "string mapped": Golden(
@@ -473,7 +473,7 @@ IN_AXES = {
         """
         in_axes: argument 1 is a Linear: there is no axis 0 to map over
           call: vmap at app.py:12
-          try:  None for it in in_axes
+          try:  in_axes=(None, 0)
         """,
     ),
     "keyword string": Golden(
@@ -587,7 +587,7 @@ ESCAPES = {
         numpy: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
+          try:   return the value from the mapped function, and use what the call gives
         """,
     ),
     "sibling of the same size": Golden(
@@ -597,7 +597,7 @@ ESCAPES = {
         vmap: the result: this value belongs to `x`, which is closed
           value: Vec[x:3 | y:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
+          try:   return the value from the mapped function, and use what the call gives
         """,
     ),
     "inner to outer": Golden(
@@ -607,7 +607,7 @@ ESCAPES = {
         vmap: the result: this value belongs to `y`, which is closed
           value: Vec[x:3 | y:4, f32[4]]
           y:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
+          try:   return the value from the mapped function, and use what the call gives
         """,
     ),
     "argument": Golden(
@@ -617,7 +617,7 @@ ESCAPES = {
         argument 1: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
+          try:   return the value from the mapped function, and use what the call gives
         """,
     ),
     "truth value": Golden(
@@ -627,7 +627,7 @@ ESCAPES = {
         bool: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
+          try:   return the value from the mapped function, and use what the call gives
         """,
     ),
     "assigned": Golden(
@@ -637,7 +637,7 @@ ESCAPES = {
         assign: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
+          try:   return the value from the mapped function, and use what the call gives
         """,
     ),
     "lifted": Golden(
@@ -647,7 +647,7 @@ ESCAPES = {
         lift: value 1: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
+          try:   return the value from the mapped function, and use what the call gives
         """,
     ),
     "a closed brand": Golden(
@@ -931,3 +931,40 @@ def test_names_of_one_row_differ() -> None:
             pass
         vmap(lambda Users: seen.append(repr(Users)) or Users)(X)  # noqa: N803
     assert seen[1] == "Vec[Users2:3, f32[4]]"
+
+
+def test_each_error_is_one_of_pythons() -> None:
+    """As the README says."""
+    kinds = (TypeError, ValueError, IndexError)
+    others = {"NameUnboundError": NameError, "CallbackError": RuntimeError, "CompilerError": RuntimeError}
+    classes = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, BrandedError)]
+    for cls in classes:
+        if cls is not BrandedError:
+            assert issubclass(cls, others.get(cls.__name__, kinds)), cls
+
+
+PLACED: dict[str, Callable[[], Any]] = {
+    "AxisRangeError": lambda: vmap(lambda a: a, in_axes=2)(X),
+    "a tree of out_axes": lambda: vmap(lambda a: (a, a), out_axes=(0, 0, 0))(X),
+    "OptionError": lambda: vmap(lambda a: a, randomness="yes"),  # type: ignore[call-overload]
+    "axis type": lambda: vmap(lambda a: a, in_axes="batch"),
+    "WriteError": lambda: vmap(lambda a: Y[0].assign(a))(X),
+    "masked_select": lambda: vmap(lambda a: a.masked_select(a > 1))(X),
+    "an argument of the body": lambda: vmap(lambda a: random.uniform(random.key(0), (2,), maxval="x"))(X),
+}
+
+
+@pytest.mark.places
+@pytest.mark.parametrize("mistake", PLACED.values(), ids=PLACED.keys())
+def test_a_message_without_a_line_gets_the_one_that_runs(mistake: Callable[[], Any]) -> None:
+    with pytest.raises(BrandedError) as info:
+        mistake()
+    line = mistake.__code__.co_firstlineno
+    assert re.search(rf"^  at: +test_errors\.py:{line}$", str(info.value), re.MULTILINE)
+
+
+@pytest.mark.places
+def test_what_is_typed_at_a_prompt_has_no_line() -> None:
+    with pytest.raises(errors.AxisTypeError) as info:
+        eval("vmap(lambda a: a, in_axes='batch')", {"vmap": vmap})
+    assert "at:" not in str(info.value)

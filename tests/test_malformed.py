@@ -118,7 +118,7 @@ WHOLE: dict[str, str] = {
         """,
     "body: Tensor([x, x])": """
         Tensor: list(Vec[x:3, f32[]], Vec[x:3, f32[]]) has tensors in it, which have no numbers yet
-          try: Tensor.stack(a, b) of its entries
+          try: Tensor.stack(x, x)
         """,
     "body: numpy.exp(x)": """
         numpy.exp: Vec[x:3, f32[2]] has no values that numpy could read

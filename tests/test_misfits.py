@@ -14,6 +14,8 @@ from tinygrad import Tensor, nn
 from branded import BrandedError, brand, cond, errors, fori_loop, grad, jacfwd, make_expr, scan, vmap
 from branded.patches import methods
 
+pytestmark = pytest.mark.places
+
 X = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4)).realize()
 IMAGES = Tensor(np.ones((2, 1, 5, 5), np.float32)).realize()
 W = Tensor(np.ones((3, 4), np.float32)).realize()

@@ -611,7 +611,7 @@ MISTAKES = {
         functional_call: `bias`: this value belongs to `b`, which is closed
           value: Vec[b:3, f32[2]]
           b:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
+          try:   return the value from the mapped function, and use what the call gives
         """,
     ),
     "a write into what all share": Golden(

@@ -597,7 +597,7 @@ MISTAKES: dict[str, Golden] = {
         normal: this value belongs to `k`, which is closed
           value: Vec[k:3, u32[2]]
           k:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, or brand.unvec it, and use what comes back
+          try:   return the value from the mapped function, and use what the call gives
         """,
     ),
     "an int for a shape": Golden(

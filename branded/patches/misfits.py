@@ -22,8 +22,8 @@ from branded.derivatives.leaves import may_be_differentiating
 from branded.errors import BrandedError
 from branded.graph import tensor
 from branded.patches import methods, tg
+from branded.patches.bodies import in_a_body
 from branded.patches.methods import Method, nested
-from branded.patches.operands import in_a_body
 from branded.patches.refusals import Refused, letters, said
 from branded.scope import may_be_in_brand
 

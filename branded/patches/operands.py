@@ -19,11 +19,11 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.derivatives.leaves import is_differentiating
 from branded.errors import BrandedError, OperandError
 from branded.patches import methods
+from branded.patches.advice import stacked
 from branded.patches.arrays import np
-from branded.scope import open_brands
+from branded.patches.bodies import in_a_body
 
 _OPERATORS: dict[str, Callable[..., Any]] = {
     "add": operator.add,
@@ -50,10 +50,6 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 
 
 _KNOWN = (Tensor, int, float, UOp)
-
-
-def in_a_body() -> bool:
-    return bool(open_brands()) or is_differentiating()
 
 
 def _what() -> str:
@@ -163,7 +159,7 @@ def _refuse_list(data: Any) -> NoReturn:
         raise OperandError(f"Tensor: {tree.describe(data)} is a tensor already", fix="the value itself, or .clone()")
     raise OperandError(
         f"Tensor: {tree.outline(data)} has tensors in it, which have no numbers yet",
-        fix="Tensor.stack(a, b) of its entries",
+        fix=stacked(),
     )
 
 

@@ -10,8 +10,10 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import Ops
 
 from branded.crossing import settled
-from branded.errors import ReadError, ShapeError
+from branded.errors import OperandError, ReadError, ShapeError
 from branded.patches import tg
+from branded.patches.advice import ADVICE, method_of
+from branded.patches.bodies import in_a_body
 from branded.patches.methods import Method, wrap
 from branded.rows import check_live, is_differentiated, row_of
 from branded.rules import storage
@@ -25,9 +27,10 @@ READS = (
 """The methods of Tensor that read its value, or that of its gradient."""
 
 _READS = {
-    "bool": ("has no single truth value", "x.where(a, b) in place of `if x`"),
-    "int": ("has no single int", "index with the tensor itself, or use where"),
-    "float": ("has no single float", "tinygrad's methods, which take tensors, where math's do not"),
+    "bool": ("has no single truth value", ""),
+    "int": ("has no single int", ""),
+    "float": ("has no single float", ""),
+    "format": ("has no single text", ""),
     "iter": ("is 0-d per example: there is nothing to iterate over", "a tensor with an axis to iterate over"),
     "backward": ("has a gradient for each example, and .grad holds one", "loss.gradient(w), which is per example"),
 }
@@ -57,7 +60,7 @@ def _forbid(what: str, *tensors: Tensor) -> None:
             f"{what}: a value that varies over {names(row)} {says}",
             ("value", vec_type(t)),
             *((b.name, f"opened by {b.where}") for b in row if b.where),
-            fix=fix,
+            fix=ADVICE[what](t) if what in ADVICE else fix,
         )
 
 
@@ -156,6 +159,32 @@ def _repr(original: Method) -> Method:
     return text
 
 
+def _format(self: Tensor, spec: str) -> str:
+    if spec and row_of(self.uop):
+        _forbid("format", self)
+    return object.__format__(self, spec)
+
+
+_WANTING = {
+    "__abs__": ("abs", "bad operand type for abs(): 'Tensor'"),
+    "__round__": ("round", "type Tensor doesn't define __round__ method"),
+}
+"""What Python asks for and tinygrad has a method for, and what Python says where there is none."""
+
+
+def _wanting(name: str, otherwise: str) -> Callable[..., Any]:
+    def asked(self: Tensor, *args: Any) -> Any:
+        if not in_a_body():
+            raise TypeError(otherwise)
+        raise OperandError(
+            f"{name}: Python's function of that name takes numbers, and this is a tensor",
+            ("value", vec_type(self)),
+            fix=method_of(name),
+        )
+
+    return asked
+
+
 def install() -> None:
     for name in READS:
         wrap(name, _reader("realize" if name == "linear_with_vars" else name))
@@ -172,6 +201,9 @@ def install() -> None:
         ("__index__", "int", "'Tensor' object cannot be interpreted as an integer"),
     ):
         setattr(Tensor, name, _as_number(what, otherwise))
+    setattr(Tensor, "__format__", _format)  # noqa: B010  mypy: a method
+    for name, (method, otherwise) in _WANTING.items():
+        setattr(Tensor, name, _wanting(method, otherwise))
     # who is in the table of all tensors: tinygrad takes the time of a method that is asked for it
     setattr(Tensor, "__hash__", object.__hash__)  # noqa: B010  mypy: a method
     setattr(Tensor, "__iter__", _iterate)  # noqa: B010  mypy: Tensor has no __iter__ to assign

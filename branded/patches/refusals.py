@@ -6,16 +6,17 @@ A way out is shown only if it runs: each is tried here, on the operands that wer
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 
 from branded import source
-from branded.errors import ArgumentError, AxisRangeError, BrandedError, ShapeError
+from branded.errors import ArgumentError, AxisRangeError, BrandedError, ShapeError, place
 from branded.recording.calls import DUNDERS
 from branded.rows import row_of, type_text, visible
 from branded.scope import open_brands
@@ -100,21 +101,17 @@ class Refused:
 
     def written(self) -> tuple[str, str, Callable[[str, str], str]] | None:
         """The two operands as the user wrote them, and the expression with others in their place."""
-        text = source.text()
-        try:
-            e = ast.parse(text or "", mode="eval").body
-        except (SyntaxError, ValueError):
-            return None
+        e = source.expression()
         if isinstance(e, ast.BinOp) and self.method.__name__.startswith("__"):
             symbol = ast.unparse(ast.BinOp(ast.Name("a"), e.op, ast.Name("b")))[1:-1]
-            return _inside(e.left), _inside(e.right), lambda a, b: f"{a}{symbol}{b}"
+            return source.part(e.left), source.part(e.right), lambda a, b: f"{a}{symbol}{b}"
         if isinstance(e, ast.Compare) and len(e.ops) == 1 and self.method.__name__.startswith("__"):
             symbol = ast.unparse(ast.Compare(ast.Name("a"), e.ops, [ast.Name("b")]))[1:-1]
-            return _inside(e.left), _inside(e.comparators[0]), lambda a, b: f"{a}{symbol}{b}"
+            return source.part(e.left), source.part(e.comparators[0]), lambda a, b: f"{a}{symbol}{b}"
         if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute) and len(e.args) == 1 and not e.keywords:
             name = e.func.attr
             if name == self.method.__name__:
-                return _inside(e.func.value), _inside(e.args[0]), lambda a, b: f"{a}.{name}({_outside(b)})"
+                return source.part(e.func.value), source.part(e.args[0]), lambda a, b: f"{a}.{name}({_outside(b)})"
         return None
 
 
@@ -122,15 +119,9 @@ def _error(cls: type[BrandedError], what: str, operands: Sequence[tuple[str, Ten
     facts = [(name, type_text(t.uop)) for name, t in operands]
     brands = {b: None for _, t in operands for b in visible(row_of(t.uop))}
     facts += [(b.name, f"opened by {b.where}") for b in brands if b.where]
-    if (w := source.here()) is not None:
-        facts.append(("at", source.place(w.file, w.line)))
+    if (at := place()) is not None:  # beside where the brands were opened
+        facts.append(("at", at))
     return cls(what, *facts, fix=fix)
-
-
-def _inside(e: ast.expr) -> str:
-    """An expression as a part of another."""
-    text = ast.unparse(e)
-    return text if isinstance(e, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant) else f"({text})"
 
 
 def _outside(text: str) -> str:
@@ -247,21 +238,18 @@ def _turned(r: Refused, a: Tensor, b: Tensor) -> str | None:
 def _conv(r: Refused) -> BrandedError | None:
     (_, x), *rest = r.operands
     weight = rest[0][1] if rest else r.args[1]
-    if x.ndim >= weight.ndim or not (text := source.text()):
+    if x.ndim >= weight.ndim:
         return None
     missing = weight.ndim - x.ndim
     what = f"it takes axes for a batch and for channels, and one example has {x.ndim} of {weight.ndim} axes"
     if missing > 2 or (missing == 1 and x.shape[0] != weight.shape[1]):
         return r.error(ShapeError, what, None)
     one, back = (f".reshape({', '.join(map(str, (1,) * missing + x.shape))})", ".squeeze(0)")
-    try:
-        e = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
-        return r.error(ShapeError, what, f"x{one}")
+    e = copy.deepcopy(source.expression())
     if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute) and e.func.attr == r.method.__name__:
-        e.func.value = ast.parse(f"{_inside(e.func.value)}{one}", mode="eval").body
+        e.func.value = ast.parse(f"{source.part(e.func.value)}{one}", mode="eval").body
     elif isinstance(e, ast.Call) and len(e.args) == 1:
-        e.args[0] = ast.parse(f"{_inside(e.args[0])}{one}", mode="eval").body
+        e.args[0] = ast.parse(f"{source.part(e.args[0])}{one}", mode="eval").body
     else:
         return r.error(ShapeError, what, f"x{one}")
     return r.error(ShapeError, what, f"{ast.unparse(e)}{back}")
@@ -333,14 +321,21 @@ def _many(r: Refused, m: re.Match[str]) -> BrandedError:
 
 def _indexed(skipped: int) -> str:
     """What the user wrote, without the first indices."""
-    try:
-        e = ast.parse(source.text() or "", mode="eval").body
-    except (SyntaxError, ValueError):
-        e = ast.Constant(0)
+    e = source.expression()
     if isinstance(e, ast.Subscript) and isinstance(e.slice, ast.Tuple):
         rest = e.slice.elts[skipped:]
-        return f"{_inside(e.value)}[{', '.join(map(ast.unparse, rest))}]"
+        return f"{source.part(e.value)}[{', '.join(map(ast.unparse, rest))}]"
     return f"without the first {skipped}"
+
+
+def _mask(r: Refused) -> BrandedError | None:
+    index = r.args[1]
+    if not isinstance(index, Tensor) or index.dtype != dtypes.bool:
+        return None
+    e = source.expression()
+    x, mask = (source.part(e.value), ast.unparse(e.slice)) if isinstance(e, ast.Subscript) else ("x", "mask")
+    fix = f"({mask}).where({x}, 0), or {x}.masked_select({mask}, size=n) with the most that there can be"
+    return r.error(ShapeError, "a mask takes as many entries as it happens to, and a shape is the same for all", fix)
 
 
 def _bounds(r: Refused, m: re.Match[str]) -> BrandedError:
@@ -392,6 +387,7 @@ _CASES: tuple[tuple[re.Pattern[str], Callable[[Refused, re.Match[str]], BrandedE
     (_BOUNDS, _bounds),
 )
 _BY_NAME: dict[str, Callable[[Refused], BrandedError | None]] = {
+    "index": _mask,
     "cat": _joined,
     "stack": _joined,
     "transpose": _swapped,

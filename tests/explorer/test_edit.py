@@ -89,7 +89,7 @@ def test_editing_from_a_file(full: Path, reader: Callable[..., Reader]) -> None:
         "line 8: zip: brand `x` has 3 examples, but this argument has 2",
         "  left:  f32[3], axis 0   (argument 1 of vmap at program.py:8)",
         "  right: f32[2], axis 0   (argument 2)",
-        "  try:   in_axes=(0, None) if it is shared, or slice it to 3",
+        "  try:   in_axes=(None, 0) for 2 examples, or in_axes=(0, None) for 3 examples",
     ]
     run(here, BODY.replace("BODY", "a.repeat(9) + 1"))
     assert here.text("#mistake").startswith("explorer: an axis of 27 is too large for the browser")

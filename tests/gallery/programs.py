@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import linecache
 import math
 import re
 import warnings
@@ -40,6 +41,7 @@ def run(source: str) -> Outcome:
     """Run a program as `app.py`, statement by statement, until one raises."""
     lines, printed, said = source.splitlines(keepends=True), io.StringIO(), ""
     names: dict[str, Any] = {"__name__": "app"}
+    linecache.cache["app.py"] = (len(source), None, lines, "app.py")  # as that of a file, which messages quote
     with contextlib.redirect_stdout(printed), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         for statement in ast.parse(source).body:
