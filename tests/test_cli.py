@@ -351,6 +351,19 @@ def test_check_of_what_is_right(write: Write) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("no errors (checked 1 file)\n", "", 0)
 
 
+def test_check_tells_of_functions_without_types(write: Write) -> None:
+    source = (
+        "from branded import vmap\n\ndef f(x):\n    return x.numpy()\n\ndef g(x: int, *, y=3) -> int:\n    return x\n"
+    )
+    path = write(source + "class A:\n    def h(self, x):\n        return x\n")
+    done = check(path.parent, "app.py")
+    assert done.stdout == (
+        "not checked, for an argument without a type: f (app.py:3), h (app.py:9)\n"
+        "  try:   x: Tensor, or x: Vec[S, Tensor]\n\nno errors (checked 1 file)\n"
+    )
+    assert done.returncode == 0
+
+
 def test_check_uses_the_configuration_of_mypy(write: Write) -> None:
     path = write("def f(x):\n    return x\n")
     assert check(path.parent, "app.py").returncode == 0

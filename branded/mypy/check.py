@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import re
@@ -85,7 +86,7 @@ def check(arguments: Sequence[str]) -> tuple[str, int]:
     lines, blocked = _build(sources, options, cache)
     messages = [parse(json.loads(line)) for line in lines if line.startswith("{")]
     other = [line for line in lines if not line.startswith("{")]  # of what mypy could not even read
-    told = report(messages, len(sources)) if messages or not other else []
+    told = report(messages, len(sources), untyped(sources)) if messages or not other else []
     status = 2 if blocked else int(any(m.severity == "error" for m in messages))
     return "\n".join([*told, *other]), status
 
@@ -131,8 +132,36 @@ def parse(raw: dict[str, Any]) -> Message:
     return Message(raw["file"], raw["line"], text, raw["message"], notes, code, raw["severity"])
 
 
-def report(messages: list[Message], files: int) -> list[str]:
-    """The brand errors in our form, then all the rest as mypy has it, then how many of each."""
+def untyped(sources: Sequence[build.BuildSource]) -> list[str]:
+    """The functions of files with our names that do not say what their arguments are: `f (app.py:5)`.
+
+    mypy takes such an argument for one of any type, of which nothing can be wrong.
+    """
+    found = []
+    for source in sources:
+        try:
+            tree = ast.parse(Path(source.path or "").read_text())
+        except (OSError, SyntaxError, ValueError):  # mypy says so
+            continue
+        nodes = list(ast.walk(tree))
+        if not any(isinstance(n, ast.Import | ast.ImportFrom) and "branded" in ast.unparse(n) for n in nodes):
+            continue
+        functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+        found += [f"{f.name} ({source.path}:{f.lineno})" for f in functions if _says_nothing(f.args)]
+    return found
+
+
+def _says_nothing(args: ast.arguments) -> bool:
+    positional = [*args.posonlyargs, *args.args]
+    keywords = zip(args.kwonlyargs, args.kw_defaults, strict=True)
+    needed = [*positional[: len(positional) - len(args.defaults)], *(a for a, default in keywords if default is None)]
+    if positional and positional[0].arg in ("self", "cls"):
+        needed = [a for a in needed if a is not positional[0]]
+    return any(a.annotation is None for a in needed)
+
+
+def report(messages: list[Message], files: int, skipped: Sequence[str] = ()) -> list[str]:
+    """The brand errors in our form, then all the rest as mypy has it, what was not checked, then how many of each."""
     brand = [m for m in messages if m.is_about_brands]
     rest = [m for m in messages if not m.is_about_brands]
     out: list[str] = []
@@ -145,6 +174,10 @@ def report(messages: list[Message], files: int) -> list[str]:
         at = f"{m.file}:{m.line}" if m.line > 0 else m.file
         out += [f"{at}: {m.severity}: {m.text}" + (f"  [{m.code}]" if m.severity == "error" and m.code else "")]
         out += [f"{m.file}:{m.line}: note: {note}" for note in m.notes]
+    if skipped:
+        out += [""] if out else []
+        names = ", ".join(skipped[:5]) + (f" and {len(skipped) - 5} more" if len(skipped) > 5 else "")
+        out += [f"not checked, for an argument without a type: {names}", "  try:   x: Tensor, or x: Vec[S, Tensor]"]
     others = sum(m.severity == "error" for m in rest)
     found = [_count(n, what) for n, what in ((len(brand), "brand error"), (others, "other error")) if n]
     return [*out, *([""] if out else []), f"{', '.join(found) or 'no errors'} (checked {_count(files, 'file')})"]
