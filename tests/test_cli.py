@@ -351,6 +351,14 @@ def test_check_of_what_is_right(write: Write) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("no errors (checked 1 file)\n", "", 0)
 
 
+def test_check_of_the_readme_says_what_stands_there(write: Write) -> None:
+    readme = (Path(cli.__file__).parents[2] / "README.md").read_text()
+    session = readme.split("```console\n$ cat app.py\n")[1].split("```")[0]
+    program, _, said = session.partition("$ pip install 'branded[mypy]'\n$ python -m branded check app.py\n")
+    path = write(program)
+    assert check(path.parent, "app.py").stdout == said
+
+
 def test_check_tells_of_functions_without_types(write: Write) -> None:
     source = (
         "from branded import vmap\n\ndef f(x):\n    return x.numpy()\n\ndef g(x: int, *, y=3) -> int:\n    return x\n"

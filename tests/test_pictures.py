@@ -265,7 +265,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
         "picture: this value belongs to `a`, which is closed\n"
         "  value: Vec[a:2, i32[]]\n"
         "  a:     opened by brand at app.py:12\n"
-        "  try:   return the value from the mapped function, and use what the call gives",
+        "  try:   b.unvec(value) at the end of `with brand(...) as b:`, and use what that gives",
     ),
     "no tensor": (
         lambda: picture.rows({"x": "three"}, {"y": Tensor(1)}),
