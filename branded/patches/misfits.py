@@ -24,7 +24,6 @@ from branded.graph import tensor
 from branded.patches import methods, tg
 from branded.patches.bodies import in_a_body
 from branded.patches.methods import Method, nested
-from branded.patches.refusals import Refused, letters, said
 from branded.scope import may_be_in_brand
 
 _TOLD = (AssertionError, IndexError, RuntimeError, ValueError)
@@ -71,6 +70,12 @@ def _compare(u: UOp) -> None:
         tg.keep_shape(u, shape)
 
 
+def _said(method: Method, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> BrandedError:
+    from branded.patches.refusals import Refused, said  # imported where there is a mistake
+
+    return said(Refused(method, args, kwargs, error))
+
+
 class _Told:
     """The block in which tinygrad runs a method of Tensor that no other method called."""
 
@@ -90,7 +95,7 @@ class _Told:
             return
         names = call.tb_frame.f_locals
         if names["fn"].__name__ not in _READS:
-            raise said(Refused(names["fn"], names["args"], names["kwargs"], error)) from None
+            raise _said(names["fn"], names["args"], names["kwargs"], error) from None
 
 
 _BLOCK = _Told()
@@ -125,7 +130,7 @@ def _late(original: Method) -> Method:
                 out.shape  # noqa: B018
             return out
         except _TOLD as error:
-            found = said(Refused(nested(original), (self, *args), kwargs, error))
+            found = _said(nested(original), (self, *args), kwargs, error)
         raise found
 
     return method
@@ -142,6 +147,8 @@ def _einsum(original: Method) -> Method:
             given = operands[0] if len(operands) == 1 and isinstance(operands[0], tuple | list) else operands
             if not in_a_body() or not _is_tinygrads(error.__traceback__):
                 raise
+            from branded.patches.refusals import letters
+
             if (found := letters(formula, given)) is None:
                 raise
         raise found

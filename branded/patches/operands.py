@@ -21,7 +21,6 @@ from tinygrad.uop.ops import UOp
 from branded import tree
 from branded.errors import BrandedError, OperandError
 from branded.patches import methods
-from branded.patches.advice import stacked
 from branded.patches.arrays import np
 from branded.patches.bodies import in_a_body
 
@@ -157,6 +156,8 @@ def _has_tensors(data: Any) -> bool:
 def _refuse_list(data: Any) -> NoReturn:
     if isinstance(data, Tensor):
         raise OperandError(f"Tensor: {tree.describe(data)} is a tensor already", fix="the value itself, or .clone()")
+    from branded.patches.advice import stacked  # imported where there is a mistake
+
     raise OperandError(
         f"Tensor: {tree.outline(data)} has tensors in it, which have no numbers yet",
         fix=stacked(),

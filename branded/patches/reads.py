@@ -12,7 +12,6 @@ from tinygrad.uop.ops import Ops
 from branded.crossing import settled
 from branded.errors import OperandError, ReadError, ShapeError
 from branded.patches import tg
-from branded.patches.advice import ADVICE, method_of
 from branded.patches.bodies import in_a_body
 from branded.patches.methods import Method, wrap
 from branded.rows import check_live, is_differentiated, row_of
@@ -55,6 +54,8 @@ def _forbid(what: str, *tensors: Tensor) -> None:
                 ("value", vec_type(t)),
                 fix="cond, where or while_loop in place of `if` and `while`; return the value and read it outside",
             )
+        from branded.patches.advice import ADVICE  # imported where there is a mistake
+
         says, fix = _READS.get(what, _READ)
         raise ReadError(
             f"{what}: a value that varies over {names(row)} {says}",
@@ -176,6 +177,8 @@ def _wanting(name: str, otherwise: str) -> Callable[..., Any]:
     def asked(self: Tensor, *args: Any) -> Any:
         if not in_a_body():
             raise TypeError(otherwise)
+        from branded.patches.advice import method_of
+
         raise OperandError(
             f"{name}: Python's function of that name takes numbers, and this is a tensor",
             ("value", vec_type(self)),
