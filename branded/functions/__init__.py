@@ -8,21 +8,10 @@ from branded.functions.arrays import array, convolve, cross, kron, outer, take_a
 from branded.functions.counts import bincount, histogram, segment_max, segment_min, segment_prod, segment_sum
 from branded.functions.fourier import fft, ifft, irfft, rfft
 from branded.functions.interpolation import interp
+from branded.functions.quantiles import median, nanmedian, nanquantile, percentile, quantile
 from branded.functions.search import argwhere, nonzero, searchsorted, top_k, unique
 from branded.functions.special import betaln, digamma, erfinv, lgamma, logaddexp
-from branded.functions.statistics import (
-    median,
-    nanmax,
-    nanmean,
-    nanmedian,
-    nanmin,
-    nanquantile,
-    nanstd,
-    nansum,
-    nanvar,
-    percentile,
-    quantile,
-)
+from branded.functions.statistics import nanmax, nanmean, nanmin, nanstd, nansum, nanvar
 
 __all__ = [
     "argwhere",

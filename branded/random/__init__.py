@@ -23,19 +23,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from branded.random.choices import categorical, choice, permutation
-from branded.random.keys import (
-    bernoulli,
-    bits,
-    exponential,
-    fold_in,
-    gumbel,
-    key,
-    normal,
-    randint,
-    split,
-    truncated_normal,
-    uniform,
-)
+from branded.random.distributions import exponential, gumbel, normal, truncated_normal
+from branded.random.keys import fold_in, key, split
+from branded.random.uniforms import bernoulli, bits, randint, uniform
 
 if TYPE_CHECKING:
     from branded.random.gammas import beta, dirichlet, gamma, loggamma, t

@@ -12,8 +12,10 @@ from tinygrad import Tensor, dtypes
 from branded import tree
 from branded.brand import Brand
 from branded.errors import DrawError, DrawTypeError
+from branded.random.distributions import gumbel
 from branded.random.draws import FLOATS, as_shape, check_key, raw_bits, unit
-from branded.random.keys import gumbel, randint, split
+from branded.random.keys import split
+from branded.random.uniforms import randint
 from branded.recording.calls import operation
 from branded.rows import check_live
 from branded.tree import normalize_axis

@@ -18,8 +18,9 @@ from branded.derivatives.custom import custom_jvp
 from branded.errors import DrawError, DrawTypeError
 from branded.functions.special import digamma
 from branded.loops.api import while_loop
+from branded.random.distributions import exponential, normal
 from branded.random.draws import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
-from branded.random.keys import exponential, normal, split
+from branded.random.keys import split
 from branded.recording.calls import operation
 from branded.values import vec_type
 from branded.vec import Vec

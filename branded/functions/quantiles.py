@@ -1,0 +1,216 @@
+"""Medians and quantiles."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from tinygrad import Tensor, dtypes
+
+from branded.brand import Brand
+from branded.errors import ArgumentError
+from branded.functions._given import Axes, axes_of, floats, kept, one_of, together
+from branded.functions._order import standing
+from branded.random.draws import as_number
+from branded.recording.calls import operation
+from branded.values import vec_type
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+@operation
+def quantile(
+    a: Vec[S1], q: Vec[S2] | float, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
+) -> Vec[S1 | S2]:
+    """The number below which the part `q` of the entries lies; NaN where one of them is.
+
+    Args:
+        a: `Vec[S1, f32[...]]`, of one entry or more.
+        q: A number from 0 to 1, or `Vec[S2, f32[k]]`; a tensor beyond that counts as 0 or 1.
+        axis: The axis, or several; None for all.
+        method: Between two entries: `"linear"`, `"lower"`, `"higher"`, `"midpoint"`, or `"nearest"`.
+        keepdims: Keep the axes that are gone, with size 1.
+
+    Returns:
+        `Vec[S1 | S2, f32[...]]`, behind an axis for those of `q`.  It is differentiable in both.
+
+    Raises:
+        OperandError: An argument is not a tensor.
+        ArgumentError: There are no entries, `q` is out of range or has two axes, or an option means nothing.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import quantile
+        >>> from tinygrad import Tensor
+        >>> quantile(Tensor([1.0, 2.0, 4.0]), 0.25).item()
+        1.5
+
+    Source: `jax.numpy.quantile`.
+    """
+    return _quantile(a, q, axis, method, keepdims, what="quantile")
+
+
+@operation
+def percentile(
+    a: Vec[S1], q: Vec[S2] | float, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
+) -> Vec[S1 | S2]:
+    """The number below which `q` percent of the entries lie: `quantile(a, q / 100)`.
+
+    Args:
+        a: `Vec[S1, f32[...]]`, of one entry or more.
+        q: A number from 0 to 100, or `Vec[S2, f32[k]]`.
+        axis: The axis, or several; None for all.
+        method: Between two entries: `"linear"`, `"lower"`, `"higher"`, `"midpoint"`, or `"nearest"`.
+        keepdims: Keep the axes that are gone, with size 1.
+
+    Returns:
+        `Vec[S1 | S2, f32[...]]`, behind an axis for those of `q`.
+
+    Raises:
+        OperandError: An argument is not a tensor.
+        ArgumentError: There are no entries, `q` is out of range or has two axes, or an option means nothing.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import percentile
+        >>> from tinygrad import Tensor
+        >>> percentile(Tensor([1.0, 2.0, 4.0]), 25, method="nearest").item()
+        1.0
+
+    Source: `jax.numpy.percentile`.
+    """
+    return _quantile(a, q, axis, method, keepdims, what="percentile", whole=100.0)
+
+
+@operation
+def nanquantile(
+    a: Vec[S1], q: Vec[S2] | float, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
+) -> Vec[S1 | S2]:
+    """`quantile` of the entries that are not NaN; NaN where there are none.
+
+    Args:
+        a: `Vec[S1, f32[...]]`, of one entry or more.
+        q: A number from 0 to 1, or `Vec[S2, f32[k]]`.
+        axis: The axis, or several; None for all.
+        method: Between two entries: `"linear"`, `"lower"`, `"higher"`, `"midpoint"`, or `"nearest"`.
+        keepdims: Keep the axes that are gone, with size 1.
+
+    Returns:
+        `Vec[S1 | S2, f32[...]]`, behind an axis for those of `q`.
+
+    Raises:
+        OperandError: An argument is not a tensor.
+        ArgumentError: There are no entries, `q` is out of range or has two axes, or an option means nothing.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import nanquantile
+        >>> from tinygrad import Tensor
+        >>> nanquantile(Tensor([1.0, float("nan"), 2.0]), 0.5).item()
+        1.5
+
+    Source: `jax.numpy.nanquantile`.
+    """
+    return _quantile(a, q, axis, method, keepdims, what="nanquantile", skip=True)
+
+
+@operation
+def median(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
+    """The middle of the sorted entries, or the mean of the two there; NaN where one of them is.
+
+    Args:
+        a: `Vec[S, f32[...]]`, of one entry or more.
+        axis: The axis, or several; None for all.
+        keepdims: Keep the axes that are gone, with size 1.
+
+    Returns:
+        `Vec[S, f32[...]]`.
+
+    Raises:
+        OperandError: `a` is not a tensor.
+        ArgumentError: There are no entries.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import grad, median
+        >>> from tinygrad import Tensor
+        >>> median(Tensor([3.0, 1.0, 2.0, 10.0])).item()
+        2.5
+        >>> grad(median)(Tensor([3.0, 1.0, 2.0, 10.0])).tolist()
+        [0.5, 0.0, 0.5, 0.0]
+
+    Source: `jax.numpy.median`.
+    """
+    return _quantile(a, 0.5, axis, "midpoint", keepdims, what="median")
+
+
+@operation
+def nanmedian(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
+    """`median` of the entries that are not NaN; NaN where there are none.
+
+    Args:
+        a: `Vec[S, f32[...]]`, of one entry or more.
+        axis: The axis, or several; None for all.
+        keepdims: Keep the axes that are gone, with size 1.
+
+    Returns:
+        `Vec[S, f32[...]]`.
+
+    Raises:
+        OperandError: `a` is not a tensor.
+        ArgumentError: There are no entries.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import nanmedian
+        >>> from tinygrad import Tensor
+        >>> nanmedian(Tensor([3.0, float("nan"), 2.0])).item()
+        2.5
+
+    Source: `jax.numpy.nanmedian`.
+    """
+    return _quantile(a, 0.5, axis, "midpoint", keepdims, what="nanmedian", skip=True)
+
+
+def _quantile(
+    a: Any, q: Any, axis: Axes, method: str, keepdims: bool, what: str, whole: float = 1.0, skip: bool = False
+) -> Tensor:
+    x, part = floats(what, a=a, q=q)
+    if (n := as_number(q)) is not None and not 0 <= n <= whole:
+        raise ArgumentError(f"{what}: q = {q} is out of range", fix=f"a number from 0 to {whole:g}")
+    one_of(method, what, "method", _METHODS)
+    if part.ndim > 1:
+        raise ArgumentError(f"{what}: q has more than one axis", ("q", vec_type(part)), fix="q.flatten()")
+    axes = axes_of(axis, x, what)
+    flat = together(x, axes)
+    if not flat.shape[-1]:
+        raise ArgumentError(f"{what}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
+    found = _between(flat, part.reshape(-1) / whole if whole != 1 else part.reshape(-1), method, skip)
+    if not skip:
+        found = flat.isnan().any(-1, keepdim=True).where(float("nan"), found)
+    found = found.permute((found.ndim - 1, *range(found.ndim - 1)))
+    if keepdims:
+        found = kept(found, x, axes, 1)
+    return found if part.ndim else found.squeeze(0)
+
+
+def _between(x: Tensor, q: Tensor, method: str, skip: bool) -> Tensor:
+    """The quantiles `[..., k]` of the last axis."""
+    last = Tensor(x.shape[-1] - 1, dtype=q.dtype)
+    if skip:
+        last = x.isnan().logical_not().sum(-1, keepdim=True).cast(q.dtype) - 1
+    at = q * last
+    low, high = (i.detach().minimum(last).maximum(0).cast(dtypes.int32) for i in (at.floor(), at.ceil()))
+    if method in ("lower", "higher"):
+        return x.gather(-1, standing(x, low if method == "lower" else high))
+    bottom, top = (x.gather(-1, standing(x, places)) for places in (low, high))
+    share = at - at.floor()
+    if method == "midpoint":
+        return (bottom + top) * 0.5
+    if method == "nearest":
+        return (share <= 0.5).where(bottom, top)
+    return bottom * (1 - share) + top * share

@@ -1,0 +1,168 @@
+"""Numbers of a distribution, each made of a uniform one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeVar
+
+from tinygrad import dtypes
+from tinygrad.dtype import DType, DTypeLike
+
+from branded.brand import Brand
+from branded.errors import DrawError
+from branded.random.draws import (
+    FLOATS,
+    as_dtype,
+    as_float,
+    as_shape,
+    check_key,
+    fits,
+    unit,
+)
+from branded.random.special import below_one, erf, erfinv, next_above
+from branded.random.uniforms import between, of_dtype, shape_of_all
+from branded.recording.calls import operation
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+
+
+@operation
+def normal(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
+    """Normal numbers of mean 0 and variance 1: the density is exp(-x²/2) / √2π.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        shape: The shape of one example.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+
+    Returns:
+        `Vec[S, f32[*shape]]`, or of another `dtype`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `shape` not a shape, `dtype` not one of those.
+
+    Example:
+        >>> from branded import random, vmap
+        >>> noise = vmap(lambda k: random.normal(k, (3,)))(random.split(random.key(0), 5))
+        >>> noise.shape
+        (5, 3)
+
+    Source: `jax.random.normal`: the inverse of the normal distribution, of a uniform number.
+    """
+    check_key(key, "normal")
+    sizes, found = as_shape(shape, "normal"), as_dtype(dtype, "normal", FLOATS)
+    u = between(unit(key, sizes, found), -below_one(found), 1.0, found)
+    return erfinv(u) * math.sqrt(2)
+
+
+@operation
+def truncated_normal(
+    key: Vec[S],
+    lower: Vec[S1] | float,
+    upper: Vec[S2] | float,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike = dtypes.float32,
+) -> Vec[S | S1 | S2]:
+    """Normal numbers, given that they are between `lower` and `upper`: the density is as exp(-x²/2) there.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        lower: The lower bound: a number, or a tensor of floats `Vec[S1, f32[...]]`.
+        upper: The upper bound, the same.  Ranges that lie wholly beyond 4 or so, in float32, have few numbers.
+        shape: The shape of one example; None for that of the bounds.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+
+    Returns:
+        `Vec[S | S1 | S2, f32[*shape]]`, between the bounds, neither of which is drawn.  It is differentiable in them.
+
+    Raises:
+        DrawTypeError: `key` is not a key, a bound not a number, `shape` not a shape, `dtype` not one of those.
+        DrawError: The bounds do not broadcast to `shape`, or `lower` is not below `upper`.
+
+    Example:
+        >>> from branded import random
+        >>> x = random.truncated_normal(random.key(0), -1.0, 2.0, (1000,))
+        >>> ((x > -1.0) & (x < 2.0)).all().item()
+        True
+
+    Source: `jax.random.truncated_normal`.
+    """
+    check_key(key, "truncated_normal")
+    found = as_dtype(dtype, "truncated_normal", FLOATS)
+    low = as_float(lower, "truncated_normal", "lower", found)
+    high = as_float(upper, "truncated_normal", "upper", found)
+    if isinstance(low, float) and isinstance(high, float) and not low < high:
+        raise DrawError(f"truncated_normal: lower {low} is not below upper {high}", fix="the lower bound first")
+    bounds = [x.shape for x in (low, high) if isinstance(x, Vec)]
+    sizes = shape_of_all("truncated_normal", bounds) if shape is None else as_shape(shape, "truncated_normal")
+    fits(sizes, "truncated_normal", lower=low, upper=high)
+    bottom, top = of_dtype(low, found), of_dtype(high, found)
+    a, b = erf(bottom / math.sqrt(2)), erf(top / math.sqrt(2))
+    edge = below_one(found)  # at 1 itself the inverse is infinite
+    x = erfinv(between(unit(key, sizes, found), a, b, found).clamp(-edge, edge)) * math.sqrt(2)
+    return x.maximum(next_above(bottom)).minimum(-next_above(-top))
+
+
+@operation
+def exponential(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
+    """Exponential numbers of mean 1: the density is exp(-x) from 0 on.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        shape: The shape of one example.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+
+    Returns:
+        `Vec[S, f32[*shape]]`, or of another `dtype`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `shape` not a shape, `dtype` not one of those.
+
+    Example:
+        >>> from branded import random
+        >>> x = random.exponential(random.key(0), (1000,))
+        >>> (x >= 0).all().item(), round(x.mean().item(), 2)
+        (True, 0.98)
+
+    Source: `jax.random.exponential`.
+    """
+    check_key(key, "exponential")
+    sizes, found = as_shape(shape, "exponential"), as_dtype(dtype, "exponential", FLOATS)
+    return -(1 - unit(key, sizes, found)).log()
+
+
+@operation
+def gumbel(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
+    """Gumbel numbers, of which the largest of several is as likely as the softmax of what they are added to.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        shape: The shape of one example.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+
+    Returns:
+        `Vec[S, f32[*shape]]`, or of another `dtype`, with the density exp(-x - exp(-x)).
+
+    Raises:
+        DrawTypeError: `key` is not a key, `shape` not a shape, `dtype` not one of those.
+
+    Example:
+        >>> from branded import random
+        >>> round(random.gumbel(random.key(0), (1000,)).mean().item(), 2)  # Euler's constant
+        0.56
+
+    Source: `jax.random.gumbel` with mode "low".
+    """
+    check_key(key, "gumbel")
+    sizes, found = as_shape(shape, "gumbel"), as_dtype(dtype, "gumbel", FLOATS)
+    return -(-between(unit(key, sizes, found), _tiny(found), 1.0, found).log()).log()
+
+
+def _tiny(dtype: DType) -> float:
+    """The smallest normal number."""
+    exponent, _ = dtypes.finfo(dtype)
+    return math.ldexp(1.0, 2 - (1 << (exponent - 1)))

@@ -1,0 +1,264 @@
+"""Numbers that are equally likely: of bits, of a range, of a coin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType, DTypeLike, can_lossless_cast
+
+from branded import tree
+from branded.brand import Brand
+from branded.errors import DrawError, DrawTypeError
+from branded.patches.tg import truncate
+from branded.random.draws import (
+    FLOATS,
+    UNSIGNED,
+    as_dtype,
+    as_float,
+    as_shape,
+    check_key,
+    dtype_name,
+    fits,
+    raw_bits,
+    unit,
+)
+from branded.random.keys import split
+from branded.recording.calls import operation
+from branded.rows import check_live
+from branded.values import vec_type
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+S2 = TypeVar("S2", bound=Brand)
+
+
+@operation
+def bits(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.uint32) -> Vec[S]:
+    """Unsigned ints, all of their values equally likely.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        shape: The shape of one example.
+        dtype: `uint8`, `uint16`, `uint32` or `uint64`.
+
+    Returns:
+        `Vec[S, u32[*shape]]`, or of another `dtype`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `shape` not one, or `dtype` not one of those.
+
+    Example:
+        >>> from branded import random
+        >>> random.bits(random.key(7), (2,)).tolist()
+        [2895194379, 4185947648]
+
+    Source: `jax.random.bits`; J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011), Threefry-2x32.
+    """
+    check_key(key, "bits")
+    found = as_dtype(dtype, "bits", list(UNSIGNED.values()))
+    return raw_bits(key, as_shape(shape, "bits"), found.bitsize)
+
+
+@operation
+def uniform(
+    key: Vec[S],
+    shape: Sequence[int] = (),
+    dtype: DTypeLike = dtypes.float32,
+    minval: Vec[S1] | float = 0.0,
+    maxval: Vec[S2] | float = 1.0,
+) -> Vec[S | S1 | S2]:
+    """Floats in [minval, maxval), equally likely.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        shape: The shape of one example.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+        minval: The lower bound: a number, or a tensor that broadcasts to `shape`.
+        maxval: The upper bound, the same.  Rounding may give it itself where the range is narrow for its dtype.
+
+    Returns:
+        `Vec[S | S1 | S2, f32[*shape]]`, or of another `dtype`.  It is differentiable in the bounds.
+
+    Raises:
+        DrawTypeError: `key` is not a key, a bound not a number, `shape` not a shape, `dtype` not one of those.
+        DrawError: The bounds do not broadcast to `shape`, `minval` is above `maxval`, or one of them is not finite.
+
+    Example:
+        >>> from branded import random
+        >>> random.uniform(random.key(0), (2,)).tolist()
+        [0.9476670026779175, 0.9785798788070679]
+        >>> random.uniform(random.key(0), minval=-1, maxval=1).item()
+        0.89533...
+
+    Source: `jax.random.uniform`.
+    """
+    check_key(key, "uniform")
+    sizes, found = as_shape(shape, "uniform"), as_dtype(dtype, "uniform", FLOATS)
+    low = as_float(minval, "uniform", "minval", found)
+    high = as_float(maxval, "uniform", "maxval", found)
+    if isinstance(low, float) and isinstance(high, float) and not low <= high:
+        raise DrawError(f"uniform: minval {low} is not below maxval {high}", fix="the lower bound first")
+    if not all(math.isfinite(x) for x in (low, high) if isinstance(x, float)):
+        raise DrawError(f"uniform: there is no uniform draw between {low} and {high}", fix="bounds that are finite")
+    fits(sizes, "uniform", minval=low, maxval=high)
+    return between(unit(key, sizes, found), low, high, found)
+
+
+def between(u: Vec[S], low: Vec[S1] | float, high: Vec[S2] | float, dtype: DType) -> Vec[S | S1 | S2]:
+    """`u` in [0, 1) stretched over [low, high), in the arithmetic of `dtype`."""
+    if isinstance(low, float) and isinstance(high, float):
+        if (low, high) == (0, 1):
+            return u
+        rounded: Callable[[float], float] = truncate[dtype]
+        bottom, top = rounded(low), rounded(high)
+        return (u * rounded(top - bottom) + bottom).maximum(bottom)
+    return (u * (high - low) + low).maximum(low)
+
+
+@operation
+def bernoulli(key: Vec[S], p: Vec[S1] | float = 0.5, shape: Sequence[int] | None = None) -> Vec[S | S1]:
+    """True with probability `p`.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        p: A number from 0 to 1, or a tensor of floats `Vec[S1, f32[...]]`.
+        shape: The shape of one example; None for that of `p`.
+
+    Returns:
+        `Vec[S | S1, bool[*shape]]`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `p` not a number, `shape` not a shape.
+        DrawError: `p` is a number below 0 or above 1, or does not broadcast to `shape`.
+
+    Example:
+        >>> from branded import random
+        >>> random.bernoulli(random.key(0), 0.3, (6,)).tolist()
+        [False, False, False, False, False, True]
+
+    Source: `jax.random.bernoulli`.
+    """
+    check_key(key, "bernoulli")
+    given = p.dtype if isinstance(p, Vec) else None
+    found = given if given in FLOATS else dtypes.float32
+    chance = as_float(p, "bernoulli", "p", found)
+    if isinstance(chance, float) and not 0 <= chance <= 1:
+        raise DrawError(f"bernoulli: p = {chance} is not a probability", fix="a number from 0 to 1")
+    own = chance.shape if isinstance(chance, Vec) else ()
+    sizes = own if shape is None else as_shape(shape, "bernoulli")
+    fits(sizes, "bernoulli", p=chance)
+    return unit(key, sizes, found) < chance
+
+
+@operation
+def randint(
+    key: Vec[S],
+    shape: Sequence[int],
+    minval: Vec[S1] | int,
+    maxval: Vec[S2] | int,
+    dtype: DTypeLike = dtypes.int32,
+) -> Vec[S | S1 | S2]:
+    """Ints in [minval, maxval), equally likely up to a factor of 1 + (maxval - minval) / 2³².
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        shape: The shape of one example.
+        minval: The lower bound: an int, or an int tensor that broadcasts to `shape`.
+        maxval: The upper bound, which is not drawn.  A tensor that is not above `minval` gives `minval`.
+        dtype: An int dtype that holds what is drawn.
+
+    Returns:
+        `Vec[S | S1 | S2, i32[*shape]]`, or of another `dtype`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, a bound not an int, `shape` not a shape, `dtype` not an int dtype.
+        DrawError: The range is empty, `dtype` does not hold it, or the bounds do not broadcast to `shape`.
+
+    Example:
+        >>> from branded import random
+        >>> random.randint(random.key(0), (4,), 0, 10).tolist()
+        [9, 0, 2, 3]
+
+    Source: `jax.random.randint`.
+    """
+    check_key(key, "randint")
+    sizes, found = as_shape(shape, "randint"), as_dtype(dtype, "randint", _INTS)
+    work = found if found.bitsize >= 32 else dtypes.int32
+    low, high = _int_bound(minval, "minval", found, work), _int_bound(maxval, "maxval", found, work)
+    if isinstance(low, int) and isinstance(high, int) and low >= high:
+        raise DrawError(f"randint: there is no int from {low} to below {high}", fix="maxval above minval")
+    fits(sizes, "randint", minval=low, maxval=high)
+    return (_offset(key, sizes, low, high, work).bitcast(work) + low).cast(found)
+
+
+_INTS = (
+    *(dtypes.int32, dtypes.int64, dtypes.uint32, dtypes.uint64),
+    *(dtypes.int16, dtypes.uint16, dtypes.int8, dtypes.uint8),
+)
+
+
+def _int_bound(x: Vec[S] | int, name: str, dtype: DType, work: DType) -> Vec[S] | int:
+    """A bound as an int that `dtype` holds (the upper one may be one more), or as a tensor of the dtype `work`."""
+    if isinstance(x, Vec):
+        if not dtypes.is_int(x.dtype):
+            raise DrawTypeError(f"randint: {name} is {vec_type(x)}", fix="an int, or an int tensor")
+        check_live(x.uop, "randint")
+        if x.dtype not in dtypes.weaks and not can_lossless_cast(x.dtype, work):
+            raise DrawTypeError(
+                f"randint: {name} is {vec_type(x)}, which {dtype_name(work)} does not hold",
+                fix=f"{name}.cast(dtypes.{dtype_name(work)}), or another dtype",
+            )
+        return x.cast(work)
+    n = tree.as_int(x)
+    if n is None:
+        raise DrawTypeError(f"randint: {name} is {tree.describe(x)}", fix="an int, or an int tensor")
+    if not dtype.min <= n <= dtype.max + (name == "maxval"):
+        raise DrawError(f"randint: {name} = {n} is out of range for {dtype_name(dtype)}", fix="another dtype, or range")
+    return n
+
+
+def _offset(
+    key: Vec[S], shape: tuple[int, ...], low: Vec[S1] | int, high: Vec[S2] | int, work: DType
+) -> Vec[S | S1 | S2]:
+    """An unsigned int below high - low: the remainder of one of twice as many bits."""
+    width = work.bitsize
+    keys = split(key)
+    upper, lower = raw_bits(keys[0], shape, width), raw_bits(keys[1], shape, width)
+    if isinstance(low, int) and isinstance(high, int):
+        n = high - low
+        if n == 1 << width:
+            return lower
+        half = (1 << (width // 2)) % n
+        return (upper % n * (half * half % (1 << width) % n) + lower % n) % n
+    span, every = _span(low, high, work)
+    by = span.const_like(1 << (width // 2)) % span
+    return every.where(lower, (upper % span * (by * by % span) + lower % span) % span)
+
+
+def _span(low: Vec[S1] | int, high: Vec[S2] | int, work: DType) -> tuple[Vec[S1 | S2], Vec[S1 | S2]]:
+    """high - low as an unsigned tensor, at least 1; and where the range is of every int, for which it has no number."""
+    past = isinstance(high, int) and high > work.max
+    bottom, top = of_dtype(low, work), of_dtype(high - 1 if past else high, work)
+    unsigned = UNSIGNED[work.bitsize]
+    span = top.bitcast(unsigned) - bottom.bitcast(unsigned) + past
+    span = (top < bottom if past else top <= bottom).where(1, span)
+    every = span.eq(0)
+    return every.where(1, span), every
+
+
+def of_dtype(x: Vec[S] | float, dtype: DType) -> Vec[S]:
+    """A number as a tensor; a tensor as it is."""
+    return x if isinstance(x, Vec) else Tensor(x, dtype=dtype)
+
+
+def shape_of_all(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """That of numbers which have bounds of these shapes."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise DrawError(f"{what}: the bounds do not broadcast", ("shapes", " and ".join(map(repr, shapes)))) from None
