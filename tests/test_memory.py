@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from tinygrad import Tensor, dtypes
 
+from bench import scale
 from branded import ShapeDtypeStruct, errors, grad, io_callback, jit, linalg, memory, scan, vmap
 from branded.planning.footprint import footprint
 from tests.memory_cases import CASES
@@ -112,6 +113,12 @@ def test_it_counts_a_compiled_function_and_leaves_it_as_it_was() -> None:
     f = jit(lambda x: vmap(lambda a: linalg.qr(a)[1])(x))
     x = Tensor.empty(20, 16, 16)
     assert memory(f)(x).peak >= 2 * 20 * 256 * 4 and f.traces == 0
+
+
+def test_the_curves_of_the_bench_measure_what_is_predicted() -> None:
+    found = scale.figures(lambda x: vmap(lambda a: (a.reshape(64, 1) * a).contiguous().sum(0))(x), scale.floats(50, 64))
+    assert found.measured == pytest.approx(found.predicted, rel=0.02) and found.predicted >= 50 * 64 * 64 * 4
+    assert 0 < found.call < found.first
 
 
 def test_it_is_linear_in_the_batch() -> None:
