@@ -113,6 +113,21 @@ def test_sums_of_products_of_an_exp_are_vectors() -> None:
     assert run.stderr.count("vectorized loop") == 1, run.stderr
 
 
+def test_a_tile_that_is_written_out_too_often_keeps_its_loops() -> None:
+    """Of 4 x 4 numbers of a convolution each has 9 products, which are 144 lines that take long to be made."""
+    x, w = data(4, 1, 16, 16), data(8, 1, 3, 3)
+    (program,) = made(x.conv2d(w))
+    opts = program.src[0].arg.applied_opts
+    assert {opt.op.name for opt in opts} >= {"UPCAST"} and not any(opt.op is tg.OptOps.UNROLL for opt in opts)
+    got = x.conv2d(w).numpy()
+    with cpu.plain():
+        (program,) = made(x.conv2d(w))
+        assert any(opt.op is tg.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
+        np.testing.assert_allclose(got, x.conv2d(w).numpy(), rtol=1e-4, atol=1e-5)
+    (program,) = made(ints(40, 32) @ ints(32, 24))  # a tile of 64
+    assert any(opt.op is tg.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
+
+
 # ---- what is kept in memory ----
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinygrad import dtypes
@@ -32,6 +32,9 @@ LONG_SUM, LONG_SUM_OF_NUMBERS, LONG_MAX = 28, 33, 96
 """Nor is a sum of so few cheap terms, of so few numbers as they stand, or the largest of so few."""
 DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT, Ops.RECIPROCAL, Ops.POW, Ops.FDIV}
 """What takes so long that vectors of it are a gain in any loop that is long enough for one."""
+WRITTEN_OUT = 128
+"""So many times tinygrad may write out what is in the innermost loops: a tile of a convolution with its 3 x 3 terms
+takes half a second to be made, and is then faster by a fourth, or slower."""
 LOOPS = Opt(OptOps.NOLOCALS)
 """The mark of a kernel that was chosen: an option that means nothing on the CPU, where tinygrad never takes it."""
 
@@ -102,13 +105,25 @@ def suits(k: Scheduler) -> bool:
 def _chosen(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler], Scheduler]:
     @functools.wraps(original)
     def hand_coded_optimizations(k: Scheduler) -> Scheduler:
-        if not (room.value and type(k.ren) is tg.cstyle.ClangRenderer and suits(k)):
+        if not (room.value and type(k.ren) is tg.cstyle.ClangRenderer):
             return original(k)
-        k = k.copy()
-        k.apply_opt(LOOPS)
-        return k
+        return _with(k, [LOOPS]) if suits(k) else _shorter(k, original(k))
 
     return hand_coded_optimizations
+
+
+def _shorter(k: Scheduler, found: Scheduler) -> Scheduler:
+    """A kernel as tinygrad has it, but with the loops of its sums, where it would be written out too many times."""
+    if found.upcast_size() <= WRITTEN_OUT:
+        return found
+    return _with(k, [opt for opt in found.applied_opts if opt.op is not OptOps.UNROLL])
+
+
+def _with(k: Scheduler, opts: Sequence[Opt]) -> Scheduler:
+    k = k.copy()
+    for opt in opts:
+        k.apply_opt(opt)
+    return k
 
 
 # ---- sums in any order ----
