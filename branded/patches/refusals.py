@@ -15,8 +15,8 @@ from typing import Any
 
 from tinygrad import Tensor, dtypes
 
-from branded import source
-from branded.errors import ArgumentError, AxisRangeError, BrandedError, ShapeError, place
+from branded import errors, source
+from branded.errors import ArgumentError, AxisRangeError, BrandedError, ShapeError
 from branded.recording.calls import DUNDERS
 from branded.rows import row_of, type_text, visible
 from branded.scope import open_brands
@@ -119,7 +119,7 @@ def _error(cls: type[BrandedError], what: str, operands: Sequence[tuple[str, Ten
     facts = [(name, type_text(t.uop)) for name, t in operands]
     brands = {b: None for _, t in operands for b in visible(row_of(t.uop))}
     facts += [(b.name, f"opened by {b.where}") for b in brands if b.where]
-    if (at := place()) is not None:  # beside where the brands were opened
+    if (at := errors.place()) is not None:  # beside where the brands were opened
         facts.append(("at", at))
     return cls(what, *facts, fix=fix)
 
