@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 import branded
 from branded import cli
+from branded.cli import files
 from branded.learn import demo
 from tests.warm import CHECK, warm
 
@@ -257,6 +259,23 @@ def test_other_errors_look_as_in_python(source: str, write: Write) -> None:
 
 
 # ---- demo ----
+
+
+def test_a_traceback_ends_at_the_line_of_the_user(
+    write: Write, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands in branded and tinygrad is no news to who wrote the line."""
+    path = write(
+        "from branded import vmap\nfrom tinygrad import Tensor\n\ndef body(x):\n    return x.nothing()\n\n"
+        "def shared():\n    return Tensor([1, 2]).reshape(3)\n\ndef main():\n    return vmap(body)(Tensor([1, 2]))\n"
+    )
+    for name, line in (("main", 5), ("shared", 8)):
+        assert cli.main(["run", f"{path}:{name}"]) == 1
+        frames = [f for f in capsys.readouterr().err.splitlines() if f.startswith("  File ")]
+        assert all(f.startswith(f'  File "{path}"') for f in frames) and f", line {line}, in" in frames[-1]
+    monkeypatch.setattr(files, "DEBUG", types.SimpleNamespace(value=1))
+    assert cli.main(["run", f"{path}:shared"]) == 1
+    assert "tinygrad" in capsys.readouterr().err
 
 
 def test_demo_writes_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

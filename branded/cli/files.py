@@ -16,6 +16,7 @@ from typing import Any
 
 import tinygrad
 from tinygrad import Tensor
+from tinygrad.helpers import DEBUG
 
 import branded
 from branded import tree
@@ -177,10 +178,21 @@ def _frames(trace: types.TracebackType | None) -> Iterator[types.TracebackType]:
 
 
 def _users(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback from the first frame on that is the user's; else from the first one that is not of this file."""
+    """The traceback from the first frame on that is the user's; else from the first one that is not of this file.
+
+    It ends at the user's line: what stands between and behind them in branded and tinygrad is shown with DEBUG=1.
+    """
     files = [(t, t.tb_frame.f_code.co_filename) for t in _frames(trace)]
     own = [t for t, file in files if not file.startswith((*_PACKAGES, "<frozen"))]
-    return next(iter([*own, *(t for t, file in files if file != __file__)]), None)
+    if not own:
+        return next((t for t, file in files if file != __file__), None)
+    if DEBUG.value > 0:
+        return own[0]
+    shown = [t for t in _frames(own[0]) if not t.tb_frame.f_code.co_filename.startswith(_PACKAGES[:2])]
+    found: types.TracebackType | None = None
+    for t in reversed(shown):
+        found = types.TracebackType(found, t.tb_frame, t.tb_lasti, t.tb_lineno)
+    return found
 
 
 def _place(error: BrandedError, path: Path, line: int) -> str:
