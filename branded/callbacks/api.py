@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, Never, overload
 
 from tinygrad import Tensor
+from typing_extensions import TypeVar
 
 from branded import tree
 from branded.brand import Brand
@@ -19,9 +20,9 @@ from branded.rows import row_of, visible
 from branded.tree.given import check_function
 from branded.vec import Vec
 
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
-S2 = TypeVar("S2", bound=Brand)
+S = TypeVar("S", bound=Brand, default=Never)
+S1 = TypeVar("S1", bound=Brand, default=Never)
+S2 = TypeVar("S2", bound=Brand, default=Never)
 
 Tree = Mapping[Any, Any] | Sequence[Any] | None
 """Of arguments or results: what it varies over is not followed."""

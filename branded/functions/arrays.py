@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar, Union
+from typing import Any, Never, Union
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DTypeLike, strong_dtype
+from typing_extensions import TypeVar
 
 from branded import tree
 from branded.brand import Brand
@@ -19,8 +20,8 @@ from branded.values import vec_type
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
-S2 = TypeVar("S2", bound=Brand)
+S1 = TypeVar("S1", bound=Brand, default=Never)
+S2 = TypeVar("S2", bound=Brand, default=Never)
 
 Nested = Union["Vec[S]", float, "Sequence[Nested[S]]"]
 """A tensor, a number, or a list of such lists."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Never
 
 from tinygrad import Tensor, dtypes
+from typing_extensions import TypeVar
 
 from branded import tree
 from branded.brand import Brand
@@ -19,8 +20,8 @@ from branded.values import vec_type
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
-S2 = TypeVar("S2", bound=Brand)
+S1 = TypeVar("S1", bound=Brand, default=Never)
+S2 = TypeVar("S2", bound=Brand, default=Never)
 
 
 def _segments(data: Any, segment_ids: Any, num_segments: Any, reduction: str) -> Tensor:

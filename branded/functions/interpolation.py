@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Never
 
 from tinygrad import Tensor, dtypes
+from typing_extensions import TypeVar
 
 from branded import tree
 from branded.brand import Brand
@@ -16,9 +17,9 @@ from branded.recording.calls import operation
 from branded.values import vec_type
 from branded.vec import Vec
 
-S1 = TypeVar("S1", bound=Brand)
-S2 = TypeVar("S2", bound=Brand)
-S3 = TypeVar("S3", bound=Brand)
+S1 = TypeVar("S1", bound=Brand, default=Never)
+S2 = TypeVar("S2", bound=Brand, default=Never)
+S3 = TypeVar("S3", bound=Brand, default=Never)
 
 
 @operation

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Never
 
 from tinygrad import Tensor, dtypes
+from typing_extensions import TypeVar
 
 from branded.brand import Brand
 from branded.errors import ArgumentError
@@ -16,8 +17,8 @@ from branded.values import vec_type
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
-S2 = TypeVar("S2", bound=Brand)
+S1 = TypeVar("S1", bound=Brand, default=Never)
+S2 = TypeVar("S2", bound=Brand, default=Never)
 
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 

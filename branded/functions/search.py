@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, Never, overload
 
 from tinygrad import Tensor, dtypes
+from typing_extensions import TypeVar
 
 from branded import tree
 from branded.brand import Brand
@@ -18,8 +19,8 @@ from branded.values import vec_type
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
-S2 = TypeVar("S2", bound=Brand)
+S1 = TypeVar("S1", bound=Brand, default=Never)
+S2 = TypeVar("S2", bound=Brand, default=Never)
 
 
 @operation

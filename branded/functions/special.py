@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TypeVar
+from typing import Never
 
 from tinygrad import Tensor, dtypes
 from tinygrad.helpers import polyN
+from typing_extensions import TypeVar
 
 from branded.brand import Brand
 from branded.derivatives.custom import custom_jvp
@@ -15,9 +16,9 @@ from branded.random.special import erfinv as erfinv_between
 from branded.recording.calls import operation
 from branded.vec import Vec
 
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
-S2 = TypeVar("S2", bound=Brand)
+S = TypeVar("S", bound=Brand, default=Never)
+S1 = TypeVar("S1", bound=Brand, default=Never)
+S2 = TypeVar("S2", bound=Brand, default=Never)
 
 # ---- the gamma function ----
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, Never
 
 import numpy as np
 from tinygrad import Tensor, dtypes
+from typing_extensions import TypeVar
 
 from branded import tree
 from branded.brand import Brand
@@ -23,8 +24,8 @@ from branded.values import vec_type
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
-S2 = TypeVar("S2", bound=Brand)
+S1 = TypeVar("S1", bound=Brand, default=Never)
+S2 = TypeVar("S2", bound=Brand, default=Never)
 
 # ---- by probabilities ----
 

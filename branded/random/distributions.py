@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Never
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType, DTypeLike
+from typing_extensions import TypeVar
 
 from branded.brand import Brand
 from branded.errors import DrawError
@@ -26,8 +27,8 @@ from branded.recording.calls import operation
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
-S2 = TypeVar("S2", bound=Brand)
+S1 = TypeVar("S1", bound=Brand, default=Never)
+S2 = TypeVar("S2", bound=Brand, default=Never)
 
 
 @operation

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
-from typing import TypeVar, cast
+from typing import Never, cast
 
 from tinygrad import Device, Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike, to_dtype
+from typing_extensions import TypeVar
 
 from branded import tree
 from branded.brand import Brand
@@ -18,7 +19,7 @@ from branded.values import vec_type
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
+S1 = TypeVar("S1", bound=Brand, default=Never)
 
 
 # ---- bits ----

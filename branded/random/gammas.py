@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, Never, cast
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike
+from typing_extensions import TypeVar
 
 from branded.brand import Brand
 from branded.derivatives.custom import custom_jvp
@@ -27,8 +28,8 @@ from branded.vec import Vec
 from branded.vmap import vmap
 
 S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
-S2 = TypeVar("S2", bound=Brand)
+S1 = TypeVar("S1", bound=Brand, default=Never)
+S2 = TypeVar("S2", bound=Brand, default=Never)
 
 # ---- the loop ----
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar, overload
+from typing import Never, overload
 
 from tinygrad import Tensor, dtypes
+from typing_extensions import TypeVar
 
 from branded import tree
 from branded.brand import Brand
@@ -23,7 +24,7 @@ from branded.values import vec_type
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
+S1 = TypeVar("S1", bound=Brand, default=Never)
 
 
 @overload
@@ -31,7 +32,7 @@ def key(seed: int) -> Tensor: ...
 @overload
 def key(seed: Vec[S]) -> Vec[S]: ...
 @operation
-def key(seed: Vec[S] | int) -> Vec[S]:
+def key(seed: Vec[S1] | int) -> Vec[S1]:
     """The key of a seed: `key(n)` is `[0, n]`.
 
     Args:

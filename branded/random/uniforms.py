@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Never
 
 import numpy as np
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike, can_lossless_cast
+from typing_extensions import TypeVar
 
 from branded import tree
 from branded.brand import Brand
@@ -33,8 +34,8 @@ from branded.values import vec_type
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
-S2 = TypeVar("S2", bound=Brand)
+S1 = TypeVar("S1", bound=Brand, default=Never)
+S2 = TypeVar("S2", bound=Brand, default=Never)
 
 
 @operation
