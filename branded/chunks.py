@@ -166,7 +166,7 @@ class Chunked:
         draws.chunk(start)
         stop = min(start + chunk, self.size)
         given = [x if a is None else chunk_of(x, a, start, stop) for x, a in zip(self.leaves, self.axes, strict=True)]
-        out = self.run(given, stop - start, draws)
+        out = self.run(given, stop - start, None if stop - start == self.size else draws)
         axes, ys = self._axes(out), tree.leaves(out)
         # a result that does not vary is whole in each chunk
         is_whole = stop - start == self.size
@@ -200,7 +200,8 @@ class Chunked:
                 if saved is None or (found := saved.get(k, stop - start)) is None:
                     out, ys, pieces = self._part(start, chunk, draws)[1]
                     found = [ys[i].contiguous() for i in pieces]
-                    Tensor.realize(*found)
+                    if held := [y for y in found if not y.uop.is_virtual]:
+                        Tensor.realize(*held)
                     if saved is not None:
                         saved.put(k, found)
                 else:

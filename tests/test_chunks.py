@@ -20,7 +20,7 @@ from tinygrad import Tensor
 from tinygrad.device import Buffer
 from tinygrad.helpers import GlobalCounters
 
-from branded import errors, grad, io_callback, jit, pure_callback, scan, vmap
+from branded import errors, grad, io_callback, jit, psum, pure_callback, scan, vmap
 from branded import random as keys
 from branded.planning.limits import as_limit, free
 from tests.test_errors import Golden, check, params
@@ -317,6 +317,19 @@ def test_other_weights_and_other_callbacks_are_another_run(tmp_path: Path) -> No
         mapped((W[0] * 3).realize(), 2.0, "a")
     with pytest.raises(errors.SavedError, match="another function"):
         mapped((W[0] * 1).realize(), 3.0, "b")
+
+
+@pytest.mark.parametrize("name", ["half", "bfloat16", "bool", "long"])
+def test_results_of_any_dtype_are_saved(name: str, tmp_path: Path) -> None:
+    run = vmap(lambda a: (getattr(a, name)(), Tensor(2.5), 3, a), chunk_size=25, save=tmp_path)
+    first, again = run(X), run(X)
+    assert again[0].dtype == getattr(X, name)().dtype and (first[0] == again[0]).all().item()
+    assert again[1].tolist() == [2.5] * 60 and again[2].tolist() == [3] * 60 and again[3].tolist() == X.tolist()
+
+
+def test_a_collective_goes_where_all_examples_are_one_chunk() -> None:
+    total = vmap(lambda a: psum(a, "i"), axis_name="i", chunk_size="auto", memory_limit="1MB")
+    np.testing.assert_allclose(total(X).numpy()[7], X.sum(0).numpy(), rtol=1e-5, atol=1e-5)
 
 
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def free(device: str) -> int:
         OptionError: Nobody knows.
     """
     kind = device.split(":")[0]
-    found = _of_the_host() if kind in ("CPU", "PYTHON", "NPY", "CL", "LLVM") else _of_cuda(device)
+    found = _of_the_host() if kind in ("CPU", "PYTHON", "NPY") else _of_cuda(device)
     if found is None:
         raise OptionError(
             f'chunk_size: "auto" does not know how much memory {device} has left', fix='memory_limit="2GB"'
@@ -77,7 +77,7 @@ def _of_cuda(device: str) -> int | None:
             or driver.cuMemGetInfo_v2(ctypes.byref(left), ctypes.byref(whole))
         ):
             return None
-    except (OSError, TypeError, ctypes.ArgumentError):
+    except (OSError, AttributeError, TypeError, ctypes.ArgumentError):
         return None
     kept = getattr(opened.allocator, "cache", {})
     again: int = sum(size * len(buffers) for (size, _), buffers in kept.items())

@@ -80,12 +80,14 @@ class Saved:
         try:
             at.mkdir(parents=True, exist_ok=True)
             there = json.loads(head.read_text()) if head.exists() else None
+            if not isinstance(there, dict | None):
+                raise ValueError("run.json is not of a run")
             if there is None:
                 _write(head, [json.dumps(run._asdict(), indent=1).encode()])
         except (OSError, ValueError) as error:
             raise SavedError(f"save: {at} cannot be used: {error}", fix="a directory of its own") from None
         if there is not None and there != run._asdict():
-            raise self._of_another(there if isinstance(there, dict) else {})
+            raise self._of_another(there)
 
     def _of_another(self, there: dict[str, Any]) -> SavedError:
         mine = self.run._asdict()
@@ -161,7 +163,11 @@ def _tensor(row: dict[str, Any], data: memoryview, like: Tensor, shape: tuple[in
 
 def _bytes(t: Tensor) -> bytes:
     """What a tensor that is worked out has in memory."""
-    return bytes(t.data()) if t.numel() else b""
+    if not t.numel():
+        return b""
+    found = (t.clone().realize() if t.uop.is_virtual else t).uop.buffer
+    assert isinstance(found, Buffer)
+    return bytes(found.ensure_allocated().as_memoryview())
 
 
 def _write(path: Path, parts: Iterable[bytes]) -> None:
@@ -185,7 +191,7 @@ def run_of(results: Sequence[Tensor], size: int, chunk: int) -> Run:
     values = hashlib.blake2b(digest_size=16)
     for b in text.buffers:
         if isinstance(found := b.buffer if b.is_realized else None, Buffer):
-            values.update(found.as_memoryview(allow_zero_copy=True))
+            values.update(found.ensure_allocated().as_memoryview(allow_zero_copy=True))
     return Run(program, values.hexdigest(), size, chunk)
 
 
