@@ -208,20 +208,22 @@ def _has_text(v: Any) -> bool:
 
 
 def arguments(f: Operator, params: dict[str, Any], given: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The call again, from its operands and parameters."""
+    """The call again, from its operands and parameters.
+
+    f       def sum(self, axis=None, keepdim=False, dtype=None)
+    params  {"keepdim": True}    given  [x]
+    gives   [x], {"keepdim": True}: behind `axis`, which has its default, all others go by their names
+    """
     rest = iter(given)
     left = len(given) - sum(map(_holes, params.values()))
     known = signature(f).parameters
     args: list[Any] = []
     kwargs = {k: _filled(v, rest) for k, v in params.items() if k not in known}
-    by_name = False  # behind a parameter that has its default, all others go by their names
+    by_name = False
     for p in known.values():
         if p.kind is p.VAR_POSITIONAL:
-            if p.name in params:
-                args += _filled(params[p.name], rest)
-            else:
-                args += itertools.islice(rest, left)
-                left = 0
+            args += _filled(params[p.name], rest) if p.name in params else itertools.islice(rest, left)
+            left = left if p.name in params else 0
             continue
         if p.name in params:
             value = _filled(params[p.name], rest)
