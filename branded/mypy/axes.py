@@ -77,7 +77,11 @@ def show(axes: Type) -> str:
 
 
 def misfits(axes: Type, t: Type, what: str) -> Iterator[str]:
-    """What is wrong with `axes` as a prefix tree of a value of type `t`, which is called `what`."""
+    """What is wrong with `axes` as a prefix tree of a value of type `t`, which is called `what`.
+
+    axes  ((0, None), 0)     "(0, None) has 2 axes, but item 0 of argument 1 has 3 items"
+    t     a pair of a tuple of three tensors, and a tensor
+    """
     axes, t = get_proper_type(axes), get_proper_type(t)
     if isinstance(axes, Instance) and axes.type.fullname in ("builtins.bool", "builtins.str", "builtins.float"):
         yield f"the axis of {what} is a {axes.type.name}: an axis is an int or None"
@@ -86,22 +90,31 @@ def misfits(axes: Type, t: Type, what: str) -> Iterator[str]:
     elif isinstance(axes, UnionType | AnyType) or isinstance(t, UnionType | AnyType):
         return
     elif isinstance(axes, TupleType):
-        if isinstance(t, TupleType):
-            if len(axes.items) != len(t.items):
-                yield f"{show(axes)} has {count(len(axes.items), 'axis', 'axes')}, but {what} has {len(t.items)} items"
-            else:
-                for i, (a, item) in enumerate(zip(axes.items, t.items, strict=True)):
-                    yield from misfits(a, item, f"item {i} of {what}")
-        elif kind := _other_kind(t, "tuple"):
-            yield f"{show(axes)} is a tuple of axes, but {what} is {kind}"
+        yield from _misfits_of_tuple(axes, t, what)
     elif isinstance(axes, TypedDictType):
-        if isinstance(t, TypedDictType):
-            for key in [*(k for k in axes.items if k not in t.items), *(k for k in t.items if k not in axes.items)]:
-                yield f"{show(axes)} and {what} do not have the same keys: `{key}` is in one of them"
-            for key in [k for k in axes.items if k in t.items]:
-                yield from misfits(axes.items[key], t.items[key], f"{what}[{key!r}]")
-        elif kind := _other_kind(t, "dict"):
+        yield from _misfits_of_dict(axes, t, what)
+
+
+def _misfits_of_tuple(axes: TupleType, t: ProperType, what: str) -> Iterator[str]:
+    if not isinstance(t, TupleType):
+        if kind := _other_kind(t, "tuple"):
+            yield f"{show(axes)} is a tuple of axes, but {what} is {kind}"
+    elif len(axes.items) != len(t.items):
+        yield f"{show(axes)} has {count(len(axes.items), 'axis', 'axes')}, but {what} has {len(t.items)} items"
+    else:
+        for i, (a, item) in enumerate(zip(axes.items, t.items, strict=True)):
+            yield from misfits(a, item, f"item {i} of {what}")
+
+
+def _misfits_of_dict(axes: TypedDictType, t: ProperType, what: str) -> Iterator[str]:
+    if not isinstance(t, TypedDictType):
+        if kind := _other_kind(t, "dict"):
             yield f"{show(axes)} is a dict of axes, but {what} is {kind}"
+        return
+    for key in [*(k for k in axes.items if k not in t.items), *(k for k in t.items if k not in axes.items)]:
+        yield f"{show(axes)} and {what} do not have the same keys: `{key}` is in one of them"
+    for key in [k for k in axes.items if k in t.items]:
+        yield from misfits(axes.items[key], t.items[key], f"{what}[{key!r}]")
 
 
 def _other_kind(t: ProperType, kind: str) -> str | None:

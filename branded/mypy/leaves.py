@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from mypy.expandtype import expand_type_by_instance
 from mypy.nodes import TypeInfo
@@ -48,31 +48,40 @@ def unmappable(
     if isinstance(way, NoneType):
         return
     fields = fields_of(t)
-    if isinstance(t, TupleType | TypedDictType):
+    if isinstance(t, FunctionLike):
+        yield what, "a function"
+    elif isinstance(t, TupleType | TypedDictType):
         info = t.partial_fallback.type if isinstance(t, TupleType) else t.fallback.type
         if info.is_named_tuple and not (result or has_rows(info)) and _any_tensor(fields) and not plain(info):
             yield what, f"a {info.name}, which holds tensors but has no row: class {info.name}(NamedTuple, Generic[S])"
             return
-        ways: list[Type] = [UNKNOWN] * len(fields)
-        if isinstance(way, TupleType) and len(way.items) == len(fields):
-            ways = list(way.items)
-        elif isinstance(way, TypedDictType):
-            ways = [way.items.get(k, UNKNOWN) for k in fields]
-        for (name, field), each in zip(fields.items(), ways, strict=True):
-            yield from unmappable(field, each, f"{what}{name}", result, plain)
-    elif isinstance(t, Instance):
-        name = t.type.fullname
-        if name in CONTAINERS:
-            yield from unmappable(t.args[-1], way, f"each item of {what}", result, plain) if t.args else ()
-        elif has_rows(t.type) or (fields and (result or (_any_tensor(fields) and plain(t.type)))):
-            for at, field in fields.items():
-                yield from unmappable(field, way, f"{what}{at}", result, plain)
-        elif row_of(t) is None and name not in (ARRAY, "builtins.object", *(STACKED if result else ())):
-            bare = result or name.startswith(("builtins.", "typing.", "collections."))
-            own = "" if bare else f", which has no row: class {t.type.name}(Generic[S])"
-            yield what, f"{'an' if t.type.name[0] in 'aeiouAEIOU' else 'a'} {t.type.name}{own}"
-    elif isinstance(t, FunctionLike):
-        yield what, "a function"
+        for (at, field), each in zip(fields.items(), _ways(way, t), strict=True):
+            yield from unmappable(field, each, f"{what}{at}", result, plain)
+    elif not isinstance(t, Instance):
+        return
+    elif t.type.fullname in CONTAINERS:
+        if t.args:
+            yield from unmappable(t.args[-1], way, f"each item of {what}", result, plain)
+    elif has_rows(t.type) or (fields and (result or (_any_tensor(fields) and plain(t.type)))):
+        for at, field in fields.items():
+            yield from unmappable(field, way, f"{what}{at}", result, plain)
+    elif row_of(t) is None and t.type.fullname not in (ARRAY, "builtins.object", *(STACKED if result else ())):
+        yield what, _without_axis(t.type, result)
+
+
+def _ways(way: Type, t: TupleType | TypedDictType) -> Sequence[Type]:
+    """The axes of each item of a tuple or a TypedDict, whose axes are `way`, as far as they are known."""
+    if isinstance(t, TypedDictType):
+        return [way.items.get(k, UNKNOWN) if isinstance(way, TypedDictType) else UNKNOWN for k in t.items]
+    is_known = isinstance(way, TupleType) and len(way.items) == len(t.items)
+    return way.items if is_known and isinstance(way, TupleType) else [UNKNOWN] * len(t.items)
+
+
+def _without_axis(info: TypeInfo, result: bool) -> str:
+    """`an int`; `a Model, which has no row: class Model(Generic[S])`"""
+    said = f"{'an' if info.name[0] in 'aeiouAEIOU' else 'a'} {info.name}"
+    bare = result or info.fullname.startswith(("builtins.", "typing.", "collections."))
+    return said if bare else f"{said}, which has no row: class {info.name}(Generic[S])"
 
 
 def _any_tensor(fields: dict[str, Type]) -> bool:

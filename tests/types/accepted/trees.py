@@ -175,6 +175,16 @@ assert_type(vmap(lambda a, n: a * n, in_axes=(0, None))(x, 3), Tensor)
 assert_type(vmap(lambda a, name: a * len(name), in_axes=(0, None))(x, "name"), Tensor)
 
 
+# --- what is not a tensor in a TypedDict goes in by None
+class Named(TypedDict):
+    w: Tensor
+    name: str
+
+
+named: Named = {"w": x, "name": "w"}
+assert_type(vmap(lambda d: d["w"] * len(d["name"]), in_axes=({"w": 0, "name": None},))(named), Tensor)
+
+
 # --- a plain object is shared
 class Config:
     scale = 2.0
