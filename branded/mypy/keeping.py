@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from mypy.checker import TypeChecker
 from mypy.nodes import (
     GDEF,
     AssignmentStmt,
+    Block,
     CallExpr,
     ComparisonExpr,
     Context,
@@ -43,6 +45,9 @@ from branded.mypy.widening import entries
 PUTTERS = {"add", "append", "appendleft", "extend", "insert", "put", "setdefault", "update"}
 """The methods that put a value into a container."""
 
+MOST_CALLS = 3
+"""How many functions on the way to the one that keeps a value are looked at."""
+
 
 def look(f: Expression, api: TypeChecker, shared: Collection[int] = ()) -> None:
     """Say what is kept by a mapped function: a lambda, or a function of this file that seems to keep something.
@@ -63,11 +68,33 @@ def look(f: Expression, api: TypeChecker, shared: Collection[int] = ()) -> None:
 
 def _look_again(node: FuncDef, api: TypeChecker, names: Collection[str | None]) -> None:
     """Look at a function that seems to keep something, once more: where mypy has not come to it, it has no types."""
-    puts = [put for part in walk(node.body) for put in _puts(part)]
-    calls = any(isinstance(p, CallExpr) and any(outlives(e, node, names) for e in p.args) for p in walk(node.body))
-    if isinstance(node.type, CallableType) and (calls or any(_is_outside(put, node, names) for put in puts)):
+    puts, calls = _said(node.body)
+    if not isinstance(node.type, CallableType):
+        return
+    if any(_is_outside(put, node, names) for put in puts) or any(_hands_over(c, node, api, names) for c in calls):
         copy = look_again(node, node.type, api, then=lambda copy: look_in(copy, api, names))
         api.msg.add_errors([e for e in copy.errors if e.code is ERROR])
+
+
+@lru_cache(maxsize=1024)
+def _said(body: Block) -> tuple[list[Put], list[CallExpr]]:
+    """What a body puts somewhere, and the calls in it that have arguments."""
+    parts = list(walk(body))
+    return [put for p in parts for put in _puts(p)], [p for p in parts if isinstance(p, CallExpr) and p.args]
+
+
+def _hands_over(
+    call: CallExpr, f: FuncDef, api: TypeChecker, names: Collection[str | None], most: int = MOST_CALLS
+) -> bool:
+    """Is what is there after a call of `f` given to a function that puts something into it?"""
+    given = [e for e in call.args if outlives(e, f, names)]
+    node, _ = function_of(call.callee, api) if given and most else (None, 0)
+    if node is None or not is_here(node, api):
+        return False
+    puts, calls = _said(node.body)
+    return any(_is_outside(put, node, node.arg_names) for put in puts) or any(
+        _hands_over(c, node, api, node.arg_names, most - 1) for c in calls
+    )
 
 
 def function_of(f: Expression, api: TypeChecker) -> tuple[FuncDef | None, int]:

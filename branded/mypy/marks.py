@@ -82,9 +82,10 @@ def put(tree: MypyFile, function: Instance) -> None:
     """Mark what stands in a file, whose names are known."""
     for body in _bodies(tree.defs):
         for node in walk(body):
-            _mark_displays(node, function)
-            if isinstance(node, Block):
+            if type(node) is Block:
                 _mark_matches(node.body, function)
+            elif type(node) in _WITH_DISPLAYS:
+                _mark_displays(node, function)
     _mark_matches(tree.defs, function)
 
 
@@ -172,6 +173,8 @@ def of_copy(f: FuncDef) -> None:
 
 
 # ---- displays ----
+
+_WITH_DISPLAYS = {AssignmentStmt, ForStmt, GeneratorExpr, LambdaExpr}
 
 
 def _mark_displays(node: Node, function: Instance) -> None:

@@ -13,7 +13,19 @@ from mypy.types import AnyType, CallableType, Instance, Type, TypeVarId, TypeVar
 
 from branded.mypy.axes_types import names_axis
 from branded.mypy.opening import checker, trying
-from branded.mypy.rows import CONTAINERS, TENSOR, Brand, has_rows, occurs, row_of, row_variables, rows_in, union
+from branded.mypy.rows import (
+    CONTAINERS,
+    TENSOR,
+    VEC,
+    Brand,
+    has_rows,
+    is_a,
+    occurs,
+    row_of,
+    row_variables,
+    rows_in,
+    union,
+)
 from branded.mypy.widening import accepting, entries
 
 UNITED = {f"{TENSOR}.{name}" for name in ("stack", "cat", "einsum", "gradient", "meshgrid", "where")}
@@ -77,6 +89,8 @@ def _solved(sig: CallableType, known: dict[TypeVarId, Type]) -> CallableType:
 
 def _stands_alone(v: TypeVarType, formal: Type) -> bool:
     """Is `v` all of the rows of this parameter, as in `Vec[S]`, and not one of several or in a function?"""
+    if is_a(formal, VEC):
+        return get_proper_type(formal.args[0]) == v
     rows = rows_in(formal)
     return bool(rows) and all(b == v for b in rows)
 

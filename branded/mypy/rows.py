@@ -127,6 +127,9 @@ def change(
     if isinstance(t, TypeAliasType) and t.is_recursive and t.alias is not None:
         return t.copy_modified(args=_changed(t.alias.alias_tvars, t.args, f))
     t = get_proper_type(t)
+    if isinstance(t, Instance) and t.type.fullname == VEC:  # most of what is changed
+        row = union(f(brands(t.args[0])))
+        return end(t if row == t.args[0] else t.copy_modified(args=[row, *t.args[1:]]))
     match t:
         case TupleType():
             same = isinstance(axes, TupleType) and len(axes.items) == len(t.items)
@@ -174,7 +177,9 @@ def _find(t: Type, found: list[list[Brand]]) -> None:
     t = get_proper_type(t)
     below: Iterable[Type] = ()
     if isinstance(t, Instance):
-        if t.type.fullname in CONTAINERS:
+        if t.type.fullname == VEC:  # most of what is asked of
+            found.append(brands(t.args[0]))
+        elif t.type.fullname in CONTAINERS:
             below = t.args
         else:
             own = as_vec(t)
