@@ -908,7 +908,7 @@ def test_brands(g: Golden) -> None:
 def test_every_error_is_also_a_python_error() -> None:
     for cls in vars(errors).values():
         if isinstance(cls, type) and cls is not BrandedError and issubclass(cls, BrandedError):
-            assert issubclass(cls, TypeError | ValueError | IndexError | NameError | RuntimeError)
+            assert issubclass(cls, TypeError | ValueError | IndexError | NameError | RuntimeError | MemoryError)
 
 
 def test_an_error_leaves_no_brand_open() -> None:
@@ -937,6 +937,7 @@ def test_each_error_is_one_of_pythons() -> None:
     """As the README says."""
     kinds = (TypeError, ValueError, IndexError)
     others = {"NameUnboundError": NameError, "CallbackError": RuntimeError, "CompilerError": RuntimeError}
+    others["OutOfMemoryError"] = MemoryError
     classes = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, BrandedError)]
     for cls in classes:
         if cls is not BrandedError:
