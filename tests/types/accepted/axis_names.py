@@ -274,3 +274,20 @@ assert_type(functions.median(X, axis=0), Axes[Features])
 assert_type(functions.logaddexp(X, w), Axes[Users, Features])
 assert_type(functions.fft(X), tuple[Tensor, Tensor])
 assert_type(vmap(lambda x: linalg.norm(x))(X), Axes[Users])
+
+# --- one axis of all, and axes of length 1
+assert_type(X.flatten(), Axes[int])
+assert_type(as_axes(Tensor.ones(1, 3), 1, Features).squeeze(0), Axes[Features])
+assert_type(as_axes(Tensor.ones(1, 3), 1, Features).squeeze(), Tensor)
+
+# --- names in a tuple, which nobody follows
+both = (Users, Features)
+assert_type(as_axes(plain, *both), Tensor)
+
+# --- an axis of a result, counted from its end
+assert_type(vmap(lambda x: x + 1, out_axes=-1)(X), Axes[Features, Users])
+
+
+# --- an einsum of nothing
+def of_nothing() -> Tensor:
+    return Tensor.einsum("u->u")

@@ -1,5 +1,6 @@
 """Values that vary among those of Python: numbers, objects of type Any, isinstance."""
 
+import math
 from typing import Any, TypeVar, assert_type
 
 from tinygrad import Tensor
@@ -157,3 +158,27 @@ def kept(a: Vec[S]) -> Vec[S]:
 
 
 assert vmap(kept)(x).shape == (2, 2)
+
+
+# --- functions of Python and math on numbers, in a mapped function
+def of_numbers(a: Vec[S]) -> Vec[S]:
+    assert_type(max(1, 2), int)
+    assert_type(math.sqrt(2.0), float)
+    assert_type(abs(-3) + round(2.5) + int("1"), int)
+    return a * max(1, 2) * math.sqrt(4.0)
+
+
+assert vmap(of_numbers)(x).tolist() == [[4.0, 8.0], [12.0, 16.0]]
+
+
+# --- a value is kept in what a call of the body gives
+def fresh() -> list[Any]:
+    return []
+
+
+def kept_there(a: Vec[S]) -> Vec[S]:
+    fresh().append(a)
+    return a
+
+
+assert vmap(kept_there)(x).shape == (2, 2)

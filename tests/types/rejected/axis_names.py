@@ -62,6 +62,12 @@ X + X.T  # E: +: `Users` meets `Features`, axis -2 of both
 (X > 0).where(X, u)  # E: where: `Features` meets `Users`
 X *= u  # E: *: `Features` meets `Users`
 
+# --- lengths that differ
+as_axes(Tensor.ones(3), 3) + as_axes(Tensor.ones(3, 4), 3, 4)  # E: +: `Literal[3]` meets `Literal[4]`, axis -1 of both
+
+# --- a sort along an axis that is not there
+X.sort(dim=2)  # E: sort: axis 2 of a tensor with 2 axes
+
 # --- a reduction over an axis that is not there
 X.sum(axis=2)  # E: sum: axis 2 of a tensor with 2 axes
 X.sum(axis=(0, -3))  # E: sum: axis -3 of a tensor with 2 axes
