@@ -88,11 +88,12 @@ def _reduced(call: Call) -> Known:
 
 MODULES = "branded.functions.", "branded.linalg."
 _SPECIAL = ("lgamma", "digamma", "erfinv")
-_STATISTICS = ("median", "nanmedian", "nansum", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd")
+_STATISTICS = ("nansum", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd")
 FUNCTIONS: dict[str, Rule] = {
     **{f"branded.functions.special.{n}": _same for n in _SPECIAL},
     **{f"branded.functions.special.{n}": _zipped for n in ("betaln", "logaddexp")},
     **{f"branded.functions.statistics.{n}": _reduced for n in _STATISTICS},
+    **{f"branded.functions.quantiles.{n}": _reduced for n in ("median", "nanmedian")},
     "branded.linalg.norms.norm": _reduced,
     **{f"branded.linalg.norms.{n}": _square for n in ("expm", "matrix_power")},
     "branded.linalg.norms.trace": _number,
