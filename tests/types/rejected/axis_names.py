@@ -160,8 +160,8 @@ def running(x: Axes[Users, Features]) -> Axes[Features, Users]:
 
 # --- all_gather puts its axis first
 def gathered(x: Axes[Users, Features]) -> Axes[Features, Users]:
-    by_user = vmap(lambda y: all_gather(y, Users), axis_name=Users, out_axes=None)(x)
-    return by_user  # E: expected "Axes[Features, Users]"
+    f = vmap(lambda y: all_gather(y, Users), axis_name=Users, out_axes=None)
+    return f(x)  # E: expected "Axes[Features, Users]"
 
 
 # --- functions whose operands do not go together
