@@ -15,7 +15,6 @@ from tinygrad.mixin.op import ReductionStr
 from tinygrad.uop.ops import ConstLike, Ops, UOp, Variable, sint
 from typing_extensions import TypeVar, TypeVarTuple
 
-from branded import _plain
 from branded.brand import Brand
 
 _Q = TypeVar("_Q", bound=Brand)
@@ -644,6 +643,8 @@ if MYPY:  # what the plugin makes of `branded.Axes[Users, Features]`, which is a
         def __delitem__(self, indices: Any) -> NoReturn: ...
 
 assert not MYPY  # and reads no further: to others a `Tensor` is a `Vec[Never]`, and a `Vec[Never]` a `Tensor`
+
+from branded import _plain
 
 _R = TypeVar("_R", bound=Brand)
 _U = TypeVar("_U", default=Any)

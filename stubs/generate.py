@@ -390,7 +390,7 @@ def vec() -> str:
             HEAD.format(what="`Vec`, as type checkers see it: every method of `Tensor`, typed by rows."),
             IMPORTS + "from typing import SupportsIndex\n" + TINYGRAD,
             IMPORTS + "from typing_extensions import TypeVarTuple\n" + TINYGRAD,
-            "from branded import _plain\nfrom branded.brand import Brand\n",
+            "from branded.brand import Brand\n",
             ROWS,
             'S_co = TypeVar("S_co", bound=Brand, covariant=True)\n_T = TypeVar("_T", default=Tensor)',
             INDEX,
@@ -437,6 +437,8 @@ class _Joined:
     def __get__(self, x: Vec[_S1], cls: Any) -> _JoinTo[_S1]: ...
 """
 OF_OTHERS = """
+from branded import _plain
+
 _R = TypeVar("_R", bound=Brand)
 _U = TypeVar("_U", default=Any)
 
@@ -495,7 +497,7 @@ def tensor() -> str:
             HEAD.format(what="tinygrad.tensor, where a `Tensor` is a `Vec` with the empty row."),
             IMPORTS,
             "import weakref\nfrom dataclasses import dataclass\nfrom typing import ParamSpec, TypeAlias, TypeGuard\n"
-            "from tinygrad.mixin.op import ReductionStr\nfrom branded import _plain\nfrom branded.brand import Brand\n"
+            "from tinygrad.mixin.op import ReductionStr\nfrom branded.brand import Brand\n"
             "from branded.vec import Vec, _Index\n",
             *dict.fromkeys(imports(module)),
             ROWS,
@@ -509,7 +511,7 @@ def tensor() -> str:
             "    def __delitem__(self, indices: Any) -> NoReturn: ...",
             *body,
             OTHERS,
-            "Tensor: TypeAlias = _plain.Vec",
+            "from branded import _plain\n\nTensor: TypeAlias = _plain.Vec",
             "",
         ]
     )

@@ -53,7 +53,6 @@ from tinygrad.uop.ops import rewrite_group as rewrite_group
 from tinygrad.uop.ops import sint as sint
 from typing_extensions import TypeVar
 
-from branded import _plain
 from branded.brand import Brand
 from branded.vec import Vec, _Index
 
@@ -744,5 +743,7 @@ class Tensor(Vec[Never, Tensor]):
 
 MYPY = False  # mypy takes it for true
 assert not MYPY  # and reads no further: to others a `Tensor` is a `Vec[Never]`, and a `Vec[Never]` a `Tensor`
+
+from branded import _plain
 
 Tensor: TypeAlias = _plain.Vec
