@@ -57,6 +57,7 @@ if not _for_mypy_alone:
         from branded.derivatives.custom import custom_jvp, custom_vjp
         from branded.derivatives.custom_vmap import custom_vmap, sequential_vmap
         from branded.derivatives.jacobians import hessian, jacfwd, jacrev
+        from branded.devices import shard
         from branded.errors import BrandedError
         from branded.loops.api import fori_loop, map, scan, while_loop
         from branded.loops.branches import cond, switch
@@ -258,6 +259,7 @@ __all__ = [
     "segment_prod",
     "segment_sum",
     "sequential_vmap",
+    "shard",
     "stack_module_state",
     "stop_gradient",
     "switch",

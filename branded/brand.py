@@ -10,6 +10,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.crossing import enter, entered, left_all
+from branded.devices.layout import devices_of, evenly
 from branded.errors import AxisTypeError, EscapeError, NameTakenError, OptionError, SizeError, examples
 from branded.graph import tensor
 from branded.rows import check_live, row_of, type_text
@@ -137,7 +138,7 @@ class Brand(Scope):
         if self.draws is not None:
             raise OptionError(
                 f"unvec: brand `{self.name}` runs in chunks, so the values of all examples are never together",
-                fix="leave out chunk_size",
+                fix=self.draws.instead,
             )
         self.was_left = True
         return tensor(left_all([x.uop], self, [at], self.size)[0])
@@ -246,7 +247,13 @@ def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error
     size = as_size(size, "brand")
     check_randomness(randomness)
     where = caller(2, "brand")
-    return OpenedOne(lambda: make_brand(name, size, where=where, randomness=randomness))
+
+    def make() -> Brand:
+        b = make_brand(name, size, where=where, randomness=randomness)
+        b.devices = evenly(size, devices_of(b.name), f"brand `{b.name}`")
+        return b
+
+    return OpenedOne(make)
 
 
 def sizes_differ(name: str, size: int, other: str, sides: tuple[str, str], fix: str) -> SizeError:

@@ -13,6 +13,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import tree
 from branded.brand import Brand, as_size
 from branded.crossing import lower
+from branded.devices.layout import gathered
 from branded.errors import OptionError
 from branded.graph import tensor
 from branded.patches.rand import Draws
@@ -141,23 +142,31 @@ class Chunked:
         size: int,
         out_axes: Any,
         where: str,
+        devices: int = 0,
     ) -> None:
+        """With `devices` each chunk is on so many, and what they give is put together on the first of them."""
+        self.devices, self.instead = devices, "leave out chunk_size"
         self.how, self.size, self.out_axes, self.where = how, size, out_axes, where
         self.run, self.leaves, self.axes = run, leaves, axes
+        if devices:
+            self.leaves = [x if a is None else gathered(x) for x, a in zip(leaves, axes, strict=True)]
 
     def result(self) -> Any:
         chunk = self._chunk()
+        if self.devices:  # as many examples for each
+            chunk = max(chunk - chunk % self.devices, self.devices)
         if chunk >= self.size and not (self.size and self.how.is_by_steps):
             return self.run(self.leaves, self.size, None)
-        draws, starts = Draws(self.size), range(0, self.size, chunk)
+        draws, starts = Draws(self.size, self.instead), range(0, self.size, chunk)
         if self.how.is_by_steps:
             return self._by_steps(chunk, draws, starts)
         parts = []
         for start in starts:
             given, (out, ys, pieces) = self._part(start, chunk, draws)
             mapped = [x for x, a in zip(given, self.axes, strict=True) if a is not None]
-            for i, y in zip(pieces, as_one_step(mapped, [ys[i] for i in pieces]), strict=True):
-                ys[i] = y
+            if not self.devices:
+                for i, y in zip(pieces, as_one_step(mapped, [ys[i] for i in pieces]), strict=True):
+                    ys[i] = y
             parts.append(ys)
         return self._whole(out, parts, pieces)
 
@@ -171,6 +180,8 @@ class Chunked:
         # a result that does not vary is whole in each chunk
         is_whole = stop - start == self.size
         pieces = [i for i, a in enumerate(axes) if a is not None and (is_whole or ys[i].shape[a] != self.size)]
+        if self.devices:
+            ys = [gathered(y) if i in pieces else y for i, y in enumerate(ys)]
         return given, (out, ys, pieces)
 
     def _axes(self, out: Any) -> list[tree.Axis]:
@@ -217,7 +228,7 @@ class Chunked:
         from branded.planning.looked import looked_at
         from branded.planning.saved import Saved
 
-        first = looked_at(lambda: self._part(0, chunk, Draws(self.size))[1])
+        first = looked_at(lambda: self._part(0, chunk, Draws(self.size, self.instead))[1])
         return Saved(self.how.save, first, self._axes(first[0]), self.size, chunk)
 
     # ---- chunks of the size that fits ----
@@ -230,7 +241,7 @@ class Chunked:
 
         def run(chunk: int) -> tuple[list[Tensor], list[Brand]]:
             with lookers.during([]) as brands:
-                ys = self._part(0, chunk, Draws(self.size))[1][1]
+                ys = self._part(0, chunk, Draws(self.size, self.instead))[1][1]
             return [y for y in ys if isinstance(y, Tensor)], brands[1:]
 
         limit = self.how.limit

@@ -16,10 +16,13 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
+from branded.devices.exchange import copied_to_all
+from branded.devices.layout import laid
 from branded.dispatch import Pass, close
 from branded.errors import BrandedError, EscapeError, ProgramTypeError, WriteError
 from branded.graph import expand, lead, replaced, tensor
-from branded.patches.tg import _function, keep_axis, keep_shape
+from branded.patches.tg import _function, keep_axis, keep_device, keep_shape
+from branded.primitive import Batched
 from branded.recording import is_recording, put
 from branded.rows import Left, check_live, has_left, info_of, is_touched, left_brands, row_of, type_text
 from branded.scope import Row, Scope, brand_of
@@ -31,6 +34,8 @@ def enter(x: UOp, b: Scope, axis: int = 0) -> UOp:
         x = UOp(Ops.PERMUTE, x.dtype, (x,), (axis, *(i for i in range(len(x.shape)) if i != axis)))
     out = UOp(Ops.INDEX, x.dtype, (x, b.range))
     keep_shape(out, x.shape[1:])
+    if b.devices:
+        keep_device(out, b.home or b.devices[0])  # each example is on a device of its own
     return _keep_shards(x, out, -1) if info_of(x).sharded else out
 
 
@@ -54,6 +59,8 @@ def _keep_shards(x: UOp, out: UOp, gained: int) -> UOp:
 
 def entered(x: Tensor, b: Scope, axis: int) -> Tensor:
     """`x` per example, as the user asked for it."""
+    if b.devices:
+        x = laid(x, b, axis)
     out = enter(x.uop, b, axis)
     if is_recording():
         parts = {"devices": x.device} if isinstance(x.device, tuple) and x.uop.axis == axis else {}
@@ -86,7 +93,7 @@ def copied(x: UOp, brands: Iterable[Scope]) -> UOp:
 
 def settled(u: UOp) -> UOp:
     """A value that varies over nothing in plain operations, though examples may have exchanged values in it."""
-    return close([u])[0].uop if is_touched(u) and not row_of(u) else u
+    return closed([u])[0].uop if is_touched(u) and not row_of(u) else u
 
 
 def without(u: UOp, brand: Scope) -> UOp:
@@ -116,7 +123,7 @@ def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> 
     vmaps are nested, a graph is batched once.  Only the body of a @function must be whole by itself.
     """
     last = [u for u in us if _is_last(u, brand)] if not is_recording() else []
-    done = dict(zip(last, close(last), strict=True)) if last else {}
+    done = dict(zip(last, closed(last), strict=True)) if last else {}
 
     outs = []
     for u in us:
@@ -127,6 +134,21 @@ def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> 
     if _function.depth:
         outs = lower(outs)
     return [lead(u, (*range(1, axis + 1), 0)) for u, axis in zip(outs, axes, strict=True)]
+
+
+def closed(us: Sequence[UOp]) -> list[Batched]:
+    """Batched; what lies on several devices meets nothing that lies on one."""
+    out = close(us)
+    if not any(info_of(u).sharded for u in us):
+        return out
+    brands = dict.fromkeys((*(b for u in us for b in row_of(u)), *left_brands(us)))
+    return [
+        x._replace(uop=u) for x, u in zip(out, copied_to_all([x.uop for x in out], _one_device(brands)), strict=True)
+    ]
+
+
+def _one_device(brands: Iterable[Scope]) -> tuple[str, ...]:
+    return next((b.devices for b in brands if len(b.devices) == 1), ())
 
 
 def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
@@ -142,7 +164,8 @@ def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
             return None
         return Pass((b,)).run([u.src[0]], {}, is_touched)[0].uop
 
-    return _alone(replaced(roots, closed, has_left))
+    out = _alone(replaced(roots, closed, has_left))
+    return copied_to_all(out, _one_device(left_brands(roots))) if any(info_of(u).sharded for u in roots) else out
 
 
 def _alone(us: Sequence[UOp]) -> list[UOp]:

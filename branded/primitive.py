@@ -61,6 +61,8 @@ class Primitive:
     """Are its results worked out together, whoever asks for one?  Then those that somebody has are kept."""
     can_fail = False
     """Does it run a function of the user, which may raise?"""
+    is_local = False
+    """Does it run on one device, so that each of several runs it for those examples that it has?"""
 
     @property
     def content(self) -> str:
@@ -78,6 +80,10 @@ class Primitive:
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """The cotangents of the arguments, at least of those that are needed."""
         raise NotImplementedError
+
+    def on_other_device(self, moved: Callable[[UOp], UOp]) -> Primitive:
+        """The same on another device, where `moved` gives a graph on that one."""
+        return self
 
     def said(self) -> tuple[str, dict[str, Any]] | None:
         """The operation of this package that the call is, and its parameters, for a typed program; None of others."""

@@ -84,7 +84,7 @@ def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
         return _of_result(call, u.arg, [info_of(s) for s in call.src[1:]])
     info = _joined(operands)
     if u.op is Ops.RANGE and (b := brand_of(u)) is not None:
-        return _PLAIN._replace(row=(b,), touched=True)
+        return _PLAIN._replace(row=(b,), touched=True, sharded=bool(b.devices))
     if u.op is Ops.STAGE and type(u.arg) is Left:
         # what the value itself had, without the brand that it left
         row = tuple(b for b in operands[0].row if b is not brand_of(u.src[1]))

@@ -214,6 +214,10 @@ class Scope(Region):
         self._block: weakref.ref[_Opened] | None = None
         self.first_slot = 0
         self.was_left = False
+        self.devices: tuple[str, ...] = ()
+        """Those on which its examples are, where that was asked for."""
+        self.home = ""
+        """The device for which its body is traced, where other values are."""
 
     @property
     def traced_for(self) -> str:

@@ -14,6 +14,7 @@ from branded import tree
 from branded.brand import Brand, as_size, make_brand, sizes_differ
 from branded.chunks import WHOLE, Chunked, How, lookers
 from branded.crossing import entered, left_all, without
+from branded.devices.layout import as_devices, devices_of
 from branded.errors import AxesError, AxisTypeError, examples
 from branded.graph import tensor
 from branded.patches.arrays import np
@@ -61,6 +62,7 @@ def vmap(
     memory_limit: int | str | None = None,
     progress: bool = False,
     save: str | os.PathLike[str] | None = None,
+    devices: str | Sequence[str] | None = None,
 ) -> F: ...
 @overload
 def vmap(
@@ -75,6 +77,7 @@ def vmap(
     memory_limit: int | str | None = None,
     progress: bool = False,
     save: str | os.PathLike[str] | None = None,
+    devices: str | Sequence[str] | None = None,
 ) -> _Decorator[Any, Any, Any]: ...
 def vmap(
     f: Callable[..., Any] | None = None,
@@ -88,6 +91,7 @@ def vmap(
     memory_limit: int | str | None = None,
     progress: bool = False,
     save: str | os.PathLike[str] | None = None,
+    devices: str | Sequence[str] | None = None,
 ) -> Any:
     """Map a function over a new axis: `vmap(f)(xs)` equals `stack([f(x) for x in xs])`, with no loop.
 
@@ -108,6 +112,9 @@ def vmap(
         progress: Work the chunks out one by one, with a bar where there is a terminal.
         save: A directory.  The chunks are worked out one by one, and the results of each are kept there: the same call
             in another process goes on where this one was interrupted.
+        devices: The devices on which the examples are, as many on each: `("CUDA:0", "CUDA:1")`.  Mapped values are
+            sharded, others are copied to each, and so are results: as tinygrad's own shards.  Where the number of
+            examples does not divide, the first device has the rest, and the results.
 
     Returns:
         A function with the signature of `f`.  A tensor `T[...]` of `f`'s result becomes `T[..., size, ...]` with the
@@ -120,6 +127,7 @@ def vmap(
         SizeError: Mapped axes of different sizes.
         MemoryLimitError: `"auto"`, and not even one example fits.
         SavedError: In `save` are the results of another run.
+        OptionError: A size, a name or a device that means nothing.
         ReadError, EscapeError, WriteError, RandomnessError, ShapeError: see `branded.errors`.
 
     Example:
@@ -147,7 +155,8 @@ def vmap(
             ("axes", tree.shown(in_axes)),
             fix="in_axes=({...},) with one entry for each positional argument",
         )
-    options = _Options(in_axes, out_axes, axis_name, axis_size, chunks, randomness, where)
+    names = () if devices is None else as_devices(devices, "vmap")
+    options = _Options(in_axes, out_axes, axis_name, axis_size, chunks, randomness, names, where)
     return _mapped(f, options) if f is not None else lambda f: _mapped(_function(f), options)
 
 
@@ -158,6 +167,7 @@ class _Options(NamedTuple):
     axis_size: int | None
     chunks: How
     randomness: Randomness
+    devices: tuple[str, ...]
     where: str
 
 
@@ -192,6 +202,8 @@ class _MappedCall:
 
     def __init__(self, f: Callable[..., Any], options: _Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.f, self.options, self.args, self.kwargs = f, options, args, kwargs
+        name = options.axis_name
+        self.devices = options.devices or (name and devices_of(name if isinstance(name, str) else name.__name__)) or ()
         self.leaves = [leaf for x in (*args, *kwargs.values()) for leaf in tree.leaves(x)]
         self.axes = [*self._positional_axes(), *(0 for x in kwargs.values() for _ in tree.leaves(x))]
         for i, axis in enumerate(self.axes):
@@ -332,10 +344,16 @@ class _MappedCall:
     # ---- running ----
 
     def run(self) -> Any:
-        o = self.options
-        if o.chunks.size is None:
+        o, n = self.options, len(self.devices)
+        how, rest = o.chunks, self.size % n if n else 0
+        if how.size is None and 0 < rest < self.size:
+            how = how._replace(size=self.size - rest)  # as many for each device, and the rest by itself
+        if how.size is None:
             return self._run(self.leaves, self.size)
-        return Chunked(o.chunks, self._run, self.leaves, self.axes, self.size, o.out_axes, o.where).result()
+        chunks = Chunked(how, self._run, self.leaves, self.axes, self.size, o.out_axes, o.where, n)
+        if o.chunks.size is None:
+            chunks.instead = f"{self.size - rest} or {self.size - rest + n} examples, as many for each of {n} devices"
+        return chunks.result()
 
     def _run(self, leaves: Sequence[Any], size: int, draws: Draws | None = None) -> Any:
         o = self.options
@@ -343,6 +361,8 @@ class _MappedCall:
         for known in lookers.get():
             known.append(b)
         b.draws = draws
+        n = len(self.devices)
+        b.devices = self.devices if n and size and size % n == 0 else self.devices[:1]
         with method_restored(), opened(b):
             new = iter([x if a is None else entered(x, b, a) for x, a in zip(leaves, self.axes, strict=True)])
             args = [tree.rebuild(x, new) for x in self.args]

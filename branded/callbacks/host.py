@@ -163,7 +163,7 @@ class Host(Primitive):
 
     made: ClassVar[weakref.WeakValueDictionary[Hashable, Host]] = weakref.WeakValueDictionary()
     """Those that a graph has: of equal ones there is one."""
-    is_opaque = is_one = can_fail = True
+    is_opaque = is_one = can_fail = is_local = True
 
     def __init__(self, name: str, f: Callable[..., Any], method: Method | None, copies: bool) -> None:
         self.name, self.f, self.method, self.copies = name, f, method, copies

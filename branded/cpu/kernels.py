@@ -86,7 +86,7 @@ def suits(k: Scheduler) -> bool:
 
     It is where the innermost loop, that of the sum or else that of the result, goes through memory in order.
     """
-    if any(b.src[1].get_valid().op is not Ops.CONST for b in k.bufs):
+    if any(len(b.src) < 2 or b.src[1].get_valid().op is not Ops.CONST for b in k.bufs):
         return False  # clang is kept from making vectors of these
     if not k.rngs:
         return False

@@ -14,7 +14,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.dispatch import close
+from branded.crossing import closed
 from branded.errors import ReadError
 from branded.explain import static
 from branded.explain.kernels import Kernel, kernels
@@ -144,7 +144,7 @@ class _Explained:
             env = dict(zip((*p.constvars, *p.invars), (*self.expr.consts, *given), strict=True))
             for _ in run.steps(p, env):
                 pass
-            found = dict(zip(env, close([t.uop for t in env.values()]), strict=True))
+            found = dict(zip(env, closed([t.uop for t in env.values()]), strict=True))
             rows = {v: tuple(run.brands[b] for b in v.type.row) for v in found}
         # an example that is the same for all that a row says (an empty loop) has no axis of its own
         return {v: lead(x.uop, tuple(map(x.row.index, rows[v]))) for v, x in found.items() if set(x.row) == {*rows[v]}}

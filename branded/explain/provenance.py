@@ -19,9 +19,10 @@ from typing import Any, TypeVar
 
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
+from branded.devices.exchange import copied_part
 from branded.graph import tensor
 from branded.loops.scan import Scan
-from branded.patches.tg import exec_alu, truncate
+from branded.patches.tg import all_int, exec_alu, truncate
 from branded.primitive import params, primitive_of
 from branded.program.terms import Eqn
 
@@ -139,9 +140,9 @@ class _Graph:
         below = [self._sets[s] for s in _data(u)]
         if u.op is Ops.WHERE:
             return self._where(u)
-        if u.op in GroupOp.Elementwise or u.op in _SAME:
+        if u.op in GroupOp.Elementwise or u.op in _SAME or copied_part(u) is not None:
             return [functools.reduce(int.__or__, cells, 0) for cells in zip(*_aligned(u, below), strict=True)]
-        if u.op in GroupOp.Movement:
+        if u.op in GroupOp.Movement and not _is_of_each_device(u):
             return [below[0][i] if i >= 0 else 0 for i in _positions(u)]
         if u.op is Ops.REDUCE:
             n = _size(u)
@@ -275,6 +276,8 @@ def _data(u: UOp) -> tuple[UOp, ...]:
     """The operands with cells: not the sizes and offsets of a movement, nor the buffer's own size."""
     if u.op in GroupOp.Movement:
         return u.src[:1]
+    if (part := copied_part(u)) is not None:
+        return part[:1]
     if u.op in {Ops.BUFFER, Ops.CONST, Ops.PARAM, Ops.RANGE}:
         return ()
     if u.op is Ops.GETTUPLE:
@@ -317,6 +320,11 @@ def _size(u: UOp) -> int:
 
 def _strides(shape: Sequence[int]) -> list[int]:
     return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
+
+
+def _is_of_each_device(u: UOp) -> bool:
+    """Is this another part for each device?"""
+    return u.op in {Ops.SHRINK, Ops.PAD} and not all_int([x for pair in u.marg for x in pair])
 
 
 def _positions(u: UOp) -> list[int]:

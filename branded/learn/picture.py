@@ -18,7 +18,8 @@ import numpy as np
 from tinygrad import Tensor
 
 from branded import tree as trees
-from branded.dispatch import close, full
+from branded.crossing import closed
+from branded.dispatch import full
 from branded.errors import AxisTypeError, PictureError
 from branded.graph import tensor
 from branded.learn import _drawing as d
@@ -113,7 +114,7 @@ def _value(x: object) -> _Value:
             fix=f"a smaller example: at most {MAX_CELLS} cells",
         )
     with outside():
-        seen = tensor(full(close([t.uop])[0], row)).numpy()
+        seen = tensor(full(closed([t.uop])[0], row)).numpy()
     return _Value(seen, tuple(b.name for b in row), type_text(t.uop))
 
 

@@ -37,7 +37,7 @@ class MatrixOperation(Primitive):
     """An operation on matrices, for a whole batch of them.  Of equal ones there is one."""
 
     name = ""
-    is_one = True
+    is_one = is_local = True
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
         """The results, by operations of tinygrad or by a function of the host."""
@@ -128,7 +128,8 @@ def one(kind: Callable[..., P], *options: Any) -> P:
 
 def call(p: MatrixOperation, *operands: Tensor) -> list[Tensor]:
     """The operation on these operands, each of which has its own batch: one FUNCTION in the graph."""
-    xs = [on_device(x.contiguous().uop if x.uop.op is Ops.CONST else x.uop) for x in operands]
+    device = next((x.uop.device for x in operands if x.uop.device is not None), None)
+    xs = [on_device(x.contiguous().uop if x.uop.op is Ops.CONST else x.uop, device) for x in operands]
     body = _body(p, tuple((x.shape, x.dtype, x.device) for x in xs), bool(room.value))
     u = UOp(Ops.FUNCTION, dtypes.void, (body, *xs), CallInfo(name=p.name, aux=p))
     return [tensor(y) for y in results(u)]

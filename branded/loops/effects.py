@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from tinygrad import Tensor
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.crossing import enter_all
-from branded.dispatch import Pass, close
+from branded.crossing import closed, enter_all
+from branded.dispatch import Pass
 from branded.errors import UnsupportedError
 from branded.graph import replaced, tensor
 from branded.loops.bodies import Body, before, body, is_only_looked_at
@@ -87,9 +87,9 @@ def calls_of(token: UOp | None) -> set[UOp]:
 
 def perform(us: Sequence[UOp]) -> list[UOp]:
     """The same values, worked out now."""
-    closed = close(us)
-    found = replaced([x.uop for x in closed], lambda u: u.src[0] if is_marked(u) else None)
-    return [enter_all(u, x.row) for u, x in zip(_worked_out(found), closed, strict=True)]
+    done = closed(us)
+    found = replaced([x.uop for x in done], lambda u: u.src[0] if is_marked(u) else None)
+    return [enter_all(u, x.row) for u, x in zip(_worked_out(found), done, strict=True)]
 
 
 @serial

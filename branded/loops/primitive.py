@@ -8,10 +8,11 @@ again, so transforms compose.
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from tinygrad import dtypes
@@ -87,6 +88,7 @@ class Loop(Primitive):
     """A loop: its step, as a TUPLE of UOps over the parameters 0, 1, …: carries, inputs, constants."""
 
     what, name = "loop", ""
+    is_local = True
     made: ClassVar[weakref.WeakValueDictionary[str, Loop]] = weakref.WeakValueDictionary()
     """The loops that a graph has, or that something may run: of those with equal names and rules there is one."""
     counts: frozenset[int]
@@ -113,6 +115,12 @@ class Loop(Primitive):
 
     def is_input(self, slot: int) -> bool:
         return self.carries <= slot < self.carries + self.inputs
+
+    def on_other_device(self, moved: Callable[[UOp], UOp]) -> Loop:
+        new = copy.copy(self)
+        new.step, new.compiled = moved(self.step), None
+        new.device = next(p.device for p in new.params() if p.device is not None)
+        return new
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"compiled": None}  # another process compiles it anew
@@ -267,7 +275,10 @@ def assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[
     own = [*(c.param for c in carries), *(x.param for x in inputs)]
     step, fixed = closed(results, own, device)
     if any(isinstance(x.device, tuple) for x in (*fixed, *own)):
-        raise UnsupportedError("loop: a sharded tensor cannot go through a loop yet", fix="gather it with .to() first")
+        raise UnsupportedError(
+            "loop: a sharded tensor cannot go through a loop yet",
+            fix="vmap(..., devices=...), or gather it with .to() first",
+        )
     args = (*(c.init for c in carries), *(x.whole for x in inputs), *fixed)
     return Parts(step, list(carries), list(inputs), args)
 

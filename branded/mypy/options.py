@@ -28,8 +28,8 @@ class Options:
     """May a result that does not vary be wanted?  So it is where anything was said of results, names or sizes."""
 
 
-_OF_CHUNKS = ("memory_limit", "progress", "save")
-OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness", *_OF_CHUNKS)
+_OF_RUNNING = ("memory_limit", "progress", "save", "devices")
+OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness", *_OF_RUNNING)
 
 
 def options_of(call: CallExpr, api: TypeChecker) -> Options:
@@ -55,7 +55,7 @@ def options_of(call: CallExpr, api: TypeChecker) -> Options:
         if (kind_of and kind_of not in wanted) or text not in TEXTS.get(name, (text,)):
             fail(api, call, f"{name}: {show(t, api) if text is None else repr(text)} is no {wanted[-1]}")
     in_axes, out_axes = (axes.tree_of(given.get(n), api) for n in ("in_axes", "out_axes"))
-    is_repeat = bool(given.keys() - {"in_axes", "chunk_size", *_OF_CHUNKS})
+    is_repeat = bool(given.keys() - {"in_axes", "chunk_size", *_OF_RUNNING})
     return Options(in_axes, out_axes, given.get("axis_name"), "axis_size" in given, is_repeat)
 
 

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from tinygrad import Tensor, dtypes
-from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
+from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.crossing import lower
 from branded.derivatives.forward import products_of_others
 from branded.derivatives.leaves import plain, pull, transforming
 from branded.derivatives.reverse import is_pulling
+from branded.devices.exchange import resharded
 from branded.errors import EscapeError
 from branded.graph import on_device, tensor
 from branded.loops.bodies import differentiated
@@ -92,6 +93,34 @@ def _cast_gradient(ret: UOp) -> tuple[None] | None:
     return (None,) if is_pulling() and not dtypes.is_float(ret.src[0].dtype) else None
 
 
+def _unshard_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
+    """Each device has its part of the cotangent."""
+    if len(ret.arg) != 1 or not isinstance(ret.device, tuple):
+        return None
+    every = resharded(ctx, ret.device, axis := ret.arg[0])
+    return every.src[0] if every.op is Ops.UNSHARD else tg.part_of_each(every, axis, ret.src[1]), None
+
+
+def _part_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None, None] | None:
+    """Of the part that each device keeps of what all have: the parts together are the whole."""
+    numbers = [r for s in ret.src[1:] for r in s.toposort() if r.op is Ops.RANGE and r.arg[-1] is AxisType.DEVICE]
+    if not numbers:
+        return None
+    axis = next(i for i, (m, n) in enumerate(zip(ret.src[0].shape, ret.shape, strict=True)) if m != n)
+    return ctx.unshard(axis, numbers[0]), None, None
+
+
+def _select_gradient(ctx: UOp, ret: UOp) -> tuple[UOp]:
+    """Of what one device reads of a value that all have."""
+    return (ctx.copy_to_device(ret.src[0].device),)
+
+
+def _stack_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, ...]:
+    """Of what the devices have, each its own: what each has of the cotangent, in memory."""
+    whole = ctx.contiguous()
+    return tuple(whole.mselect(i) for i in range(len(ret.src)))
+
+
 def _deepwalk(root: UOp, targets: set[UOp]) -> tuple[list[UOp], dict[UOp, bool]]:
     """What a derivative goes through: an argument of a function that is detached is not differentiated."""
     path: dict[UOp, bool] = {}
@@ -146,6 +175,10 @@ def install() -> None:
                 (UPat(Ops.EXP2, name="ret"), _exp2_gradient),
                 (UPat(Ops.REDUCE, name="ret"), _product_gradient),
                 (brand_index.named("ret"), _index_gradient),
+                (UPat(Ops.UNSHARD, name="ret"), _unshard_gradient),
+                (UPat(Ops.SHRINK, name="ret"), _part_gradient),
+                (UPat(Ops.MSELECT, name="ret"), _select_gradient),
+                (UPat(Ops.MSTACK, name="ret"), _stack_gradient),
             ]
         )
         + tg.gradient.pm_gradient

@@ -16,7 +16,9 @@ from branded.scope import open_brands, outside
 class Draws:
     """The draws of a vmap that runs in chunks: drawn once for the whole batch, so that chunks see what it would see."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, instead: str) -> None:
+        """`instead` is what to write where chunks cannot be."""
+        self.instead = instead
         self.size, self.made, self.next, self.start = size, list[Tensor](), 0, 0
 
     def chunk(self, start: int) -> None:

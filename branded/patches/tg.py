@@ -211,6 +211,8 @@ _SHAPE = "_RECURSIVE_PROPERTY__shape"
 """Where tinygrad keeps the shape of a UOp once it is worked out, which takes ten times as long as to make the UOp."""
 _AXIS = "axis"
 """Where it keeps the axis over which a UOp is sharded."""
+_DEVICE, _OF_EXAMPLE = "_RECURSIVE_PROPERTY_device", "_branded_device"
+"""Where it keeps the device of a UOp once it is worked out, and where we keep that of an example."""
 
 
 def known_shape(u: Any) -> tuple[Any, ...] | None:
@@ -235,13 +237,25 @@ def keep_axis(u: Any, axis: int | None) -> None:
     u.__dict__[_AXIS] = axis
 
 
+def keep_device(u: Any, device: str) -> None:
+    """This is the device of `u`, one of the examples that are on several."""
+    u.__dict__[_DEVICE] = u.__dict__[_OF_EXAMPLE] = device
+
+
 def keep_known(u: Any, v: Any) -> None:
     """What is worked out of `u` holds for `v`, the same operation on other operands."""
     known, own = u.__dict__, v.__dict__
+    if _OF_EXAMPLE in known:
+        keep_device(v, known[_OF_EXAMPLE])
     if _SHAPE in known:
         own[_SHAPE] = known[_SHAPE]
     if _AXIS in known:
         own[_AXIS] = known[_AXIS]
+
+
+def part_of_each(x: Any, axis: int, number: Any) -> Any:
+    """Of a UOp that all devices have, the part of an axis that each keeps, by its number."""
+    return x._shard(axis, number)
 
 
 def has_shape(u: Any) -> bool:

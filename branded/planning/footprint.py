@@ -15,7 +15,7 @@ from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.callbacks.host import Host
-from branded.dispatch import close
+from branded.crossing import closed
 from branded.graph import replaced
 from branded.loops.compiled import Name, laid_out
 from branded.loops.primitive import Loop
@@ -53,7 +53,7 @@ def footprint(values: Sequence[UOp], *, is_replayed: bool = False) -> Footprint:
     Values that vary over open brands are worked out for all examples.  A buffer that nobody wrote to stands for an
     argument.  With `is_replayed` it is the memory of a call of the compiled program.
     """
-    roots = [x.uop for x in close(values)]
+    roots = [x.uop for x in closed(values)]
     roots = replaced(roots, lambda u: u.src[0] if is_marked(u) else None)
     roots = [u for u in dict.fromkeys(roots) if u.device is not None and 0 not in u.shape]
     wanted = [u for u in roots if not u.is_virtual and not u.base.is_realized and u.base.op is not Ops.BUFFER]

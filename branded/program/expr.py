@@ -11,9 +11,8 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
-from branded.crossing import live_results
+from branded.crossing import closed, live_results
 from branded.derivatives.leaves import Level
-from branded.dispatch import close
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.graph import tensor
 from branded.loops import effects
@@ -193,7 +192,7 @@ class Expr:
         with run.opened():
             env = dict(zip((*p.constvars, *p.invars), (*self.consts, *self._given(args, kwargs)), strict=True))
             for eqn in run.steps(p, env):
-                out.append([tensor(x.uop) for x in close([env[v].uop for v in eqn.results])])
+                out.append([tensor(x.uop) for x in closed([env[v].uop for v in eqn.results])])
         return out
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:

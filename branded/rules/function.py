@@ -11,6 +11,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.brand import Brand
 from branded.crossing import enter, enter_all, every, lower, stage
+from branded.devices.each import on_each
 from branded.dispatch import Pass, Resolution, rule
 from branded.graph import replaced
 from branded.patches.tg import reduced
@@ -24,7 +25,8 @@ def function(u: UOp, how: Resolution, _: Batched, *args: Batched) -> Bundle:
     """vmap(function(body))(xs) = function(vmap(body))(xs), or what the primitive that it is says of itself."""
     run = how.within or Pass()
     if (p := primitive_of(u)) is not None:
-        return p.batch(u, run, args)
+        on_devices = dict.fromkeys(b for x in args for b in x.row if b.devices) if p.is_local else ()
+        return on_each(u, run, args, on_devices) if on_devices else p.batch(u, run, args)
     out = batch_body(u, run, args)
     if u.arg.grad_fxn is None:
         return out

@@ -16,6 +16,7 @@ from branded import tree
 from branded.brand import Brand
 from branded.crossing import copied, enter, stage
 from branded.derivatives.leaves import is_differentiating
+from branded.devices.exchange import everywhere, resharded
 from branded.errors import AxesError, AxisRangeError, AxisTypeError, NameUnboundError, OptionError, SizeError
 from branded.graph import expand, tensor
 from branded.patches.arrays import np
@@ -62,19 +63,25 @@ def find(name: Any, what: str) -> list[Brand]:
     )
 
 
-def of_all(x: Tensor, b: Brand, what: str) -> Tensor:
-    """The values of all examples, along a new leading axis."""
+def of_all(x: Tensor, b: Brand, what: str, part: int | None = None) -> Tensor:
+    """The values of all examples, along a new leading axis.
+
+    Where the brand is on several devices, each gets the whole of them, or its part of the axis `part`.
+    """
     if b.draws is not None:
         raise OptionError(
             f"{what}: brand `{b.name}` runs in chunks, so the values of all examples are never together",
-            fix="leave out chunk_size",
+            fix=b.draws.instead,
         )
     b.was_left = True
     if b not in row_of(x.uop):
         if not is_differentiating():
             return tensor(expand(x.uop, (b.size,)))
         return tensor(stage(copied(x.uop, (b,)), b))  # a derivative sees the copy of each example
-    return tensor(stage(x.uop, b))
+    every = stage(x.uop, b)
+    if len(b.devices) > 1 and part != 0:
+        every = everywhere(every, b.devices) if part is None else resharded(every, b.devices, part)
+    return tensor(every)
 
 
 def own(x: Tensor, b: Scope) -> Tensor:
@@ -122,7 +129,7 @@ def _reduced(
     def one(t: Tensor) -> Tensor:
         for b in brands:
             varies = b in row_of(t.uop) or is_differentiating()
-            t = over(of_all(t, b, what)) if varies else same(t, b.size)
+            t = over(of_all(t, b, what, 0)) if varies else same(t, b.size)
         return t
 
     return _each(x, what, one)
@@ -429,7 +436,7 @@ def all_to_all(x: Any, axis_name: Names, split_axis: int, concat_axis: int, *, t
         _fits(t, split, b, tiled, "all_to_all", "split_axis")
         if tiled:
             t = t.unflatten(split, (b.size, t.shape[split] // b.size))
-        mine = own(_move(of_all(t, b, "all_to_all"), 1 + split, 0), b)  # (from whom, ...)
+        mine = own(_move(of_all(t, b, "all_to_all", 1 + split), 1 + split, 0), b)  # (from whom, ...)
         return _move(mine, 0, at).flatten(at, at + 1) if tiled else _move(mine, 0, at)
 
     return _each(x, "all_to_all", one)
@@ -474,7 +481,11 @@ def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled:
         _fits(t, at, b, tiled, "psum_scatter", "scatter_dimension")
         if tiled:
             t = t.unflatten(at, (b.size, t.shape[at] // b.size))
-        return own(_move(psum(t, b), at, 0), b)
+        if (n := len(b.devices)) < 2 or b not in row_of(t.uop):
+            return own(_move(psum(t, b), at, 0), b)
+        every = of_all(t, b, "psum_scatter", 0)  # a reduce_scatter: each device adds up what it has, and sends the sums
+        of_each = _sum(every.reshape(n, b.size // n, *t.shape).transpose(0, 1))
+        return own(_move(_sum(tensor(resharded(of_each.uop, b.devices, 1 + at))), at, 0), b)
 
     return _each(x, "psum_scatter", one)
 

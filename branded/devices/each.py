@@ -1,0 +1,104 @@
+"""What runs on one device, as a loop does, runs on each of several, for the examples that it has."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Sequence
+
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.devices.exchange import copied, entries, on_one
+from branded.graph import on_device, replaced
+from branded.primitive import Batched, Bundle, Run, primitive_of, results
+from branded.rows import is_touched
+from branded.scope import Row, Scope
+
+
+class _Part(Scope):
+    """Those examples of a brand that one device has."""
+
+    is_brand = True
+
+    def __init__(self, b: Scope, i: int, n: int) -> None:
+        super().__init__(n, f"{b.name}[{i * n}:{(i + 1) * n}]")
+        self.number = b.number  # in its place among the other brands of a row
+
+
+def on_each(u: UOp, run: Run, args: Sequence[Batched], brands: Collection[Scope]) -> Bundle:
+    """The call on the values of all examples, which several devices have: each device calls it on its own.
+
+    `brands` are those of the examples that were laid over devices.
+    """
+    p, brand = primitive_of(u), _laid(args, brands)
+    assert p is not None
+    home = next(iter(brands)).home or next(iter(brands)).devices[0]
+    if brand is None or is_touched(u.src[0]):  # examples exchange values in it
+        return p.batch(u, run, [x._replace(uop=on_one(x.uop, home)) for x in args])
+    n, done = brand.size // len(brand.devices), list[Bundle]()
+    for i, device in enumerate(brand.devices):
+        part = _Part(brand, i, n)
+        here = [Batched(_local(x, brand, i), tuple(part if b is brand else b for b in x.row)) for x in args]
+        call = _on(device, home, u)
+        own = primitive_of(call)
+        assert own is not None
+        out = own.batch(call, run, here)
+        done.append(out._replace(rows=tuple(tuple(brand if b is part else b for b in row) for row in out.rows)))
+    rows = done[0].rows
+    of_all = zip(*(results(x.uop) for x in done), rows, strict=True)
+    return Bundle(UOp.maketuple(*(_joined(ys, row, brand) for *ys, row in of_all)), rows)
+
+
+def _laid(args: Sequence[Batched], brands: Collection[Scope]) -> Scope | None:
+    """The brand of which each device has some examples; None where it is not one for all arguments."""
+    if len(brands) == 1:
+        return next(iter(brands))
+    several = [x for x in args if isinstance(x.uop.device, tuple) and x.uop.axis is not None]
+    laid = {x.row[a] if (a := x.uop.axis or 0) < len(x.row) else None for x in several}
+    return laid.pop() if len(laid) == 1 else None
+
+
+def _local(x: Batched, brand: Scope, i: int) -> UOp:
+    """What the device `i` has of a value, or a copy of it."""
+    devices = brand.devices
+    u = x.uop.contiguous() if isinstance(x.uop.device, tuple) else x.uop  # tinygrad reads there what is in memory
+    if brand in x.row:
+        u = entries(u, x.row.index(brand), i, len(devices))
+    if isinstance(u.device, tuple):
+        return u.mselect(i)
+    return u if u.device in {None, devices[i]} else copied(u, devices[i])
+
+
+def _on(device: str, home: str, u: UOp) -> UOp:
+    """The call on one of the devices, which was traced as if all examples were at home."""
+    if device == home:
+        return u
+
+    def moved(graph: UOp) -> UOp:
+        return replaced([graph], there)[0]
+
+    def there(v: UOp) -> UOp | None:
+        if v.op is Ops.PARAM and v.arg.device == home:
+            return v.replace(arg=dataclasses.replace(v.arg, device=device))
+        if v.op is Ops.COPY and v.arg == home:
+            return v.replace(arg=device)
+        if v.op is Ops.FUNCTION:
+            return call(v)
+        return None
+
+    def call(v: UOp) -> UOp:
+        p = primitive_of(v)
+        arg = v.arg if p is None or (q := p.on_other_device(moved)) is p else dataclasses.replace(v.arg, aux=q)
+        return v.replace(src=(moved(v.src[0]), *v.src[1:]), arg=arg)
+
+    like = [UOp.param(i, x.dtype, x.shape, device) for i, x in enumerate(u.src[1:])]
+    return call(u.replace(src=(u.src[0], *like)))
+
+
+def _joined(ys: Sequence[UOp], row: Row, brand: Scope) -> UOp:
+    """A result of all devices as one value; one that does not vary is that of the first."""
+    if brand not in row or len(ys) == 1:
+        return ys[0]
+    # tinygrad has no views of what stands in it
+    parts = tuple(on_device(y, d).contiguous() for y, d in zip(ys, brand.devices, strict=True))
+    out: UOp = UOp(Ops.MSTACK, ys[0].dtype, parts).unshard(row.index(brand))
+    return out

@@ -1,0 +1,157 @@
+"""What the devices tell each other, and what lies on one device beside what lies on all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tinygrad.dtype import strong_dtype
+from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
+
+from branded.devices.layout import Devices
+from branded.errors import UnsupportedError
+from branded.graph import on_device, replaced
+from branded.patches.tg import keep_device, part_of_each
+from branded.primitive import params, primitive_of
+from branded.rows import is_touched
+
+
+def everywhere(x: UOp, devices: Devices) -> UOp:
+    """The whole of `x` on all devices: an allgather, where each of them has a part."""
+    out = on_device(x.cast(strong_dtype(x.dtype)), devices[0]).copy_to_device(devices)
+    if not is_touched(x):
+        return _allgather(out) if isinstance(x.device, tuple) else out
+    return _as_example(out, x)
+
+
+def resharded(x: UOp, devices: Devices, axis: int) -> UOp:
+    """`x` with its entries of another axis on the devices: an all-to-all."""
+    if not is_touched(x) and x.device == devices:
+        return _all_to_all(x, devices, axis)
+    out = _shards(on_device(x.cast(strong_dtype(x.dtype)), devices[0]).copy_to_device(devices), devices, axis)
+    return _as_example(out, x) if is_touched(x) else out
+
+
+def _as_example(new: UOp, x: UOp) -> UOp:
+    """`new`, for which the body of an example is traced as if it were where `x` is."""
+    if isinstance(x.device, str):
+        keep_device(new, x.device)
+    return new
+
+
+def _shards(x: UOp, devices: Devices, axis: int) -> UOp:
+    """Of what all devices have, each keeps its own part of an axis, in memory: tinygrad reads it there."""
+    number = UOp.range(len(devices), -1, AxisType.DEVICE)
+    out: UOp = part_of_each(x, axis, number).contiguous().unshard(axis, number)
+    return out
+
+
+def _allgather(u: UOp) -> UOp:
+    """A copy of what the devices have parts of to each: every part is moved to those that have it not."""
+    x = u.src[0]
+    return x if x.axis is None else UOp(Ops.MSTACK, x.dtype, tuple(x.copy_to_device(d) for d in u.arg))
+
+
+def _all_to_all(x: UOp, devices: Devices, axis: int) -> UOp:
+    """Parts along one axis of what the devices have in parts along another: each gets what it keeps."""
+    if x.axis is None or x.axis == axis:
+        return _shards(x, devices, axis) if x.axis is None else x
+    parts = tuple(entries(x, axis, i, len(devices)).copy_to_device(d) for i, d in enumerate(devices))
+    out: UOp = UOp(Ops.MSTACK, x.dtype, parts).unshard(axis)
+    return out
+
+
+def copied_part(u: UOp) -> tuple[UOp, Devices, int] | None:
+    """Where `u` is a value of which each device keeps its part: the value, the devices, and the axis."""
+    if u.op is not Ops.UNSHARD or len(u.arg) > 1:
+        return None
+    part = u.src[0].src[0] if u.src[0].op is Ops.CONTIGUOUS else u.src[0]
+    if part.op is not Ops.SHRINK or (copy := part.src[0]).op is not Ops.COPY:
+        return None
+    return copy.src[0], copy.arg, u.arg[0]
+
+
+# ---- values on one device beside values on all ----
+
+
+def copied_to_all(roots: Sequence[UOp], devices: Devices) -> list[UOp]:
+    """The same graphs, in which what lies on one device is copied to all where it meets what lies on all.
+
+    Where the examples are on one device, and it is not that of all other values, these are copied to it.
+    """
+    first = devices[0] if len(devices) == 1 else None
+
+    def aligned(u: UOp) -> UOp | None:
+        if (found := copied_part(u)) is None:
+            v = u if u.op is Ops.SHRINK else _of_buffers(u)
+            w = _together(v, first)
+            return w if w is not None or v is u else v
+        return _all_to_all(*found) if found[0].device == found[1] else None
+
+    def gathered(u: UOp) -> UOp | None:
+        is_gather = u.op is Ops.COPY and isinstance(u.arg, tuple) and u.src[0].device == u.arg
+        return _allgather(u) if is_gather else None
+
+    return replaced(replaced(roots, aligned), gathered)
+
+
+_APART = {Ops.COPY, Ops.MSELECT, Ops.MSTACK, Ops.STORE, Ops.AFTER, Ops.TUPLE}
+"""What may have operands on different devices, or none of a device."""
+
+
+def _together(u: UOp, first: str | None) -> UOp | None:
+    if len(u.src) < 2 or u.op in _APART:
+        return None
+    is_call = u.op in {Ops.FUNCTION, Ops.CALL}
+    own = u.src[is_call:]
+    found = dict.fromkeys(d for s in own if (d := s.device) is not None)
+    several = [d for d in found if isinstance(d, tuple)]
+    if several and is_call and (p := primitive_of(u)) is not None and p.is_local:
+        home = next((d for x in params(u.src[0]) if isinstance(d := x.device, str)), several[0][0])
+        return u.replace(src=(u.src[0], *(on_one(s, home) for s in own)))
+    if len(several) > 1:
+        raise UnsupportedError(
+            "zip: the operands are on other devices",
+            *((str(i), ", ".join(d)) for i, d in enumerate(several, 1)),
+            fix="the same devices for both, in the same order; or .to() one of them first",
+        )
+    to = several[0] if several else first
+    if len(found) < 2 or to is None:
+        return None
+    return u.replace(src=(*u.src[:is_call], *(s if s.device in {None, to} else copied(s, to) for s in own)))
+
+
+def _of_buffers(u: UOp) -> UOp:
+    """The same operation, in which what is copied to all devices is no view."""
+
+    def moved(s: UOp) -> UOp:
+        is_view = s.op is Ops.COPY and isinstance(s.arg, tuple) and s.src[0].op in GroupOp.Movement
+        return copied(s.src[0], s.arg) if is_view and isinstance(s.src[0].device, str) else s
+
+    return u if (src := tuple(map(moved, u.src))) == u.src else u.replace(src=src)
+
+
+def on_one(x: UOp, device: str) -> UOp:
+    return x.copy_to_device(device) if isinstance(x.device, tuple) else x
+
+
+def copied(x: UOp, devices: str | Devices) -> UOp:
+    """`x` on these devices: it is copied where it is smallest, not where it is repeated for all examples.
+
+    That is also the buffer and no view of it: tinygrad 0.14 fails on a kernel that reads a view beside its copy.
+    """
+    views = [x]
+    while views[-1].op in GroupOp.Movement:
+        views.append(views[-1].src[0])
+    least = min(range(len(views)), key=lambda i: (math.prod(views[i].max_shape), -i))
+    out: UOp = views[least].copy_to_device(devices)
+    for view in reversed(views[:least]):
+        out = view.replace(src=(out, *view.src[1:]))
+    return out
+
+
+def entries(u: UOp, axis: int, i: int, parts: int) -> UOp:
+    """The part `i` of an axis, of so many."""
+    n = u.shape[axis] // parts
+    out: UOp = u.shrink(tuple((i * n, (i + 1) * n) if a == axis else (0, s) for a, s in enumerate(u.shape)))
+    return out

@@ -1,0 +1,105 @@
+"""Which devices: those on which the examples of a brand are, and a value laid over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tinygrad import Device, Tensor
+
+from branded.errors import OptionError, examples
+from branded.graph import on_device, tensor
+from branded.patches.tg import canonicalize_device
+from branded.scope import Blocks, Scope
+from branded.tree import shown
+
+Devices = tuple[str, ...]
+
+
+_where: Blocks[tuple[str, Devices]] = Blocks("branded_shards")
+
+
+def shard(name: str | type, devices: str | Sequence[str]) -> AbstractContextManager[Any]:
+    """In the `with` block the examples of a brand are on several devices, wherever the brand is opened.
+
+    `with shard(Users, devices):` is `devices=devices` for each `vmap(..., axis_name=Users)`, and it is so for
+    `with brand(Users, n)`, for which there is no other way.
+
+    Args:
+        name: The brand: a string, or a subclass of `Brand`.
+        devices: Names of devices as tinygrad has them: `("CUDA:0", "CUDA:1")`.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        OptionError: There is no such device, or one is named twice; or, when a `brand` is opened, its examples cannot
+            be divided evenly among them.
+
+    Example:
+        >>> from branded import Brand, psum, shard, vmap
+        >>> from tinygrad import Tensor
+        >>> class Users(Brand): ...
+        >>> with shard(Users, ("CPU:0", "CPU:1")):
+        ...     y = vmap(lambda x: x / psum(x, Users), axis_name=Users)(Tensor([1.0, 2.0, 3.0, 4.0]))
+        >>> y.device, y.tolist()
+        (('CPU', 'CPU:1'), [0.10000000149011612, 0.20000000298023224, 0.30000001192092896, 0.4000000059604645])
+
+    Source: `jax.sharding`, where a mesh names its axes; tinygrad's `Tensor.shard`.
+    """
+    text = name.__name__ if isinstance(name, type) else name
+    if not (isinstance(text, str) and text):
+        raise OptionError(f"shard: {shown(name)} is not a name", fix="a string, or a subclass of Brand")
+    return _where.during((text, as_devices(devices, "shard")))
+
+
+def devices_of(name: str | None) -> Devices:
+    """Those on which the examples of a brand of this name are here; none where nothing was said."""
+    return next((devices for n, devices in reversed(_where.get()) if n == name), ())
+
+
+def as_devices(devices: Any, what: str) -> Devices:
+    """The full names of devices, each of which is there."""
+    given = [devices] if isinstance(devices, str) else devices
+    if not isinstance(given, list | tuple) or not given or not all(isinstance(d, str) for d in given):
+        raise OptionError(f"{what}: devices={shown(devices)} names no devices", fix='("CUDA:0", "CUDA:1")')
+    names = tuple(str(canonicalize_device(d)) for d in given)
+    for d in names:
+        if names.count(d) > 1:
+            raise OptionError(f"{what}: the device {d} is named twice", fix="each device once")
+        try:
+            Device[d]
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}".split("\n")[0]
+            raise OptionError(
+                f"{what}: the device {d} cannot be opened", ("said", said), fix="one of this machine"
+            ) from error
+    return names
+
+
+def evenly(size: int, devices: Devices, what: str) -> Devices:
+    """The devices, if each has as many examples."""
+    if devices and size % len(devices):
+        rest = size % (n := len(devices))
+        raise OptionError(
+            f"{what}: {examples(size)} cannot be divided evenly among {n} devices",
+            fix=f"{size - rest} or {size - rest + n} examples, or fewer devices",
+        )
+    return devices
+
+
+def laid(x: Tensor, b: Scope, axis: int) -> Tensor:
+    """`x` with its examples on the devices of the brand."""
+    devices = b.devices
+    if not b.home:
+        b.home = x.device if isinstance(x.device, str) else devices[0]
+    if len(devices) > 1 and x.device == devices and x.uop.axis == axis:
+        return x
+    on_one = tensor(on_device(x.uop, devices[0])) if x.device is None else x
+    return on_one.to(devices[0]) if len(devices) == 1 else gathered(on_one).shard(devices, axis)
+
+
+def gathered(x: Tensor) -> Tensor:
+    """`x` on the first of its devices."""
+    return x.to(x.device[0]) if isinstance(x.device, tuple) else x

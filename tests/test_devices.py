@@ -1,0 +1,316 @@
+"""Several devices: the examples of a brand lie on them, and the numbers are those of one device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor
+from tinygrad.uop.ops import Ops
+
+import branded
+from branded import (
+    Brand,
+    BrandedError,
+    all_gather,
+    all_to_all,
+    axis_index,
+    brand,
+    cond,
+    fori_loop,
+    grad,
+    hessian,
+    jit,
+    jvp,
+    linalg,
+    make_expr,
+    pmax,
+    pmean,
+    ppermute,
+    psum,
+    psum_scatter,
+    pure_callback,
+    random,
+    scan,
+    shard,
+    switch,
+    tree,
+    vmap,
+    while_loop,
+)
+from branded.explain import explain
+
+TWO, FOUR = ("CPU:0", "CPU:1"), ("CPU:0", "CPU:1", "CPU:2", "CPU:3")
+LAYOUTS = {"two": TWO, "four": FOUR, "others": ("CPU:1", "CPU:2"), "one": ("CPU:1",)}
+
+
+def _data(*shape: int, seed: int = 0) -> Tensor:
+    return Tensor(np.random.default_rng(seed).standard_normal(shape).astype("float32")).realize()
+
+
+X, M, W = _data(8, 3), _data(8, 3, 3, seed=2), _data(3, 3, seed=1)
+SQUARE = _data(8, 8, seed=3)
+I = Tensor((np.arange(8) % 3).astype("int32")).realize()  # noqa: E741
+RING = [(i, (i + 1) % 8) for i in range(8)]
+
+
+def _step(c: Tensor, w: Tensor) -> Tensor:
+    return (c @ w).sin()
+
+
+def _steps(x: Tensor, w: Tensor, n: int = 3) -> Any:
+    return scan(lambda c, _: (_step(c, w), c.sum()), x, None, length=n)
+
+
+def _written(x: Tensor, i: Tensor) -> Tensor:
+    x = x.clone()
+    x[i] = 7.0
+    return x
+
+
+def _drawn(run: Callable[[], Any]) -> Any:
+    Tensor.manual_seed(3)
+    return run()
+
+
+def _thrice(f: Any, x: Tensor) -> Any:
+    return [f(x) for _ in range(3)][-1]
+
+
+PROGRAMS: dict[str, Callable[[Any], Any]] = {
+    "a product with a shared matrix": lambda v: v(lambda x: (x @ W).sin().sum())(X),
+    "a value of no device": lambda v: v(lambda x: x * 2 + Tensor.arange(3))(X),
+    "an entry of a shared value": lambda v: v(lambda x, i: W[i] + x)(X, I),
+    "an entry of a mapped value": lambda v: v(lambda x, i: x[i])(X, I),
+    "a write": lambda v: v(_written)(X, I),
+    "softmax, cat, pad": lambda v: v(lambda m: (m @ m.T).softmax().cat(W).pad(((1, 0), None)))(M),
+    "a convolution": lambda v: v(lambda m: m.reshape(1, 1, 3, 3).conv2d(W.reshape(1, 1, 3, 3), padding=1))(M),
+    "sort, cumsum": lambda v: v(lambda x: x.sort()[0] + x.cumsum())(X),
+    "axes and trees": lambda v: v(lambda d, w: {"a": d["x"] @ w, "b": d["m"]}, in_axes=({"x": 0, "m": 2}, None))(
+        {"x": X[:3], "m": M.permute(1, 2, 0)[:, :, :3].contiguous()}, W
+    ),
+    "a result at another place": lambda v: v(lambda x: x * 2, out_axes=1)(X),
+    "a shared result": lambda v: v(lambda x: (x, W * 2), out_axes=(0, None))(X),
+    "a repeated result": lambda v: v(lambda x: W.sum())(X),
+    "a gradient by the shared": lambda v: grad(lambda w: v(lambda x: (x @ w).sin().sum())(X).sum())(W),
+    "a gradient by the mapped": lambda v: grad(lambda xs: v(lambda x: (x @ W).sin().sum())(xs).sum())(X),
+    "gradients of examples": lambda v: v(grad(lambda x: (x @ W).sin().sum()))(X),
+    "hessians of examples": lambda v: v(hessian(lambda x: (x @ W).sin().sum()))(X),
+    "forward mode": lambda v: jvp(lambda w: v(lambda x: (x @ w).sin())(X), (W,), (W,))[1],
+    "scan": lambda v: v(lambda x: _steps(x, W))(X),
+    "scan over inputs": lambda v: v(lambda m: scan(lambda c, r: ((c + r).sin(), c), W[0], m))(M),
+    "scan in a scan": lambda v: v(lambda x: scan(lambda c, _: (_steps(c, W, 2)[0], None), x, None, length=2)[0])(X),
+    "gradients of scans": lambda v: v(grad(lambda x: _steps(x, W)[0].sum()))(X),
+    "a gradient of scans by the shared": lambda v: grad(lambda w: v(lambda x: _steps(x, w)[0].sum())(X).sum())(W),
+    "a gradient of scans by the mapped": lambda v: grad(lambda xs: v(lambda x: _steps(x, W)[0].sum())(xs).sum())(X),
+    "while_loop": lambda v: v(lambda x: while_loop(lambda c: c.sum() < 10, lambda c: c * c + 1, x))(X),
+    "fori_loop": lambda v: v(lambda x: fori_loop(0, 5, lambda i, c: c * 0.5 + i, x))(X),
+    "map": lambda v: v(lambda m: branded.map(lambda r: r.sin() * m.sum(), m))(M),
+    "cond": lambda v: v(lambda x: cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, x))(X),
+    "switch": lambda v: v(lambda x, i: switch(i, [lambda x: x, lambda x: x * 2, lambda x: x.exp()], x))(X, I),
+    "linear systems": lambda v: v(linalg.solve)(M, X),
+    "one factorization": lambda v: v(lambda x: linalg.solve(W, x))(X),
+    "gradients of inverses": lambda v: v(grad(lambda m: linalg.inv(m).sum()))(M),
+    "a gradient of systems": lambda v: grad(lambda w: v(lambda x: linalg.solve(w, x).sum())(X).sum())(W),
+    "a function of the host": lambda v: v(
+        lambda x: pure_callback(lambda a: a * 2, branded.ShapeDtypeStruct((3,), X.dtype), x, vmap_method="sequential")
+    )(X),
+    "in a vmap": lambda v: vmap(lambda w: v(lambda x: (x * w).sin())(X))(W),
+    "around a vmap": lambda v: v(lambda m: vmap(lambda r: r * m.sum())(m))(M),
+    "both": lambda v: v(lambda x: v(lambda y: (x - y).square().sum())(X))(X),
+    "a scan in a vmap": lambda v: vmap(lambda w: v(lambda x: _steps(x * w, W)[0])(X))(W),
+    "jit": lambda v: _thrice(jit(lambda x: v(lambda x: (x @ W).sin())(x)), X),
+    "jit of scans": lambda v: _thrice(jit(lambda x: v(lambda x: _steps(x, W))(x)), X),
+    "psum, pmean, pmax": lambda v: v(lambda x: psum(x, "i") * pmean(x, "i") + pmax(x, "i") - x, axis_name="i")(X),
+    "all_gather": lambda v: v(lambda x: all_gather(x, "i").cumsum(0)[2] + x, axis_name="i")(X),
+    "ppermute": lambda v: v(lambda x: ppermute(x, "i", RING), axis_name="i")(X),
+    "psum_scatter": lambda v: v(lambda x: psum_scatter(x, "i"), axis_name="i")(SQUARE),
+    "all_to_all": lambda v: v(lambda x: all_to_all(x, "i", 0, 0), axis_name="i")(SQUARE),
+    "axis_index": lambda v: v(lambda x: x + axis_index("i"), axis_name="i")(X),
+    "psum in a scan": lambda v: v(
+        lambda x: scan(lambda c, _: (c * 0.1 + psum(c, "i"), None), x, None, length=2)[0], axis_name="i"
+    )(X),
+    "a gradient through psum": lambda v: v(grad(lambda x: psum((x * x).sum(), "i")), axis_name="i")(X),
+    "a mean of losses": lambda v: grad(lambda w: v(lambda x: pmean((x @ w).sum(), "i"), axis_name="i")(X).sum())(W),
+    "a step of an ensemble": lambda v: vmap(
+        lambda w: w - grad(lambda w: v(lambda x: (_step(x, w) - x).square().sum())(X).mean())(w)
+    )(M),
+    "keys": lambda v: v(lambda k: random.normal(k, (3,)))(random.split(random.key(0), 8)),
+    "draws for each example": lambda v: _drawn(lambda: v(lambda x: x + Tensor.rand(3), randomness="different")(X)),
+    "draws for all": lambda v: _drawn(lambda: v(lambda x: x + Tensor.rand(3), randomness="same")(X)),
+    "in chunks": lambda v: v(lambda x: (x @ W).sin(), chunk_size=4)(X),
+    "examples left over": lambda v: v(lambda x: (x @ W).sin())(X[:7]),
+    "scans left over": lambda v: v(lambda x: _steps(x, W)[0], out_axes=1)(X[:5]),
+    "draws left over": lambda v: _drawn(lambda: v(lambda x: x + Tensor.rand(3), randomness="different")(X[:7])),
+    "one example": lambda v: v(lambda x: (x @ W).sin())(X[:1]),
+    "no example": lambda v: v(lambda x: (x @ W).sin())(X[:0]),
+}
+
+
+def _arrays(out: Any) -> list[np.ndarray]:
+    return [leaf.numpy() for leaf in tree.leaves(out)]
+
+
+def _same(devices: tuple[str, ...], run: Callable[[Any], Any]) -> None:
+    wanted = _arrays(run(vmap))
+    found = _arrays(run(lambda f, **options: vmap(f, devices=devices, **options)))
+    for a, b in zip(wanted, found, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_numbers_are_those_of_one_device(name: str) -> None:
+    _same(TWO, PROGRAMS[name])
+
+
+@pytest.mark.parametrize("layout", ["four", "others", "one"])
+@pytest.mark.parametrize("name", list(PROGRAMS)[::4])
+def test_other_devices(name: str, layout: str) -> None:
+    _same(LAYOUTS[layout], PROGRAMS[name])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_drawn_programs(seed: int) -> None:
+    """Operations that a seed chooses, over one or two brands, of which one is on the devices."""
+    rng = np.random.default_rng(seed)
+    steps: list[Callable[[Tensor], Tensor]] = [
+        lambda x: x.sin() + W[int(seed) % 3],
+        lambda x: x @ W,
+        lambda x: x.softmax(),
+        lambda x: x - psum(x, "i") / 8,
+        lambda x: x * all_gather(x, "i").max(0),
+        lambda x: _steps(x, W, 2)[0],
+        lambda x: cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, x),
+        lambda x: grad(lambda y: (y * y * x).sum())(x),
+        lambda x: x.flip(0).cumsum(),
+        lambda x: linalg.solve(W, x),
+        lambda x: vmap(lambda a: a * x.sum())(x),
+    ]
+    chosen = [steps[i] for i in rng.integers(0, len(steps), 4)]
+
+    def body(x: Tensor) -> Tensor:
+        for f in chosen:
+            x = f(x)
+        return x
+
+    def run(v: Any) -> Any:
+        if seed % 3 == 0:
+            return vmap(lambda w: v(lambda x: body(x * w), axis_name="i")(X))(W)
+        return v(body, axis_name="i")(X)
+
+    wanted, found = (_arrays(run(v))[0] for v in (vmap, lambda f, **o: vmap(f, devices=FOUR if seed % 2 else TWO, **o)))
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4 * np.abs(wanted).max())
+
+
+def test_results_are_shards() -> None:
+    y = vmap(lambda x: x * 2, out_axes=1, devices=TWO)(X)
+    assert (y.device, y.uop.axis) == (("CPU", "CPU:1"), 1)
+    again = vmap(lambda x: x + 1, in_axes=1, devices=TWO)(y)
+    assert again.uop.axis == 0
+    np.testing.assert_allclose(again.numpy(), X.numpy() * 2 + 1)
+
+
+def test_an_example_is_where_the_values_are() -> None:
+    seen = []
+    vmap(lambda x: (seen.append(x.device), x)[1], devices=("CPU:1", "CPU:2"))(X)
+    assert seen == [X.device]
+
+
+def test_loops_run_on_the_device_of_their_examples() -> None:
+    """One loop for each device, with the examples that it has, and no value moved to another but what they share."""
+    linear, _ = vmap(lambda x: _steps(x, W)[0], devices=TWO)(X.shard(TWO, 0).realize()).linear_with_vars()
+    moved = [call.src[1].max_numel() for call in linear.src if call.src[0].op is Ops.COPY]
+    assert moved == [9], moved  # W, to the second
+
+
+def _moved(f: Any, n: int, size: int = 16) -> int:
+    """The bytes that go from one device to another."""
+    devices = tuple(f"CPU:{i}" for i in range(n))
+    y = vmap(f, axis_name="i", devices=devices)(_data(size, size).shard(devices, 0).realize())
+    linear, _ = y.linear_with_vars()
+    return sum(c.src[1].max_numel() * c.src[1].dtype.itemsize for c in linear.src if c.src[0].op is Ops.COPY)
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_collectives_move_what_they_must(n: int) -> None:
+    """`whole` are the bytes of all examples, `row` those of one: by hand, for n devices."""
+    whole, row = 16 * 16 * 4, 16 * 4
+    assert _moved(lambda x: x * 2, n) == 0
+    # allreduce of a row: tinygrad sends it from each to each, and goes round a ring (2 (n - 1) rows) where it is large
+    assert _moved(lambda x: x - psum(x, "i"), n) == _moved(lambda x: x - pmax(x, "i"), n) == n * (n - 1) * row
+    assert _moved(lambda x: x - all_gather(x, "i").sum(0), n) == (n - 1) * whole  # allgather: what each has not
+    assert _moved(lambda x: all_to_all(x, "i", 0, 0), n) == whole * (n - 1) // n
+    assert _moved(lambda x: psum_scatter(x, "i"), n) == (n - 1) * row  # reduce_scatter
+
+
+def test_shard() -> None:
+    class Users(Brand): ...
+
+    def loss(x: Tensor) -> Tensor:
+        return x - psum(x, Users)
+
+    with shard(Users, TWO), shard("other", FOUR):
+        y = vmap(loss, axis_name=Users)(X)
+        assert isinstance(vmap(loss, axis_name=Users)(X[:7].sum(0).expand(8, 3)).device, tuple)
+        with brand(Users, 8) as users:
+            z = users.unvec(users.vec(X) * 2)
+        assert vmap(lambda x: x)(X).device == X.device
+    assert y.device == z.device == ("CPU", "CPU:1")
+    assert vmap(loss, axis_name=Users)(X).device == X.device
+    np.testing.assert_allclose(y.numpy(), X.numpy() - X.numpy().sum(0), atol=1e-5)
+
+
+def test_make_expr_and_explain() -> None:
+    f = lambda x: vmap(lambda a: (a @ W).sum() - psum(a.sum(), "i"), devices=TWO, axis_name="i")(x)  # noqa: E731
+    expr = make_expr(f)(X)
+    assert "devices=('CPU', 'CPU:1')" in str(expr)
+    np.testing.assert_allclose(expr(X).numpy(), f(X).numpy(), atol=1e-5)
+    assert "psum" in str(explain(f, X))
+
+
+GOLDEN: dict[str, tuple[Callable[[], Any], str]] = {
+    "twice": (
+        lambda: vmap(lambda x: x, devices=("CPU", "CPU:0")),
+        "vmap: the device CPU is named twice\n  try: each device once",
+    ),
+    "none": (lambda: vmap(lambda x: x, devices=()), 'vmap: devices=() names no devices\n  try: ("CUDA:0", "CUDA:1")'),
+    "no names": (lambda: shard("i", 3), 'shard: devices=3 names no devices\n  try: ("CUDA:0", "CUDA:1")'),  # type: ignore[arg-type]
+    "no such": (
+        lambda: vmap(lambda x: x, devices=("CPU", "NOSUCH:1")),
+        "vmap: the device NOSUCH:1 cannot be opened\n"
+        "  said: ModuleNotFoundError: No module named 'tinygrad.runtime.ops_nosuch'\n"
+        "  try:  one of this machine",
+    ),
+    "no name": (lambda: shard(3, TWO), "shard: 3 is not a name\n  try: a string, or a subclass of Brand"),  # type: ignore[arg-type]
+    "uneven exchange": (
+        lambda: vmap(lambda x: psum(x, "i"), axis_name="i", devices=TWO)(X[:3]),
+        "psum: brand `i` runs in chunks, so the values of all examples are never together\n"
+        "  try: 2 or 4 examples, as many for each of 2 devices",
+    ),
+    "other devices": (
+        lambda: vmap(lambda x, y: x + y)(X.shard(TWO, 0), X.shard(("CPU:0", "CPU:2"), 0)),
+        "zip: the operands are on other devices\n"
+        "  1:   CPU, CPU:1\n"
+        "  2:   CPU, CPU:2\n"
+        "  try: the same devices for both, in the same order; or .to() one of them first",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_messages(name: str) -> None:
+    run, text = GOLDEN[name]
+    with pytest.raises(BrandedError) as error:
+        run()
+    assert str(error.value) == text
+
+
+def test_an_uneven_brand_is_refused() -> None:
+    with shard("i", TWO), pytest.raises(BrandedError) as error, brand("i", 3):
+        raise AssertionError("unreachable")
+    assert str(error.value) == (
+        "brand `i`: 3 examples cannot be divided evenly among 2 devices\n  try: 2 or 4 examples, or fewer devices"
+    )
+    assert not branded.scope.open_brands()
