@@ -160,8 +160,7 @@ def running(x: Axes[Users, Features]) -> Axes[Features, Users]:
 
 # --- all_gather puts its axis first
 def gathered(x: Axes[Users, Features]) -> Axes[Features, Users]:
-    f = vmap(lambda y: all_gather(y, Users), axis_name=Users, out_axes=None)
-    return f(x)  # E: expected "Axes[Features, Users]"
+    return vmap(lambda y: all_gather(y, Users), axis_name=Users, out_axes=None)(x)  # E: Axes[Users, Features]
 
 
 # --- functions whose operands do not go together
