@@ -202,8 +202,9 @@ class _MappedCall:
 
     def __init__(self, f: Callable[..., Any], options: _Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.f, self.options, self.args, self.kwargs = f, options, args, kwargs
-        name = options.axis_name
-        self.devices = options.devices or (name and devices_of(name if isinstance(name, str) else name.__name__)) or ()
+        self.devices = options.devices
+        if options.axis_name is not None and not self.devices:
+            self.devices = devices_of(options.axis_name)
         self.leaves = [leaf for x in (*args, *kwargs.values()) for leaf in tree.leaves(x)]
         self.axes = [*self._positional_axes(), *(0 for x in kwargs.values() for _ in tree.leaves(x))]
         for i, axis in enumerate(self.axes):

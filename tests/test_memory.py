@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -147,3 +149,22 @@ def test_what_is_no_function_is_refused() -> None:
         memory(lambda x, y: x)(Tensor([1.0]))
     with pytest.raises(errors.CallError, match=r"jit: .* missing 1 required positional argument"):
         memory(jit(lambda x, y: x))(Tensor([1.0]))
+
+
+def test_what_another_thread_writes_meanwhile_is_not_taken_back() -> None:
+    w, reached = Tensor.zeros(3).contiguous().realize(), threading.Event()
+
+    def write() -> None:
+        reached.wait()
+        w.assign(Tensor([1.0, 2.0, 3.0]))
+
+    def looked(x: Tensor) -> Tensor:
+        reached.set()
+        time.sleep(0.05)  # in which the other would write, if it did not wait
+        return x + 1
+
+    other = threading.Thread(target=write)
+    other.start()
+    memory(looked)(Tensor.ones(2))
+    other.join()
+    assert w.tolist() == [1.0, 2.0, 3.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -48,15 +49,18 @@ def shard(name: str | type, devices: str | Sequence[str]) -> AbstractContextMana
 
     Source: `jax.sharding`, where a mesh names its axes; tinygrad's `Tensor.shard`.
     """
-    text = name.__name__ if isinstance(name, type) else name
+    text: object = name
+    if isinstance(name, type) and issubclass(name, Scope) and name.is_brand and Scope not in name.__bases__:
+        text = name.__name__  # `Brand` itself is every brand
     if not (isinstance(text, str) and text):
         raise OptionError(f"shard: {shown(name)} is not a name", fix="a string, or a subclass of Brand")
     return _where.during((text, as_devices(devices, "shard")))
 
 
-def devices_of(name: str | None) -> Devices:
-    """Those on which the examples of a brand of this name are here; none where nothing was said."""
-    return next((devices for n, devices in reversed(_where.get()) if n == name), ())
+def devices_of(name: object) -> Devices:
+    """Those on which the examples of a brand are here, by its class or its name; none where nothing was said."""
+    text = name.__name__ if isinstance(name, type) else name if isinstance(name, str) else None
+    return next((devices for n, devices in reversed(_where.get()) if n == text), ())
 
 
 def as_devices(devices: Any, what: str) -> Devices:
@@ -69,6 +73,8 @@ def as_devices(devices: Any, what: str) -> Devices:
         if names.count(d) > 1:
             raise OptionError(f"{what}: the device {d} is named twice", fix="each device once")
         try:
+            if not re.fullmatch(r"\w+(:\d+)*", d):
+                raise ValueError("a name of a device is like CUDA:1")
             Device[d]
         except Exception as error:
             said = f"{type(error).__name__}: {error}".split("\n")[0]

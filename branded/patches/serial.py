@@ -14,9 +14,12 @@ from typing import Any, TypeVar, cast
 F = TypeVar("F", bound=Callable[..., Any])
 
 LOCK = threading.RLock()
+WRITES = threading.RLock()
+"""Held while something is written, and while a function runs whose writes are taken back: those of others wait."""
 
 if hasattr(os, "register_at_fork"):  # a child begins between two works, not in the middle of one of another thread
-    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+    for lock in (WRITES, LOCK):
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
 def serial(f: F) -> F:

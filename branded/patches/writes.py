@@ -14,6 +14,7 @@ from branded.errors import WriteError
 from branded.graph import tensor
 from branded.patches.methods import Method, wrap
 from branded.patches.reads import names
+from branded.patches.serial import WRITES
 from branded.rows import check_live, is_differentiated, is_marked, row_of
 from branded.rules import storage
 from branded.scope import Region, Row, branches, open_brands
@@ -100,10 +101,11 @@ def _writer(what: str) -> Callable[[Method], Method]:
                 check_live(x.uop, what)
             if open_brands():
                 _check_write(self, row_of(x.uop) if isinstance(x, Tensor) else (), what)
-            if what == "replace" or not _is_value(self.uop, x):
-                return unseen(lambda: original(self, *args, **kwargs))
-            new = _assign if what == "assign" else _set
-            return unseen(lambda: new(original, self, *args, **kwargs))
+            with WRITES:
+                if what == "replace" or not _is_value(self.uop, x):
+                    return unseen(lambda: original(self, *args, **kwargs))
+                new = _assign if what == "assign" else _set
+                return unseen(lambda: new(original, self, *args, **kwargs))
 
         return write
 

@@ -9,6 +9,7 @@ from tinygrad import Tensor
 
 from branded.loops.bodies import only_looked_at
 from branded.patches import tg
+from branded.patches.serial import WRITES
 from branded.patches.tg import all_tensors
 from branded.scope import undone
 
@@ -17,6 +18,11 @@ T = TypeVar("T")
 
 def looked_at(run: Callable[[], T]) -> T:
     """What `run` gives, as graphs: its callbacks are not called, and what it writes and draws is as it was before."""
+    with WRITES:
+        return _taken_back(run)
+
+
+def _taken_back(run: Callable[[], T]) -> T:
     before = [(t, t.uop) for ref in list(all_tensors) if (t := ref()) is not None]
     tables = [Tensor.__dict__[name] for name in (tg.COUNTERS, tg.SEEDS)]
     known = [dict(table) for table in tables]

@@ -20,7 +20,7 @@ from branded.planning.looked import looked_at
 from branded.program import Expr, make_expr
 from branded.program.expr import Which
 from branded.program.terms import Eqn, Var
-from branded.rows import dtype_text
+from branded.rows import check_live, dtype_text
 from branded.transforms.jit import Jitted
 from branded.tree.given import called, check_function
 
@@ -116,6 +116,14 @@ def memory(f: Callable[..., Any]) -> Callable[..., Memory]:
 
 
 def _memory(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Memory:
+    named = [
+        *((f"argument {i + 1}", x) for i, x in enumerate(args)),
+        *((f"argument `{k}`", x) for k, x in kwargs.items()),
+    ]
+    for name, given in named:
+        for leaf, at in zip(tree.leaves(given), tree.paths(given, name), strict=True):
+            if isinstance(leaf, Tensor):
+                check_live(leaf.uop, f"memory: {at}")
     args, kwargs = tree.rebuild((args, kwargs), map(_as_argument, tree.leaves((args, kwargs))))
 
     def run() -> tuple[Footprint, Expr | None]:

@@ -11,7 +11,9 @@ from tinygrad import Tensor
 from branded import (
     Brand,
     errors,
+    memory,
     psum,
+    shard,
     vmap,
 )
 from tests.malformed import refused, right
@@ -760,4 +762,96 @@ ROWS = (
         errors.AxisTypeError,
         "vmap: None is not a function",
     ),
+    # ---- several devices, and memory ----
+    refused(
+        "vmap: devices: a number",
+        lambda: vmap(one, devices=3)(X),
+        errors.OptionError,
+        "vmap: devices=3 names no devices",
+    ),
+    refused(
+        "vmap: devices: numbers",
+        lambda: vmap(one, devices=(0, 1))(X),
+        errors.OptionError,
+        "vmap: devices=(0, 1) names no devices",
+    ),
+    refused(
+        "vmap: devices: none", lambda: vmap(one, devices=[])(X), errors.OptionError, "vmap: devices=[] names no devices"
+    ),
+    refused(
+        "vmap: devices: a dict",
+        lambda: vmap(one, devices={"CPU": 1})(X),
+        errors.OptionError,
+        "vmap: devices={'CPU': 1} names no devices",
+    ),
+    refused(
+        "vmap: devices: one twice",
+        lambda: vmap(one, devices=("CPU", "CPU:0"))(X),
+        errors.OptionError,
+        "vmap: the device CPU is named twice",
+    ),
+    refused(
+        "vmap: devices: one without a number",
+        lambda: vmap(one, devices=("CPU:x", "CPU"))(X),
+        errors.OptionError,
+        "vmap: the device CPU:x cannot be opened",
+    ),
+    refused(
+        "vmap: devices: a number below 0",
+        lambda: vmap(one, devices=("CPU:-1", "CPU"))(X),
+        errors.OptionError,
+        "vmap: the device CPU:-1 cannot be opened",
+    ),
+    refused(
+        "vmap: devices: one that is not there",
+        lambda: vmap(one, devices=("NOSUCH:1",))(X),
+        errors.OptionError,
+        "vmap: the device NOSUCH:1 cannot be opened",
+    ),
+    right("vmap: devices: one alone", lambda: vmap(one, devices="CPU")(X).tolist(), X.tolist()),
+    refused(
+        "shard: a tensor in place of the name",
+        lambda: shard(X, "CPU"),
+        errors.OptionError,
+        "shard: f32[3, 2] is not a name",
+    ),
+    refused("shard: no name", lambda: shard(None, "CPU"), errors.OptionError, "shard: None is not a name"),
+    refused("shard: an empty name", lambda: shard("", "CPU"), errors.OptionError, "shard: '' is not a name"),
+    refused(
+        "shard: every brand", lambda: shard(Brand, "CPU"), errors.OptionError, "shard: the class Brand is not a name"
+    ),
+    refused(
+        "shard: a type that is no brand",
+        lambda: shard(int, "CPU"),
+        errors.OptionError,
+        "shard: the class int is not a name",
+    ),
+    refused("shard: no devices", lambda: shard("i", None), errors.OptionError, "shard: devices=None names no devices"),
+    refused(
+        "shard: a generator",
+        lambda: shard("i", (d for d in ("CPU",))),
+        errors.OptionError,
+        "shard: devices=a generator names no devices",
+    ),
+    refused(
+        "memory: a tensor in place of the function",
+        lambda: memory(X),
+        errors.CallError,
+        "memory: f32[3, 2] is not a function",
+    ),
+    refused("memory: nothing", lambda: memory(None), errors.CallError, "memory: None is not a function"),
+    refused("memory: a number", lambda: memory(3)(X), errors.CallError, "memory: the int 3 is not a function"),
+    refused(
+        "memory: no argument",
+        lambda: memory(one)(),
+        errors.CallError,
+        "memory: one() missing 1 required positional argument: 'x'",
+    ),
+    refused(
+        "memory: a value of a closed brand",
+        lambda: memory(one)(escaped()),
+        errors.EscapeError,
+        "memory: argument 1: this value belongs to `x`, which is closed",
+    ),
+    right("memory: of an array", lambda: memory(one)(NP).arguments, 12),
 )
