@@ -224,7 +224,9 @@ def _ending(outcome: Outcome) -> list[str]:
     """What one of our programs ends with, as a doctest wants it."""
     if not outcome.error:
         return outcome.printed.splitlines()
-    anywhere = re.sub(r"\bat app\.py:\d+", "at ...", outcome.error)
+    typed = re.sub(r"\n  at: +app\.py:\d+(?=\n|$)", "", outcome.error)  # what is typed at a prompt has no line
+    typed = typed.replace("fori_loop(0, n, body, start)", "...")  # said by the line of a file
+    anywhere = re.sub(r"\bat app\.py:\d+", "at ...", typed)
     return ["Traceback (most recent call last):", *anywhere.splitlines()]
 
 
