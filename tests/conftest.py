@@ -7,6 +7,7 @@ import os
 import pytest
 
 from branded import errors
+from branded.patches import tg
 from tests import warm
 
 
@@ -15,6 +16,12 @@ def messages_without_places(monkeypatch: pytest.MonkeyPatch, request: pytest.Fix
     """A message that names no line of the user's ends with the one that runs, which `places` tests ask for."""
     if "places" not in request.keywords:
         monkeypatch.setattr(errors, "place", lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def no_method_runs() -> None:
+    """tinygrad notes which method of Tensor runs; an interrupt of another test may leave that note."""
+    tg.tensor._METADATA.set(None)
 
 
 @pytest.fixture(scope="session", autouse=True)
