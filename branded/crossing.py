@@ -17,7 +17,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.devices.exchange import copied_to_all
-from branded.devices.layout import laid
+from branded.devices.layout import home_of, laid
 from branded.dispatch import Pass, close
 from branded.errors import BrandedError, EscapeError, ProgramTypeError, WriteError
 from branded.graph import expand, lead, replaced, tensor
@@ -35,7 +35,7 @@ def enter(x: UOp, b: Scope, axis: int = 0) -> UOp:
     out = UOp(Ops.INDEX, x.dtype, (x, b.range))
     keep_shape(out, x.shape[1:])
     if b.devices:
-        keep_device(out, b.home or b.devices[0])  # each example is on a device of its own
+        keep_device(out, home_of(b))  # each example is on a device of its own
     return _keep_shards(x, out, -1) if info_of(x).sharded else out
 
 

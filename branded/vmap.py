@@ -14,7 +14,7 @@ from branded import tree
 from branded.brand import Brand, as_size, make_brand, sizes_differ
 from branded.chunks import WHOLE, Chunked, How, lookers
 from branded.crossing import entered, left_all, without
-from branded.devices.layout import as_devices, devices_of
+from branded.devices.layout import as_devices, devices_of, even_sizes
 from branded.errors import AxesError, AxisTypeError, examples
 from branded.graph import tensor
 from branded.patches.arrays import np
@@ -239,8 +239,7 @@ class _MappedCall:
 
     def _where(self, i: int) -> str:
         """Which argument the leaf `i` is, as the user would say it."""
-        names = [*self._names(), *(f"argument `{k}`" for k in self.kwargs)]
-        return [p for n, x in zip(names, (*self.args, *self.kwargs.values()), strict=True) for p in tree.paths(x, n)][i]
+        return tree.argument_paths(self.args, self.kwargs)[i]
 
     def _share(self, i: int) -> str:
         """How to say that all examples share the leaf `i`."""
@@ -353,7 +352,7 @@ class _MappedCall:
             return self._run(self.leaves, self.size)
         chunks = Chunked(how, self._run, self.leaves, self.axes, self.size, o.out_axes, o.where, n)
         if o.chunks.size is None:
-            chunks.instead = f"{self.size - rest} or {self.size - rest + n} examples, as many for each of {n} devices"
+            chunks.instead = f"{even_sizes(self.size, n)}, as many for each of {n} devices"
         return chunks.result()
 
     def _run(self, leaves: Sequence[Any], size: int, draws: Draws | None = None) -> Any:

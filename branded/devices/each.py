@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.devices.exchange import copied, entries, on_one
+from branded.devices.layout import home_of
 from branded.graph import on_device, replaced
 from branded.primitive import Batched, Bundle, Run, primitive_of, results
 from branded.rows import is_touched
@@ -31,7 +32,7 @@ def on_each(u: UOp, run: Run, args: Sequence[Batched], brands: Collection[Scope]
     """
     p, brand = primitive_of(u), _laid(args, brands)
     assert p is not None
-    home = next(iter(brands)).home or next(iter(brands)).devices[0]
+    home = home_of(next(iter(brands)))
     if brand is None or is_touched(u.src[0]):  # examples exchange values in it
         return p.batch(u, run, [x._replace(uop=on_one(x.uop, home)) for x in args])
     n, done = brand.size // len(brand.devices), list[Bundle]()

@@ -17,19 +17,20 @@ from branded.rows import is_touched
 
 
 def everywhere(x: UOp, devices: Devices) -> UOp:
-    """The whole of `x` on all devices: an allgather, where each of them has a part."""
-    out = on_device(x.cast(strong_dtype(x.dtype)), devices[0]).copy_to_device(devices)
-    if not is_touched(x):
-        return _allgather(out) if isinstance(x.device, tuple) else out
-    return _as_example(out, x)
+    """The whole of a value of all examples on all devices: an allgather, where each of them has a part."""
+    return _as_example(_whole(x, devices), x)
 
 
 def resharded(x: UOp, devices: Devices, axis: int) -> UOp:
     """`x` with its entries of another axis on the devices: an all-to-all."""
-    if not is_touched(x) and x.device == devices:
-        return _all_to_all(x, devices, axis)
-    out = _shards(on_device(x.cast(strong_dtype(x.dtype)), devices[0]).copy_to_device(devices), devices, axis)
-    return _as_example(out, x) if is_touched(x) else out
+    if is_touched(x):
+        return _as_example(_shards(_whole(x, devices), devices, axis), x)
+    return _all_to_all(x, devices, axis) if x.device == devices else _shards(_whole(x, devices), devices, axis)
+
+
+def _whole(x: UOp, devices: Devices) -> UOp:
+    out: UOp = on_device(x.cast(strong_dtype(x.dtype)), devices[0]).copy_to_device(devices)
+    return out
 
 
 def _as_example(new: UOp, x: UOp) -> UOp:

@@ -86,13 +86,23 @@ def as_devices(devices: Any, what: str) -> Devices:
 
 def evenly(size: int, devices: Devices, what: str) -> Devices:
     """The devices, if each has as many examples."""
-    if devices and size % len(devices):
-        rest = size % (n := len(devices))
+    if devices and size % (n := len(devices)):
         raise OptionError(
             f"{what}: {examples(size)} cannot be divided evenly among {n} devices",
-            fix=f"{size - rest} or {size - rest + n} examples, or fewer devices",
+            fix=f"{even_sizes(size, n)}, or fewer devices",
         )
     return devices
+
+
+def even_sizes(size: int, devices: int) -> str:
+    """The numbers of examples next to this one that can be divided."""
+    rest = size % devices
+    return f"{size - rest} or {size - rest + devices} examples"
+
+
+def home_of(b: Scope) -> str:
+    """The device for which the body of a brand that is laid over devices is traced."""
+    return b.home or b.devices[0]
 
 
 def laid(x: Tensor, b: Scope, axis: int) -> Tensor:

@@ -116,14 +116,10 @@ def memory(f: Callable[..., Any]) -> Callable[..., Memory]:
 
 
 def _memory(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Memory:
-    named = [
-        *((f"argument {i + 1}", x) for i, x in enumerate(args)),
-        *((f"argument `{k}`", x) for k, x in kwargs.items()),
-    ]
-    for name, given in named:
-        for leaf, at in zip(tree.leaves(given), tree.paths(given, name), strict=True):
-            if isinstance(leaf, Tensor):
-                check_live(leaf.uop, f"memory: {at}")
+    leaves = [x for a in (*args, *kwargs.values()) for x in tree.leaves(a)]
+    for x, at in zip(leaves, tree.argument_paths(args, kwargs), strict=True):
+        if isinstance(x, Tensor):
+            check_live(x.uop, f"memory: {at}")
     args, kwargs = tree.rebuild((args, kwargs), map(_as_argument, tree.leaves((args, kwargs))))
 
     def run() -> tuple[Footprint, Expr | None]:

@@ -204,10 +204,10 @@ class Expr:
                 ("given", _outline(args, kwargs)),
                 fix="arguments of the tree with which it was made",
             )
-        leaves = dict(zip(_paths(args, kwargs), tree.leaves((args, kwargs)), strict=True))
+        leaves = dict(zip(tree.argument_paths(args, kwargs), tree.leaves((args, kwargs)), strict=True))
         given = []
         variables = iter(self.program.invars)
-        for at in _paths(*takes):
+        for at in tree.argument_paths(*takes):
             x = leaves[at]
             if at in self._levels.fixed:
                 if not _is_same(x, self._levels.fixed[at]):
@@ -264,12 +264,6 @@ def _rules(program: Program) -> Iterator[tuple[Eqn, str, Rule]]:
                 yield e, key, value
         for inner in e.programs():
             yield from _rules(inner)
-
-
-def _paths(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
-    """How the user calls each leaf of the arguments."""
-    by_name = [p for k, a in kwargs.items() for p in tree.paths(a, f"argument `{k}`")]
-    return [p for i, a in enumerate(args) for p in tree.paths(a, f"argument {i + 1}")] + by_name
 
 
 def _outline(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -356,7 +350,7 @@ def _make(
     programs = {k: w.program for k, w in levels.written.items()}
     made = {u: tensor(u) for w in levels.written.values() for u in w.consts}
     consts = {k: [made[u] for u in w.consts] for k, w in levels.written.items()}
-    fixed = {p: x for p, x, v in zip(_paths(args, kwargs), leaves, values, strict=True) if v is None}
+    fixed = {p: x for p, x, v in zip(tree.argument_paths(args, kwargs), leaves, values, strict=True) if v is None}
     return Expr(_Levels(programs, consts, levels.links, levels.outer, (args, kwargs), fixed, did.out, did.has_token))
 
 

@@ -30,6 +30,7 @@ from branded.tree.given import positions as positions
 from branded.tree.given import static as static
 from branded.tree.nodes import Axis as Axis
 from branded.tree.nodes import Node as Node
+from branded.tree.nodes import argument_paths as argument_paths
 from branded.tree.nodes import check_axes as check_axes
 from branded.tree.nodes import check_axis as check_axis
 from branded.tree.nodes import containers as containers

@@ -13,7 +13,7 @@ import copy
 import dataclasses
 import inspect
 import operator
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from tinygrad import Tensor
@@ -295,6 +295,12 @@ def paths(x: Any, at: str) -> list[str]:
         return [at]
     parts = flat(x)
     return [place for place, (_, n) in zip(places(parts, at), parts, strict=True) if n is None]
+
+
+def argument_paths(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """How the user calls each leaf of the arguments of a call."""
+    by_name = [p for k, a in kwargs.items() for p in paths(a, f"argument `{k}`")]
+    return [p for i, a in enumerate(args) for p in paths(a, f"argument {i + 1}")] + by_name
 
 
 def places(parts: Flat, at: str) -> Iterator[str]:
