@@ -20,7 +20,7 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any, Generic, TypeVar
 
@@ -29,6 +29,7 @@ from tinygrad.uop.ops import AxisType, Ops, UOp
 
 from branded.errors import BrandedError, OptionError
 from branded.graph import tensor
+from branded.patches import methods
 from branded.patches.tg import _METADATA, all_tensors
 
 T = TypeVar("T")
@@ -106,6 +107,8 @@ class Blocks(Generic[T]):
         self._known = contextvars.ContextVar(name, default=())
 
     def add(self, block: Block[T]) -> None:
+        if _METADATA.get() is not None:
+            methods.forget_unless_one_runs()
         known = [ref for ref in self._known.get() if (s := ref()) is not None and not s.closed]
         self._known.set((*known, weakref.ref(block)))
 
@@ -345,17 +348,6 @@ class OpenedOne(_Opened, Generic[B]):
 def opened(scope: B) -> AbstractContextManager[B]:
     """The block of a scope that was just made."""
     return OpenedOne(lambda: scope)
-
-
-@contextmanager
-def method_restored() -> Iterator[None]:
-    """tinygrad notes which method runs, for the names of kernels, and does not take it back when that raises."""
-    method = _METADATA.get()
-    try:
-        yield
-    except BaseException:
-        _METADATA.set(method)
-        raise
 
 
 def all_opened(brands: Iterable[Scope]) -> AbstractContextManager[Row]:

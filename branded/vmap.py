@@ -18,9 +18,10 @@ from branded.devices.layout import as_devices, devices_of, even_sizes
 from branded.errors import AxesError, AxisTypeError, examples
 from branded.graph import tensor
 from branded.patches.arrays import np
+from branded.patches.methods import method_restored
 from branded.patches.rand import Draws
 from branded.rows import check_live, row_of
-from branded.scope import method_restored, opened
+from branded.scope import opened
 from branded.tree.given import Randomness, called, caller, check_function, check_randomness, normalize_axis, out_axis
 from branded.values import vec_type
 

@@ -14,8 +14,8 @@ import pytest
 from tinygrad import Tensor
 from tinygrad.engine import realize
 
-from branded import brand, vmap
-from branded.patches import unfinished
+from branded import BrandedError, brand, grad, vmap
+from branded.patches import tg, unfinished
 from branded.scope import Blocks, Restored, open_brands, undone
 from tests.interrupts import PROGRAMS, Points, interrupt, interrupts, values
 
@@ -147,6 +147,26 @@ def test_what_does_not_compile_is_computed_when_it_does(monkeypatch: pytest.Monk
         patched.setattr(realize, "lower_and_compile", lambda _: exec("raise RuntimeError"))
         x.realize()
     assert x.tolist() == [4, 7, 10]
+
+
+def test_a_method_that_was_interrupted_runs_no_more() -> None:
+    """The interrupt came before the block that takes the note back."""
+    note, x = tg.tensor._METADATA, Tensor([1.0, 2.0, 3.0])
+    for mistake in (
+        lambda: vmap(lambda a: a + Tensor.ones(2) + Tensor.ones(3))(x),
+        lambda: grad(lambda a: a @ a.T[:2])(x),
+    ):
+        note.set("exp")
+        with pytest.raises(BrandedError):
+            mistake()
+        assert note.get() is None
+
+    def inner(a: Tensor) -> Tensor:
+        out = vmap(lambda v: v * 2)(a)
+        assert note.get().name == "inner"
+        return out
+
+    assert tg.tensor._metadata_wrapper(inner)(x).tolist() == [2, 4, 6]
 
 
 WITHOUT = """

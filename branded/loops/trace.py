@@ -17,10 +17,11 @@ from branded.errors import CarryError
 from branded.graph import replaced, tensor
 from branded.loops.bodies import TOKEN, Body, Effect, collected
 from branded.loops.primitive import Carry, param
+from branded.patches.methods import method_restored
 from branded.patches.tg import canonicalize_device
 from branded.primitive import Batched
 from branded.rows import as_place, check_live, row_of, type_text, visible
-from branded.scope import Row, Scope, method_restored, open_brands, opened, union
+from branded.scope import Row, Scope, open_brands, opened, union
 
 
 class Steps(Scope):

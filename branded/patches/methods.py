@@ -8,8 +8,10 @@ than it did.
 from __future__ import annotations
 
 import functools
+import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from tinygrad import Tensor
@@ -36,3 +38,32 @@ def wrap(name: str, make: Callable[[Method], Method]) -> None:
     original = getattr(Tensor, name)
     wrapped = functools.wraps(original)(make(original))
     setattr(Tensor, name, staticmethod(wrapped) if isinstance(Tensor.__dict__.get(name), staticmethod) else wrapped)
+
+
+# ---- the method that runs ----
+
+
+def forget_unless_one_runs() -> None:
+    """tinygrad notes which method runs, and an interrupt may come before a block that would take it back.
+
+    While one is noted no method is the user's own, so what does not fit in it would not be said in our words.
+    """
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == tg.NAMES_KERNELS and frame.f_globals is vars(tg.tensor):
+            return
+        frame = frame.f_back
+    tg.tensor._METADATA.set(None)
+
+
+@contextmanager
+def method_restored() -> Iterator[None]:
+    """tinygrad notes which method runs, for the names of kernels, and does not take it back when that raises."""
+    if tg.tensor._METADATA.get() is not None:
+        forget_unless_one_runs()
+    method = tg.tensor._METADATA.get()
+    try:
+        yield
+    except BaseException:
+        tg.tensor._METADATA.set(method)
+        raise
