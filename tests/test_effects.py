@@ -217,6 +217,22 @@ def test_a_value_of_the_host_in_a_branch_or_a_derivative_is_of_one_call() -> Non
         assert log.taken() == [6, 7]
 
 
+def test_a_loop_in_a_branch_does_what_it_must_for_the_examples_that_take_it() -> None:
+    log = Log()
+
+    def loops(x: Tensor) -> Tensor:
+        x = while_loop(lambda c: c < 4, lambda c: (log.note(c, "while"), c + 1)[1], x)
+        x = fori_loop(0, 2, lambda i, c: (log.note(c + i, "fori"), c * 2)[1], x)
+        return vmap(lambda y: scan(lambda c, k: (c + k, log.note(c * k, "scan")), x + y, XS[:2])[0])(XS[:2]).sum()
+
+    f = lambda x: cond(x > 1.5, loops, lambda x: x, x)  # noqa: E731
+    assert vmap(f)(XS).tolist() == [1, 41, 41]
+    steps = [("while", 2), ("while", 3), ("while", 3)]
+    steps += [("fori", 4), ("fori", 4), ("fori", 9), ("fori", 9)]
+    assert (seen := log.taken())[:7] == steps
+    assert sorted(seen[7:]) == sorted(("scan", c) for c in (17, 18, 2 * 18, 2 * 19) for _ in range(2))
+
+
 def test_an_effect_in_a_branch_divides_by_nothing_that_is_not_its_own() -> None:
     log = Log()
     a, b = Tensor([6, 7]), Tensor([2, 0])

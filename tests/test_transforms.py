@@ -611,6 +611,21 @@ def test_custom_vmap_sees_one_brand_at_a_time() -> None:
     assert vmap(grad(lambda x: add(x * x, TWO)))(X).tolist() == [2, 4, 6]
 
 
+def test_a_rule_of_custom_vmap_sees_the_examples_of_all_branches() -> None:
+    """As in JAX: where each example has its own predicate, both branches are computed for all of them."""
+
+    @custom_vmap
+    def less_the_mean(x: Tensor) -> Tensor:
+        return x * 0
+
+    @less_the_mean.def_vmap
+    def rule(axis_size: int, in_batched: list[bool], x: Tensor) -> tuple[Tensor, bool]:
+        return x - x.mean(), True
+
+    assert vmap(lambda x: cond(x > 1, less_the_mean, lambda x: x, x))(X).tolist() == [1, 0, 1]
+    assert vmap(lambda x: switch(x.cast("int32") - 1, [less_the_mean, lambda x: x], x))(X).tolist() == [-1, 2, 3]
+
+
 def test_a_rule_of_custom_vmap_gets_keywords_and_defaults_by_position() -> None:
     class Scale:
         @custom_vmap
