@@ -114,7 +114,7 @@ WHOLE: dict[str, str] = {
         """,
     "body: x + a list": """
         add: a list is neither a tensor nor a number
-          try: Tensor(...) of it
+          try: Tensor([1.0, 2.0])
         """,
     "body: Tensor([x, x])": """
         Tensor: list(Vec[x:3, f32[]], Vec[x:3, f32[]]) has tensors in it, which have no numbers yet

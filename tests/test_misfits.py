@@ -264,6 +264,70 @@ MISFITS = {
           try:  a letter for each size
         """,
     ),
+    "einsum, of more operands than came": Misfit(
+        lambda: vmap(lambda x: Tensor.einsum("i,j->ij", x))(X),
+        errors.ShapeError,
+        """
+        einsum: `i,j->ij` is of 2 operands, and 1 came
+          1:   Vec[x:3, f32[4]]
+          x:   opened by vmap at app.py:12
+          at:  app.py:12
+          try: letters for each operand
+        """,
+    ),
+    "a transpose of one axis": Misfit(
+        lambda: vmap(lambda x: x.T)(X),
+        errors.AxisRangeError,
+        """
+        transpose: axis 1 is out of range for one example
+          tensor: Vec[x:3, f32[4]]
+          x:      opened by vmap at app.py:12
+          at:     app.py:12
+          try:    axes from -1 to 0
+        """,
+    ),
+    "a type that a method does not take": Misfit(
+        lambda: vmap(lambda x: x.mean("rows"))(X),  # type: ignore[arg-type]
+        errors.CallError,
+        """
+        mean: it does not take the str 'rows'
+          tensor: Vec[x:3, f32[4]]
+          x:      opened by vmap at app.py:12
+          at:     app.py:12
+        """,
+    ),
+    "a type over which tinygrad stumbles": Misfit(
+        lambda: vmap(lambda x: x.gather(0, [1]))(X),  # type: ignore[arg-type]
+        errors.CallError,
+        """
+        gather: it does not take the int 0 and the list [1]
+          tensor: Vec[x:3, f32[4]]
+          x:      opened by vmap at app.py:12
+          at:     app.py:12
+        """,
+    ),
+    "a weight that is a number": Misfit(
+        lambda: vmap(lambda x: x.conv2d(3))(X),  # type: ignore[arg-type]
+        errors.CallError,
+        """
+        conv2d: it does not take the int 3
+          tensor: Vec[x:3, f32[4]]
+          x:      opened by vmap at app.py:12
+          at:     app.py:12
+        """,
+    ),
+    "a product with a number": Misfit(
+        lambda: vmap(lambda x: x @ 3)(X),  # type: ignore[operator]
+        errors.CallError,
+        """
+        matmul: it does not take the int 3
+          tensor: Vec[x:3, f32[4]]
+          x:      opened by vmap at app.py:12
+          at:     app.py:12
+          try:    x * 3
+        """,
+        lambda: vmap(lambda x: x * 3)(X),
+    ),
     "a dtype": Misfit(
         lambda: vmap(lambda x: x.one_hot(3))(X),
         errors.ArgumentError,

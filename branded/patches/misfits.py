@@ -27,6 +27,7 @@ from branded.patches.methods import Method, nested
 from branded.scope import may_be_in_brand
 
 _TOLD = (AssertionError, IndexError, RuntimeError, ValueError)
+_OF_TYPES = (AttributeError, TypeError)
 _READS = ("numpy", "data", "tolist", "item", "realize", "schedule_linear", "linear_with_vars", "callify", tg.MEMORY_OF)
 """What they raise is of the devices and the compiler."""
 
@@ -86,12 +87,14 @@ class _Told:
         if error is None:
             return
         tg.tensor._METADATA.set(None)  # tinygrad does not take it back
-        if not isinstance(error, _TOLD) or isinstance(error, BrandedError) or not in_a_body():
+        if not isinstance(error, (*_TOLD, *_OF_TYPES)) or isinstance(error, BrandedError) or not in_a_body():
             return
         call: TracebackType | None = trace
         while call is not None and call.tb_frame.f_code.co_name != tg.NAMES_KERNELS:
             call = call.tb_next
         if call is None or not _is_tinygrads(call):
+            return
+        if isinstance(error, _OF_TYPES) and call.tb_next is None:  # too many arguments, or too few: Python says so
             return
         names = call.tb_frame.f_locals
         if names["fn"].__name__ not in _READS:

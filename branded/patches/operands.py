@@ -56,11 +56,17 @@ def _what() -> str:
     return method.name.strip("_") if method is not None else "operand"
 
 
+def _as_tensor(x: list[Any]) -> str:
+    if any(isinstance(e, Tensor) for e in x):
+        return "Tensor.stack(...) of its tensors"
+    text = repr(x)
+    return f"Tensor({text})" if len(text) < 40 else "Tensor(...) of it"
+
+
 def _refuse(x: Any, what: str) -> NoReturn:
     raise OperandError(
         f"{what}: {tree.describe(x)} is neither a tensor nor a number",
-        fix=tree.advice(x)
-        or ("Tensor(...) of it" if isinstance(x, list | tuple) else "a tensor, a number, or an array"),
+        fix=tree.advice(x) or (_as_tensor(x) if isinstance(x, list) else "a tensor, a number, or an array"),
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 
 from branded import errors, source
-from branded.errors import ArgumentError, AxisRangeError, BrandedError, ShapeError
+from branded.errors import ArgumentError, AxisRangeError, BrandedError, CallError, ShapeError
 from branded.recording.calls import DUNDERS
 from branded.rows import row_of, type_text, visible
 from branded.scope import open_brands
@@ -45,7 +45,7 @@ class Refused:
         self, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
     ) -> None:
         self.method, self.args, self.kwargs = method, args, kwargs
-        self.words = " ".join(str(error).split())
+        self.cause, self.words = error, " ".join(str(error).split())
         name = method.__name__.strip("_")
         self.is_reflected = method.__name__ == f"__{name}__" and name[0] == "r" and f"__{name[1:]}__" in DUNDERS
         name = name[1:] if self.is_reflected else name
@@ -124,6 +124,10 @@ def _error(cls: type[BrandedError], what: str, operands: Sequence[tuple[str, Ten
     return cls(what, *facts, fix=fix)
 
 
+def _count(n: int, one: str, many: str = "") -> str:
+    return f"{n} {one if n == 1 else many or one + 's'}"
+
+
 def _outside(text: str) -> str:
     return text[1:-1] if text.startswith("(") and ast.unparse(ast.parse(text, mode="eval")) == text[1:-1] else text
 
@@ -139,7 +143,25 @@ def said(r: Refused) -> BrandedError:
     words = r.words.replace("self.", "") if r.words and not _INSIDE.search(r.words) else "these operands do not fit"
     if r.given and len(r.given) < 60 and r.given not in words:
         words += f", given {r.given}"
+    if isinstance(r.cause, AttributeError | TypeError):
+        return r.error(CallError, _not_taken(r) or words, _scaled(r))
     return r.error(ArgumentError if _DTYPE.search(words) else ShapeError, words, _one_less(r))
+
+
+def _not_taken(r: Refused) -> str:
+    """The arguments that are no tensors: one of them is of a type that tinygrad stumbled over."""
+    given = [*r.args[1:], *r.kwargs.values()]
+    rest = [f"the {type(x).__name__} {shown(x)}" for x in given if not isinstance(x, Tensor)]
+    return f"it does not take {' and '.join(rest)}" if rest else ""
+
+
+def _scaled(r: Refused) -> str | None:
+    """A product with a number is that of each entry."""
+    if r.op not in ("dot", "matmul", "rmatmul") or len(r.args) != 2 or not isinstance(r.args[1], int | float):
+        return None
+    if (written := r.written()) is None:
+        return f"x * {r.args[1]}"
+    return f"{written[0]} * {written[1]}"
 
 
 def _one_less(r: Refused) -> str | None:
@@ -237,8 +259,8 @@ def _turned(r: Refused, a: Tensor, b: Tensor) -> str | None:
 
 def _conv(r: Refused) -> BrandedError | None:
     (_, x), *rest = r.operands
-    weight = rest[0][1] if rest else r.args[1]
-    if x.ndim >= weight.ndim:
+    weight = rest[0][1] if rest else None
+    if weight is None or x.ndim >= weight.ndim:
         return None
     missing = weight.ndim - x.ndim
     what = f"it takes axes for a batch and for channels, and one example has {x.ndim} of {weight.ndim} axes"
@@ -260,11 +282,14 @@ def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
     groups = formula.replace(" ", "").partition("->")[0].split(",")
     given = [(f"`{g}`", x) for g, x in zip(groups, operands, strict=False) if isinstance(x, Tensor)]
     sizes: dict[str, Any] = {}
+    if len(groups) != len(operands) == len(given):
+        what = f"einsum: `{formula}` is of {_count(len(groups), 'operand')}, and {len(given)} came"
+        return _error(ShapeError, what, [(str(i + 1), x) for i, x in enumerate(operands)], "letters for each operand")
     if "." in formula or not len(given) == len(groups) == len(operands):
         return None
     for group, (_, x) in zip(groups, given, strict=True):
         if len(group) != x.ndim:
-            axes = f"{x.ndim} ax{'is' if x.ndim == 1 else 'es'}"
+            axes = _count(x.ndim, "axis", "axes")
             what = f"einsum: `{group}` has {len(group)} letters, and one example {axes}"
             return _error(ShapeError, what, given, "a letter for each axis of one example")
         for c, n in zip(group, x.shape, strict=True):
@@ -310,7 +335,7 @@ def _call(r: Refused, sizes: Sequence[int]) -> str:
 
 def _many(r: Refused, m: re.Match[str]) -> BrandedError:
     count, rank = map(int, m.groups())
-    what = f"{count} indices for one example, which has {rank} ax{'is' if rank == 1 else 'es'}"
+    what = f"{count} indices for one example, which has {_count(rank, 'axis', 'axes')}"
     fix = f"at most {rank}"
     index = r.args[1]
     fewer = index[count - rank :] if isinstance(index, tuple) else ()
@@ -368,7 +393,9 @@ def _fits_along(dim: int, shapes: Sequence[tuple[Any, ...]]) -> bool:
 
 def _swapped(r: Refused) -> BrandedError | None:
     x, n = r.operands[0][1], len(r.operands[0][1].shape)
-    axes = [a for a in (*r.args[1:], *r.kwargs.values()) if type(a) is int and not -max(n, 1) <= a < max(n, 1)]
+    call = inspect.signature(r.method).bind(*r.args, **r.kwargs)
+    call.apply_defaults()  # those of `x.T`
+    axes = [a for a in call.arguments.values() if type(a) is int and not -max(n, 1) <= a < max(n, 1)]
     if not axes:
         return None
     return r.error(
