@@ -115,7 +115,7 @@ def _buffer(u: UOp) -> Array:
     shape = tuple(int(s) for s in u.shape)
     if not buffer.is_allocated():
         return np.zeros(shape, _numpy(u.dtype))
-    raw = buffer._buf.tobytes() if u.device == "NPY" else bytes(buffer.as_memoryview())
+    raw = buffer._buf.tobytes() if u.device == "NPY" else bytes(buffer.as_memoryview(allow_zero_copy=True))
     if u.dtype is dtypes.bfloat16:
         return (np.frombuffer(raw, np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(shape)
     return np.frombuffer(raw, _numpy(u.dtype)).reshape(shape)

@@ -1,8 +1,27 @@
-"""The examples of a batch, for the loop that a mapped function is compared with."""
+"""What mapped functions are given, and the examples of a batch for the loop that they are compared with."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from tinygrad import Tensor
+from tinygrad.dtype import DType, _from_np_dtype
+
+
+def in_memory(x: np.ndarray[Any, Any], dtype: DType | None = None) -> Tensor:
+    """`Tensor(x).realize()`, with the same graph: nothing is scheduled for it, which takes longer than most tests.
+
+    Args:
+        x: Numbers.
+        dtype: That of the tensor, where numpy has none that is it: the bits of `x` are its own.
+    """
+    if not x.size:
+        return Tensor(x, dtype=dtype).realize()
+    t = Tensor.empty(*x.shape, dtype=_from_np_dtype(x.dtype) if dtype is None else dtype)
+    buffer: Any = t.uop.buffer.ensure_allocated()
+    buffer.as_memoryview(force_zero_copy=True)[:] = np.ascontiguousarray(x).reshape(-1).view(np.uint8).data
+    return t
 
 
 def examples(xs: Tensor) -> list[Tensor]:

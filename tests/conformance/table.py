@@ -10,6 +10,8 @@ import numpy as np
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, _to_np_dtype
 
+from tests.examples import in_memory
+
 Kind = Literal["real", "positive", "unit", "special", "ints", "index", "bools"]
 Mode = Literal["zip", "broadcast", "outer", "nested", "deep"]
 
@@ -60,12 +62,9 @@ class Arg:
         return np.asarray(x).astype(_to_np_dtype(self.dtype) or np.float32)
 
     def tensor(self, x: np.ndarray) -> Tensor:
-        # a 0-d array would become a constant, and numpy has no bfloat16
-        raw = np.ascontiguousarray(x if x.ndim else x[None])
-        t = Tensor(raw)
-        if self.dtype is dtypes.bfloat16:
-            t = Tensor((raw.view(np.uint32) >> 16).astype(np.uint16)).bitcast(self.dtype)
-        return t if x.ndim else t.reshape(())
+        if self.dtype is dtypes.bfloat16:  # which numpy has not
+            return in_memory((np.array(x, order="C").view(np.uint32) >> 16).astype(np.uint16), self.dtype)
+        return in_memory(x)
 
 
 def real(*shape: int, dtype: DType = dtypes.float32) -> Arg:
