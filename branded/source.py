@@ -24,7 +24,7 @@ class Where(NamedTuple):
 
 _PACKAGE = Path(__file__).parent
 _OWN = (f"{_PACKAGE}{os.sep}", contextlib.__file__, functools.__file__)
-_USERS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("learn/demo", "learn/explorer", "learn/puzzles"))
+_USERS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("learn/demo", "learn/explorer/examples", "learn/puzzles"))
 """Parts of this package that use it as anyone would."""
 
 

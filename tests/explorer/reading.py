@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 from branded.learn.explorer import catalog
 
@@ -58,3 +58,24 @@ class Reader:
         """The cells of the value with this number that are lit."""
         cells = self.page.locator(f".value >> nth={value}").locator("[data-cell].lit")
         return [int(cell) for cell in cells.evaluate_all("cells => cells.map((cell) => cell.dataset.cell)")]
+
+
+def contrast(one: Locator) -> float:
+    """The contrast of an element's text with its ground, as WCAG counts it."""
+    found: float = one.evaluate(CONTRAST)
+    return found
+
+
+CONTRAST = """(one) => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const shine = (colour) => {
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const parts = [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map((x) => x / 255);
+    const [r, g, b] = parts.map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const style = getComputedStyle(one);
+  const [low, high] = [shine(style.color), shine(style.backgroundColor)].sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}"""

@@ -8,10 +8,12 @@ function drawCode(root, explanation, step, hidden, go) {
   }
   const lines = pythonLines(explanation.source).map((pieces, i) => {
     const now = step.line === i + 1;
+    const wrong = explanation.failure?.line === i + 1;
     const steps = byLine.get(i + 1) ?? [];
     return h(
       "li",
-      { class: now ? "now" : null, "aria-current": now ? "step" : null },
+      { class: wrong ? "wrong-line" : now ? "now" : null, "aria-current": now ? "step" : null },
+      wrong && h("span", { class: "unseen" }, "here it goes wrong: "),
       h("span", { class: "at", "aria-hidden": "true" }, explanation.first_line + i),
       h("code", { class: "source" }, pieces.length ? pieces : " "),
       steps.length > 0 && typesOf(explanation, steps, step, hidden, go),

@@ -64,12 +64,11 @@ const RECEIVE = {
     if (editor.waiting) send();
   },
   explained: ({ text }) => {
-    finish("Done.");
-    showOwn(JSON.parse(text));
-  },
-  mistake: ({ text }) => {
-    finish("");
-    showMistake(text);
+    const found = JSON.parse(text);
+    const failure = found[0].failure;
+    finish(failure ? "" : "Done.");
+    if (failure) showMistake(wholeMessage(found[0]));
+    showOwn(found);
   },
   broken: ({ text }) => {
     finish("");

@@ -5,7 +5,7 @@ const MOST_SHOWN = 512;
 function drawMemory(root, explanation, step, asked) {
   const result = step.results[0];
   const says = h("p", { class: "says", "aria-live": "polite" });
-  const operands = step.operands.map((value, i) => drawValue(explanation, value, aligned(step, value), `operand ${i + 1}`));
+  const operands = step.operands.map((value, i) => drawValue(explanation, value, asked ? null : aligned(step, value), `operand ${i + 1}`));
   const known = !asked && step.from !== null && result !== undefined && result.cells !== null;
   const output = result && !asked && drawValue(explanation, result, null, "result", known);
   const others = asked ? [] : step.results.slice(1).map((value, i) => drawValue(explanation, value, null, `result ${i + 2}`));
@@ -41,7 +41,8 @@ function sizes(step, asked) {
   return `operands ${bytes(read)}, result ${bytes(step.bytes)}${times}`;
 }
 
-/** The brands that a result has and this operand lacks: over these it is repeated, and its copies are drawn hatched. */
+/** The brands that a result has and this operand lacks: over these it is repeated, and its copies are drawn hatched.
+ *  Not before the reader has said what happens: they are the answer. */
 function aligned(step, value) {
   if (step.kind !== "broadcast" || isNumber(value)) return null;
   const brands = step.columns.map((column) => ({ name: column.brand, size: column.size, own: value.row.includes(column.brand) }));

@@ -39,7 +39,7 @@ function draw() {
   const shown = explanation();
   const step = shown.steps[state.step];
   find("live").textContent = "";
-  for (const id of ["view-step", "view-memory"]) find(id).hidden = step === undefined;
+  show(shown, step);
   if (step === undefined) {
     find("count").textContent = "no steps";
     drawCode(find("code"), shown, { number: 0, line: null }, () => false, go);
@@ -57,6 +57,16 @@ function draw() {
   for (const id of ["view-program", "view-graph", "view-switch", "view-kernels"]) find(id).hidden = state.predict && hidden(step);
   drawLevels(find("levels"), shown, step);
   remember();
+}
+
+/** Of a program that ends with an error there is its code and what is wrong: nothing of the one before it stays. */
+function show(shown, step) {
+  const failed = Boolean(shown.failure);
+  for (const id of ["view-step", "view-memory"]) find(id).hidden = step === undefined;
+  for (const id of ["bar", "loop", "view-program", "view-graph", "view-kernels"]) find(id).hidden = failed;
+  find("view-switch").hidden = failed && current().choices.length < 2;
+  find("view-mistake").hidden = !failed;
+  if (failed) drawMistake(find("mistaken"), shown);
 }
 
 function drawBar(step, asked) {
@@ -95,7 +105,8 @@ function drawSwitch() {
   );
   const asked = choices.length > 1 && h("fieldset", null, h("legend", null, question ?? "Which function?"), h("div", { class: "options" }, buttons));
   find("switch").replaceChildren(...(asked ? [asked] : []));
-  find("switch-title").textContent = asked && question ? "Same brand?" : "The same, as a loop";
+  const mistaken = choices.some((choice) => choice.explanation.failure);
+  find("switch-title").textContent = mistaken ? "Wrong, and right" : asked && question ? "Same brand?" : "The same, as a loop";
   const result = shown.result === null ? "" : h("p", { class: "says" }, "result ", h("code", { id: "result" }, short(shown.result)));
   const loop = shown.loop
     ? h("pre", { class: "loop", tabindex: "0", "aria-label": "The whole function as a loop" }, python(shown.loop))

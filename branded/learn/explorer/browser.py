@@ -6,16 +6,16 @@ import inspect
 import json
 import linecache
 import sys
-import traceback
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from branded import tree
-from branded.errors import BrandedError, ExplorerError
+from branded.errors import BrandedError, ExplainError, ExplorerError
 from branded.explain import example_arguments, explain
-from branded.explain.data import is_array
+from branded.explain.data import Source, is_array
+from branded.learn.explorer.mistakes import mistaken
 from branded.patches import tg
 from branded.program import make_expr
 
@@ -36,7 +36,7 @@ def use_python_device() -> None:
     devices.get_class = get_class
 
 
-def run(source: str, names: list[str]) -> tuple[str, str]:
+def run(source: str, names: list[str]) -> str:
     """Run a program and explain functions of it.
 
     Args:
@@ -44,7 +44,7 @@ def run(source: str, names: list[str]) -> tuple[str, str]:
         names: The functions, if the program has them; else its last one is explained.
 
     Returns:
-        `explained` and a JSON list of explanations; or `mistake` and what to tell the reader, with the line.
+        A JSON list of explanations; or of the one mistake, which has no steps but says the line and what is wrong.
     """
     path = Path(FILE).resolve()
     path.write_text(source, encoding="utf-8")
@@ -52,17 +52,19 @@ def run(source: str, names: list[str]) -> tuple[str, str]:
     module = types.ModuleType("program")
     module.__dict__["__file__"] = str(path)
     sys.modules["program"] = module
+    name, begins = "the program", None
     try:
         exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
-        found = [_explained(f) for f in _functions(module, names)]
-    except BrandedError as error:
-        return "mistake", f"{_place(error, path)}{error}"
+        found = []
+        for f in _functions(module, names):
+            name, begins = f.__name__, f.__code__.co_firstlineno
+            found.append(_explained(f))
     except (Exception, SystemExit) as error:  # whatever it is, the reader made it and has to see it
-        return "mistake", _told(error, path)
-    return "explained", json.dumps(found)
+        found = [mistaken(name, Source(source, str(path), 1), error, begins=begins)]
+    return json.dumps(found)
 
 
-def _functions(module: types.ModuleType, names: list[str]) -> Sequence[Callable[..., Any]]:
+def _functions(module: types.ModuleType, names: list[str]) -> Sequence[types.FunctionType]:
     own = {k: f for k, f in vars(module).items() if inspect.isfunction(f) and f.__module__ == module.__name__}
     if wanted := [own[name] for name in names if name in own]:
         return wanted
@@ -71,11 +73,28 @@ def _functions(module: types.ModuleType, names: list[str]) -> Sequence[Callable[
     return [list(own.values())[-1]]
 
 
-def _explained(f: Callable[..., Any]) -> dict[str, Any]:
-    args, kwargs = example_arguments(f)
-    check_sizes(f, args, kwargs)
+def _explained(f: types.FunctionType) -> dict[str, Any]:
+    args, kwargs = _arguments(f)
+    try:
+        check_sizes(f, args, kwargs)
+    except BrandedError:
+        f(*args, **kwargs)  # what is wrong with the function itself is said in its own words
+        raise
     # the page says that mypy does not run here; how to install it is of no use
     return {**explain(f)(*args, **kwargs).data(), "notes": []}
+
+
+def _arguments(f: types.FunctionType) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The defaults of a function's parameters."""
+    try:
+        return example_arguments(f)
+    except ExplainError:
+        without = [p.name for p in inspect.signature(f).parameters.values() if p.default is p.empty]
+        name = f.__name__ if f.__name__.isidentifier() else "f"
+        raise ExplorerError(
+            f"explorer: nothing is given for {', '.join(f'`{each}`' for each in without)}",
+            fix=f"def {name}({', '.join(f'{each}=Tensor([1.0, 2.0])' for each in without)}): ...",
+        ) from None
 
 
 def check_sizes(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -89,17 +108,3 @@ def check_sizes(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
                 ("value", str(v.type)),
                 fix=f"at most {LARGEST}, or `python -m branded explain` on your machine",
             )
-
-
-def _place(error: BaseException, path: Path) -> str:
-    """`line 12: `, the innermost line of the reader's program that the error came through."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    return f"line {lines[-1]}: " if lines else ""
-
-
-def _told(error: BaseException, path: Path) -> str:
-    """An error as Python tells it, with the frames of the reader's program only."""
-    own = traceback.extract_tb(error.__traceback__)
-    frames = [frame for frame in own if frame.filename == str(path)]
-    told = traceback.format_exception_only(error)
-    return "".join([*traceback.format_list(frames), *told]).replace(str(path), FILE).rstrip()

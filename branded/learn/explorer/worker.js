@@ -35,8 +35,8 @@ async function start(assets) {
 }
 
 function run(source, names) {
-  const [kind, said] = python.pyimport("branded.learn.explorer.browser").run(source, python.toPy(names)).toJs();
-  postMessage({ kind, text: said });
+  const said = python.pyimport("branded.learn.explorer.browser").run(source, python.toPy(names));
+  postMessage({ kind: "explained", text: said });
 }
 
 self.onmessage = async ({ data }) => {

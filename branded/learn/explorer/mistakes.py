@@ -1,0 +1,106 @@
+"""A program that goes wrong, as the page shows it: the line, the brands that are named, and the message in parts."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from branded.errors import BrandedError
+from branded.explain.data import Source
+
+_FACT = re.compile(r"^  ([^:]+): +(.*)$")
+_PLACE = re.compile(r"\bat (\S+):(\d+)|^(\S+):(\d+)$")
+_TYPED = re.compile(r"Vec\[([^,]*),")
+_NAMED = re.compile(r"(?:brand|over) `([^`]+)`")
+_OPENED = re.compile(r"^(opened by .*)$")
+
+
+def mistaken(
+    name: str, source: Source, error: BaseException, doc: str | None = None, begins: int | None = None
+) -> dict[str, Any]:
+    """What an explanation would be, of a program that ends with an error.
+
+    Args:
+        name: What the program is called.
+        source: The lines of it that are shown.
+        error: What it raised.
+        doc: What it is about.
+        begins: The line of the file where its function begins, which is marked if no other one is known.
+
+    Returns:
+        The data of an explanation without steps, and with a `failure`.
+    """
+    own = isinstance(error, BrandedError)
+    what, *rest = (in_readers_words(str(error), name) if own else _told(error, source)).split("\n")
+    facts = [m.groups() for line in rest if (m := _FACT.match(line))] if own else []
+    return {
+        "name": name,
+        "doc": doc,
+        "source": source.text.rstrip(),
+        "file": Path(source.file).name,
+        "first_line": source.first_line,
+        "arguments": [],
+        "brands": _brands(what, facts),
+        "called": [],
+        "programs": {"operations": [], "primitives": [], "batched": []},
+        "steps": [],
+        "graph": {"nodes": [], "edges": []},
+        "kernels": [],
+        "loop": None,
+        "result": None,
+        "notes": [],
+        "failure": {
+            "error": type(error).__name__,
+            "what": what,
+            "more": [] if own else rest,
+            "facts": [list(fact) for fact in facts if fact[0] not in ("try", "at")],
+            "fix": next((text for label, text in facts if label == "try"), None),
+            "line": _line(error, facts, source, begins),
+        },
+    }
+
+
+def in_readers_words(message: str, name: str) -> str:
+    """A message without the names of what the page calls, which its reader never wrote."""
+    words = message.replace("in the body of make_expr", f"in `{name}`, which is written down step by step,")
+    return re.sub(r"^(make_expr|explain)(?=: )", f"`{name}`", words.removeprefix("explorer: "))
+
+
+def place(error: BaseException, file: str) -> int | None:
+    """The innermost line of a file that an error came through."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return error.lineno
+    return lines[-1] if lines else None
+
+
+def _line(error: BaseException, facts: Sequence[tuple[str, ...]], source: Source, begins: int | None) -> int | None:
+    """The line of the text, from 1, that is to be marked: that which the message names, before that which raised."""
+    named = [m for label, text in facts if label == "at" and (m := _PLACE.search(text))]
+    line = next((int(m[4] or m[2]) for m in named if (m[3] or m[1]) == Path(source.file).name), None)
+    if (line := line or place(error, source.file) or begins) is None:
+        return None
+    line -= source.first_line - 1
+    return line if 1 <= line <= source.text.count("\n") + 1 else None
+
+
+def _brands(what: str, facts: Sequence[tuple[str, ...]]) -> list[dict[str, Any]]:
+    """The brands that a message names, with their sizes and where they were opened, as far as it says so."""
+    sizes: dict[str, int | None] = {}
+    for text in (what, *(text for _, text in facts)):
+        sizes.update({name: sizes.get(name) for name in _NAMED.findall(text)})
+        rows = [part.strip().partition(":") for row in _TYPED.findall(text) for part in row.split("|")]
+        sizes.update({name: int(size) for name, _, size in rows if size})
+    opened = {label: text for label, text in facts if _OPENED.match(text)}
+    return [{"name": name, "size": sizes.get(name), "where": opened.get(name, "")} for name in {**sizes, **opened}]
+
+
+def _told(error: BaseException, source: Source) -> str:
+    """An error as Python tells it, what it says first, with the frames of the reader's program only."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == source.file]
+    *before, said = traceback.format_exception_only(error)
+    lines = [*traceback.format_list(frames), *before]
+    return "".join([said.rstrip(), "\n", *lines]).replace(source.file, Path(source.file).name).rstrip()
