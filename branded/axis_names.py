@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from tinygrad import Tensor
 
 from branded.brand import Brand
-from branded.errors import AxesError, AxisTypeError, SizeError
+from branded.errors import AxesError, AxisTypeError, SizeError, counted
 from branded.rows import type_text
 from branded.scope import open_brands
 from branded.tree import describe, shown
@@ -103,7 +103,7 @@ def as_axes(x: Any, *names: Axis) -> Any:
     value, said = ("value", type_text(x.uop)), ("axes", ", ".join(map(_text, names)) or "none")
     if len(names) != len(x.shape):
         raise AxesError(
-            f"as_axes: {_count(len(names), 'name')} for a tensor with {_count(len(x.shape), 'axis')}",
+            f"as_axes: {counted(len(names), 'name')} for a tensor with {counted(len(x.shape), 'axis', 'axes')}",
             *(value, said),
             fix="one name for each axis; None for an axis without one",
         )
@@ -131,10 +131,6 @@ def _check_axis(name: object) -> None:
         raise AxisTypeError(
             f"as_axes: {_text(name)} is no axis", fix="a subclass of Brand, a length, or None for any axis"
         )
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {'axes' if what == 'axis' else what + 's'}"
 
 
 def _text(name: object) -> str:

@@ -64,8 +64,12 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def counted(n: int, one: str, many: str = "") -> str:
+    return f"{n} {one if n == 1 else many or one + 's'}"
+
+
 def examples(n: int) -> str:
-    return f"{n} example" if n == 1 else f"{n} examples"
+    return counted(n, "example")
 
 
 class TreeError(BrandedError, ValueError):

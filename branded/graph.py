@@ -92,6 +92,11 @@ def behind(front: tuple[UOp, ...], argument: UOp) -> UOp:
     return src[0] if len(src) == 1 else UOp(Ops.STACK, dtype, src)
 
 
+def against(flag: UOp, like: UOp) -> UOp:
+    """A flag of one example, or of all of these, with as many axes as another value: one for each of its examples."""
+    return flag.reshape((*flag.shape, *(1,) * (len(like.shape) - len(flag.shape))))
+
+
 def on_device(x: UOp, device: str | None = None) -> UOp:
     """`x`, which may be made of numbers that no device has, as a value in memory."""
     if x.device is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast, overload
@@ -12,17 +11,18 @@ from tinygrad import Tensor
 
 from branded import tree
 from branded.brand import Brand, as_size, make_brand, sizes_differ
-from branded.chunks import WHOLE, Chunked, How, lookers
 from branded.crossing import entered, left_all, without
 from branded.devices.layout import as_devices, devices_of, even_sizes
-from branded.errors import AxesError, AxisTypeError, examples
+from branded.errors import AxesError, AxisTypeError, counted
 from branded.graph import tensor
 from branded.patches.arrays import np
 from branded.patches.methods import method_restored
 from branded.patches.rand import Draws
+from branded.planning.chunks import WHOLE, Chunked, How, lookers
 from branded.rows import check_live, row_of
 from branded.scope import opened
 from branded.tree.given import Randomness, called, caller, check_function, check_randomness, normalize_axis, out_axis
+from branded.tree.readings import as_one, parameter, readings, shared
 from branded.values import vec_type
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -178,18 +178,6 @@ def _function(f: Any) -> Callable[..., Any]:
     return cast(Callable[..., Any], f)
 
 
-def _as_one(x: Any, name: str) -> str | None:
-    """How a list of the values of the examples is one tensor of them."""
-    if not isinstance(x, list | tuple) or not x:
-        return None
-    if all(isinstance(v, Tensor) and not v.shape for v in x):
-        return f"{name} as one tensor, Tensor.stack(*xs) of it"
-    inner = [v for row in x for v in (row if isinstance(row, list | tuple) else (row,))]
-    if not all(isinstance(v, bool | int | float) for v in inner):
-        return None
-    return f"{name} as one tensor, Tensor({repr(x) if len(inner) < 10 else '...'})"
-
-
 def _mapped(f: Callable[..., Any], options: _Options) -> Callable[..., Any]:
     @functools.wraps(f)
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -225,7 +213,7 @@ class _MappedCall:
             return _spread(axes, args, "in_axes", "the arguments")
         if len(axes) != len(args):
             raise AxesError(
-                f"in_axes: {_count(len(axes), 'axis', 'axes')} for {_count(len(args), 'positional argument')}",
+                f"in_axes: {counted(len(axes), 'axis', 'axes')} for {counted(len(args), 'positional argument')}",
                 ("axes", tree.shown(axes)),
                 ("call", self.options.where),
                 fix="one entry for each positional argument; keyword arguments are mapped over axis 0",
@@ -251,9 +239,8 @@ class _MappedCall:
         """The axes with which the leaf `i`, which has none, is shared."""
         if len(self.leaves) != len(self.args):
             return self._share(i)
-        has = [isinstance(x, Tensor) and bool(x.shape) for x in self.leaves]
-        axes = [a if h else None for a, h in zip(self.axes, has, strict=True)]
-        return f"in_axes=({', '.join(map(str, axes))})" if any(has) else "a tensor with an axis for the examples"
+        each = zip(self.leaves, self.axes, strict=True)
+        return shared([a if isinstance(x, Tensor) and x.shape else None for x, a in each])
 
     def _has_no_axis(self, i: int, axis: int) -> AxisTypeError:
         x = self.leaves[i]
@@ -264,17 +251,17 @@ class _MappedCall:
             f"in_axes: {self._where(i)} is {kind}"
             + (", not a tensor" if fix else f": there is no axis {axis} to map over"),
             ("call", self.options.where),
-            fix=fix or _as_one(whole, name) or self._shared(i),
+            fix=fix or as_one(whole, name) or self._shared(i),
         )
 
     def _argument(self, i: int) -> tuple[Any, str]:
-        """The argument that the leaf `i` is a part of, and what messages call it."""
+        """The argument that the leaf `i` is a part of, and what messages call it.
+
+        vmap(f)([a, b], k=c)    leaf 0: [a, b], "argument 1"    leaf 1: the same    leaf 2: c, "argument `k`"
+        """
         names = [*self._names(), *(f"argument `{k}`" for k in self.kwargs)]
-        for x, name in zip((*self.args, *self.kwargs.values()), names, strict=True):
-            if i < (n := len(tree.leaves(x))):
-                return x, name
-            i -= n
-        return None, ""
+        given = zip((*self.args, *self.kwargs.values()), names, strict=True)
+        return [pair for pair in given for _ in tree.leaves(pair[0])][i]
 
     def _batch_size(self) -> int:
         first: int | None = None
@@ -308,10 +295,8 @@ class _MappedCall:
 
         name = self.options.axis_name
         text = name.__name__ if isinstance(name, type) else name or self._hint()()
-        if first is None:
-            left = f"axis_size={size}   ({self.options.where})"
-        else:
-            left = side(first)[:-1] + f" of {self.options.where})"
+        call = self.options.where
+        left = f"axis_size={size}   ({call})" if first is None else f"{side(first)[:-1]} of {call})"
         raise sizes_differ(
             text,
             size,
@@ -321,15 +306,10 @@ class _MappedCall:
         )
 
     def _readings(self) -> str | None:
-        """Which arguments may be meant to be shared: those of one size are the examples; parameters come first."""
+        """The `in_axes` that may be meant, where each argument is one tensor."""
         if not len(self.leaves) == len(self.args) > 1 or self.options.axis_size is not None:
             return None
-        sizes = [None if a is None else x.shape[a] for x, a in zip(self.leaves, self.axes, strict=True)]
-        texts = []
-        for n in dict.fromkeys(n for n in reversed(sizes) if n is not None):
-            axes = [a if m == n else None for a, m in zip(self.axes, sizes, strict=True)]
-            texts.append(f"in_axes=({', '.join(map(str, axes))}) for {examples(n)}")
-        return ", or ".join(texts[:3])
+        return readings([None if a is None else (a, x.shape[a]) for x, a in zip(self.leaves, self.axes, strict=True)])
 
     def _hint(self) -> Callable[[], str]:
         """How to find the name of the parameter that introduces the brand: that of the first mapped leaf."""
@@ -338,7 +318,7 @@ class _MappedCall:
         for which, x in given:
             n = len(tree.leaves(x))
             if 0 <= at < n:
-                return functools.partial(_parameter, self.f, which)
+                return functools.partial(parameter, self.f, which)
             at -= n
         return lambda: "brand"
 
@@ -412,23 +392,3 @@ def _shared(y: Any, b: Brand) -> Any:
 def _spread(axes: Axes, x: Any, option: str, at: str) -> list[tree.Axis]:
     """One axis for each leaf of `x`."""
     return [axes] * len(tree.leaves(x)) if type(axes) is int else tree.spread(axes, x, option, at)
-
-
-def _count(n: int, one: str, many: str | None = None) -> str:
-    return f"{n} {one if n == 1 else many or one + 's'}"
-
-
-def _parameter(f: Callable[..., Any], which: int | str) -> str:
-    """The name of the parameter for an argument, given by position or by name."""
-    if isinstance(which, str):
-        return which
-    try:
-        params = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        return "brand"
-    for i, p in enumerate(params):
-        if p.kind is p.VAR_POSITIONAL:
-            return p.name
-        if i == which and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
-            return p.name
-    return "brand"

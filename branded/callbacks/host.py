@@ -11,23 +11,19 @@ import functools
 import importlib.util
 import itertools
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence, Set
+from collections.abc import Callable, Hashable, Sequence, Set
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, strong_dtype
-from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
+from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.cpu.kernels import room
 from branded.errors import CallbackError, DerivativeError, UnsupportedError
-from branded.graph import on_device, reshape, tensor
-from branded.loops.compiled import in_memory
-from branded.patches import tg
-from branded.patches.methods import wrap
-from branded.patches.serial import serial
-from branded.patches.tg import Estimates, _to_np_dtype, all_int, canonicalize_device
-from branded.primitive import Batched, Bundle, Primitive, Run, info, primitive_of, results
+from branded.graph import against, on_device, reshape, tensor
+from branded.patches.tg import _to_np_dtype, all_int, canonicalize_device
+from branded.primitive import Batched, Bundle, Primitive, Run, info, results
 from branded.rows import dtype_text
 from branded.runner import host
 from branded.scope import Row, union
@@ -208,7 +204,7 @@ class Host(Primitive):
             return None
         if not self.is_guarded:
             return _call(self.guarded(), _types(u), [flag, *u.src[1:]], results(u)[0].device)
-        return u.replace(src=(u.src[0], u.src[1] & _as_first(flag, u.src[1]), *u.src[2:]))
+        return u.replace(src=(u.src[0], u.src[1] & against(flag, u.src[1]), *u.src[2:]))
 
     @property
     def content(self) -> str:
@@ -345,15 +341,11 @@ class Host(Primitive):
 
 def _types(u: UOp) -> list[ShapeDtype]:
     """The results of a call."""
-    return [ShapeDtype(_sizes(y), y.dtype) for y in u.src[0].src]
+    return [ShapeDtype(sizes(y), y.dtype) for y in u.src[0].src]
 
 
-def _as_first(flag: UOp, like: UOp) -> UOp:
-    """A flag of one example, or of all of these, in the shape of another one."""
-    return flag.reshape((*flag.shape, *(1,) * (len(like.shape) - len(flag.shape))))
-
-
-def _sizes(x: UOp) -> tuple[int, ...]:
+def sizes(x: UOp) -> tuple[int, ...]:
+    """The shape of an argument or a result, which is known."""
     return tuple(n for n in x.shape if isinstance(n, int))
 
 
@@ -404,75 +396,3 @@ def _many(n: int) -> str:
 def _type(dtype: Any, shape: tuple[int, ...]) -> str:
     known = next((d for d in _OF_NUMPY if _to_np_dtype(d) == dtype), None)
     return f"{dtype_text(known) if known is not None else dtype.name}[{', '.join(map(str, shape))}]"
-
-
-# ---- in tinygrad ----
-
-
-def lowered(u: UOp) -> UOp | None:
-    """A call in tinygrad's own operations: buffers, after a call that writes them."""
-    made = primitive_of(u)
-    if not isinstance(made, Host):
-        return None
-    ys = results(u)
-    outs = [y.empty_like() for y in ys]
-    types = [host.Array(_sizes(x), x.dtype) for x in (*outs, *u.src[1:])]
-    name = host.Name(made, types[: len(outs)], types[len(outs) :])
-    inputs = [in_memory(x, x.dtype, ys[0].device) for x in u.src[1:] if 0 not in x.shape]
-    written = [o for o in outs if 0 not in o.shape]
-    if not written:
-        nothing: UOp = UOp.maketuple(*outs)
-        return nothing
-    done = UOp(Ops.CUSTOM_FUNCTION, src=(), arg=name).call(*written, *inputs)
-    out: UOp = UOp.maketuple(*(o.after(done) if 0 not in o.shape else o for o in outs))
-    return out
-
-
-def _together(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`linear_with_vars`, of all results of a call that somebody has: it is done once, whatever is read first."""
-
-    @functools.wraps(original)
-    def linear_with_vars(self: Tensor, *others: Tensor) -> Any:
-        graph = dict.fromkeys(UOp.sink(self.uop, *(t.uop for t in others)).toposort(enter_calls=False))
-        calls = [u for u in graph if u.op is Ops.FUNCTION and (p := primitive_of(u)) is not None and p.is_one]
-        beside = [y for u in calls if len(u.src[0].src) > 1 for y in _had(u) if y not in graph]
-        return original(self, *others, *map(tensor, beside))
-
-    return linear_with_vars
-
-
-def _had(u: UOp) -> Iterator[UOp]:
-    """The results of a call that a graph has, as what is worked out."""
-    for i, y in enumerate(u.src[0].src):
-        if 0 not in y.shape and (own := _known_as(Ops.GETTUPLE, y.dtype, u, i)) is not None:
-            kept = _known_as(Ops.CONTIGUOUS, y.dtype, own, None)
-            yield own if kept is None else kept
-
-
-def _known_as(op: Ops, dtype: DType, x: UOp, arg: Any) -> UOp | None:
-    """This operation, if it is there."""
-    found = tg.UOpMetaClass.ucache.get((op, dtype, (x,), arg, None))
-    return None if found is None else found()
-
-
-@serial
-def install() -> None:
-    wrap("linear_with_vars", _together)
-    functions = UPat(Ops.FUNCTION, name="u")
-    first = PatternMatcher([(functions, lowered)])
-    tg.tensor.pm_early_transform_tensor_graph = first + tg.tensor.pm_early_transform_tensor_graph
-    tg.rangeify.earliest_rewrites = first + tg.rangeify.earliest_rewrites
-    mine = UPat(Ops.CALL, src=(UPat(Ops.CUSTOM_FUNCTION, name="ast"),), allow_any_len=True, name="call")
-    tg.realize.pm_exec = PatternMatcher([(mine, host.run)]) + tg.realize.pm_exec
-    for module in (tg.realize, tg.jit):
-        module.estimate_uop = host.for_hosts(module.estimate_uop, lambda name: Estimates())
-        module.get_call_outs_ins = host.for_hosts(module.get_call_outs_ins, _outs_ins)
-    tg.realize.get_call_name = host.for_hosts(tg.realize.get_call_name, lambda name: f"host {name.host.name}")
-
-
-def _outs_ins(name: host.Name) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    n = sum(x.nbytes > 0 for x in (*name.results, *name.args))
-    return tuple(range(name.outs)), tuple(range(name.outs, n))
-
-
-install()

@@ -48,9 +48,19 @@ class Steps(NamedTuple):
     offset: int
     of: dict[UOp, int]
 
+    def plus(self, other: Steps) -> Steps:
+        of = {r: self.of.get(r, 0) + other.of.get(r, 0) for r in {**self.of, **other.of}}
+        return Steps(self.offset + other.offset, {r: n for r, n in of.items() if n})
+
+    def times(self, k: int) -> Steps:
+        return Steps(self.offset * k, {r: n * k for r, n in self.of.items() if n * k})
+
 
 def steps(index: UOp) -> Steps | None:
-    """None where it is no sum of multiples."""
+    """None where it is no sum of multiples.  Of loops i and j:
+
+    (i * 4 + j) * 2 + 1    Steps(1, {i: 8, j: 2})      i * j + 1    None
+    """
     if index.op is Ops.CONST:
         return Steps(index.val, {}) if isinstance(index.val, int) else None
     if index.op is Ops.RANGE or (index.op is Ops.PARAM and index.arg.slot == -1):
@@ -63,14 +73,10 @@ def steps(index: UOp) -> Steps | None:
     if left is None or right is None:
         return None
     if index.op is Ops.ADD:
-        both = {**left.of, **right.of}
-        of = {r: left.of.get(r, 0) + right.of.get(r, 0) for r in both}
-        return Steps(left.offset + right.offset, {r: n for r, n in of.items() if n})
-    if right.of:
-        left, right = right, left
-    if right.of:
+        return left.plus(right)
+    if left.of and right.of:
         return None
-    return Steps(left.offset * right.offset, {r: n * right.offset for r, n in left.of.items() if n * right.offset})
+    return left.times(right.offset) if left.of else right.times(left.offset)
 
 
 class Array(NamedTuple):

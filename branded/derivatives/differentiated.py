@@ -14,8 +14,8 @@ from branded.crossing import live_tensor, live_tensors, lower
 from branded.derivatives.apart import transposed
 from branded.derivatives.forward import push
 from branded.derivatives.leaves import Level, differentiated_from, kept, leaf, plain, transforming
-from branded.derivatives.ruled import check_transposed
-from branded.errors import DerivativeError
+from branded.derivatives.ruled_vjp import check_transposed
+from branded.errors import DerivativeError, counted
 from branded.graph import tensor
 from branded.rows import no_change
 from branded.scope import open_brands
@@ -45,8 +45,7 @@ def _positions(argnums: Any, args: Sequence[Any], what: str) -> tuple[int, ...]:
     for i in map(tree.as_int, argnums if isinstance(argnums, tuple | list) else (argnums,)):
         if i is None or not -len(args) <= i < len(args):
             raise DerivativeError(
-                f"{what}: argnums={tree.shown(argnums)} for a call with {len(args)} positional "
-                f"argument{'' if len(args) == 1 else 's'}",
+                f"{what}: argnums={tree.shown(argnums)} for a call with {counted(len(args), 'positional argument')}",
                 fix="the positions of the arguments to differentiate with respect to, counted from 0",
             )
         found.append(i % len(args))

@@ -242,6 +242,12 @@ class _Graph:
     # ---- numbers ----
 
     def _number(self, u: UOp) -> Numbers:
+        """The numbers in the cells of `u`, of those of its operands.  Of x = [1, 2], a buffer that is read:
+
+        x.expand(2, 2)    a movement, which takes the cells 0, 1, 0, 1 of x    [1, 2, 1, 2]
+        of that + 1       an operation on each cell                            [2, 3, 2, 3]
+        .sum(0) of that   a reduction, of each second cell for each of 2       [4, 6]
+        """
         if u.op is Ops.CONST:
             return [u.val]
         if u.op is Ops.BUFFER:

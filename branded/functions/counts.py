@@ -126,19 +126,10 @@ def segment_prod(
 ) -> Vec[S1 | S2]:
     """The products of the entries of `data` with the same number; 1 where there is none.
 
-    Args:
-        data: `Vec[S1, T[n, ...]]`.
-        segment_ids: `Vec[S2, i32[n]]`, in any order.  Entries with a number out of range are in no segment.
-        num_segments: How many segments there are, which is a shape, so it must be given.
-        indices_are_sorted: As in JAX, where it is a promise that makes it faster; here it changes nothing.
-        unique_indices: The same.
+    Its arguments and errors are those of `segment_sum`.
 
     Returns:
         `Vec[S1 | S2, T[num_segments, ...]]`.
-
-    Raises:
-        OperandError: `data` is not a tensor, or `segment_ids` are no ints.
-        ArgumentError: They do not fit each other, or `num_segments` is not given or below 0.
 
     Example:
         >>> from branded import segment_prod
@@ -161,19 +152,10 @@ def segment_max(
 ) -> Vec[S1 | S2]:
     """The largest of the entries of `data` with the same number; -inf, of ints the least, where there is none.
 
-    Args:
-        data: `Vec[S1, T[n, ...]]`.
-        segment_ids: `Vec[S2, i32[n]]`, in any order.  Entries with a number out of range are in no segment.
-        num_segments: How many segments there are, which is a shape, so it must be given.
-        indices_are_sorted: As in JAX, where it is a promise that makes it faster; here it changes nothing.
-        unique_indices: The same.
+    Its arguments and errors are those of `segment_sum`.
 
     Returns:
         `Vec[S1 | S2, T[num_segments, ...]]`.
-
-    Raises:
-        OperandError: `data` is not a tensor, or `segment_ids` are no ints.
-        ArgumentError: They do not fit each other, or `num_segments` is not given or below 0.
 
     Example:
         >>> from branded import segment_max
@@ -196,19 +178,10 @@ def segment_min(
 ) -> Vec[S1 | S2]:
     """The least of the entries of `data` with the same number; inf, of ints the largest, where there is none.
 
-    Args:
-        data: `Vec[S1, T[n, ...]]`.
-        segment_ids: `Vec[S2, i32[n]]`, in any order.  Entries with a number out of range are in no segment.
-        num_segments: How many segments there are, which is a shape, so it must be given.
-        indices_are_sorted: As in JAX, where it is a promise that makes it faster; here it changes nothing.
-        unique_indices: The same.
+    Its arguments and errors are those of `segment_sum`.
 
     Returns:
         `Vec[S1 | S2, T[num_segments, ...]]`.
-
-    Raises:
-        OperandError: `data` is not a tensor, or `segment_ids` are no ints.
-        ArgumentError: They do not fit each other, or `num_segments` is not given or below 0.
 
     Example:
         >>> from branded import segment_min

@@ -61,20 +61,10 @@ def percentile(
 ) -> Vec[S1 | S2]:
     """The number below which `q` percent of the entries lie: `quantile(a, q / 100)`.
 
-    Args:
-        a: `Vec[S1, f32[...]]`, of one entry or more.
-        q: A number from 0 to 100, or `Vec[S2, f32[k]]`.
-        axis: The axis, or several; None for all.
-        method: Between two entries: `"linear"`, `"lower"`, `"higher"`, `"midpoint"`, or `"nearest"`.
-        keepdims: Keep the axes that are gone, with size 1.
+    Its arguments and errors are those of `quantile`, with `q` from 0 to 100.
 
     Returns:
         `Vec[S1 | S2, f32[...]]`, behind an axis for those of `q`.
-
-    Raises:
-        OperandError: An argument is not a tensor.
-        ArgumentError: There are no entries, `q` is out of range or has two axes, or an option means nothing.
-        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import percentile
@@ -93,20 +83,10 @@ def nanquantile(
 ) -> Vec[S1 | S2]:
     """`quantile` of the entries that are not NaN; NaN where there are none.
 
-    Args:
-        a: `Vec[S1, f32[...]]`, of one entry or more.
-        q: A number from 0 to 1, or `Vec[S2, f32[k]]`.
-        axis: The axis, or several; None for all.
-        method: Between two entries: `"linear"`, `"lower"`, `"higher"`, `"midpoint"`, or `"nearest"`.
-        keepdims: Keep the axes that are gone, with size 1.
+    Its arguments and errors are those of `quantile`.
 
     Returns:
         `Vec[S1 | S2, f32[...]]`, behind an axis for those of `q`.
-
-    Raises:
-        OperandError: An argument is not a tensor.
-        ArgumentError: There are no entries, `q` is out of range or has two axes, or an option means nothing.
-        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import nanquantile
@@ -153,18 +133,10 @@ def median(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 def nanmedian(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
     """`median` of the entries that are not NaN; NaN where there are none.
 
-    Args:
-        a: `Vec[S, f32[...]]`, of one entry or more.
-        axis: The axis, or several; None for all.
-        keepdims: Keep the axes that are gone, with size 1.
+    Its arguments and errors are those of `median`.
 
     Returns:
         `Vec[S, f32[...]]`.
-
-    Raises:
-        OperandError: `a` is not a tensor.
-        ArgumentError: There are no entries.
-        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import nanmedian

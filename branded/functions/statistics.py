@@ -78,18 +78,10 @@ def nanmax(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 def nanmin(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
     """The least of the entries that are not NaN; NaN where there are none.
 
-    Args:
-        a: `Vec[S, T[...]]`, of one entry or more.
-        axis: The axis, or several; None for all.
-        keepdims: Keep the axes that are gone, with size 1.
+    Its arguments and errors are those of `nanmax`.
 
     Returns:
         `Vec[S, T[...]]`.
-
-    Raises:
-        OperandError: `a` is not a tensor.
-        ArgumentError: There are no entries.
-        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import nanmin
@@ -106,17 +98,10 @@ def nanmin(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 def nanmean(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
     """The mean of the entries that are not NaN; NaN where there are none.
 
-    Args:
-        a: `Vec[S, f32[...]]`.
-        axis: The axis, or several; None for all.
-        keepdims: Keep the axes that are gone, with size 1.
+    Its arguments and errors are those of `nansum`.
 
     Returns:
         `Vec[S, f32[...]]`.
-
-    Raises:
-        OperandError: `a` is not a tensor.
-        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import nanmean
@@ -163,18 +148,10 @@ def nanvar(a: Vec[S], axis: Axes = None, *, ddof: int = 0, keepdims: bool = Fals
 def nanstd(a: Vec[S], axis: Axes = None, *, ddof: int = 0, keepdims: bool = False) -> Vec[S]:
     """The standard deviation of the entries that are not NaN: the square root of `nanvar`.
 
-    Args:
-        a: `Vec[S, f32[...]]`.
-        axis: The axis, or several; None for all.
-        ddof: What is taken from their number in the divisor.
-        keepdims: Keep the axes that are gone, with size 1.
+    Its arguments and errors are those of `nanvar`.
 
     Returns:
         `Vec[S, f32[...]]`.
-
-    Raises:
-        OperandError: `a` is not a tensor, or `ddof` not an int.
-        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import nanstd

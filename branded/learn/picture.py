@@ -6,119 +6,23 @@ examples of a brand is hatched.  Every picture carries a title and a description
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tinygrad import Tensor
 
 from branded import tree as trees
-from branded.crossing import closed
-from branded.dispatch import full
-from branded.errors import AxisTypeError, PictureError
-from branded.graph import tensor
+from branded.errors import PictureError
 from branded.learn import _drawing as d
-from branded.rows import check_live, row_of, type_text, visible
-from branded.scope import Row, Scope, outside, union
+from branded.learn._shown import Picture as Picture
+from branded.learn._shown import Value, drawable, value
+from branded.rows import row_of, type_text, visible
+from branded.scope import Row, Scope, union
 from branded.tree import normalize_axis
 from branded.vmap import vmap
-
-MAX_CELLS = 256
-
-
-@dataclasses.dataclass(frozen=True)
-class Picture:
-    """A picture.  `str(picture)` is its SVG; a notebook shows it.
-
-    Attributes:
-        title: What it shows, in a line.
-        description: The same as the drawing, in words.
-    """
-
-    title: str
-    description: str
-    _box: d.Box = dataclasses.field(repr=False)
-
-    @property
-    def svg(self) -> str:
-        return d.document(self._box, self.title, self.description)
-
-    def __str__(self) -> str:
-        return self.svg
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-    def save(self, path: str | Path) -> None:
-        """Write it to a file.
-
-        Raises:
-            PictureError: It cannot be written.
-        """
-        try:
-            Path(path).write_text(self.svg, encoding="utf-8")
-        except (OSError, TypeError, ValueError) as error:
-            reason = "it is no path" if isinstance(error, TypeError) else getattr(error, "strerror", None) or str(error)
-            raise PictureError(f"picture: cannot write {trees.shown(path)}: {reason}") from None
-
-    def titled(self, title: str) -> Picture:
-        """The same picture under another title."""
-        return dataclasses.replace(self, title=title)
-
-
-# ---- what is drawn: real values ----
-
-
-class _Value(NamedTuple):
-    """A value with all its examples: `cells` has an axis for each brand of its row, then those of one example."""
-
-    cells: Any
-    brands: tuple[str, ...]
-    type: str
-
-    @property
-    def dims(self) -> list[d.Dim]:
-        return [*map(d.Dim, self.brands), *[d.Dim()] * (self.cells.ndim - len(self.brands))]
-
-    @property
-    def words(self) -> str:
-        return f"{self.type} = {', '.join(map(d.number, self.cells.ravel())) or 'nothing'}"
-
-
-def _tensor(x: object) -> Tensor:
-    if (t := trees.as_tensor(x)) is None:
-        raise AxisTypeError(f"picture: {trees.describe(x)} has no cells", fix=trees.advice(x) or "a tensor or a number")
-    check_live(t.uop, "picture")
-    return t
-
-
-def _value(x: object) -> _Value:
-    """All examples of a value, also while its brands are open: a picture is looked at, not computed with."""
-    t = _tensor(x)
-    row = row_of(t.uop)
-    if not all(b.is_brand for b in row):
-        raise PictureError(
-            "picture: the body of a loop is traced once, for all steps: there is no value to draw yet",
-            ("value", type_text(t.uop)),
-            fix="return the value, and draw it outside",
-        )
-    if (n := int(np.prod([*(b.size for b in row), *map(int, t.shape)]))) > MAX_CELLS:
-        raise PictureError(
-            f"picture: {n} cells are too many to read",
-            ("value", type_text(t.uop)),
-            fix=f"a smaller example: at most {MAX_CELLS} cells",
-        )
-    with outside():
-        seen = tensor(full(closed([t.uop])[0], row)).numpy()
-    return _Value(seen, tuple(b.name for b in row), type_text(t.uop))
-
-
-# ---- the pictures ----
 
 
 def cells(x: object, name: str = "", *, axis: int | None = None, brand: str = "") -> Picture:
@@ -147,7 +51,7 @@ def cells(x: object, name: str = "", *, axis: int | None = None, brand: str = ""
 
     Source: the drawings of array axes in NumPy's introduction for beginners.
     """
-    v = _value(x)
+    v = value(x)
     dims, what = v.dims, ""
     if axis is not None:
         at = normalize_axis(axis, x, "picture")
@@ -184,8 +88,8 @@ def operation(operands: Mapping[str, object], sign: str, result: object) -> Pict
 
     Source: the drawings of stretched operands in NumPy's broadcasting guide.
     """
-    formula, out = f" {sign} ".join(operands), _value(result)
-    values = {name: _value(x) for name, x in operands.items()}
+    formula, out = f" {sign} ".join(operands), value(result)
+    values = {name: value(x) for name, x in operands.items()}
     parts = [_part(name, *_as_in(v, out)) for name, v in values.items()]
     parts.append(_part(formula, out.cells, out.dims))
     signs = [d.text(mark) for mark in (*[sign] * (len(operands) - 1), "=")]
@@ -200,7 +104,7 @@ def _part(name: str, cells: Any, dims: Sequence[d.Dim], repeated: Any = None) ->
     return d.above([d.text(name), d.array(cells, dims, 0, repeated)], 2)
 
 
-def _as_in(v: _Value, out: _Value) -> tuple[Any, list[d.Dim], Any]:
+def _as_in(v: Value, out: Value) -> tuple[Any, list[d.Dim], Any]:
     """`v` with all axes of `out`: its cells, its axes, and for which brand each cell is repeated, if it is."""
     own = v.cells.shape[len(v.brands) :]
     missing = len(out.cells.shape) - len(out.brands) - len(own)
@@ -273,7 +177,7 @@ class _Line(NamedTuple):
 
     @classmethod
     def of(cls, name: str, x: object) -> _Line:
-        u = _tensor(x).uop
+        u = drawable(x).uop
         return cls(name, visible(row_of(u)), type_text(u, ()), type_text(u))
 
 
@@ -340,7 +244,7 @@ def tree(x: object, axes: Any = 0, *, name: str = "tree", brand: str = "x") -> P
     first = max(map(d.width_of, paths), default=0) + 14
     boxes: list[d.Box] = []
     said = []
-    for leaf, path, axis in zip(map(_tensor, trees.leaves(x)), paths, spread, strict=True):
+    for leaf, path, axis in zip(map(drawable, trees.leaves(x)), paths, spread, strict=True):
         at = None if axis is None else normalize_axis(axis, leaf, "picture")
         what = f"shared by all examples of {brand}" if at is None else f"axis {at} is {brand}"
         said.append(f"{path}: {type_text(leaf.uop)}, {what}")

@@ -140,17 +140,10 @@ def eigvalsh(a: Vec[S], UPLO: str | None = "L", *, symmetrize_input: bool = True
 
     Their derivatives are those of `eigh`, which do not mind where eigenvalues are equal.
 
-    Args:
-        a: `Vec[S, f32[n, n]]`, symmetric.
-        UPLO: "L" or "U", the half that is read where `symmetrize_input` is False.
-        symmetrize_input: Take the mean of `a` and its transpose.
+    Its arguments and errors are those of `eigh`.
 
     Returns:
         `Vec[S, f32[n]]`.
-
-    Raises:
-        MatrixError: `a` is not a square matrix, or UPLO is something else.
-        MatrixTypeError: It is not a tensor of numbers, or of half precision.
 
     Example:
         >>> from branded import linalg

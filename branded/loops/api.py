@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar, cast, overload
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import strong_dtype
-from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
 from branded.brand import Brand
 from branded.errors import CarryError, SizeError
 from branded.graph import tensor
-from branded.loops.bodies import without_effects
-from branded.loops.effects import with_effect
-from branded.loops.parts import by_parts
-from branded.loops.primitive import Carry, Input
 from branded.loops.scan import numbers
-from branded.loops.scan import scan as scan_steps
-from branded.loops.trace import State, all_carried, are_loose, carried
-from branded.loops.unroll import checkpointed, unrolled
-from branded.loops.while_loop import while_loop as while_steps
-from branded.patches.arrays import np
-from branded.planning.progress import is_traced
+from branded.loops.trace import all_carried, carried
+from branded.loops.trees import check_functions, length_of, repeated, scanned, written
 from branded.tree.given import called, check_flag
 from branded.values import vec_type
 from branded.vec import Vec
@@ -113,123 +103,13 @@ def scan(
     with recording.structured() as made:
         # a typed program says what is done, and not how
         how: Any = {"unroll": unroll, "checkpoint": checkpoint, "progress": progress} if made is None else {}
-        out = _scan("scan", f, init, xs, length, reverse, **how)
+        out = scanned("scan", f, init, xs, length, reverse, **how)
         if made is not None:
             values, ys = tree.leaves(init), tree.leaves(xs)
             n = ys[0].shape[0] if length is None else length
             known: dict[str, Any] = {"length": n, "carries": len(values)} | ({"reverse": True} if reverse else {})
-            _put(made, "scan", [*values, *ys], out, lambda body: {"f": body}, params=known)
+            written(made, "scan", [*values, *ys], out, lambda body: {"f": body}, params=known)
     return out
-
-
-def _check_function(what: str, **given: Any) -> None:
-    for name, f in given.items():
-        if not callable(f):
-            raise CarryError(f"{what}: {name} is {tree.describe(f)}, not a function")
-
-
-def _scan(
-    what: str,
-    f: Callable[[Any, Any], Any],
-    init: Any,
-    xs: Any,
-    length: int | None,
-    reverse: bool,
-    unroll: int | bool = 1,
-    checkpoint: int | bool = False,
-    loose: Sequence[bool] | None = None,
-    progress: bool = False,
-) -> Any:
-    _check_function(what, f=f)
-    if is_shown := progress and not is_traced():
-        checkpoint = False  # no derivative goes through what is worked out
-    if checkpoint is not False:
-        n = _length(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
-        outer, inner = (functools.partial(_scan, what, unroll=u, loose=are_loose(init)) for u in (1, unroll))
-        return checkpointed(what, outer, inner, f, init, xs, n, reverse, checkpoint)
-    if unroll is not False and (unroll is True or unroll != 1):
-        n = _length(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
-        own = functools.partial(_scan, what, loose=loose, progress=is_shown)
-        return unrolled(what, own, f, init, xs, n, reverse, unroll)
-    state = State(what, init, loose)
-    whole = [x.cast(strong_dtype(x.dtype)) for x in all_carried(xs, f"{what}: xs")]
-    n = _length(what, whole, tree.paths(xs, "xs"), length)
-
-    def body(given: list[Tensor]) -> Any:
-        k = len(state.values)
-        carry, x = state.rebuilt(given[:k]), tree.rebuild(xs, iter(given[k:]))
-        return called(f, (carry, x), {}, what, "a function of the carry and of one entry of xs")
-
-    def result(pair: Any) -> tuple[Any, list[Tensor]]:
-        if not isinstance(pair, tuple) or len(pair) != 2:
-            raise CarryError(
-                f"{what}: the body returned {tree.outline(pair)}",
-                fix="return a pair: the carry, and the output or None",
-            )
-        return pair[1], [*state.checked(pair[0]), *all_carried(pair[1], f"{what}: the output")]
-
-    traced, k = state.traced(body, result, whole), len(state.values)
-    inputs = [Input(p, x.uop) for p, x in zip(traced.params[k:], whole, strict=True)]
-
-    def run(carries: list[Carry], inputs: list[Input], count: int) -> list[UOp]:
-        def all_of_it(more: list[Carry]) -> list[UOp]:
-            finals, ys = scan_steps([*carries, *more], inputs, traced.leaves[k:], count, reverse)
-            return [*finals[:k], *ys, *finals[k:]]
-
-        return with_effect(what, traced, all_of_it)
-
-    if is_shown and n:
-        done = by_parts(what, run, state.carries(traced), inputs, n, reverse)
-    else:
-        done = [tensor(x) for x in run(state.carries(traced), inputs, n)]
-    return state.rebuilt(done[:k]), tree.rebuild(traced.out, iter(done[k:]))
-
-
-def _put(
-    made: recording.Structure | None,
-    op: str,
-    values: Sequence[Any],
-    out: Any,
-    bodies: Callable[[recording.Body], dict[str, recording.Body]],
-    own: slice = slice(None),
-    bounds: Sequence[Any] = (),
-    params: dict[str, Any] | None = None,
-) -> None:
-    """Write a loop down as the call that it was; `own` are the parameters of the body for these values."""
-    if made is None or not made.bodies:
-        return
-    body = made.bodies[-1]
-    known = zip(values, body.params[own], strict=True)
-    operands = [t.cast(p.dtype).uop for x, p in known if (t := tree.as_tensor(x)) is not None]
-    heads = [x.uop if isinstance(x, Tensor) else x for x in bounds]
-    made.put(op, [*heads, *operands], params or {}, [y.uop for y in tree.leaves(out)], bodies(body))
-
-
-def _length(what: str, whole: Sequence[Tensor], at: Sequence[str], length: Any) -> int:
-    if length is not None:
-        n = tree.as_int(length)
-        if n is None or not 0 <= n <= dtypes.int32.max:
-            raise SizeError(
-                f"{what}: length={tree.shown(length)} is not a number of steps", fix="an int from 0 to 2**31 - 1"
-            )
-        length = n
-    for x, where in zip(whole, at, strict=True):
-        if not x.shape:
-            raise SizeError(
-                f"{what}: {where} is {vec_type(x)}: there is no axis of steps", fix="stack the steps along axis 0"
-            )
-        if length is None:
-            length, first = x.shape[0], where
-        elif x.shape[0] != length:
-            raise SizeError(
-                f"{what}: {where} has {x.shape[0]} steps, and there are {length}",
-                ("value", vec_type(x)),
-                ("steps", "length" if x is whole[0] else f"those of {first}" if "first" in locals() else "length"),
-                fix="the same size along axis 0 for each of xs",
-            )
-    if length is None:
-        raise SizeError(f"{what}: nothing says how many steps there are", fix="xs with an axis of steps, or length=n")
-    return int(length)
 
 
 @overload
@@ -276,7 +156,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
 
     Source: `jax.lax.fori_loop`.
     """
-    _check_function("fori_loop", body_fun=body_fun)
+    check_functions("fori_loop", body_fun=body_fun)
     lower, upper = (_number(b, at) for b, at in ((lower, "lower"), (upper, "upper")))
     step = functools.partial(_step, body_fun)
     with recording.structured() as made:
@@ -286,14 +166,14 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
             steps = tensor(numbers(n)) if made is None else Tensor.arange(lower, lower + n, dtype=dtypes.int32)
             k = 1 if unroll is None or made is not None else unroll
             body_of = lambda x, i: (step(i + first if first else i, x), None)  # noqa: E731
-            out, _ = _scan("fori_loop", body_of, init_val, steps, n, False, k)
+            out, _ = scanned("fori_loop", body_of, init_val, steps, n, False, k)
             own = slice(0, -1)
         else:
             if unroll is not None:
                 raise SizeError("fori_loop: unroll with bounds that are tensors", fix="ints, or no unroll")
             lower, upper = (_bound(x, at) for x, at in ((lower, "lower"), (upper, "upper")))
             until = upper
-            _, out = _while(
+            _, out = repeated(
                 "fori_loop", lambda c: c[0] < until, lambda c: (c[0] + 1, step(c[0], c[1])), (lower, init_val)
             )
             own = slice(1, None)
@@ -303,7 +183,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
                 return {"body_fun": b._replace(results=b.results[1:-1])}
             return {"body_fun": b._replace(params=(b.params[-1], *b.params[:-1]))}
 
-        _put(made, "fori_loop", tree.leaves(init_val), out, body, own, (lower, upper))
+        written(made, "fori_loop", tree.leaves(init_val), out, body, own, (lower, upper))
     return out
 
 
@@ -349,12 +229,12 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
 
     Source: `jax.lax.map`.
     """
-    _check_function("map", f=f)
+    check_functions("map", f=f)
     if batch_size is not None:
         return cast(Y, _by_batches(f, xs, batch_size))
     with recording.structured() as made:
-        _, out = _scan("map", lambda _, x: (None, _one(f, x)), None, xs, None, False)
-        _put(made, "map", tree.leaves(xs), out, lambda body: {"f": body})
+        _, out = scanned("map", lambda _, x: (None, _one(f, x)), None, xs, None, False)
+        written(made, "map", tree.leaves(xs), out, lambda body: {"f": body})
     return cast(Y, out)
 
 
@@ -364,14 +244,14 @@ def _one(f: Callable[..., Any], x: Any) -> Any:
 
 def _by_batches(f: Callable[[Any], Any], xs: Any, batch_size: Any) -> Any:
     whole = all_carried(xs, "map: xs")
-    n = _length("map", whole, tree.paths(xs, "xs"), None)
+    n = length_of("map", whole, tree.paths(xs, "xs"), None)
     if (size := tree.as_int(batch_size)) is None or size < 1:
         raise SizeError(f"map: batch_size={tree.shown(batch_size)} is not a size", fix="an int of 1 or more")
     batch_size = min(size, max(n, 1))
     full = n // batch_size
     parts = [x[: full * batch_size].reshape(full, batch_size, *x.shape[1:]) for x in whole]
     rest = [x[full * batch_size :] for x in whole]
-    _, out = _scan("map", lambda _, x: (None, vmap(f)(x)), None, tree.rebuild(xs, iter(parts)), None, False)
+    _, out = scanned("map", lambda _, x: (None, vmap(f)(x)), None, tree.rebuild(xs, iter(parts)), None, False)
     done = tree.rebuild(out, iter([y.flatten(0, 1) for y in tree.leaves(out)]))
     if n == full * batch_size:
         return done
@@ -410,8 +290,8 @@ def while_loop(cond_fun: Callable[[C], Vec[Brand] | bool], body_fun: Callable[[C
     Source: `jax.lax.while_loop`.
     """
     with recording.structured() as made:
-        out: C = _while("while_loop", cond_fun, body_fun, init_val)
-        _put(made, "while_loop", tree.leaves(init_val), out, _go_and_step)
+        out: C = repeated("while_loop", cond_fun, body_fun, init_val)
+        written(made, "while_loop", tree.leaves(init_val), out, _go_and_step)
     return out
 
 
@@ -419,29 +299,3 @@ def _go_and_step(body: recording.Body) -> dict[str, recording.Body]:
     """The two functions of a while loop, which are traced as one."""
     *carry, go = body.results
     return {"cond_fun": body._replace(results=(go,)), "body_fun": body._replace(results=tuple(carry))}
-
-
-def _while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
-    _check_function(what, cond_fun=cond_fun, body_fun=body_fun)
-    state = State(what, init)
-
-    def result(pair: tuple[Any, Any]) -> tuple[Any, list[Tensor]]:
-        new, go = pair
-        if isinstance(go, bool | np.bool_):
-            go = Tensor(bool(go))
-        if not isinstance(go, Tensor) or go.shape or go.dtype != dtypes.bool:
-            raise CarryError(
-                f"{what}: the condition is {tree.outline(go)}, not one bool", fix="a comparison, .any() or .all()"
-            )
-        return None, [*state.checked(new), go]
-
-    def body(given: list[Tensor]) -> Any:
-        # the condition before the body, which may write into what it gets
-        fix = "functions of the carry alone"
-        with without_effects(f"{what}: the condition"):
-            go = called(cond_fun, (state.rebuilt(given),), {}, what, fix)
-        return called(body_fun, (state.rebuilt(given),), {}, what, fix), go
-
-    traced = state.traced(body, result, goes_on=True)
-    finals = with_effect(what, traced, lambda more: while_steps([*state.carries(traced), *more], traced.leaves[-1]))
-    return state.rebuilt([tensor(x) for x in finals])

@@ -145,14 +145,9 @@ class _Step:
         var = UOp.variable("branded_step", 0, max(most - 1, 1)) if isinstance(loop, Scan) else None
         at = var.bind(0) if var is not None else None
         to, stacks = [_storage(x) for x in outs[:n]], [_storage(x, most) for x in outs[n : self.results]]
-        # what the step does not use keeps its place among the arguments of the loop, and is not given to it
-        used = dict(sorted((p.arg.slot, p) for p in loop.params()))
-        reads = {i: _storage(x) for i, x in enumerate(outs[:n])}
-        others = {i: p for i, p in used.items() if i >= n and i not in loop.counts}
-        reads |= {i: _storage(p, *([most] if loop.is_input(i) else [])) for i, p in others.items()}
+        reads = _read(loop, outs[:n], most)
         tables = [UOp.new_buffer(loop.device, len(ps), dtype) for dtype, ps in numbers.items()]
-        stand_ins = {used[i]: _slice(x, at) if loop.is_input(i) else x for i, x in reads.items() if i in used}
-        stand_ins |= {used[i]: at.cast(used[i].dtype) for i in loop.counts if at is not None and i in used}
+        stand_ins = _stand_ins(loop, reads, at)
         for table, ps in zip(tables, numbers.values(), strict=True):
             stand_ins |= {p: _slice(table, k) for k, p in enumerate(ps)}
         new = [x.substitute(stand_ins, walk=True) for x in outs]
@@ -213,6 +208,31 @@ class _Step:
             return None
         copies = [native.Copy(*c) for c in zip(finals, spare, args[:n], map(_bytes, self.spare), strict=True)]
         return native.Table(ops, length, down, tests, flag, copies)
+
+
+def _read(loop: Loop, carries: Sequence[UOp], most: int) -> dict[int, UOp]:
+    """Buffers for what the step reads, by the slots of the loop's arguments: all carries, and what it uses of the rest.
+
+    What it does not use keeps its slot, and is not given to it.  Of the arguments c (a carry), x and y (inputs), w and
+    the number of the step, a body that gives c + x * w reads
+
+        {0: c, 1: x for all steps, 3: w}
+    """
+    n, found = loop.carries, {i: _storage(x) for i, x in enumerate(carries)}
+    for p in sorted(loop.params(), key=lambda p: p.arg.slot):
+        if (i := p.arg.slot) >= n and i not in loop.counts:
+            found[i] = _storage(p, *([most] if loop.is_input(i) else []))
+    return found
+
+
+def _stand_ins(loop: Loop, reads: Mapping[int, UOp], at: UOp | None) -> dict[UOp, UOp]:
+    """What stands for the parameters of the body in the step of number `at`.
+
+    c: the buffer of the carry      x: its entry `at`      w: its buffer      the number of the step: `at`
+    """
+    used = {p.arg.slot: p for p in loop.params()}
+    found = {used[i]: _slice(x, at) if loop.is_input(i) else x for i, x in reads.items() if i in used}
+    return found | {used[i]: at.cast(used[i].dtype) for i in loop.counts if at is not None and i in used}
 
 
 def _extent(loop: Loop) -> tuple[int, bool]:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
-from branded.chunks import joined
 from branded.graph import tensor
 from branded.loops.primitive import Carry, Input
+from branded.planning.chunks import joined
 from branded.planning.progress import bar
 
 PARTS = 100

@@ -289,7 +289,11 @@ def an(name: str) -> str:
 
 
 def joined(a: Type, b: Type) -> Type | None:
-    """The tree that both are, with the rows of both; None if they are sure to be different trees."""
+    """The tree that both are, with the rows of both; None if they are sure to be different trees.
+
+    tuple[Vec[S], int]    tuple[Vec[S1], int]    tuple[Vec[S | S1], int]
+    tuple[Vec[S], int]    tuple[Vec[S1]]         None: one has an entry more
+    """
     a, b = get_proper_type(a), get_proper_type(b)
     if isinstance(a, AnyType) or isinstance(b, AnyType):
         return UNKNOWN
@@ -303,23 +307,24 @@ def joined(a: Type, b: Type) -> Type | None:
         return None
     match a, b:
         case TupleType(), TupleType():
-            items = [joined(i, j) for i, j in zip(a.items, b.items, strict=False)]
-            found = [i for i in items if i is not None]
-            if not len(found) == len(a.items) == len(b.items):
+            if (items := _all_joined(a.items, b.items)) is None:
                 return None
             # the attributes of a named tuple have the rows of its class
-            return widened(a, rows_of(b)) if a.partial_fallback.type.is_named_tuple else a.copy_modified(items=found)
+            return widened(a, rows_of(b)) if a.partial_fallback.type.is_named_tuple else a.copy_modified(items=items)
         case TypedDictType(), TypedDictType():
-            if a.items.keys() != b.items.keys():
-                return None
-            values = {k: joined(v, b.items[k]) for k, v in a.items.items()}
-            kept = [v for v in values.values() if v is not None]
-            return a.copy_modified(item_types=kept) if len(kept) == len(values) else None
+            same = a.items.keys() == b.items.keys()
+            values = _all_joined([*a.items.values()], [b.items[k] for k in a.items]) if same else None
+            return None if values is None else a.copy_modified(item_types=values)
         case Instance(), Instance() if a.type is b.type and a.type.fullname in CONTAINERS:
-            args = [joined(i, j) for i, j in zip(a.args, b.args, strict=True)]
-            arguments = [i for i in args if i is not None]
-            return a.copy_modified(args=arguments) if len(args) == len(arguments) else None
+            args = _all_joined(a.args, b.args)
+            return None if args is None else a.copy_modified(args=args)
     return widened(a, rows_of(b)) if _kind(a) else make_simplified_union([a, b])
+
+
+def _all_joined(xs: Sequence[Type], ys: Sequence[Type]) -> list[Type] | None:
+    """The trees of as many pairs, if each pair is one."""
+    found = [t for x, y in zip(xs, ys, strict=False) if (t := joined(x, y)) is not None]
+    return found if len(found) == len(xs) == len(ys) else None
 
 
 def rows_of(t: Type) -> list[Brand]:

@@ -58,19 +58,13 @@ class _Names:
 
 
 def _names(call: TransformCall) -> _Names:
+    """What `axis_name` names, each an error if it cannot be the name of an open brand.
+
+    (Users, "i")    brands: Users, texts: "i"        a parameter `name: str`    not known here
+    """
     names = _Names()
-
-    def look(e: Expression) -> None:
-        if isinstance(e, StrExpr):
-            names.texts.append(e.value)
-        elif isinstance(e, TupleExpr | ListExpr):
-            for item in e.items:
-                look(item)
-        else:
-            names.add(call.api.get_expression_type(e))
-
     for e in call.given.get("axis_name", ()):
-        look(e)
+        _read(names, e, call)
     if names.wrong is not None:
         fix = "try:   a subclass of Brand, the string that was its axis_name, or an open brand"
         call.fail(f"{call.show(names.wrong)} is no name of a brand", fix)
@@ -79,6 +73,17 @@ def _names(call: TransformCall) -> _Names:
             if all(name_of(b) != text for b in call.scope.open):
                 _unbound(call, text)
     return names
+
+
+def _read(names: _Names, e: Expression, call: TransformCall) -> None:
+    """A string as it is written, all else by its type."""
+    if isinstance(e, StrExpr):
+        names.texts.append(e.value)
+    elif isinstance(e, TupleExpr | ListExpr):
+        for item in e.items:
+            _read(names, item, call)
+    else:
+        names.add(call.api.get_expression_type(e))
 
 
 def _unbound(call: TransformCall, name: str) -> None:

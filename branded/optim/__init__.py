@@ -30,21 +30,23 @@ from branded.optim.base import (
 )
 from branded.optim.implicit import RootResults, fixed_point, root
 from branded.optim.minimize import OptimizeResults, minimize
+from branded.optim.moments import (
+    scale_by_adam,
+    scale_by_lion,
+    scale_by_rms,
+    scale_by_rss,
+    scale_by_stddev,
+    trace,
+)
 from branded.optim.optimizers import adagrad, adam, adamw, lamb, lion, rmsprop, sgd
 from branded.optim.scaling import (
     add_decayed_weights,
     clip,
     clip_by_global_norm,
     scale,
-    scale_by_adam,
     scale_by_learning_rate,
-    scale_by_lion,
-    scale_by_rms,
-    scale_by_rss,
     scale_by_schedule,
-    scale_by_stddev,
     scale_by_trust_ratio,
-    trace,
 )
 from branded.optim.schedules import (
     constant_schedule,

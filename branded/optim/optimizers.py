@@ -1,23 +1,13 @@
-"""Optimizers: the usual chains of the parts in `scaling.py`, with optax's names, options and numbers."""
+"""Optimizers: the usual chains of `scaling.py` and `moments.py`, with optax's names, options and numbers."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from branded.optim.base import GradientTransformation, chain
-from branded.optim.scaling import (
-    add_decayed_weights,
-    scale_by_adam,
-    scale_by_learning_rate,
-    scale_by_lion,
-    scale_by_rms,
-    scale_by_rss,
-    scale_by_stddev,
-    scale_by_trust_ratio,
-)
-from branded.optim.scaling import (
-    momentum as momentum_of,
-)
+from branded.optim.moments import momentum as momentum_of
+from branded.optim.moments import scale_by_adam, scale_by_lion, scale_by_rms, scale_by_rss, scale_by_stddev
+from branded.optim.scaling import add_decayed_weights, scale_by_learning_rate, scale_by_trust_ratio
 from branded.optim.schedules import Rate
 
 

@@ -1,8 +1,7 @@
-"""The parts of optimizers: what scales gradients, and what they remember for it."""
+"""The parts of optimizers that scale and clip updates, and remember at most how many there were."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tinygrad import Tensor
@@ -14,65 +13,20 @@ from branded.optim.base import (
     Schedule,
     each,
     global_norm,
-    identity,
     none_done,
     number,
     of,
     own,
     stateless,
     wanted,
-    zeros,
 )
 from branded.optim.schedules import Rate
-
-
-class TraceState(NamedTuple):
-    """The momentum."""
-
-    trace: Any
-
-
-class ScaleByAdamState(NamedTuple):
-    """The number of steps, and the means of the gradients and of their squares."""
-
-    count: Any
-    mu: Any
-    nu: Any
-
-
-class ScaleByLionState(NamedTuple):
-    """The number of steps, and the mean of the gradients."""
-
-    count: Any
-    mu: Any
-
-
-class ScaleByRmsState(NamedTuple):
-    """The mean of the squares of the gradients."""
-
-    nu: Any
-
-
-class ScaleByStdDevState(NamedTuple):
-    """The means of the gradients and of their squares."""
-
-    mu: Any
-    nu: Any
-
-
-class ScaleByRssState(NamedTuple):
-    """The sum of the squares of the gradients."""
-
-    sum_of_squares: Any
 
 
 class ScaleByScheduleState(NamedTuple):
     """The number of steps."""
 
     count: Any
-
-
-# ---- without a state ----
 
 
 def scale(step_size: Any) -> GradientTransformation:
@@ -260,243 +214,3 @@ def scale_by_trust_ratio(min_norm: Any = 0.0, trust_coefficient: Any = 1.0, eps:
     return stateless(
         what, lambda updates, p: each(what, scaled, updates, wanted(what, p), names=("the updates", "the params"))
     )
-
-
-# ---- with one ----
-
-
-def trace(decay: Any, nesterov: bool = False, accumulator_dtype: Any = None) -> GradientTransformation:
-    """Momentum: the sum of all updates so far, older ones times `decay` for each step.
-
-    Args:
-        decay: A number, or a tensor of one.
-        nesterov: Look one step ahead.
-        accumulator_dtype: That of the sum; None is that of the parameters.
-
-    Example:
-        >>> from branded import optim
-        >>> from tinygrad import Tensor
-        >>> part = optim.trace(0.5)
-        >>> _, state = part.update(Tensor([1.0]), part.init(Tensor([0.0])))
-        >>> part.update(Tensor([1.0]), state)[0].tolist()
-        [1.5]
-
-    Source: optax, `trace`; Sutskever et al. 2013.
-    """
-    what, h = "trace", number("trace", "decay", decay)
-
-    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, TraceState).trace
-        new = each(what, lambda g, t: g + of(h, g) * t, updates, old)
-        out = each(what, lambda g, t: g + of(h, g) * t, updates, new) if nesterov else new
-        return out, TraceState(_like(what, new, old))
-
-    return GradientTransformation(lambda params: TraceState(zeros(what, params, accumulator_dtype)), update)
-
-
-def scale_by_adam(
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-8,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
-    *,
-    nesterov: bool = False,
-) -> GradientTransformation:
-    """Means of the updates over the square roots of means of their squares.
-
-    Args:
-        b1: How much of the mean of the updates stays at each step.
-        b2: How much of that of their squares does.
-        eps: What is added to the root.
-        eps_root: What is added under it.
-        mu_dtype: The dtype of the mean of the updates; None is that of the parameters.
-        nesterov: Look one step ahead.
-
-    Example:
-        >>> from branded import optim
-        >>> from tinygrad import Tensor
-        >>> part = optim.scale_by_adam()
-        >>> [round(x, 4) for x in part.update(Tensor([5.0]), part.init(Tensor([0.0])))[0].tolist()]
-        [1.0]
-
-    Source: optax, `scale_by_adam`; Kingma and Ba 2015; Dozat 2016.
-    """
-    what = "scale_by_adam"
-    b1, b2 = number(what, "b1", b1), number(what, "b2", b2)
-    eps, eps_root = number(what, "eps", eps), number(what, "eps_root", eps_root)
-
-    def init(params: Any) -> Any:
-        return ScaleByAdamState(none_done(), zeros(what, params, mu_dtype), zeros(what, params))
-
-    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByAdamState)
-        mu, nu, n = _mean(what, updates, old.mu, b1), _mean_square(what, updates, old.nu, b2), old.count + 1
-        if nesterov:
-            ahead, now = _unbiased(what, mu, b1, n + 1), _unbiased(what, updates, b1, n)
-            mean = each(what, lambda m, g: of(b1, m) * m + (1 - of(b1, m)) * g, ahead, now)
-        else:
-            mean = _unbiased(what, mu, b1, n)
-        root = each(what, lambda v: (v + of(eps_root, v)).sqrt() + of(eps, v), _unbiased(what, nu, b2, n))
-        out = each(what, lambda m, r: m / r, mean, root)
-        return out, ScaleByAdamState(n, _like(what, mu, old.mu), _like(what, nu, old.nu))
-
-    return GradientTransformation(init, update)
-
-
-def scale_by_rms(
-    decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True
-) -> GradientTransformation:
-    """Updates over the square root of the mean of their squares.
-
-    Args:
-        decay: How much of the mean stays at each step.
-        eps: What is added to it.
-        initial_scale: The mean at first.
-        eps_in_sqrt: Is `eps` added under the root?
-
-    Example:
-        >>> from branded import optim
-        >>> from tinygrad import Tensor
-        >>> part = optim.scale_by_rms(decay=0.75)
-        >>> [round(x, 4) for x in part.update(Tensor([5.0]), part.init(Tensor([0.0])))[0].tolist()]
-        [2.0]
-
-    Source: optax, `scale_by_rms`; Hinton 2012.
-    """
-    what, h = "scale_by_rms", number("scale_by_rms", "decay", decay)
-    eps, initial_scale = number(what, "eps", eps), number(what, "initial_scale", initial_scale)
-
-    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByRmsState).nu
-        nu = _mean_square(what, updates, old, h)
-        out = each(what, lambda g, n: g * _inverse_root(n, eps, eps_in_sqrt), updates, nu)
-        return out, ScaleByRmsState(_like(what, nu, old))
-
-    return GradientTransformation(lambda params: ScaleByRmsState(zeros(what, params, value=initial_scale)), update)
-
-
-def scale_by_stddev(
-    decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True
-) -> GradientTransformation:
-    """Updates over their standard deviation.
-
-    Args:
-        decay: How much of the means stays at each step.
-        eps: What is added to the variance.
-        initial_scale: The mean of the squares at first.
-        eps_in_sqrt: Is `eps` added under the root?
-
-    Example:
-        >>> from branded import optim
-        >>> from tinygrad import Tensor
-        >>> part = optim.scale_by_stddev(decay=0.5)
-        >>> [round(x, 4) for x in part.update(Tensor([5.0]), part.init(Tensor([0.0])))[0].tolist()]
-        [2.0]
-
-    Source: optax, `scale_by_stddev`.
-    """
-    what, h = "scale_by_stddev", number("scale_by_stddev", "decay", decay)
-    eps, initial_scale = number(what, "eps", eps), number(what, "initial_scale", initial_scale)
-
-    def init(params: Any) -> Any:
-        return ScaleByStdDevState(zeros(what, params), zeros(what, params, value=initial_scale))
-
-    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByStdDevState)
-        mu, nu = _mean(what, updates, old.mu, h), _mean_square(what, updates, old.nu, h)
-        out = each(what, lambda g, m, n: g * _inverse_root(n - m * m, eps, eps_in_sqrt), updates, mu, nu)
-        return out, ScaleByStdDevState(_like(what, mu, old.mu), _like(what, nu, old.nu))
-
-    return GradientTransformation(init, update)
-
-
-def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> GradientTransformation:
-    """Updates over the square root of the sum of the squares of all so far.
-
-    Args:
-        initial_accumulator_value: The sum at first.
-        eps: What is added under the root.
-
-    Example:
-        >>> from branded import optim
-        >>> from tinygrad import Tensor
-        >>> part = optim.scale_by_rss(0.0)
-        >>> [round(x, 4) for x in part.update(Tensor([5.0, 0.0]), part.init(Tensor([0.0, 0.0])))[0].tolist()]
-        [1.0, 0.0]
-
-    Source: optax, `scale_by_rss`; Duchi et al. 2011.
-    """
-    what = "scale_by_rss"
-    eps, first = number(what, "eps", eps), number(what, "initial_accumulator_value", initial_accumulator_value)
-
-    def init(params: Any) -> Any:
-        return ScaleByRssState(zeros(what, params, value=first))
-
-    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByRssState).sum_of_squares
-        new = each(what, lambda g, t: g * g + t, updates, old)
-        out = each(what, lambda g, t: g * (t > 0).where((t + of(eps, t)).rsqrt(), 0), updates, new)
-        return out, ScaleByRssState(_like(what, new, old))
-
-    return GradientTransformation(init, update)
-
-
-def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99, mu_dtype: Any = None) -> GradientTransformation:
-    """The signs of a mean of the updates.
-
-    Args:
-        b1: How much of the mean goes into the step.
-        b2: How much of it stays.
-        mu_dtype: Its dtype; None is that of the parameters.
-
-    Example:
-        >>> from branded import optim
-        >>> from tinygrad import Tensor
-        >>> part = optim.scale_by_lion()
-        >>> part.update(Tensor([5.0, -0.1]), part.init(Tensor([0.0, 0.0])))[0].tolist()
-        [1.0, -1.0]
-
-    Source: optax, `scale_by_lion`; Chen et al. 2023.
-    """
-    what = "scale_by_lion"
-    b1, b2 = number(what, "b1", b1), number(what, "b2", b2)
-
-    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByLionState)
-        out = each(what, lambda g, m: ((1 - of(b1, g)) * g + of(b1, g) * m).sign(), updates, old.mu)
-        return out, ScaleByLionState(old.count + 1, _like(what, _mean(what, updates, old.mu, b2), old.mu))
-
-    return GradientTransformation(lambda p: ScaleByLionState(none_done(), zeros(what, p, mu_dtype)), update)
-
-
-def momentum(decay: Any, nesterov: bool, dtype: Any = None) -> GradientTransformation:
-    """Momentum, or nothing where `decay` is None."""
-    return identity() if decay is None else trace(decay, nesterov, dtype)
-
-
-# ---- means ----
-
-
-def _mean(what: str, updates: Any, old: Any, decay: Any) -> Any:
-    return each(what, lambda g, m: (1 - of(decay, g)) * g + of(decay, g) * m, updates, old)
-
-
-def _mean_square(what: str, updates: Any, old: Any, decay: Any) -> Any:
-    return each(what, lambda g, m: (1 - of(decay, g)) * (g * g) + of(decay, g) * m, updates, old)
-
-
-def _unbiased(what: str, mean: Any, decay: Any, count: Tensor) -> Any:
-    """A mean that began with zero, as if it had not."""
-    weight = 1 - decay ** count.float()
-    return each(what, lambda m: m / weight.cast(m.dtype), mean)
-
-
-def _inverse_root(n: Tensor, eps: Any, eps_in_sqrt: bool) -> Any:
-    return (n + of(eps, n)).rsqrt() if eps_in_sqrt else 1 / (n.sqrt() + of(eps, n))
-
-
-def _like(what: str, new: Any, old: Any) -> Any:
-    """New values in the dtypes of the old ones, so that a loop can carry them."""
-    cast: Callable[[Tensor, Tensor], Tensor] = lambda x, like: x.cast(like.dtype)  # noqa: E731
-    return each(what, cast, new, old)

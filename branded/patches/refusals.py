@@ -16,7 +16,7 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 
 from branded import errors, source
-from branded.errors import ArgumentError, AxisRangeError, BrandedError, CallError, ShapeError
+from branded.errors import ArgumentError, AxisRangeError, BrandedError, CallError, ShapeError, counted
 from branded.recording.calls import DUNDERS
 from branded.rows import row_of, type_text, visible
 from branded.scope import open_brands
@@ -122,10 +122,6 @@ def _error(cls: type[BrandedError], what: str, operands: Sequence[tuple[str, Ten
     if (at := errors.place()) is not None:  # beside where the brands were opened
         facts.append(("at", at))
     return cls(what, *facts, fix=fix)
-
-
-def _count(n: int, one: str, many: str = "") -> str:
-    return f"{n} {one if n == 1 else many or one + 's'}"
 
 
 def _outside(text: str) -> str:
@@ -283,13 +279,13 @@ def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
     given = [(f"`{g}`", x) for g, x in zip(groups, operands, strict=False) if isinstance(x, Tensor)]
     sizes: dict[str, Any] = {}
     if len(groups) != len(operands) == len(given):
-        what = f"einsum: `{formula}` is of {_count(len(groups), 'operand')}, and {len(given)} came"
+        what = f"einsum: `{formula}` is of {counted(len(groups), 'operand')}, and {len(given)} came"
         return _error(ShapeError, what, [(str(i + 1), x) for i, x in enumerate(operands)], "letters for each operand")
     if "." in formula or not len(given) == len(groups) == len(operands):
         return None
     for group, (_, x) in zip(groups, given, strict=True):
         if len(group) != x.ndim:
-            axes = _count(x.ndim, "axis", "axes")
+            axes = counted(x.ndim, "axis", "axes")
             what = f"einsum: `{group}` has {len(group)} letters, and one example {axes}"
             return _error(ShapeError, what, given, "a letter for each axis of one example")
         for c, n in zip(group, x.shape, strict=True):
@@ -335,7 +331,7 @@ def _call(r: Refused, sizes: Sequence[int]) -> str:
 
 def _many(r: Refused, m: re.Match[str]) -> BrandedError:
     count, rank = map(int, m.groups())
-    what = f"{count} indices for one example, which has {_count(rank, 'axis', 'axes')}"
+    what = f"{count} indices for one example, which has {counted(rank, 'axis', 'axes')}"
     fix = f"at most {rank}"
     index = r.args[1]
     fewer = index[count - rank :] if isinstance(index, tuple) else ()
@@ -365,7 +361,7 @@ def _mask(r: Refused) -> BrandedError | None:
 
 def _bounds(r: Refused, m: re.Match[str]) -> BrandedError:
     i, n = map(int, m.groups())
-    of = f"an axis of {n} entr{'y' if n == 1 else 'ies'}"
+    of = f"an axis of {counted(n, 'entry', 'entries')}"
     return r.error(ShapeError, f"{i} is out of bounds for {of}", f"an index from {-n} to {n - 1}" if n else None)
 
 

@@ -112,16 +112,10 @@ def truncated_normal(
 def exponential(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
     """Exponential numbers of mean 1: the density is exp(-x) from 0 on.
 
-    Args:
-        key: `Vec[S, u32[2]]`.
-        shape: The shape of one example.
-        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+    Its arguments and errors are those of `normal`.
 
     Returns:
         `Vec[S, f32[*shape]]`, or of another `dtype`.
-
-    Raises:
-        DrawTypeError: `key` is not a key, `shape` not a shape, `dtype` not one of those.
 
     Example:
         >>> from branded import random
@@ -140,16 +134,10 @@ def exponential(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtype
 def gumbel(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
     """Gumbel numbers, of which the largest of several is as likely as the softmax of what they are added to.
 
-    Args:
-        key: `Vec[S, u32[2]]`.
-        shape: The shape of one example.
-        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+    Its arguments and errors are those of `normal`.
 
     Returns:
         `Vec[S, f32[*shape]]`, or of another `dtype`, with the density exp(-x - exp(-x)).
-
-    Raises:
-        DrawTypeError: `key` is not a key, `shape` not a shape, `dtype` not one of those.
 
     Example:
         >>> from branded import random

@@ -225,18 +225,10 @@ def loggamma(
 ) -> Vec[S | S1]:
     """The logarithms of gamma numbers, which have their digits also where these are too small for a float.
 
-    Args:
-        key: `Vec[S, u32[2]]`.
-        a: The parameter, above 0: a number, or a tensor that broadcasts to `shape`.
-        shape: The shape of one example; None for that of `a`.
-        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+    Its arguments and errors are those of `gamma`.
 
     Returns:
         `Vec[S | S1, f32[*shape]]`, or of another `dtype`: `gamma(key, a).log()`.
-
-    Raises:
-        DrawTypeError: `key` is not a key, `a` not a number, `shape` not a shape, `dtype` not one of those.
-        DrawError: `a` is a number that is not above 0, or does not broadcast to `shape`.
 
     Example:
         >>> from branded import random

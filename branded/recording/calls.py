@@ -15,6 +15,7 @@ from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
 from branded.brand import Brand
+from branded.errors import counted
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -238,7 +239,7 @@ def arguments(f: Operator, params: dict[str, Any], given: Sequence[Any]) -> tupl
         else:
             args.append(value)
     if left > 0:
-        raise TypeError(f"{left} operand{'' if left == 1 else 's'} too many")
+        raise TypeError(f"{counted(left, 'operand')} too many")
     return args, kwargs
 
 

@@ -9,24 +9,20 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-import types
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NoReturn, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from tinygrad import Tensor
 from tinygrad.nn.state import get_state_dict
-from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.brand import Brand
-from branded.errors import StateError, StateTypeError, UnsupportedError, WriteError
+from branded.errors import StateError, StateTypeError, WriteError
 from branded.graph import tensor
 from branded.patches.arrays import np
-from branded.patches.tg import _TinyJit
 from branded.rows import check_live, is_cell
 from branded.rules.storage import cell
-from branded.scope import undone
+from branded.transforms.replacing import with_others
 from branded.tree.given import called
 from branded.values import vec_type
 from branded.vec import Vec
@@ -127,7 +123,7 @@ def functional_call(
         after.update(_names(module, "functional_call") if wanted else {})
         return out
 
-    out = _replaced(module, held, call)
+    out = with_others(module, held, call)
     changed = {i for i, x in held.items() if x.uop.arg is not before[i]}
     written = {
         name: (x, held[id(own[name])]) for name, x in given.items() if id(own[name]) in changed and id(x) not in values
@@ -262,67 +258,6 @@ def _values(own: dict[str, Tensor], state: Mapping[str, Any]) -> dict[int, Tenso
 def _listed(names: Mapping[str, object]) -> str:
     first = ", ".join(list(names)[:8])
     return f"{first}, … ({len(names)} in all)" if len(names) > 8 else first or "none"
-
-
-def _replaced(module: Any, held: Mapping[int, Tensor], call: Callable[[], Any]) -> Any:
-    """The call of the module with other tensors; afterwards all that it consists of is as it was."""
-    undo: list[tuple[Any, Any]] = []
-
-    def replaced() -> Any:
-        _replace(module, held, undo, set())
-        return call()
-
-    def restored() -> None:
-        for holder, before in reversed(undo):
-            if isinstance(holder, list):
-                holder[:] = before
-            else:
-                holder.update(before)
-                for key in holder.keys() - before.keys():
-                    del holder[key]
-
-    return undone(replaced, restored)
-
-
-def _replace(x: Any, held: Mapping[int, Tensor], undo: list[tuple[Any, Any]], seen: set[int]) -> Any:
-    """`x` with its tensors replaced, in place where it can be; it looks where `get_state_dict` does."""
-    if isinstance(x, Tensor):
-        return held.get(id(x), x)
-    if isinstance(x, UOp):  # it keeps in its attributes what is known of it
-        return x
-    if isinstance(x, _TinyJit):  # it would run with the tensors that it has captured
-        return x.fxn if x.fxn is not None else _refuse_jit("a TinyJit in the module")
-    if hasattr(x, "_asdict") or type(x) is tuple:
-        parts = [_replace(part, held, undo, seen) for part in x]
-        if all(a is b for a, b in zip(x, parts, strict=True)):
-            return x
-        return type(x)(*parts) if hasattr(x, "_asdict") else tuple(parts)
-    holder: Any = x if isinstance(x, OrderedDict) else getattr(x, "__dict__", x)
-    if not isinstance(holder, dict | list) or id(holder) in seen:
-        return x
-    seen.add(id(holder))
-    undo.append((holder, holder.copy()))
-    for key in range(len(holder)) if isinstance(holder, list) else list(holder):
-        holder[key] = _replace(holder[key], held, undo, seen)
-    if holder is not x:
-        _without_jit(x, holder)
-    return x
-
-
-def _without_jit(x: object, attributes: Any) -> None:
-    """Methods that are a TinyJit, as what they are of."""
-    for name, f in ((name, f) for cls in type(x).__mro__ for name, f in vars(cls).items()):
-        if isinstance(f, _TinyJit):
-            if name == "__call__" or f.fxn is None:  # Python looks for `__call__` in the class alone
-                _refuse_jit(f"{type(x).__name__}.{name}")
-            attributes.setdefault(name, types.MethodType(f.fxn, x))
-
-
-def _refuse_jit(what: str) -> NoReturn:
-    raise UnsupportedError(
-        f"functional_call: {what} is a TinyJit, which has the module's own tensors in it",
-        fix="a function without it, and TinyJit around the call of functional_call",
-    )
 
 
 def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 
 from tinygrad import Tensor
 
-from branded.errors import AxisRangeError, AxisTypeError, BrandedError, CallError, OptionError
+from branded.errors import AxisRangeError, AxisTypeError, BrandedError, CallError, OptionError, counted
 from branded.patches.arrays import np
 from branded.rows import type_text
 from branded.tree.nodes import check_axis, outline
@@ -122,7 +122,7 @@ def static(
         for i in nums:
             if not -total <= i < total:
                 raise OptionError(
-                    f"{what}: {option}={i} for a function of {total} argument{'' if total == 1 else 's'}",
+                    f"{what}: {option}={i} for a function of {counted(total, 'argument')}",
                     fix="the positions of arguments, counted from 0",
                 )
     at = [i + total if i < 0 else i for i in nums]

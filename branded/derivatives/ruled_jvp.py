@@ -1,0 +1,70 @@
+"""Calls with a rule for tangents, as primitives: what custom_jvp puts into a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from tinygrad import dtypes
+from tinygrad.uop.ops import Ops, UOp
+
+from branded import tree
+from branded.derivatives.apart import row_by, transposed
+from branded.derivatives.fitting import fitting, no_tangent
+from branded.derivatives.leaves import Level, pull, transforming
+from branded.derivatives.ruled import Backward, RuledCall
+from branded.derivatives.ruled_vjp import check_transposed
+from branded.errors import DerivativeError
+from branded.graph import tensor
+from branded.loops.bodies import only_looked_at
+from branded.scope import Row
+from branded.tree.given import called
+
+
+class JvpCall(RuledCall):
+    def forward(self, xs: Sequence[UOp], tangents: Sequence[UOp | None]) -> list[UOp]:
+        """The rule that the user gave."""
+        ts = [no_tangent(x) if d is None else d for x, d in zip(xs[: self.tensors], tangents, strict=False)]
+        static, primals = self.split(self.arguments([tensor(x) for x in xs[: self.tensors]]))
+        _, dxs = self.split(self.arguments([tensor(d) for d in ts]))
+        with transforming():
+            pair = called(
+                self.f.rule,
+                (*static, primals, dxs),
+                {},
+                f"custom_jvp: the rule of {self.f.name}",
+                "rule(primals, tangents), with the arguments of nondiff_argnums in front",
+            )
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise DerivativeError(
+                f"custom_jvp: the rule of {self.f.name} returned {tree.describe(pair)}",
+                fix="return a pair: the value and its tangent",
+            )
+        fitting(self.f, self.out, pair[0], "value")
+        return fitting(self.f, self.out, pair[1], "tangent")
+
+    def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> Backward:
+        """The transpose of the rule, which is linear in the tangents."""
+        wanted = [i for i in range(self.tensors) if i in needed and dtypes.is_float(xs[i].dtype)]
+        ts, levels = [no_tangent(x) for x in xs[: self.tensors]], [Level() for _ in wanted]
+        seeds = {
+            i: UOp(Ops.CONTIGUOUS_BACKWARD, ts[i].dtype, (ts[i],), level)
+            for i, level in zip(wanted, levels, strict=True)
+        }
+        with transforming(levels):
+            with transposed.during(level := Level()):
+                dys = self.forward(xs, [seeds.get(i, d) for i, d in enumerate(ts)])
+            given = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None]
+            grads, _ = pull([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
+        check_transposed(grads, level)
+        found = dict(zip(seeds, grads, strict=True))
+        return [found.get(i) for i in range(self.tensors)], None
+
+    def rows_of_rule(self, u: UOp, xs: Sequence[UOp]) -> list[Row]:
+        seeds = {
+            i: UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x,), Level())
+            for i, x in enumerate(xs[: self.tensors])
+            if dtypes.is_float(x.dtype)
+        }
+        with transforming([seed.arg for seed in seeds.values()]), transposed.during(Level()), only_looked_at():
+            dys = self.forward(xs, [seeds.get(i) for i in range(len(xs))])
+            return [row_by(d, [*seeds.values()]) or () for d in dys]

@@ -1,0 +1,106 @@
+"""A picture, and the values that pictures show."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tinygrad import Tensor
+
+from branded import tree as trees
+from branded.crossing import closed
+from branded.dispatch import full
+from branded.errors import AxisTypeError, PictureError
+from branded.graph import tensor
+from branded.learn import _drawing as d
+from branded.rows import check_live, row_of, type_text
+from branded.scope import outside
+
+MAX_CELLS = 256
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """A picture.  `str(picture)` is its SVG; a notebook shows it.
+
+    Attributes:
+        title: What it shows, in a line.
+        description: The same as the drawing, in words.
+    """
+
+    title: str
+    description: str
+    _box: d.Box = dataclasses.field(repr=False)
+
+    @property
+    def svg(self) -> str:
+        return d.document(self._box, self.title, self.description)
+
+    def __str__(self) -> str:
+        return self.svg
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file.
+
+        Raises:
+            PictureError: It cannot be written.
+        """
+        try:
+            Path(path).write_text(self.svg, encoding="utf-8")
+        except (OSError, TypeError, ValueError) as error:
+            reason = "it is no path" if isinstance(error, TypeError) else getattr(error, "strerror", None) or str(error)
+            raise PictureError(f"picture: cannot write {trees.shown(path)}: {reason}") from None
+
+    def titled(self, title: str) -> Picture:
+        """The same picture under another title."""
+        return dataclasses.replace(self, title=title)
+
+
+class Value(NamedTuple):
+    """A value with all its examples: `cells` has an axis for each brand of its row, then those of one example."""
+
+    cells: Any
+    brands: tuple[str, ...]
+    type: str
+
+    @property
+    def dims(self) -> list[d.Dim]:
+        return [*map(d.Dim, self.brands), *[d.Dim()] * (self.cells.ndim - len(self.brands))]
+
+    @property
+    def words(self) -> str:
+        return f"{self.type} = {', '.join(map(d.number, self.cells.ravel())) or 'nothing'}"
+
+
+def drawable(x: object) -> Tensor:
+    """`x` as a tensor, whose brands are open."""
+    if (t := trees.as_tensor(x)) is None:
+        raise AxisTypeError(f"picture: {trees.describe(x)} has no cells", fix=trees.advice(x) or "a tensor or a number")
+    check_live(t.uop, "picture")
+    return t
+
+
+def value(x: object) -> Value:
+    """All examples of a value, also while its brands are open: a picture is looked at, not computed with."""
+    t = drawable(x)
+    row = row_of(t.uop)
+    if not all(b.is_brand for b in row):
+        raise PictureError(
+            "picture: the body of a loop is traced once, for all steps: there is no value to draw yet",
+            ("value", type_text(t.uop)),
+            fix="return the value, and draw it outside",
+        )
+    if (n := int(np.prod([*(b.size for b in row), *map(int, t.shape)]))) > MAX_CELLS:
+        raise PictureError(
+            f"picture: {n} cells are too many to read",
+            ("value", type_text(t.uop)),
+            fix=f"a smaller example: at most {MAX_CELLS} cells",
+        )
+    with outside():
+        seen = tensor(full(closed([t.uop])[0], row)).numpy()
+    return Value(seen, tuple(b.name for b in row), type_text(t.uop))

@@ -1,0 +1,164 @@
+"""A scan and a while loop of functions of trees: checked, traced, and run."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import strong_dtype
+from tinygrad.uop.ops import UOp
+
+from branded import recording, tree
+from branded.errors import CarryError, SizeError
+from branded.graph import tensor
+from branded.loops.bodies import without_effects
+from branded.loops.effects import with_effect
+from branded.loops.parts import by_parts
+from branded.loops.primitive import Carry, Input
+from branded.loops.scan import scan as scan_steps
+from branded.loops.trace import State, all_carried, are_loose
+from branded.loops.unroll import checkpointed, unrolled
+from branded.loops.while_loop import while_loop as while_steps
+from branded.patches.arrays import np
+from branded.planning.progress import is_traced
+from branded.tree.given import called
+from branded.values import vec_type
+
+
+def check_functions(what: str, **given: Any) -> None:
+    for name, f in given.items():
+        if not callable(f):
+            raise CarryError(f"{what}: {name} is {tree.describe(f)}, not a function")
+
+
+def scanned(
+    what: str,
+    f: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any,
+    length: int | None,
+    reverse: bool,
+    unroll: int | bool = 1,
+    checkpoint: int | bool = False,
+    loose: Sequence[bool] | None = None,
+    progress: bool = False,
+) -> Any:
+    check_functions(what, f=f)
+    if is_shown := progress and not is_traced():
+        checkpoint = False  # no derivative goes through what is worked out
+    if checkpoint is not False:
+        n = length_of(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
+        outer, inner = (functools.partial(scanned, what, unroll=u, loose=are_loose(init)) for u in (1, unroll))
+        return checkpointed(what, outer, inner, f, init, xs, n, reverse, checkpoint)
+    if unroll is not False and (unroll is True or unroll != 1):
+        n = length_of(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
+        own = functools.partial(scanned, what, loose=loose, progress=is_shown)
+        return unrolled(what, own, f, init, xs, n, reverse, unroll)
+    state = State(what, init, loose)
+    whole = [x.cast(strong_dtype(x.dtype)) for x in all_carried(xs, f"{what}: xs")]
+    n = length_of(what, whole, tree.paths(xs, "xs"), length)
+
+    def body(given: list[Tensor]) -> Any:
+        k = len(state.values)
+        carry, x = state.rebuilt(given[:k]), tree.rebuild(xs, iter(given[k:]))
+        return called(f, (carry, x), {}, what, "a function of the carry and of one entry of xs")
+
+    def result(pair: Any) -> tuple[Any, list[Tensor]]:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise CarryError(
+                f"{what}: the body returned {tree.outline(pair)}",
+                fix="return a pair: the carry, and the output or None",
+            )
+        return pair[1], [*state.checked(pair[0]), *all_carried(pair[1], f"{what}: the output")]
+
+    traced, k = state.traced(body, result, whole), len(state.values)
+    inputs = [Input(p, x.uop) for p, x in zip(traced.params[k:], whole, strict=True)]
+
+    def run(carries: list[Carry], inputs: list[Input], count: int) -> list[UOp]:
+        def all_of_it(more: list[Carry]) -> list[UOp]:
+            finals, ys = scan_steps([*carries, *more], inputs, traced.leaves[k:], count, reverse)
+            return [*finals[:k], *ys, *finals[k:]]
+
+        return with_effect(what, traced, all_of_it)
+
+    if is_shown and n:
+        done = by_parts(what, run, state.carries(traced), inputs, n, reverse)
+    else:
+        done = [tensor(x) for x in run(state.carries(traced), inputs, n)]
+    return state.rebuilt(done[:k]), tree.rebuild(traced.out, iter(done[k:]))
+
+
+def written(
+    made: recording.Structure | None,
+    op: str,
+    values: Sequence[Any],
+    out: Any,
+    bodies: Callable[[recording.Body], dict[str, recording.Body]],
+    own: slice = slice(None),
+    bounds: Sequence[Any] = (),
+    params: dict[str, Any] | None = None,
+) -> None:
+    """Write a loop down as the call that it was; `own` are the parameters of the body for these values."""
+    if made is None or not made.bodies:
+        return
+    body = made.bodies[-1]
+    known = zip(values, body.params[own], strict=True)
+    operands = [t.cast(p.dtype).uop for x, p in known if (t := tree.as_tensor(x)) is not None]
+    heads = [x.uop if isinstance(x, Tensor) else x for x in bounds]
+    made.put(op, [*heads, *operands], params or {}, [y.uop for y in tree.leaves(out)], bodies(body))
+
+
+def length_of(what: str, whole: Sequence[Tensor], at: Sequence[str], length: Any) -> int:
+    if length is not None:
+        n = tree.as_int(length)
+        if n is None or not 0 <= n <= dtypes.int32.max:
+            raise SizeError(
+                f"{what}: length={tree.shown(length)} is not a number of steps", fix="an int from 0 to 2**31 - 1"
+            )
+        length = n
+    first = ""
+    for x, where in zip(whole, at, strict=True):
+        if not x.shape:
+            raise SizeError(
+                f"{what}: {where} is {vec_type(x)}: there is no axis of steps", fix="stack the steps along axis 0"
+            )
+        if length is None:
+            length, first = x.shape[0], where
+        elif x.shape[0] != length:
+            raise SizeError(
+                f"{what}: {where} has {x.shape[0]} steps, and there are {length}",
+                ("value", vec_type(x)),
+                ("steps", f"those of {first}" if first else "length"),
+                fix="the same size along axis 0 for each of xs",
+            )
+    if length is None:
+        raise SizeError(f"{what}: nothing says how many steps there are", fix="xs with an axis of steps, or length=n")
+    return int(length)
+
+
+def repeated(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
+    check_functions(what, cond_fun=cond_fun, body_fun=body_fun)
+    state = State(what, init)
+
+    def result(pair: tuple[Any, Any]) -> tuple[Any, list[Tensor]]:
+        new, go = pair
+        if isinstance(go, bool | np.bool_):
+            go = Tensor(bool(go))
+        if not isinstance(go, Tensor) or go.shape or go.dtype != dtypes.bool:
+            raise CarryError(
+                f"{what}: the condition is {tree.outline(go)}, not one bool", fix="a comparison, .any() or .all()"
+            )
+        return None, [*state.checked(new), go]
+
+    def body(given: list[Tensor]) -> Any:
+        # the condition before the body, which may write into what it gets
+        fix = "functions of the carry alone"
+        with without_effects(f"{what}: the condition"):
+            go = called(cond_fun, (state.rebuilt(given),), {}, what, fix)
+        return called(body_fun, (state.rebuilt(given),), {}, what, fix), go
+
+    traced = state.traced(body, result, goes_on=True)
+    finals = with_effect(what, traced, lambda more: while_steps([*state.carries(traced), *more], traced.leaves[-1]))
+    return state.rebuilt([tensor(x) for x in finals])

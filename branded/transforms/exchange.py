@@ -1,0 +1,167 @@
+"""What collectives are made of: brands by their names, the values of all examples, and the own one of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from tinygrad import Tensor
+
+from branded import tree
+from branded.brand import Brand
+from branded.crossing import copied, enter, stage
+from branded.derivatives.leaves import is_differentiating
+from branded.devices.exchange import everywhere, resharded
+from branded.errors import AxesError, AxisRangeError, AxisTypeError, NameUnboundError, OptionError, SizeError
+from branded.graph import expand, tensor
+from branded.patches.arrays import np
+from branded.recording.calls import leafwise
+from branded.rows import check_live, row_of
+from branded.scope import Scope, open_brands
+from branded.values import vec_type
+
+Names = str | type[Brand] | Brand | Sequence[Any]
+"""The brand, or several: a subclass of `Brand`, an open `Brand`, or the string that was its `axis_name`."""
+
+
+def find(name: Any, what: str) -> list[Brand]:
+    """The open brands of these names."""
+    if isinstance(name, tuple | list):
+        tree.leaves(name)  # has it an end?
+        found = [b for n in name for b in find(n, what)]
+        if len(set(found)) < len(found):
+            raise AxesError(f"{what}: a brand is named twice", ("names", tree.shown(name)), fix="each brand once")
+        return found
+    here = [b for b in open_brands() if isinstance(b, Brand) and b.is_named]
+    if name is Brand:
+        raise OptionError(
+            f"{what}: `Brand` is every brand",
+            ("open", ", ".join(map(repr, here)) or "none with a name"),
+            fix="the name of one: a string, a subclass of Brand, or what `with brand(...)` gave",
+        )
+    for b in reversed(here):
+        if b is name or type(b) is name or (isinstance(name, str) and b.name == name):
+            return [b]
+    text = name.__name__ if isinstance(name, type) else tree.shown(name)
+    raise NameUnboundError(
+        f"{what}: no brand {text} is open here",
+        ("open", ", ".join(map(repr, here)) or "none with a name"),
+        fix=f"vmap(..., axis_name={text}) around it"
+        if isinstance(name, str | type)
+        else "the axis_name of a vmap around it",
+    )
+
+
+def of_all(x: Tensor, b: Brand, what: str, part: int | None = None) -> Tensor:
+    """The values of all examples, along a new leading axis.
+
+    Where the brand is on several devices, each gets the whole of them, or its part of the axis `part`.
+    """
+    if b.draws is not None:
+        raise OptionError(
+            f"{what}: brand `{b.name}` runs in chunks, so the values of all examples are never together",
+            fix=b.draws.instead,
+        )
+    b.was_left = True
+    if b not in row_of(x.uop):
+        if not is_differentiating():
+            return tensor(expand(x.uop, (b.size,)))
+        return tensor(stage(copied(x.uop, (b,)), b))  # a derivative sees the copy of each example
+    every = stage(x.uop, b)
+    if len(b.devices) > 1 and part != 0:
+        every = everywhere(every, b.devices) if part is None else resharded(every, b.devices, part)
+    return tensor(every)
+
+
+def own(x: Tensor, b: Scope) -> Tensor:
+    """Each example's entry of a value of all."""
+    return tensor(enter(x.uop, b))
+
+
+def each(x: Any, what: str, f: Callable[[Tensor], Tensor]) -> Any:
+    """`f` on each tensor of a tree."""
+
+    def one(leaf: Any) -> Tensor:
+        if (t := tree.as_tensor(leaf)) is None:
+            raise AxisTypeError(f"{what}: {tree.describe(leaf)} is not a tensor", fix=tree.advice(leaf))
+        check_live(t.uop, what)
+        return f(t)
+
+    return tree.rebuild(x, iter([one(leaf) for leaf in tree.leaves(x)]))
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+COLLECTIVES: set[str] = set()
+"""The names of those that a typed program writes down."""
+
+
+def recorded(f: F) -> F:
+    """Write a collective down as one operation for each leaf."""
+    COLLECTIVES.add(f.__name__)
+    return leafwise(f, "axis_name", lambda name: one_or_all(find(name, f.__name__)))
+
+
+def one_or_all(brands: Sequence[Brand]) -> Brand | tuple[Brand, ...]:
+    return brands[0] if len(brands) == 1 else tuple(brands)
+
+
+def single(name: Any, what: str) -> Brand:
+    brands = find(name, what)
+    if len(brands) != 1:
+        raise AxesError(f"{what}: one brand, and {len(brands)} were given", ("names", repr(name)), fix="one at a time")
+    return brands[0]
+
+
+def size_of(axis_name: Names, what: str) -> int:
+    return math.prod(b.size for b in find(axis_name, what))
+
+
+def axis_of(axis: int, rank: int, what: str, option: str) -> int:
+    if (at := tree.as_int(axis)) is None:
+        raise AxisTypeError(f"{what}: {option}={tree.shown(axis)} is not an axis", fix="an int")
+    axis = at
+    if not -rank <= axis < rank:
+        raise AxisRangeError(f"{what}: {option}={axis} is out of range for {rank} axes", fix=f"{-rank} to {rank - 1}")
+    return axis % rank
+
+
+def move(x: Tensor, source: int, to: int) -> Tensor:
+    order = [i for i in range(x.ndim) if i != source]
+    order.insert(to, source)
+    return x.permute(*order)
+
+
+def sources(perm: Any, b: Brand) -> dict[int, int]:
+    """The example from which each gets a value, of those that get one."""
+    source: dict[int, int] = {}
+    pairs: list[Any] = list(perm) if isinstance(perm, tuple | list | np.ndarray) else [perm]
+    for pair in pairs:
+        ends = [tree.as_int(i) for i in pair] if isinstance(pair, tuple | list | np.ndarray) else []
+        known = [i for i in ends if i is not None and 0 <= i < b.size]
+        if len(known) != 2 or len(ends) != 2:
+            raise AxisRangeError(
+                f"ppermute: {tree.shown(pair)} is not a pair of examples of {b!r}",
+                fix=f"pairs (source, destination) of numbers from 0 to {b.size - 1}",
+            )
+        source[known[1]] = known[0]
+    if len(source) < len(pairs) or len(set(source.values())) < len(pairs):
+        raise AxesError(
+            "ppermute: an example sends or gets more than once",
+            ("perm", tree.shown(pairs)),
+            fix="each source and each destination once; all_gather for a value that all get",
+        )
+    return source
+
+
+def check_fits(t: Tensor, axis: int, b: Brand, tiled: bool, what: str, option: str) -> None:
+    n = t.shape[axis]
+    if n % b.size if tiled and b.size else n != b.size:
+        raise SizeError(
+            f"{what}: brand `{b.name}` has {b.size} examples, and axis {axis} of the value has {n} entries",
+            ("value", vec_type(t)),
+            fix=f"a {option} whose size is {'a multiple of ' if tiled else ''}{b.size}"
+            + ("" if tiled else ", or tiled=True for a multiple"),
+        )

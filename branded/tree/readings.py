@@ -1,0 +1,59 @@
+"""What may be meant by arguments that do not fit, for messages: which are shared, and what is one tensor."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinygrad import Tensor
+
+from branded.errors import examples
+
+
+def as_one(x: Any, name: str) -> str | None:
+    """How a list of the values of the examples is one tensor of them."""
+    if not isinstance(x, list | tuple) or not x:
+        return None
+    if all(isinstance(v, Tensor) and not v.shape for v in x):
+        return f"{name} as one tensor, Tensor.stack(*xs) of it"
+    inner = [v for row in x for v in (row if isinstance(row, list | tuple) else (row,))]
+    if not all(isinstance(v, bool | int | float) for v in inner):
+        return None
+    return f"{name} as one tensor, Tensor({repr(x) if len(inner) < 10 else '...'})"
+
+
+def shared(axes: Sequence[int | None]) -> str:
+    """The `in_axes` of arguments of which some have no axis."""
+    none = all(a is None for a in axes)
+    return "a tensor with an axis for the examples" if none else f"in_axes=({', '.join(map(str, axes))})"
+
+
+def readings(mapped: Sequence[tuple[int, int] | None]) -> str:
+    """Which arguments may be meant to be shared: those of one size are the examples; parameters come first.
+
+    `mapped` has the axis of each argument and its size there, None for one that is shared.
+
+        (0, 3), (0, 4)    in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples
+    """
+    texts = []
+    for n in dict.fromkeys(found[1] for found in reversed(mapped) if found is not None):
+        axes = [found[0] if found is not None and found[1] == n else None for found in mapped]
+        texts.append(f"in_axes=({', '.join(map(str, axes))}) for {examples(n)}")
+    return ", or ".join(texts[:3])
+
+
+def parameter(f: Callable[..., Any], which: int | str) -> str:
+    """The name of the parameter for an argument, given by position or by name."""
+    if isinstance(which, str):
+        return which
+    try:
+        params = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return "brand"
+    for i, p in enumerate(params):
+        if p.kind is p.VAR_POSITIONAL:
+            return p.name
+        if i == which and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            return p.name
+    return "brand"
