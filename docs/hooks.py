@@ -15,6 +15,8 @@ from typing import Any
 import griffe
 from mkdocs.structure.files import File, Files, InclusionLevel
 
+import branded
+
 ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = "source"
 """The folder of the site for what is not in docs/."""
@@ -22,6 +24,12 @@ OUTSIDE = "source"
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#|/)([^)\s#]*)(#[^)\s]*)?(?=\))")
 FENCE = re.compile(r"^( *)(```+)(.*?)^\1\2", re.MULTILINE | re.DOTALL)
 LANGUAGES = {".py": "python", ".pyi": "python", ".toml": "toml", ".ini": "ini", ".json": "json", ".txt": "text"}
+
+
+def on_config(config: Any) -> Any:
+    """The foot of each page names the version that it tells of."""
+    config.copyright = f"branded {branded.__version__}, MIT licence"
+    return config
 
 
 def on_files(files: Files, config: Any) -> Files:

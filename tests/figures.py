@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +94,46 @@ def said() -> str:
     return "" if found is None else " ".join(found[0].split())
 
 
+# ---- speed beside JAX ----
+
+SHOWN = {
+    "x + 1 of 4 numbers": "`x + 1` of 4 numbers",
+    "softmax, 2048 x 1024": "softmax, 2048 x 1024",
+    "matmul, 1024³": "matmul, 1024³",
+    "all pairs, 512² x 32": "distances of all pairs, 512² x 32",
+    "per-example gradients, MLP of 256": "gradients of each example, MLP, 256",
+    "attention, 8 x 8 x 256 x 64": "attention, 8 x 8 x 256 x 64",
+    "32 RNNs of 128, 100 steps": "32 RNNs by `vmap`, 100 steps",
+    "k-means, 16 starts, 300 points": "k-means, 16 starts",
+}
+"""The programs of bench/JAX.md that README shows, and how it names them: of each kind one."""
+
+
+def _rows(table: str) -> dict[str, list[str]]:
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line[:1] == "|"]
+    return {name: cells for name, *cells in lines}
+
+
+def speeds() -> str:
+    """The table of speed of the first pages, out of that which bench wrote."""
+    calls, first = (_rows(part) for part in (ROOT / "bench/JAX.md").read_text(encoding="utf-8").split("\n## ")[1:3])
+    lines = ["| | a call | the first call | the first, where a process before made it |", "|---|--:|--:|--:|"]
+    told = {program: (calls[program][2], *first[program][-2:]) for program in SHOWN}
+    lines += [f"| {SHOWN[program]} | {' | '.join(f'{float(x):.2f}' for x in row)} |" for program, row in told.items()]
+    every = [[float(row[2]) for row in calls.values() if _is_number(row[2]) and row[0]]]
+    every += [[float(row[i]) for row in first.values() if _is_number(row[i])] for i in (-2, -1)]
+    middle = [f"**{statistics.median(column):.2f}**" for column in every]
+    lines.append(f"| **median of {len(every[0])} programs** | {' | '.join(middle)} |")
+    return "\n".join(lines)
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[\d.]+", text) is not None
+
+
+_SPEEDS = re.compile(r"^\| \| a call \|.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
+
+
 def main() -> None:
     """Count again, and put the numbers into README."""
     found, readme = changes(), ROOT / "README.md"
@@ -100,6 +141,8 @@ def main() -> None:
     numbers = iter(map(len, found))
     now = _SENTENCE.sub(lambda m: re.sub(r"\d+", lambda _: str(next(numbers)), m[0]), text)
     readme.write_text(now, encoding="utf-8")
+    for page in (readme, ROOT / "docs/index.md"):
+        page.write_text(_SPEEDS.sub(lambda _: speeds(), page.read_text(encoding="utf-8")), encoding="utf-8")
     print(sentence(found), *found.tensor, *found.others, sep="\n")
 
 

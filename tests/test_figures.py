@@ -6,7 +6,7 @@ import re
 
 from branded.learn.demo import digits
 from branded.learn.puzzles import PUZZLES
-from tests.figures import ROOT, changes, said, sentence
+from tests.figures import ROOT, changes, said, sentence, speeds
 
 
 def page(name: str) -> str:
@@ -22,6 +22,12 @@ def figures(name: str, pattern: str) -> set[str]:
 
 def test_what_is_changed_in_tinygrad() -> None:
     assert said() == sentence(changes()), "python -m tests.figures counts anew"
+
+
+def test_speeds() -> None:
+    """Those of the first pages are those that bench wrote."""
+    for name in ("README.md", "docs/index.md"):
+        assert speeds() in page(name), "python -m tests.figures writes them anew"
 
 
 def test_exercises() -> None:

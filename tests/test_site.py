@@ -6,16 +6,21 @@ import importlib.util
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
+
+import branded
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -53,13 +58,17 @@ class Page(HTMLParser):
         self.text.append(data)
 
 
+SITE, REPOSITORY = "https://example.org/docs/branded/", "https://example.org/code/branded"
+"""Where the site is to stand, below a host, and where the code is."""
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site as `make site` builds it, without what runs programs in the browser."""
     out = tmp_path_factory.mktemp("site")
     # not --quiet: it would not count the warnings
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)]
-    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "BRANDED_SITE": SITE, "BRANDED_REPO": REPOSITORY}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     command = [sys.executable, "-m", "branded", "explorer", "--no-edit", str(out / "explorer")]
@@ -151,6 +160,18 @@ def test_sessions_and_folds_are_what_they_should_be(pages: dict[Path, Page], sit
         assert not re.search(r"^\|.*\|$|^\s*[-*] |\]\(", words, re.M), path.name
 
 
+def test_a_page_that_is_shared_tells_what_it_is(site: Path) -> None:
+    text = (site / "index.html").read_text(encoding="utf-8")
+    assert f'<meta property="og:image" content="{SITE}pictures/card.png">' in text
+    assert '<meta property="og:title" content="branded">' in text
+    assert f'href="{REPOSITORY}"' in text and f"branded {branded.__version__}" in text
+    width, height = struct.unpack(">II", (site / "pictures/card.png").read_bytes()[16:24])
+    assert (width, height) == (1200, 630)
+    links = re.findall(r"<loc>(.*?)</loc>", (site / "sitemap.xml").read_text(encoding="utf-8"))
+    assert len(links) > 40
+    assert [x for x in links if not (site / x.removeprefix(SITE)).exists()] == []
+
+
 # ---- in a browser, from files ----
 
 
@@ -206,3 +227,49 @@ def test_a_copied_session_is_a_program(chromium: Browser, site: Path) -> None:
     page.close()
     assert copied.startswith("from tinygrad import Tensor\nfrom branded import vmap\n") and "[5, 8, 11]" not in copied
     exec(compile(copied, "copied", "exec"), {})
+
+
+def test_the_first_page_switches_between_zip_and_outer(chromium: Browser, site: Path) -> None:
+    page = chromium.new_page()
+    page.goto((site / "index.html").as_uri())
+    panels = page.locator(".one-vmap"), page.locator(".two-vmaps")
+    assert [x.is_visible() for x in panels] == [True, False]
+    page.get_by_label("one vmap: zip").focus()
+    page.keyboard.press("ArrowRight")
+    assert [x.is_visible() for x in panels] == [False, True]
+    page.get_by_text("one vmap: zip").click()
+    assert [x.is_visible() for x in panels] == [True, False]
+    page.close()
+
+
+def test_a_page_that_is_not_there_leads_home(chromium: Browser, site: Path) -> None:
+    """Below a folder of a host, at any depth, and as a file."""
+
+    class Handler(SimpleHTTPRequestHandler):
+        def translate_path(self, path: str) -> str:
+            inside = path.partition("?")[0].removeprefix("/docs/branded/")
+            return str(site / inside) if path.startswith("/docs/branded/") else str(site / "not-there")
+
+        def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+            self.send_response(code)
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write((site / "404.html").read_bytes())
+
+        def log_message(self, *args: object) -> None:
+            return
+
+    page = chromium.new_page()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        base = f"http://127.0.0.1:{server.server_port}/docs/branded/"
+        for path in ("nothing.html", "course/deeper/nothing.html"):
+            page.goto(base + path)
+            page.wait_for_function(f"document.getElementById('home').href === '{base}index.html'")
+        page.click("#home")
+        assert page.title() == "branded"
+        server.shutdown()
+    page.goto((site / "404.html").as_uri())
+    page.click("#home")
+    assert page.title() == "branded"
+    page.close()
