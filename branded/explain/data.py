@@ -17,6 +17,7 @@ from branded import tree
 from branded.crossing import closed
 from branded.errors import ReadError
 from branded.explain import static
+from branded.explain.called import Functions
 from branded.explain.kernels import Kernel, kernels
 from branded.explain.loops import loop_of_function, loop_of_step
 from branded.explain.provenance import moved, sources
@@ -125,6 +126,8 @@ class _Explained:
         self.f, self.expr, self.limit = f, expr, limit
         self.program, self.names = expr.program, expr.names()
         self.source = Source.of(f)
+        last = self.source.first_line + self.source.text.rstrip().count("\n")
+        self.called = Functions(self.source.file, self.source.first_line, last)
         file = Path(self.source.file)
         self.types = static.types_in(file) if self.source.file and file.is_file() else static.nothing(_NO_FILE)
         self.paths = [*paths, *("" for _ in expr.program.constvars)]
@@ -185,6 +188,8 @@ class _Explained:
         return {
             "number": number + 1,
             "line": self.source.line(e.where),
+            "until": self.source.line(e.where and e.where._replace(line=e.where.end_line)),
+            "within": None if self.source.line(e.where) else self.called.place(e.where),
             "code": self.source.code(e.where) if e.where is not None else "",
             "op": e.op,
             "kind": kind(found),
@@ -239,6 +244,7 @@ class _Explained:
             ],
             "brands": [{"name": b.name, "size": b.size, "where": self._opened(b)} for b in p.brands()],
             "programs": {level: e.at(level).lines() for level in ("operations", "primitives", "batched")},
+            "called": self.called.data(),
             "steps": steps,
             "graph": _graph(e.at("batched"), steps),
             "kernels": [k.data() for k in self.kernels],

@@ -11,7 +11,7 @@ from typing import Any
 
 ASSETS = Path(__file__).parent / "assets"
 
-_SCRIPTS = ("dom", "text", "code", "step", "memory", "graph", "program", "mistake", "page", "edit")
+_SCRIPTS = ("dom", "text", "code", "step", "memory", "groups", "graph", "program", "mistake", "page", "edit")
 """In the order in which they use one another; together they are one classic script, which also runs from a file."""
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'"

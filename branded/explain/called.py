@@ -1,0 +1,127 @@
+"""The functions of the user that a function calls: their lines, for the steps that stand in them."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from branded.source import Where
+
+
+class Called(NamedTuple):
+    """A function that does some of the steps, or the statement of a module that holds them."""
+
+    name: str
+    file: str
+    first: int
+    last: int
+
+    def data(self, caller: tuple[int | None, int] | None) -> dict[str, Any]:
+        lines = linecache.getlines(self.file)[self.first - 1 : self.last]
+        return {
+            "name": self.name,
+            "file": Path(self.file).name,
+            "first_line": self.first,
+            "source": textwrap.dedent("".join(lines)).rstrip(),
+            "caller": caller,
+        }
+
+
+class Functions:
+    """Those that were met; a place in one is its number and a line of its text, from 1."""
+
+    def __init__(self, file: str, first: int, last: int) -> None:
+        self.own = Called("", file, first, last)
+        self.found: list[Called] = []
+
+    def place(self, where: Where | None) -> tuple[int, int] | None:
+        """Where in a function that is called an operation stands; None for the function itself, and for no file."""
+        if where is None or (found := _around(where.file, where.line)) is None:
+            return None
+        if self.own.file == found.file and self.own.first <= found.first and found.last <= self.own.last:
+            return None
+        if found not in self.found:
+            self.found.append(found)
+        return self.found.index(found), where.line - found.first + 1
+
+    def data(self) -> list[dict[str, Any]]:
+        """Each with its text and its caller: the number of a function, None for the one explained, and a line."""
+        callers = []
+        for f in self.found:  # which grows: what calls one of these may do no step itself
+            callers.append(self._caller(f))
+        return [f.data(caller) for f, caller in zip(self.found, callers, strict=True)]
+
+    def _caller(self, called: Called) -> tuple[int | None, int] | None:
+        for i, f in ((None, self.own), *enumerate(self.found)):
+            if f is not called and (line := _named(f, called.name)) is not None:
+                return i, line - f.first + 1
+        if (other := _that_names(called)) is None or other in self.found:
+            return None
+        self.found.append(other)
+        return len(self.found) - 1, (_named(other, called.name) or other.first) - other.first + 1
+
+
+def _that_names(called: Called) -> Called | None:
+    """The first other function of the file that names this one."""
+    module = _parsed(called.file)
+    for x in () if module is None else _names(module, called.name):
+        f = _around(called.file, x.lineno)
+        if f is not None and f != called and _is_function(f):
+            return f
+    return None
+
+
+def _is_function(f: Called) -> bool:
+    module = _parsed(f.file)
+    return module is not None and any(isinstance(x, ast.FunctionDef) and _first(x) == f.first for x in ast.walk(module))
+
+
+def _around(file: str, line: int) -> Called | None:
+    """The innermost function that holds a line; without one, the statement of the module."""
+    if (module := _parsed(file)) is None:
+        return None
+    body = [x for x in module.body if x.lineno <= line <= (x.end_lineno or 0)]
+    defs = [x for x in ast.walk(module) if isinstance(x, ast.FunctionDef) and _first(x) <= line <= (x.end_lineno or 0)]
+    if defs:
+        f = max(defs, key=lambda x: x.lineno)
+        return Called(f.name, file, _first(f), f.end_lineno or line)
+    if not body:
+        return None
+    name = next((x.id for x in ast.walk(body[0]) if isinstance(x, ast.Name)), "")
+    return Called(name, file, body[0].lineno, body[0].end_lineno or line)
+
+
+def _first(f: ast.FunctionDef) -> int:
+    return min((f.lineno, *(d.lineno for d in f.decorator_list)))
+
+
+def _named(f: Called, name: str) -> int | None:
+    """The first line of a function that names another one."""
+    module = _parsed(f.file)
+    if module is None or not name:
+        return None
+    lines = [x.lineno for x in _names(module, name) if f.first <= x.lineno <= f.last]
+    return min(lines, default=None)
+
+
+def _names(module: ast.Module, name: str) -> Iterator[ast.Name | ast.Attribute]:
+    for x in ast.walk(module):
+        if (isinstance(x, ast.Name) and x.id == name) or (isinstance(x, ast.Attribute) and x.attr == name):
+            yield x
+
+
+def _parsed(file: str) -> ast.Module | None:
+    return _parse("".join(linecache.getlines(file)))
+
+
+@functools.lru_cache(maxsize=8)
+def _parse(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
