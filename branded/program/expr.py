@@ -290,7 +290,7 @@ def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()
 
     Args:
         f: A function of trees of tensors and numbers.
-        static_argnums: The positions of arguments that are no variables of the program.
+        static_argnums: The positions of arguments that are not variables of the program.
 
     Returns:
         A function of the arguments of `f` that gives an `Expr`: print it, call it, compare it, or see it

@@ -67,7 +67,7 @@ PUZZLES = (
     Write(
         title="Clipped gradients",
         text=(
-            "Training that keeps secrets clips the gradient of each example before they are averaged. Write "
+            "Private training clips the gradient of each example before they are averaged. Write "
             "`clipped(loss, w, X)`: take the gradient `g` for each row, divide it by its length if that is more than "
             "1, and give the mean over the rows."
         ),
