@@ -81,7 +81,7 @@ def as_axes(x: Any, *names: Axis) -> Any:
         `x` itself.
 
     Raises:
-        AxisTypeError: `x` is no tensor, or one of `names` is no axis.
+        AxisTypeError: `x` is not a tensor, or one of `names` is not an axis.
         AxesError: `x` has another number of axes.
         SizeError: An axis has another length, a name stands for two lengths, or for a brand that is open here and
             has another number of examples.
@@ -157,7 +157,7 @@ def axes(x: Vec[Brand]) -> tuple[type[Brand] | int, ...]:
         A tuple of subclasses of `Brand` and ints.
 
     Raises:
-        AxisTypeError: `x` is no tensor.
+        AxisTypeError: `x` is not a tensor.
 
     Example:
         >>> from branded import axes

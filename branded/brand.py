@@ -47,7 +47,7 @@ class Brand(Scope):
         name: What messages call it: the name that was given, else that of the parameter that introduced it.
 
     Raises:
-        OptionError: The size is no int from 0 to 2⁶³-1, or the name is empty.
+        OptionError: The size is not an int from 0 to 2⁶³-1, or the name is empty.
     """
 
     is_brand = True

@@ -196,7 +196,7 @@ class ExplorerError(BrandedError, ValueError):
 
 
 class ExplainError(BrandedError, TypeError):
-    """What should be explained is no function, or its arguments are not there."""
+    """What should be explained is not a function, or its arguments are not there."""
 
 
 class CompilerError(BrandedError, RuntimeError):

@@ -184,7 +184,7 @@ def no_change(x: UOp) -> UOp:
 def is_zero(u: UOp) -> bool:
     """Is this the derivative of what does not change, so that there is none of what is made from it?
 
-    A zero that somebody made is a number as others are: times infinity it is no number.
+    A zero that somebody made is a number as others are: times infinity it is not a number.
     """
     while u.op in GroupOp.Movement or u.op in {Ops.CAST, Ops.INDEX, Ops.STAGE}:
         u = u.src[0]

@@ -2,7 +2,7 @@
 
 A `Block` is a file of the standard library, whose `__exit__` is written in C: an interrupt may come at each call of a
 function of Python, so also at that of an `__exit__`, and in its `finally`, but nothing comes between the end of such a
-block and its being closed.  Who asks what holds is given the blocks that are not closed.
+block and its being closed.  Whoever asks what holds is given the blocks that are not closed.
 
 A `Scope` is one fresh tinygrad `RANGE`.  The brand of a vmap is one, and so is the body of a loop, which is traced once
 for all steps.  The row of a value is the scopes that are open in its graph.

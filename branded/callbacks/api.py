@@ -153,7 +153,7 @@ def pure_callback(
 
     Raises:
         CallbackError: When a result is read: `f` raised, or gave what was not announced.
-        CallbackTypeError: `result_shape_dtypes` has something without a shape and dtype, or an argument is no tensor.
+        CallbackTypeError: `result_shape_dtypes` has something without a shape or dtype; an argument is not a tensor.
         UnsupportedError: An argument varies over a brand, and there is no `vmap_method`.
         DerivativeError: A result that is a float is differentiated: wrap the call in `custom_jvp` or `custom_vjp`.
         OptionError: `vmap_method` is none of these.

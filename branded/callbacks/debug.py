@@ -1,4 +1,4 @@
-"""`debug.print` and `debug.callback`: what the values of examples are, from inside of any transform.
+"""`debug.print` and `debug.callback`: what the values of examples are, from inside any transform.
 
 Example:
     >>> from branded import debug, vmap

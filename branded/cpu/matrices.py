@@ -1,6 +1,6 @@
 """Axes as BLAS knows them: which loops over three arrays are one product of matrices, with loops around it.
 
-An axis has a size and a step in each of `a`, `b` and the result: 0 where the array has not got it.  Those of `a` and
+An axis has a size and a step in each of `a`, `b` and the result: 0 where the array does not have it.  Those of `a` and
 the result are rows, those of `b` and the result columns, those of `a` and `b` are added up, those of all three are a
 batch.  Axes that lie behind one another in memory are one.
 """

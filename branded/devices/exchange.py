@@ -123,7 +123,7 @@ def _together(u: UOp, first: str | None) -> UOp | None:
 
 
 def _of_buffers(u: UOp) -> UOp:
-    """The same operation, in which what is copied to all devices is no view."""
+    """The same operation, in which what is copied to all devices is not a view."""
 
     def moved(s: UOp) -> UOp:
         is_view = s.op is Ops.COPY and isinstance(s.arg, tuple) and s.src[0].op in GroupOp.Movement

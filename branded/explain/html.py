@@ -45,7 +45,7 @@ def page(explanation: Mapping[str, Any]) -> str:
 
 
 def frame(explanation: Mapping[str, Any], height: int = 760) -> str:
-    """The page of one explanation inside of another page, for notebooks: an `iframe` that carries all of it.
+    """The page of one explanation inside another page, for notebooks: an `iframe` that carries all of it.
 
     Args:
         explanation: The data of an explanation, as `explain` makes it.
@@ -115,7 +115,7 @@ def document(entries: Sequence[Mapping[str, Any]], edit: Mapping[str, Any] | Non
         The text of the file.
     """
     title = str(entries[0]["title"]) if len(entries) == 1 else "branded: the explorer"
-    # a `<` inside of a string could end the element that carries the data
+    # a `<` inside a string could end the element that carries the data
     data = json.dumps({"entries": entries, "edit": edit}, ensure_ascii=False, separators=(",", ":")).replace(
         "<", "\\u003c"
     )

@@ -101,7 +101,7 @@ def take_along_axis(
         `Vec[S1 | S2, T[..., m, ...]]`.
 
     Raises:
-        OperandError: `arr` is no tensor, or `indices` are no ints.
+        OperandError: `arr` is not a tensor, or `indices` are not ints.
         ArgumentError: They do not have as many axes, their other axes do not broadcast, or there is no such mode.
         AxisRangeError: `axis` is out of range.
 

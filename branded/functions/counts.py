@@ -102,7 +102,7 @@ def segment_sum(
         `Vec[S1 | S2, T[num_segments, ...]]`; 0 where there is no entry.
 
     Raises:
-        OperandError: `data` is not a tensor, or `segment_ids` are no ints.
+        OperandError: `data` is not a tensor, or `segment_ids` are not ints.
         ArgumentError: They do not fit each other, or `num_segments` is not given or below 0.
 
     Example:
@@ -210,7 +210,7 @@ def bincount(
         `Vec[S1 | S2, i32[length]]`, or of the dtype of `weights`.
 
     Raises:
-        OperandError: `x` are no ints, or `weights` is not a tensor.
+        OperandError: `x` are not ints, or `weights` is not a tensor.
         ArgumentError: They do not fit each other, or `length` is not given or below 0.
 
     Example:

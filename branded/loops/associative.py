@@ -145,7 +145,7 @@ def cumlogsumexp(x: Vec[S], axis: int = 0, reverse: bool = False) -> Vec[S]:
         A tensor of the shape of `x`.
 
     Raises:
-        CarryError: `x` is no tensor.
+        CarryError: `x` is not a tensor.
         AxisRangeError: There is no such axis.
 
     Example:

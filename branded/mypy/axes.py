@@ -23,7 +23,7 @@ from branded.mypy.rows import CONTAINERS, UNKNOWN, row_of
 
 
 def tree_of(e: Expression | None, api: TypeChecker) -> Type:
-    """The tree of axes that an expression is; unknown where it is no literal and its type does not tell."""
+    """The tree of axes that an expression is; unknown where it is not a literal and its type does not tell."""
     match e:
         case None:
             return _int(0, api)
@@ -51,7 +51,7 @@ def _tuple(items: list[Type], api: TypeChecker) -> TupleType:
 
 
 def _known(t: Type) -> Type:
-    """The type of an expression that is no literal, so far as it says what the axes are."""
+    """The type of an expression that is not a literal, so far as it says what the axes are."""
     t = get_proper_type(t)
     if isinstance(t, TupleType) and t.partial_fallback.type.is_named_tuple:
         return UNKNOWN  # axes in the place of its tensors, for which it has no types

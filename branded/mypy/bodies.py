@@ -162,7 +162,7 @@ class TransformCall:
 def outcome(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecker, given: Sequence[Type] = ()) -> Type:
     """The type of `f(*args)`, with errors told.
 
-    A dict of tensors is no dict of Vecs to mypy; but a transform makes the containers that `f` gets anew.  `given` are
+    To mypy a dict of tensors is not one of Vecs; but a transform makes the containers that `f` gets anew.  `given` are
     the types of the arguments before they became tensors, which `f` may ask for.
 
         def f(d: dict[str, Vec[S, Tensor]]) -> ...      called with a dict[str, Tensor]: ARG_TYPE, not told yet

@@ -49,7 +49,7 @@ def matched(ctx: FunctionContext, scope: Scope) -> Type:
     (given,), (expressions,), overrides = ctx.arg_types, ctx.args, checker(ctx).expr_checker.type_overrides
     subject, varies = get_proper_type(given[0]), bool(rows_in(given[0]))
     wide = None if _has_wider(subject) else scope.instance(ANY_ROW)
-    # what is no dict has no entries, so an entry of it is Any
+    # what is not a dict has no entries, so an entry of it is Any
     are_dicts = all(map(_is_dict, subject.items if isinstance(subject, UnionType) else [subject]))
     for classes, t, what in zip(expressions[1:], given[1:], (wide, wide if are_dicts else None), strict=True):
         types = get_proper_type(t)

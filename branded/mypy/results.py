@@ -20,7 +20,7 @@ def emptied(ctx: FunctionContext | MethodContext) -> Type:
 
 
 def compiled(ctx: FunctionContext) -> Type:
-    """`TinyJit(f)` runs outside of every vmap: its results have no row."""
+    """`TinyJit(f)` runs outside every vmap: its results have no row."""
     t = get_proper_type(ctx.default_return_type)
     if not isinstance(t, Instance):
         return t

@@ -163,7 +163,7 @@ class Transforms:
         return ctx.default_signature.copy_modified(ret_type=own.apply(f, arguments(call, api)))
 
     def _store(self, call: CallExpr, api: TypeChecker) -> Instance:
-        """The type of a `vmap(lambda …)` whose parameters are no tensors: its body is looked at where it is called."""
+        """The type of a `vmap(lambda …)` whose parameters are not tensors: its body is looked at where it is called."""
         place = f"{api.path}:{call.line}:{call.column}"
         self._stored[place] = call
         return self.scope.instance(MAPPED, LiteralType(place, api.named_generic_type("builtins.str", [])))

@@ -146,7 +146,7 @@ def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compact_params(body: UOp, all_args: tuple[UOp, ...]) -> tuple[UOp, tuple[UOp, ...]]:
-    """The body and the arguments that it uses; tinygrad takes the parameters of functions inside of it for its own."""
+    """The body and the arguments that it uses; tinygrad takes the parameters of functions inside it for its own."""
     own = params(body)
     numbered = {p: at_slot(p, i) for i, p in enumerate(own)}
     return body.substitute(numbered, walk=True), tuple(all_args[p.arg.slot] for p in own)

@@ -1,4 +1,4 @@
-"""An array of shape (a, b, 4) inside of a precompiled function is no image.
+"""An array of shape (a, b, 4) inside a precompiled function is not an image.
 
 `@function(precompile=True)` keeps the shapes of its parameters, and tinygrad takes every parameter whose last of three
 axes is 4 for an image, of floats whatever its dtype: `x + x` of ints gives the bits of floats.  Images exist under

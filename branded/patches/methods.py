@@ -1,7 +1,7 @@
 """The methods of Tensor: how one is replaced, and what it is without the function that names kernels.
 
 tinygrad puts that function around each of them; it only calls the method where another method of Tensor runs already,
-as for most calls.  Who puts a function around a method anyway does the same, so that one call takes no more of them
+as for most calls.  Whoever puts a function around a method anyway does the same, so that one call takes no more of them
 than it did.
 """
 

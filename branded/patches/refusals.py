@@ -80,7 +80,7 @@ class Refused:
 
     @property
     def given(self) -> str:
-        """The arguments that are no tensors, as they were written."""
+        """The arguments that are not tensors, as they were written."""
         rest = [shown(x) for x in self.args[1:] if not isinstance(x, Tensor)]
         rest += [f"{k}={shown(x)}" for k, x in self.kwargs.items() if not isinstance(x, Tensor)]
         return ", ".join(rest)
@@ -145,7 +145,7 @@ def said(r: Refused) -> BrandedError:
 
 
 def _not_taken(r: Refused) -> str:
-    """The arguments that are no tensors: one of them is of a type that tinygrad stumbled over."""
+    """The arguments that are not tensors: one of them is of a type that tinygrad stumbled over."""
     given = [*r.args[1:], *r.kwargs.values()]
     rest = [f"the {type(x).__name__} {shown(x)}" for x in given if not isinstance(x, Tensor)]
     return f"it does not take {' and '.join(rest)}" if rest else ""

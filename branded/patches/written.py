@@ -1,7 +1,7 @@
 """What writes have become, for the threads that do not know of it.
 
 tinygrad tells all tensors that a write is done, or that what it writes has another form now.  What a thread is just
-making of them is no tensor yet, and would do the write again: it looks here before it is computed.
+making of them is not a tensor yet, and would do the write again: it looks here before it is computed.
 """
 
 from __future__ import annotations

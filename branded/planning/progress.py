@@ -29,7 +29,7 @@ def is_traced() -> bool:
 
 @contextmanager
 def bar(total: int, what: str, unit: str) -> Iterator[Made]:
-    """A bar with rate and rest, by tqdm, or rich, or tinygrad's own; nothing where stderr is no terminal."""
+    """A bar with rate and rest, by tqdm, or rich, or tinygrad's own; nothing where stderr is not a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda n: None
     elif importlib.util.find_spec("tqdm") is None and importlib.util.find_spec("rich") is not None:

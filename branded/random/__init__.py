@@ -1,4 +1,4 @@
-"""Random numbers from keys: a draw is a function of its key, so it is the same inside and outside of vmap.
+"""Random numbers from keys: a draw is a function of its key, so it is the same inside and outside vmap.
 
 A key is an ordinary tensor, uint32[2].  It can be mapped, carried by a loop, kept in a tree, or passed to a TinyJit,
 as any value.  Nothing else is remembered: the same key gives the same numbers, and new numbers need a new key, from

@@ -227,7 +227,7 @@ def choice(
     Raises:
         DrawTypeError: `key` is not a key, `a` or `p` is something else than these, `shape` not a shape.
         DrawError: There is nothing to draw from, or too little without replacement; `p` has another size, or numbers
-            that are no probabilities.
+            that are not probabilities.
         AxisRangeError: `axis` is out of range.
 
     Example:

@@ -98,7 +98,7 @@ def structured() -> Block[Structure | None]:
     return _operations.during(None if f is None else Structure(f, here()))
 
 
-class body(Block[Frame]):  # noqa: N801  a function for who uses it
+class body(Block[Frame]):  # noqa: N801  a function for whoever uses it
     """While a body is traced: it is recorded in a frame of its own, which is done when its parameters are told."""
 
     def __init__(self) -> None:

@@ -48,7 +48,7 @@ WRITES = ("assign", "setitem")
 
 
 class Hole:
-    """Where an operand stands inside of a parameter: the holes are filled in the order of the operands."""
+    """Where an operand stands inside a parameter: the holes are filled in the order of the operands."""
 
     def __repr__(self) -> str:
         return "_"

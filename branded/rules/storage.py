@@ -161,7 +161,7 @@ def _repeated(u: UOp) -> UOp:
 
 
 def check_part(target: Tensor, what: str) -> None:
-    """Refuse a write through a view in which an entry stands twice, or that is no entry of what it is a view of."""
+    """Refuse a write through a view in which an entry stands twice, or that is not an entry of what it is a view of."""
     of = storage(target.uop)
     if of.op in (Ops.EXPAND, Ops.PAD) and has_storage(root(of)):
         how, each = ("repeats", "repeated") if of.op is Ops.EXPAND else ("pads", "padded")

@@ -32,7 +32,7 @@ def after(u: UOp, how: Resolution, x: Batched, effect: Batched, *rest: Batched) 
             effect,
         )
     if write.op is Ops.STORE and write.src[0] is u.src[0]:
-        # a parameter stands for a buffer inside of a @function, where none can be made
+        # a parameter stands for a buffer inside a @function, where none can be made
         return effect.uop.contiguous() if x.uop.base.op is Ops.PARAM else _copy(effect.uop)
     if (found := part(u)) is None:
         raise refuse(u, "assign: this in-place write has no batching rule", "return the new value instead", x, effect)

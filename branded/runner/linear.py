@@ -36,7 +36,7 @@ class Memory:
 
 
 Tables = Callable[[UOp, Sequence[Sequence[Address]], Memory], Sequence[native.Table] | None]
-"""What a call that is no kernel does, on the buffers of each turn: as tables for C, or None where it cannot be."""
+"""What a call that is not a kernel does, on the buffers of each turn: as tables for C, or None where it cannot be."""
 
 
 class Linear:

@@ -1,6 +1,6 @@
 """Collectives: what the examples of a brand tell each other.
 
-A value of all examples is what it is outside of the vmap: it left the brand (STAGE).  An example takes its own entry of
+A value of all examples is what it is outside the vmap: it left the brand (STAGE).  An example takes its own entry of
 such a value by entering again (INDEX).  Every collective is made of these two.
 """
 

@@ -64,7 +64,7 @@ def functional_call(
     mutable: Any = False,
     **kwargs: Any,
 ) -> Any:
-    """`functional_call(module, state, x)` is `module(x)`, were the tensors of `module` those of `state`.
+    """`functional_call(module, state, x)` is `module(x)` with the tensors of `state` in place of those of `module`.
 
     The module itself is afterwards what it was before, also when the call raises: what the call sets in its attributes,
     lists and dicts, and writes into its tensors, is undone.  What it writes comes back with `mutable`: a KV cache, the
@@ -86,7 +86,7 @@ def functional_call(
         and a dict of the tensors that are mutable, by name, as they are after the call.
 
     Raises:
-        StateTypeError: `module` cannot be called, or `state` is no dict of tensors.
+        StateTypeError: `module` cannot be called, or `state` is not a dict of tensors.
         StateError: A name that the module does not have, a tensor of another shape, or two tensors for one.
         UnsupportedError: A `__call__` in the module is a TinyJit, which has the module's own tensors in it.
         WriteError: Under vmap, the call writes into a tensor of `state` that all examples share; or, with `mutable`,

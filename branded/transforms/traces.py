@@ -1,4 +1,4 @@
-"""Why a function is traced again, for who asks: `BRANDED_LOG=traces`."""
+"""Why a function is traced again, for whoever asks: `BRANDED_LOG=traces`."""
 
 from __future__ import annotations
 

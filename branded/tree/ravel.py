@@ -29,7 +29,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         structure, the shapes and, where the leaves are of several, the dtypes of `tree`.
 
     Raises:
-        TreeError: A leaf is no tensor; a vector has another size than the tree, or, of several, another dtype.
+        TreeError: A leaf is not a tensor; a vector has another size than the tree, or, of several, another dtype.
 
     Example:
         >>> from branded import tree

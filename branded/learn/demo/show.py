@@ -129,7 +129,7 @@ def _leaves(x: Any) -> list[tuple[str, Any]]:
 
 
 def progress(steps: int, what: str) -> tqdm[int]:
-    """A bar on stderr; where that is no terminal, as in a log, it moves once a second only."""
+    """A bar on stderr; where that is not a terminal, as in a log, it moves once a second only."""
     sys.stdout.flush()
     return tqdm(desc=f"{MARGIN}{what:<19}", total=steps, unit=" epochs", rate=100 if sys.stderr.isatty() else 1)
 
