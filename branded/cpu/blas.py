@@ -150,8 +150,8 @@ _THREADED = {False: 262_144, True: 9_216}
 """OpenBLAS takes threads for products of more multiplications than this, as matrices and as vectors.
 
 Its threads wait for one another by turns of the scheduler: on a machine whose cores have other things to do, a product
-of 50 us takes 40 ms.  So it is asked for one thread, and what is large goes to threads of this module in parts.  Whoever is
-free takes the next part; a thread that the scheduler lets begin late finds nothing left, and nobody waits for it.
+of 50 us takes 40 ms.  It is asked for one thread, and what is large goes to threads of this module in parts.  Whoever
+is free takes the next part; a thread that the scheduler lets begin late finds nothing left, and nobody waits for it.
 """
 PARTS = 2
 """For each thread."""
