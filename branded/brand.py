@@ -66,7 +66,13 @@ class Brand(Scope):
             raise OptionError(f"Brand: {shown(name)} is not a name", fix="a string that is not empty")
         super().__init__(as_size(size, "Brand"), name, hint=hint, where=where)
         self.randomness = randomness
-        self.draws: Any = None
+        self.part: Any = None
+        """What is here of its examples, where these are not together: those of a chunk, or of a task on a worker."""
+
+    @property
+    def whole(self) -> int:
+        """The number of all its examples, also of those that are elsewhere."""
+        return self.size if self.part is None else int(self.part.size)
 
     def vec(self: B, x: Vec[S, T], axis: int = 0) -> Vec[S | B, T]:
         """Enter the brand: `x` with the axis `axis` taken for the examples.
@@ -135,11 +141,8 @@ class Brand(Scope):
         if (position := check_axis(axis, what)) is None:
             raise AxisTypeError(f"{what}: None is not an axis here", fix="an int")
         at = out_axis(position, len(x.shape), what)
-        if self.draws is not None:
-            raise OptionError(
-                f"unvec: brand `{self.name}` runs in chunks, so the values of all examples are never together",
-                fix=self.draws.instead,
-            )
+        if self.part is not None:
+            self.part.refuse("unvec", self)
         self.was_left = True
         return tensor(left_all([x.uop], self, [at], self.size)[0])
 

@@ -341,7 +341,7 @@ class _MappedCall:
         b = make_brand(o.axis_name, size, hint=self._hint(), where=o.where, randomness=o.randomness)
         for known in lookers.get():
             known.append(b)
-        b.draws = draws
+        b.part = draws
         n = len(self.devices)
         b.devices = self.devices if n and size and size % n == 0 else self.devices[:1]
         with method_restored(), opened(b):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from tinygrad import Tensor
 
 from branded.brand import Brand
-from branded.errors import RandomnessError
+from branded.errors import OptionError, RandomnessError
 from branded.scope import open_brands, outside
 
 
@@ -23,6 +23,15 @@ class Draws:
 
     def chunk(self, start: int) -> None:
         self.next, self.start = 0, start
+
+    def refuse(self, what: str, b: Brand) -> NoReturn:
+        raise OptionError(
+            f"{what}: brand `{b.name}` runs in chunks, so the values of all examples are never together",
+            fix=self.instead,
+        )
+
+    def reduced(self, what: str, x: Tensor, b: Brand, over: Callable[[Tensor], Tensor]) -> NoReturn:
+        self.refuse(what, b)
 
     def take(self, draw: Callable[[], Tensor]) -> Tensor:
         if self.next == len(self.made):
@@ -44,17 +53,17 @@ def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
     over, dims = [b for b in here if b.randomness == "different"], _dims(shape)
 
     def draw() -> Tensor:
-        sizes = [b.size if b.draws is None else b.draws.size for b in over]
+        sizes = [b.size if b.part is None else b.part.size for b in over]
         with outside():  # the counter of the draws is no example's
             return original(*sizes, *dims, **kwargs)
 
     for b in here:
-        if b.draws is not None:
-            draw = functools.partial(b.draws.take, draw)
+        if b.part is not None:
+            draw = functools.partial(b.part.take, draw)
     t = draw()
     for b in over:
-        if b.draws is not None:
-            t = t[b.draws.start : b.draws.start + b.size]
+        if b.part is not None:
+            t = t[b.part.start : b.part.start + b.size]
         t = cast(Tensor, b.vec(t))
     return t
 

@@ -50,8 +50,12 @@ def _reduced(
 
     def one(t: Tensor) -> Tensor:
         for b in brands:
-            varies = b in row_of(t.uop) or is_differentiating()
-            t = over(of_all(t, b, what, 0)) if varies else same(t, b.size)
+            if not (b in row_of(t.uop) or is_differentiating()):
+                t = same(t, b.whole)
+            elif b.part is not None:
+                t = b.part.reduced(what, t, b, over)
+            else:
+                t = over(of_all(t, b, what, 0))
         return t
 
     return each(x, what, one)
@@ -378,7 +382,8 @@ def axis_index(axis_name: Names) -> Any:
     brands = find(axis_name, "axis_index")
     index = Tensor(0, dtype=dtypes.int32)
     for b in brands:
-        index = index * b.size + own(Tensor.arange(b.size, dtype=dtypes.int32), b)
+        here = Tensor.arange(b.size, dtype=dtypes.int32)
+        index = index * b.whole + own(here if b.part is None else here + b.part.start, b)
     return index
 
 

@@ -58,11 +58,8 @@ def of_all(x: Tensor, b: Brand, what: str, part: int | None = None) -> Tensor:
 
     Where the brand is on several devices, each gets the whole of them, or its part of the axis `part`.
     """
-    if b.draws is not None:
-        raise OptionError(
-            f"{what}: brand `{b.name}` runs in chunks, so the values of all examples are never together",
-            fix=b.draws.instead,
-        )
+    if b.part is not None:
+        b.part.refuse(what, b)
     b.was_left = True
     if b not in row_of(x.uop):
         if not is_differentiating():
@@ -112,11 +109,13 @@ def single(name: Any, what: str) -> Brand:
     brands = find(name, what)
     if len(brands) != 1:
         raise AxesError(f"{what}: one brand, and {len(brands)} were given", ("names", repr(name)), fix="one at a time")
+    if brands[0].part is not None:
+        brands[0].part.refuse(what, brands[0])
     return brands[0]
 
 
 def size_of(axis_name: Names, what: str) -> int:
-    return math.prod(b.size for b in find(axis_name, what))
+    return math.prod(b.whole for b in find(axis_name, what))
 
 
 def axis_of(axis: int, rank: int, what: str, option: str) -> int:
