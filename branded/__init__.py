@@ -86,6 +86,7 @@ if not _for_mypy_alone:
         _products.install()
 
 if TYPE_CHECKING:
+    from branded import dask as dask
     from branded import linalg, optim, random
     from branded.axis_names import Axes, as_axes, axes
     from branded.callbacks import debug
@@ -145,6 +146,7 @@ else:
         "axes": "branded.axis_names:axes",
         "checkpoint": "branded.derivatives.remat:checkpoint",
         "cumlogsumexp": "branded.loops.associative:cumlogsumexp",
+        "dask": "branded.dask",  # not in `__all__`: `from branded import *` would hide the package of that name
         "debug": "branded.callbacks.debug",
         "functions": "branded.functions",
         "io_callback": "branded.callbacks.api:io_callback",

@@ -1,0 +1,137 @@
+"""What a distributed function reads, its collectives and its results, found by a trace with no data.
+
+Of `vmap(lambda a: vmap(lambda b: a + b)(B))(A)` the loops are 0, over the chunks of A, and 1, over those of B:
+
+    inputs      A with the index (0,), B with the index (1,)
+    results     the sum, with the index (0, 1): a task for each pair of chunks
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType, strong_dtype
+
+from branded import tree
+from branded.dask.program import Given, Kind
+from branded.dask.session import Exchange, Index, Session, current, mapped
+from branded.dask.values import dask_array, is_distributed, kind_of
+from branded.errors import AxesError, UnsupportedError
+from branded.graph import tensor
+from branded.loops.bodies import Body, collected
+from branded.loops.trace import LeafType, Steps
+from branded.patches.tg import canonicalize_device
+from branded.planning.looked import looked_at
+from branded.rows import row_of
+from branded.scope import opened
+from branded.values import vec_type
+from branded.vmap import _MappedCall as MappedCall
+from branded.vmap import _Options as Options
+
+
+class Input(NamedTuple):
+    array: Any
+    axes: Index
+    kind: Kind
+
+
+class Plan(Session):
+    """The trace here, over tensors with nothing in them."""
+
+    def __init__(self, leaves: list[Any]) -> None:
+        """`leaves` are those of the arguments; arrays that are mapped beside ones of dask become such too."""
+        super().__init__()
+        self.leaves = leaves
+        self.scope = Steps("jit")  # as there, an argument has no value
+        self.loops: list[tuple[int, ...]] = []
+        self.inputs: list[Input] = []
+        self.given_: dict[int, list[Any]] = {}
+        self.calls_: dict[int, Given] = {}
+        self.exchanges_: list[Exchange] = []
+        self.starts: set[int] = set()
+
+    # ---- the trace ----
+
+    def trace(self, f: Callable[..., Any], options: Options, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """The results; what the function writes, draws and calls is left out."""
+
+        def traced() -> Any:
+            with current.during(self), collected(Body()), opened(self.scope):
+                return mapped(self, f, options, args, kwargs)
+
+        return looked_at(traced)
+
+    def whole(self, loop: int) -> int:
+        return sum(self.loops[loop])
+
+    def start(self, loop: int) -> Tensor:
+        self.starts.add(loop)
+        return self._stand_in((), dtypes.int32)
+
+    def exchange(self, number: int, it: Exchange, partial: Tensor) -> Tensor:
+        self.exchanges_.append(it)
+        return self._stand_in(partial.shape, partial.dtype)
+
+    def _stand_in(self, shape: Sequence[int], dtype: DType) -> Tensor:
+        """A tensor that has no value."""
+        return tensor(
+            LeafType(tuple(shape), strong_dtype(dtype), canonicalize_device(None), ()).placeholder(self.scope)
+        )
+
+    def given(self, number: int, leaves: Sequence[Any]) -> list[Any]:
+        self.given_[number] = list(leaves)
+        return [self._stand_in(*kind_of(x)) if is_distributed(x) else x for x in leaves]
+
+    def looped(self, number: int, call: MappedCall) -> int:
+        loop, leaves = len(self.loops), self.given_.pop(number)
+        there = [(x, a) for x, a in zip(leaves, call.axes, strict=True) if is_distributed(x)]
+        chunks = [x.chunks[a] for x, a in there if a is not None]
+        if not chunks:
+            raise AxesError(
+                "dask.vmap: none of the mapped arguments is an array of dask",
+                ("call", call.options.where),
+                fix="branded.vmap; or dask.array.from_array(x, chunks=1000)",
+            )
+        self.loops.append(chunks[0])
+        inputs: list[int | None] = []
+        for i, (x, a) in enumerate(zip(leaves, call.axes, strict=True)):
+            if a is not None and not is_distributed(x):
+                x = self._scattered(call, i, a, loop)
+                if number == 0:
+                    self.leaves[i] = x
+            inputs.append(self._input(x, a, loop, call, i) if is_distributed(x) else None)
+        self.calls_[number] = Given(loop, tuple(inputs))
+        return loop
+
+    def _scattered(self, call: MappedCall, i: int, axis: int, loop: int) -> Any:
+        """Of what is mapped, and is here, each task gets its own part."""
+        t = call.leaves[i]
+        if row_of(t.uop):
+            raise UnsupportedError(
+                f"dask.vmap: {call._where(i)} varies over an outer brand, and is mapped beside an array of dask",
+                ("value", vec_type(t)),
+                ("call", call.options.where),
+                fix="in_axes=None for it, or arrays of dask alone",
+            )
+        chunks = tuple(self.loops[loop] if k == axis else (n,) for k, n in enumerate(t.shape))
+        return dask_array("dask.vmap").from_array(t.numpy(), chunks=chunks)
+
+    def _input(self, x: Any, axis: int | None, loop: int, call: MappedCall, i: int) -> int:
+        where = call._where(i)
+        for k, n in enumerate(x.numblocks):
+            if n > 1 and k != axis:
+                of = "an example needs it whole" if axis is not None else "all examples share it"
+                raise AxesError(
+                    f"dask.vmap: {where} is in {n} chunks along axis {k}, and {of}",
+                    ("chunks", tree.shown(x.chunks[k])),
+                    ("call", call.options.where),
+                    fix=f"x.rechunk({{{k}: -1}})",
+                )
+        if axis is not None and x.chunks[axis] != self.loops[loop]:
+            x = x.rechunk({axis: self.loops[loop]})
+        index = tuple(loop if k == axis else None for k in range(x.ndim))
+        t = call.leaves[i]
+        self.inputs.append(Input(x, index, Kind(tuple(t.shape), t.dtype)))
+        return len(self.inputs) - 1

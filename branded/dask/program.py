@@ -1,0 +1,228 @@
+"""What goes to workers: the function and all that it closes over, once; and for each task what it is to work out."""
+
+from __future__ import annotations
+
+import contextvars
+import hashlib
+import importlib
+import io
+import pickle
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType, strong_dtype
+
+from branded import tree
+from branded.crossing import settled
+from branded.dask.session import Exchange, Scattered, Session, current, mapped
+from branded.dask.values import arrays_of, block, dask_array, is_distributed, native, tensor_of
+from branded.errors import CallError
+from branded.graph import tensor
+from branded.patches.arrays import np
+from branded.transforms.jit import Jitted, jit
+
+
+class Given(NamedTuple):
+    """Of a distributed vmap its loop, and for the leaves of its arguments the inputs that they are."""
+
+    loop: int
+    inputs: tuple[int | None, ...]
+
+
+class Kind(NamedTuple):
+    """What an input is, as a whole."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+
+
+class Sketch(NamedTuple):
+    """What the trace found, as far as a task needs it."""
+
+    calls: tuple[Given, ...]
+    inputs: tuple[Kind, ...]
+    exchanges: tuple[Exchange, ...]
+    sizes: tuple[int, ...]
+
+
+class Task(NamedTuple):
+    """One kind of task: which blocks it gets, and what of them it works out."""
+
+    loops: tuple[int, ...]
+    inputs: tuple[int, ...]
+    exchanges: tuple[int, ...]
+    starts: tuple[int, ...]
+    results: tuple[int, ...]
+    exchange: int | None
+    """The collective whose part of these blocks is wanted, in place of results."""
+
+
+# ---- the function, as it is sent ----
+
+
+class Payload:
+    """The function with what it closes over, and the sketch: a value of the graph on which all tasks depend."""
+
+    def __init__(self, data: bytes, arrays: Sequence[Any], sketch: Sketch) -> None:
+        self.data, self.arrays, self.sketch = data, list(arrays), sketch
+        mark = hashlib.blake2b(data, digest_size=16)
+        for a in self.arrays:
+            mark.update(memoryview(a).cast("B") if a.size else b"")
+        mark.update(repr(sketch).encode())
+        self.digest = mark.hexdigest()
+
+    def __dask_tokenize__(self) -> str:
+        return self.digest
+
+
+def packed(program: Any, what: str) -> tuple[bytes, list[Any]]:
+    """A function, and what goes with it, as bytes, and the arrays of its tensors; those of dask have no graph."""
+    arrays: list[Any] = []
+
+    class Pickler(importlib.import_module("cloudpickle").Pickler):  # type: ignore[misc]
+        def reducer_override(self, x: Any) -> Any:
+            if isinstance(x, Tensor):
+                arrays.append(_plain(x))
+                return _restored, (len(arrays) - 1, str(strong_dtype(x.dtype)).removeprefix("dtypes."))
+            if is_distributed(x):
+                return _hollow, (x.chunks, x.dtype)
+            if isinstance(x, Jitted):
+                return Jitted, (x._f, x._static, x._donated)
+            return super().reducer_override(x)
+
+    file = io.BytesIO()
+    try:
+        Pickler(file, protocol=5).dump(program)
+    except (TypeError, AttributeError, ValueError, RuntimeError, pickle.PicklingError) as error:
+        raise CallError(
+            f"{what}: the function cannot be sent to workers, for what it uses cannot be pickled",
+            ("said", f"{type(error).__name__}: {error}".split("\n")[0]),
+            fix="make it in the function, or pass it as an argument",
+        ) from error
+    return file.getvalue(), arrays
+
+
+def unpacked(data: bytes, arrays: Sequence[Any]) -> Any:
+    """What was packed."""
+    context = contextvars.copy_context()
+    context.run(_arrays.set, arrays)
+    return context.run(pickle.loads, data)
+
+
+def _plain(x: Tensor) -> Any:
+    """The numbers of a tensor, those that numpy has not by their bits."""
+    dtype = strong_dtype(x.dtype)
+    if dtype in (dtypes.bfloat16, *dtypes.fp8s):
+        x = x.bitcast(dtypes.uint16 if dtype.itemsize == 2 else dtypes.uint8)
+    return x.detach().numpy()
+
+
+_arrays: contextvars.ContextVar[Sequence[Any]] = contextvars.ContextVar("branded_dask_arrays")
+
+
+def _restored(number: int, name: str) -> Tensor:
+    dtype: DType = getattr(dtypes, name)
+    x = tensor_of(_arrays.get()[number])
+    return (x if x.dtype == dtype else x.bitcast(dtype)).realize()
+
+
+def _hollow(chunks: Any, dtype: Any) -> Any:
+    """An array of dask with a shape and no graph: tasks get its blocks in another way."""
+    return dask_array("dask.vmap").Array({}, "branded-hollow", chunks, dtype)
+
+
+# ---- a task ----
+
+
+class Work(Session):
+    """The trace of a worker, over the blocks of a task."""
+
+    def __init__(self, sketch: Sketch, task: Task, blocks: Sequence[Tensor]) -> None:
+        super().__init__()
+        self.sketch, self.task = sketch, task
+        values = iter(blocks)
+        self.blocks = {n: next(values) for n in task.inputs}
+        self.results = {n: next(values) for n in task.exchanges}
+        self.starts = {loop: next(values) for loop in task.starts}
+        self.partial: Tensor | None = None
+
+    def whole(self, loop: int) -> int:
+        return self.sketch.sizes[loop]
+
+    def start(self, loop: int) -> Tensor:
+        return self.starts[loop] if loop in self.starts else Tensor(0, dtype=dtypes.int32)
+
+    def exchange(self, number: int, it: Exchange, partial: Tensor) -> Tensor:
+        if number == self.task.exchange:
+            self.partial = tensor(settled(partial.uop))
+        found = self.results.get(number)
+        return Tensor.empty(*partial.shape, dtype=partial.dtype) if found is None else found
+
+    def given(self, number: int, leaves: Sequence[Any]) -> list[Any]:
+        inputs = self.sketch.calls[number].inputs
+        return [x if n is None else self._input(n) for x, n in zip(leaves, inputs, strict=True)]
+
+    def _input(self, number: int) -> Tensor:
+        """The block of an input; where what varies over its loop does not matter for the task, nothing."""
+        if (found := self.blocks.get(number)) is not None:
+            return found
+        it = self.sketch.inputs[number]
+        return Tensor.empty(*it.shape, dtype=it.dtype)
+
+    def looped(self, number: int, call: object) -> int:
+        return self.sketch.calls[number].loop
+
+
+class Loaded:
+    """A program in a process that runs its tasks: each kind of task is compiled once."""
+
+    def __init__(self, payload: Payload) -> None:
+        self.sketch = payload.sketch
+        self.f, self.options, self.args, self.kwargs = unpacked(payload.data, payload.arrays)
+        self.tasks: dict[Task, Callable[..., Sequence[Tensor]]] = {}
+
+    def task(self, task: Task) -> Callable[..., Sequence[Tensor]]:
+        """What a task does, as a function of its blocks."""
+
+        def work(*blocks: Tensor) -> list[Tensor]:
+            own = Work(self.sketch, task, blocks)
+            with current.during(own):
+                out = mapped(own, self.f, self.options, self.args, self.kwargs)
+            if task.exchange is not None:
+                assert own.partial is not None
+                return [own.partial]
+            ys = tree.leaves(out)
+            return [y.value if isinstance(y := ys[i], Scattered) else y for i in task.results]
+
+        return self.tasks.setdefault(task, self.tasks.get(task) or jit(work))
+
+
+_loaded: OrderedDict[str, Loaded] = OrderedDict()
+_KEPT = 16
+_loading = threading.Lock()
+
+
+def _program(payload: Payload) -> Loaded:
+    with _loading:
+        if (found := _loaded.get(payload.digest)) is None:
+            found = _loaded[payload.digest] = Loaded(payload)
+            if len(_loaded) > _KEPT:
+                _loaded.popitem(last=False)
+        _loaded.move_to_end(payload.digest)
+        return found
+
+
+def run(payload: Payload, task: Task, *blocks: Any) -> tuple[Any, ...]:
+    """What a task gives: results for the examples of its blocks, as arrays."""
+    # of the thread in which dask calls this, nothing that is open holds
+    return contextvars.Context().run(_run, payload, task, [block(x) for x in blocks])
+
+
+def _run(payload: Payload, task: Task, blocks: list[Any]) -> tuple[Any, ...]:
+    if task.starts:
+        n = len(task.starts)
+        blocks[-n:] = [np.int32(x[0] if len(x) else 0) for x in blocks[-n:]]
+    return arrays_of(_program(payload).task(task)(*map(native, blocks)))
