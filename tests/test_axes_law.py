@@ -20,12 +20,13 @@ from tests.warm import MYPY, STRICT, warm
 
 LENGTHS = {"Users": 5, "Items": 7, "Features": 11}
 HEAD = """\
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 from branded import Brand, all_gather, as_axes, cond, fori_loop, functions, linalg, psum, scan, vmap
 from branded import map as each
 class Users(Brand): ...
 class Items(Brand): ...
 class Features(Brand): ...
+nothing = None
 """
 NAMES: dict[str, Any] = {}
 exec(HEAD, NAMES)
@@ -45,6 +46,10 @@ UNARY = (
     "{}.max(axis=1, keepdim=True)",
     "{}.sum((0, 1))",
     "{}.argmax(0)",
+    "{}.argmax(1, keepdim=True)",
+    "{}.argmin(keepdim=True)",
+    "{}.bitcast(dtypes.int8)",
+    "{}.roll(1, 0)",
     "{}.softmax()",
     "{}.softmax(1)",
     "{}.cumsum(axis=0)",
@@ -56,6 +61,10 @@ UNARY = (
     "{}[-1, :]",
     "{}[None, :, None]",
     "{}[[0, 2]]",
+    "{}[[[0, 2], [1, 0]]]",
+    "{}[:, [[0, 2], [1, 0]]]",
+    "{}[[0, 2], 1]",
+    "{}[nothing]",
     "{}.unsqueeze(0)",
     "{}.unsqueeze(-1)",
     "{}.unsqueeze(1).squeeze(1)",
@@ -101,6 +110,8 @@ BINARY = (
     "{}.stack({})",
     "{}.stack({}, dim=1)",
     "{}.cat({}, dim=0)",
+    "{}[({} * 0).int()]",
+    "{}.gather(0, ({} * 0).int())",
     "{}.cat({}, dim=-1)",
     "{}.linear({})",
     'Tensor.einsum("ij,j->i", {}, {})',

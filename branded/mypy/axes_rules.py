@@ -9,6 +9,7 @@ from mypy.types import Type
 
 from branded.mypy.axes_calls import Axes, Call, Known
 from branded.mypy.axes_types import broadcast, is_named, of_length
+from branded.mypy.rows import UNKNOWN
 
 # ---- which axis ----
 
@@ -43,6 +44,11 @@ def positions(call: Call, name: str, axes: Axes) -> list[int] | None:
 def same(call: Call) -> Known:
     """`x.exp()`"""
     return call.own
+
+
+def bits(call: Call) -> Known:
+    """`x.bitcast(dtype)`: of numbers of another size there are more or fewer along the last axis."""
+    return [*call.own[:-1], UNKNOWN] if call.own else call.own
 
 
 def along(call: Call) -> Known:
@@ -114,6 +120,14 @@ def reduced(call: Call) -> Known:
         return None
     one = of_length(1, call.scope)
     return [one if i in gone else a for i, a in enumerate(axes) if keep or i not in gone]
+
+
+def searched(call: Call) -> Known:
+    """`x.argmax(axis, keepdim)`, which keeps nothing where it looks at all axes as one."""
+    e = call.expression("axis")
+    if call.own is not None and not call.starred and (e is None or (isinstance(e, NameExpr) and e.name == "None")):
+        return []
+    return reduced(call)
 
 
 def both_reduced(call: Call) -> list[Known]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mypy.nodes import EllipsisExpr, Expression, ListExpr, NameExpr, SliceExpr, TupleExpr
-from mypy.types import Instance, Type, get_proper_type
+from mypy.types import Instance, NoneType, Type, get_proper_type
 
 from branded.mypy.axes_calls import Axes, Call, Known, axes_of_operand, is_one
 from branded.mypy.axes_rules import count, place
@@ -169,8 +169,8 @@ def _alike(call: Call, but: int | None) -> Known:
 def indexed(call: Call) -> Known:
     """`x[0, :, None]`: an int takes an axis away, a slice leaves it, None makes one."""
     axes, e = call.own, call.expression("indices")
-    if axes is None or e is None:
-        return None
+    if axes is None or e is None or (isinstance(e, ListExpr) and not _are_numbers(call, e)):
+        return None  # tinygrad takes a list of lists for a tuple
     entries: list[Expression] = list(e.items) if isinstance(e, TupleExpr) else [e]
     if any(not is_one(i) for i in entries) or sum(isinstance(i, EllipsisExpr) for i in entries) > 1:
         return None
@@ -213,14 +213,21 @@ def _entry(call: Call, axis: Type, e: Expression) -> Known:
         bounds = [b for b in (e.begin_index, e.end_index, e.stride) if b is not None and not _is_none(b)]
         return [UNKNOWN if bounds else axis]
     if isinstance(e, ListExpr):
-        return [UNKNOWN]
+        return [UNKNOWN] if _are_numbers(call, e) else None
     t = get_proper_type(call.api.get_expression_type(e))
+    if isinstance(t, NoneType):  # makes one
+        return None
     if isinstance(t, Instance) and t.type.fullname in ("builtins.int", "tinygrad.uop.ops.UOp"):
         return []
     found = axes_of_operand(t)
     if found is not None and any(map(is_named, found)) and len(found) > 1:
         return None  # a mask takes as many axes as it has
     return found
+
+
+def _are_numbers(call: Call, e: ListExpr) -> bool:
+    types = [get_proper_type(call.api.get_expression_type(i)) for i in e.items]
+    return all(isinstance(t, Instance) and t.type.fullname == "builtins.int" for t in types)
 
 
 def _is_none(e: Expression) -> bool:

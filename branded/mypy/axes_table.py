@@ -35,7 +35,7 @@ _CALLED |= {"__getitem__": "[]", **{f"__{name}__": symbol for name, symbol in SY
 _PRODUCTS = {"__matmul__", "__imatmul__"}
 
 _SAME = """
-    __neg__ __invert__ abs acos acosh asin asinh atan atanh bfloat16 bitcast bitwise_not bool cast ceil celu clone
+    __neg__ __invert__ abs acos acosh asin asinh atan atanh bfloat16 bitwise_not bool cast ceil celu clone
     contiguous contiguous_backward cos cosh detach double dropout elu empty_like erf exp exp2 float floor full_like gelu
     half hardsigmoid hardswish hardtanh int isfinite isinf isnan leaky_relu log log10 log2 logical_not logsigmoid long
     mish neg ones_like quick_gelu rand_like randn_like realize reciprocal relu relu6 round rsqrt selu short sigmoid sign
@@ -46,14 +46,16 @@ _ZIPPED = """
     add sub mul div mod fmod pow maximum minimum where lerp copysign logaddexp isclose ne eq bitwise_and bitwise_or
     bitwise_xor lshift rshift masked_fill clamp clip
 """
-_REDUCED = "sum prod max min mean any all var std logsumexp argmax argmin"
+_REDUCED = "sum prod max min mean any all var std logsumexp"
 
 METHODS: dict[str, Rule] = {
     **dict.fromkeys(_SAME.split(), rules.same),
+    "bitcast": rules.bits,
     **dict.fromkeys(_ALONG.split(), rules.along),
     **dict.fromkeys(("sort", "cummax", "cummin"), rules.twice),
     **dict.fromkeys([*_ZIPPED.split(), *_OPERATORS], rules.zipped),
     **dict.fromkeys(_REDUCED.split(), rules.reduced),
+    **dict.fromkeys(("argmax", "argmin"), rules.searched),
     **dict.fromkeys(("var_mean", "std_mean"), rules.both_reduced),
     "transpose": shapes.transposed,
     "permute": shapes.permuted,

@@ -6,11 +6,12 @@ together is one axis, so two names are an error; and that axis stands at out_axe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from mypy.checker import TypeChecker
-from mypy.nodes import ARG_STAR, ARG_STAR2, CallExpr, Context
+from mypy.nodes import ARG_STAR, ARG_STAR2, CallExpr, Context, TypeAlias
 from mypy.plugin import FunctionContext
 from mypy.typeops import make_simplified_union
 from mypy.types import (
@@ -31,7 +32,7 @@ from branded.mypy.axes_calls import Known
 from branded.mypy.axes_rules import count
 from branded.mypy.axes_types import axes_of, equal, erased, has_axes, is_named, with_axes
 from branded.mypy.opening import Scope, checker, class_of, fail, show
-from branded.mypy.rows import AXES, CONTAINERS, UNKNOWN, VEC, Brand, change, has_rows, same
+from branded.mypy.rows import AXES, CONTAINERS, UNKNOWN, VEC, Brand, change, each_row, has_rows, same
 
 
 @dataclass
@@ -105,29 +106,35 @@ Leaf = Callable[[Instance, "int | None"], Known]
 """The new axes of a tensor, given its axis of examples."""
 
 
-def at_leaves(t: Type, way: Type, f: Leaf, scope: Scope) -> Type:
+def at_leaves(t: Type, way: Type, f: Leaf, scope: Scope, around: Sequence[TypeAlias] = ()) -> Type:
     """A tree with the axes of its tensors changed, but where `way`, a prefix of the tree, says None.
 
-    Of a class that is generic in rows nothing is known: its fields are declared for one example, or for all.
+    Of a class that is generic in rows nothing is known: its fields are declared for one example, or for all.  So it is
+    of a type that is a part of itself; where it has no row, what is `around` is Any in itself.
     """
     way = get_proper_type(way)
-    if isinstance(way, NoneType) or not has_axes(t) or (isinstance(t, TypeAliasType) and t.is_recursive):
+    if isinstance(way, NoneType) or not has_axes(t):
         return t
+    if isinstance(t, TypeAliasType) and t.is_recursive:
+        if each_row(t) or t.alias is None:
+            return t
+        if t.alias in around:
+            return UNKNOWN
+        around = (*around, t.alias)
+    below = partial(at_leaves, f=f, scope=scope, around=around)
     p = get_proper_type(t)
     match p:
         case TupleType() if not has_rows(p.partial_fallback.type):
             ways = list(way.items) if isinstance(way, TupleType) and len(way.items) == len(p.items) else None
             each = ways or [_below(way)] * len(p.items)
-            return p.copy_modified(items=[at_leaves(i, w, f, scope) for i, w in zip(p.items, each, strict=True)])
+            return p.copy_modified(items=[below(i, w) for i, w in zip(p.items, each, strict=True)])
         case TypedDictType() if not has_rows(p.fallback.type):
             keys = way.items if isinstance(way, TypedDictType) else {}
-            return p.copy_modified(
-                item_types=[at_leaves(i, keys.get(k, _below(way)), f, scope) for k, i in p.items.items()]
-            )
+            return p.copy_modified(item_types=[below(i, keys.get(k, _below(way))) for k, i in p.items.items()])
         case UnionType():
-            return make_simplified_union([at_leaves(i, way, f, scope) for i in p.items])
+            return make_simplified_union([below(i, way) for i in p.items])
         case Instance() if p.type.fullname in CONTAINERS:
-            return p.copy_modified(args=[at_leaves(a, _below(way), f, scope) for a in p.args])
+            return p.copy_modified(args=[below(a, _below(way)) for a in p.args])
         case Instance() if p.type.fullname in (AXES, VEC):
             return with_axes(p, f(p, number(way)), scope)
     return erased(t, scope)

@@ -24,11 +24,12 @@ from mypy.errorcodes import TRUTHY_BOOL
 from mypy.errors import ErrorInfo
 from mypy.nodes import Expression, FuncDef, LambdaExpr, MemberExpr, MypyFile, Node, ReturnStmt
 from mypy.plugin import FunctionSigContext, MethodSigContext
-from mypy.types import AnyType, CallableType, Type
+from mypy.types import AnyType, CallableType, Instance, Type, get_proper_type
 
 from branded.mypy.again import is_here, look_again
 from branded.mypy.foreign import knows_us
 from branded.mypy.keeping import function_of, look_in, outlives
+from branded.mypy.leaves import NUMBERS
 from branded.mypy.opening import ERROR, Scope, checker, trying
 from branded.mypy.operands import is_deep
 from branded.mypy.quiet import is_quiet_function, module_of
@@ -41,6 +42,8 @@ MOST = 16
 READS = {"numpy", "data", "tolist", "item", "realize", "backward", "float", "int", "bool", "range", "while", "if"}
 """What reads values, in the source of a function that is not at hand."""
 
+ALL_NAMES = {"locals", "vars", "dir", "eval", "exec", "inspect"}
+"""What gives parameters without their names."""
 
 Names = frozenset[str | None]
 """Parameters of a function."""
@@ -75,7 +78,9 @@ class Instances:
         if not any(rows):
             return None
         types = [_widened(t, row) for t, row in zip(sig.arg_types, rows, strict=True)]
-        united = list(dict.fromkeys(b for row in rows for b in row))
+        unused = _unused(node, api) if isinstance(node, FuncDef) else frozenset()
+        used = [row for n, row in zip(sig.arg_names, rows, strict=True) if n not in unused]
+        united = list(dict.fromkeys(b for row in used for b in row))
         result = _widened(sig.ret_type, united)
         if isinstance(node, FuncDef):
             found = self._result(node, types, result, united, self._shared(ctx, node, api), api)
@@ -155,6 +160,26 @@ class Instances:
         return _widened(f.type.ret_type, [b for b in rows if b in found]), told
 
 
+def _unused(f: FuncDef, api: TypeChecker) -> Names:
+    """The parameters that a function does not speak of, so that what it gives cannot vary over what they do.
+
+    Within another function, in a method, and with an object of a class, there is what no type tells of.
+    """
+    t = f.type
+    if "." not in f.fullname or f.info or not isinstance(t, CallableType):
+        return frozenset()
+    words = _words(f, api)
+    if words is None or words & ALL_NAMES or not all(map(_tells_all, t.arg_types)):
+        return frozenset()
+    return frozenset(f.arg_names) - words
+
+
+def _tells_all(t: Type) -> bool:
+    """Does the type of a parameter say what is in it: tensors, or a number?"""
+    p = get_proper_type(t)
+    return (_is_plain(t) and not hides(t)) or (isinstance(p, Instance) and p.type.fullname in NUMBERS)
+
+
 def _returns(f: FuncDef) -> Iterator[ReturnStmt]:
     """The statements by which a function itself returns."""
     return (part for part in own_parts(f) if isinstance(part, ReturnStmt))
@@ -170,25 +195,36 @@ def _is_plain(t: Type) -> bool:
     return bool(found) and not any(found)
 
 
-# ---- functions of other files ----
+# ---- the source of a function ----
 
 
 def reads(f: FuncDef, api: TypeChecker) -> bool:
     """Is there something in the source of a function by which it may read a value?"""
+    words = _words(f, api)
+    return words is None or bool(words & READS)
+
+
+def _words(f: FuncDef, api: TypeChecker) -> frozenset[str] | None:
+    """The names that a function uses, and `if` and `while`; None if its source is not there."""
     module = module_of(f, api)
-    return module is None or bool(_words(module.path, f.line, f.name) & READS)
-
-
-@lru_cache(maxsize=256)
-def _words(path: str, line: int, name: str) -> frozenset[str]:
-    """The names that a function uses, and `if` and `while`."""
+    path = Path(module.path) if module is not None else Path()
     try:
-        tree = ast.parse(Path(path).read_bytes())
-    except (OSError, SyntaxError):
-        return frozenset(READS)
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == name and n.lineno == line]
-    words = {word for f in found[:1] for n in ast.walk(f) for word in _said(n)}
-    return frozenset(words) if found else frozenset(READS)
+        return _words_of(path, path.stat().st_mtime_ns, f.line, f.name)
+    except (OSError, SyntaxError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=512)
+def _words_of(path: Path, time: int, line: int, name: str) -> frozenset[str] | None:
+    f = _functions(path, time).get((line, name))
+    return frozenset(word for n in ast.walk(f) for word in _said(n)) if f is not None else None
+
+
+@lru_cache(maxsize=8)
+def _functions(path: Path, time: int) -> dict[tuple[int, str], ast.FunctionDef]:
+    """The functions of a file as it was at this time, by their lines and names."""
+    nodes = ast.walk(ast.parse(path.read_bytes()))
+    return {(n.lineno, n.name): n for n in nodes if isinstance(n, ast.FunctionDef)}
 
 
 def _said(n: ast.AST) -> Iterator[str]:

@@ -125,7 +125,7 @@ def change(
     if is_shared(axes):
         return t
     if isinstance(t, TypeAliasType) and t.is_recursive and t.alias is not None:
-        return t.copy_modified(args=_changed(t.alias.alias_tvars, t.args, f))
+        return t.copy_modified(args=_changed(t.alias.alias_tvars, t.args, f)) if each_row(t) else leaf(t)
     t = get_proper_type(t)
     if isinstance(t, Instance) and t.type.fullname == VEC:  # most of what is changed
         row = union(f(brands(t.args[0])))

@@ -10,7 +10,7 @@ from pathlib import Path
 from mypy.checker import TypeChecker
 from mypy.nodes import Context, Expression, LambdaExpr, MemberExpr, NameExpr
 from mypy.options import Options
-from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, get_proper_type
+from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, TypeAliasType, get_proper_type
 
 from branded.mypy.leaves import NUMBERS
 from branded.mypy.opening import ERROR, fail, show
@@ -97,5 +97,7 @@ def _rows(t: Type) -> list[list[Brand]]:
 
 def _items(t: Type) -> list[Type]:
     """What stands in tuples; mypy keeps what the items have in common beside them."""
+    if isinstance(t, TypeAliasType) and t.is_recursive:
+        return [t]
     t = get_proper_type(t)
     return [i for item in t.items for i in _items(item)] if isinstance(t, TupleType) else [t]

@@ -1,9 +1,9 @@
 """Tensors whose axes are known by name."""
 
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar, assert_type
+from typing import Generic, Literal, TypeVar, Union, assert_type
 
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 
 from branded import (
     Axes,
@@ -291,3 +291,22 @@ assert_type(vmap(lambda x: x + 1, out_axes=-1)(X), Axes[Features, Users])
 # --- an einsum of nothing
 def of_nothing() -> Tensor:
     return Tensor.einsum("u->u")
+
+
+# --- a type that is a part of itself, and what is in a list of lists
+Forest = Union[Axes[Users], list["Forest"]]  # noqa: UP007  a `|` of a text does not run
+
+
+def planted() -> Forest:
+    return [u, [u]]
+
+
+grown = vmap(lambda f: f.sum() if isinstance(f, Tensor) else Tensor(0.0))(planted())
+assert_type(grown, Axes[Users] | Tensor)
+i = int(Tensor(1).item())
+assert_type(X[[i, 0]], Axes[int, Features])
+assert_type(X[[[i, 0], [0, 1]]], Tensor)
+
+# --- numbers of another size
+assert_type(X.bitcast(dtypes.int8), Axes[Users, int])
+assert_type(X.argmax(keepdim=True), Axes[()])

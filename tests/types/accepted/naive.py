@@ -68,3 +68,14 @@ def matched(a: Tensor | float) -> Tensor:
 
 
 assert vmap(matched)(x).tolist() == [[2.0, 4.0], [6.0, 8.0]]
+
+
+# --- what a function makes of nothing that varies
+weights = Tensor([1.0, 2.0])
+
+
+def of_others(a: Tensor, b: Tensor) -> Tensor:
+    return b.sum() * 2
+
+
+assert vmap(lambda a: of_others(a, weights), out_axes=None)(x).tolist() == 6.0
