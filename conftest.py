@@ -1,6 +1,7 @@
 """Runs the examples in docstrings, and the python blocks of the README and the docs, as tests."""
 
 import gc
+import os
 import sys
 import time
 from doctest import ELLIPSIS
@@ -10,7 +11,7 @@ from sybil import Sybil
 from sybil.parsers.doctest import DocTestParser
 from sybil.parsers.markdown import PythonCodeBlockParser
 from sybil.sybil import SybilCollection
-from tinygrad import Tensor
+from tinygrad import Device, Tensor
 
 import branded  # noqa: F401  (chooses a C compiler before a page that begins with tinygrad alone computes)
 
@@ -56,6 +57,11 @@ LONG = (
     "docs/modules.md",
 )
 """The files that take more than ten seconds, those that take longest first."""
+
+
+def pytest_configure() -> None:
+    """Processes that tests start know the device: to look for one, tinygrad loads all that it has, for a second."""
+    os.environ.setdefault("DEV", Device.DEFAULT)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

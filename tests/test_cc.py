@@ -132,7 +132,7 @@ def warned(db: Path, why: str) -> str:
 
 def cold(tmp_path: Path, limit: int | None = None, **env: str) -> list[str]:
     """The result and what was warned of, with tinygrad's cache on."""
-    result, *warnings = run(tmp_path, COLD, limit, CACHELEVEL="2", **env)
+    result, *warnings = run(tmp_path, COLD, limit, **{"CACHELEVEL": "2", "DEV": "CPU", **env})
     assert result == "[5, 13, 25]"
     return [w[w.index("RuntimeWarning") :] for w in warnings]
 
@@ -178,4 +178,4 @@ def test_two_processes_on_an_empty_cache_that_has_a_space_and_an_umlaut_in_its_p
 def test_tinygrad_alone_still_fails_without_its_cache(tmp_path: Path) -> None:
     """When it does not, `branded.patches.cache` has served."""
     with pytest.raises(AssertionError, match="NotADirectoryError"):
-        cold(tmp_path, HOME="/dev/null", XDG_CACHE_HOME="", DEV="CPU", BRANDED_PATCHES="-cache")
+        cold(tmp_path, HOME="/dev/null", XDG_CACHE_HOME="", BRANDED_PATCHES="-cache")
