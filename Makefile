@@ -9,7 +9,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= auto
 
-.PHONY: demo test quick fuzz fuzz-jax leaks mutants bench bench-jax lint clean explorer site interrupts packages dist
+.PHONY: demo test types bytecode quick fuzz fuzz-jax leaks mutants bench bench-jax lint clean explorer site interrupts packages dist
 
 demo: $(VENV)/demo.done
 	$(BIN)/python -m branded demo
@@ -17,8 +17,17 @@ demo: $(VENV)/demo.done
 test: $(VENV)/dev.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	@$(MAKE) --no-print-directory -j2 types bytecode
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+
+types:
+	$(BIN)/mypy
+
+# what the processes of the tests load, compiled once for all of them, also where Python is told to write none;
+# what cannot be collected the tests tell
+bytecode:
+	$(BIN)/python -m compileall -q branded
+	-@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only >/dev/null
 
 # what one runs on each save: about a minute on two cores
 QUICK := imports dispatch errors writes graphs custom_rules tree_order vmap
