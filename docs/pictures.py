@@ -80,7 +80,7 @@ def nested_rows() -> Picture:
     return scores(draw)
 
 
-# ---- the course, chapter 6 ----
+# ---- the course, chapter 7 ----
 
 
 def squared_sum(w: Vec[S], x: Vec[S1]) -> Vec[S | S1]:
