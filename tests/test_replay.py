@@ -15,7 +15,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.helpers import GlobalCounters
 from tinygrad.uop.ops import UOp
 
-from branded import cond, fori_loop, grad, jit, scan, tree, vmap, while_loop
+from branded import cond, fori_loop, grad, jit, pure_callback, scan, tree, vmap, while_loop
 from branded.loops import compiled as replay
 from branded.patches import tg
 from branded.runner import handed, native
@@ -65,6 +65,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return original(self, addresses, length)
 
     monkeypatch.setattr(native.Plan, "run", run)
+    monkeypatch.setattr(native, "is_compiled", lambda: True)
     return made
 
 
@@ -441,3 +442,36 @@ def test_c_takes_the_turns_that_python_does() -> None:
         for k in range(1, length):
             assert eval(said[2], {"length": length, "k": k}) == replay._turn(k, length)
             assert eval(said[1], {"k": k}) == replay._turn(k, 2 * length + 1), "it runs as one of odd length does"
+
+
+def test_a_few_kernels_wait_for_no_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the C that goes through a table is not compiled yet, Python makes up to four calls, each in its order."""
+    monkeypatch.setattr(native, "is_compiled", lambda: False)
+    monkeypatch.setattr(native, "_replay", lambda: pytest.fail("C is compiled"))
+    f = jit(lambda x, y: [x.sort(1)[0] @ y.T, pure_callback(np.sin, x, x)])
+    rng = np.random.default_rng(0)
+    x, y = (rng.random((48, 32), np.float32) for _ in range(2))
+    for _ in range(2):
+        product, sine = f(Tensor(x), Tensor(y))
+        np.testing.assert_allclose(product.numpy(), np.sort(x, 1) @ y.T, rtol=1e-5)
+        np.testing.assert_allclose(sine.numpy(), np.sin(x), rtol=1e-6)
+        x = x[:, ::-1] - 1
+    args = Tensor(x).realize(), Tensor(y).realize()
+    assert 2 < kernels_of(lambda: f(*args)) <= 4
+
+
+def test_a_loop_and_many_kernels_are_called_from_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = list[int]()
+    monkeypatch.setattr(native, "is_compiled", lambda: False)
+    original = native.Plan.__init__
+
+    def noted(self: native.Plan, table: native.Table) -> None:
+        made.append(len(table.ops))
+        original(self, table)
+
+    monkeypatch.setattr(native.Plan, "__init__", noted)
+    x = floats(1, 2, 3)
+    assert jit(lambda x: scan(lambda c, _: (c * 2, None), x, None, length=3)[0])(x).tolist() == [8, 16, 24]
+    ys = jit(lambda x: [x + i for i in range(5)])(x)
+    assert [y.tolist() for y in ys] == [[1.0 + i, 2.0 + i, 3.0 + i] for i in range(5)]
+    assert made[1:] == [5]

@@ -10,9 +10,10 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from tinygrad import Device, dtypes
 from tinygrad.dtype import DType
@@ -217,7 +218,7 @@ def _calls(real: str) -> str:
 
 
 _TAKES = (
-    *("fn", "out", "a", "b", "i", "form", "m", "n", "k", "lda", "ldb", "ldc"),
+    *("number", "failed", "fn", "out", "a", "b", "i", "form", "m", "n", "k", "lda", "ldb", "ldc"),
     *("oa", "ob", "oc", "va", "vb", "vc", "bits"),
     *(f"{x}{i}" for i in range(LOOPS) for x in "nabc"),
     "system",
@@ -284,12 +285,13 @@ static int shared(u64 *functions, const i64 *words, i64 count) {{
   leave(job, 1 + absent);
   return 1;
 }}
-void branded_product({", ".join(f"u64 {x}" for x in _TAKES)}) {{
-  i64 words[WORDS] = {{ {", ".join(f"(i64){x}" for x in _TAKES)} }}, count = (i64)form >> 8;
-  u64 *functions = (u64 *)system;
+void branded_product(u64 at) {{
+  i64 *words = (i64 *)at, count = words[Wform] >> 8;
+  u64 *functions = (u64 *)words[Wsystem];
   int before = functions ? ((int (*)(int))functions[SET])(1) : 0;
   if (!functions || count == 1 || !shared(functions, words, count)) work(words);
   if (functions) ((int (*)(int))functions[SET])(before);
+  words[Wfailed] = 0;
 }}
 static void *work(void *p) {{
   i64 *w = (i64 *)p, {", ".join(f"{x} = w[W{x}]" for x in _TAKES)};
@@ -310,10 +312,10 @@ def _glue() -> tuple[Any, Any]:
     lib = device.renderer.compiler.compile_cached(_SOURCE)
     program = tg.CPUProgram(device, TinyELF(lib, "branded_product", device.renderer.target, ()))
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # a thread that begins late may run it when Python ends
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * len(_TAKES))(program.addr), program
+    return ctypes.CFUNCTYPE(None, ctypes.c_uint64)(program.addr), program
 
 
-def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, known: dict[str, int]) -> native.Kernel:
+def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, known: dict[str, int]) -> native.Hosted:
     """A product as C calls it, on the buffers of each turn; its variable is the step of a loop, or known."""
     name: Name = call.src[0].arg
     p, variables = name.product, [v.expr for v in call.src[0].src]
@@ -321,11 +323,13 @@ def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, known
     by = [known.get(v, 0) for v in variables] or [0]
     shared, system = _shared(p)
     form, *numbers = p.numbers()
-    found = [[*first, *given, *by, form + shared, *numbers, system] for given in args]
-    return native.Kernel(_glue()[1].addr, found, step=4 if step in variables else -1)
+    found = [[0, 1, *first, *given, *by, form + shared, *numbers, system] for given in args]
+    step_at = _TAKES.index("i") if step in variables else -1
+    return native.Hosted(_glue()[1].addr, found, name.short, is_c=True, step=step_at)
 
 
 def run(call: UOp, addresses: Sequence[int], known: dict[str, int]) -> None:
     """Do a product now."""
     (args,) = kernel(call, [addresses], None, known).args
-    _glue()[0](*args)
+    words = array("Q", cast("Sequence[int]", args))
+    _glue()[0](words.buffer_info()[0])

@@ -61,7 +61,7 @@ def _of(op: native.Op, call: UOp, runs: int, depth: int, addresses: Sequence[int
     if isinstance(op, native.Hosted) and not op.is_c:
         yield Timed("function of the host", _once(lambda: native.Plan(native.Table([op])).run(addresses)), runs, 0, 0)
         return
-    if isinstance(op, native.Kernel) and op.step >= 0:  # it reads and writes what there is for each step
+    if not isinstance(op, native.Inner) and op.step >= 0:  # it reads and writes what there is for each step
         whole = native.Inner([native.Table([op], length=steps)] * 3)
         each = best(lambda n: native.Plan(native.Table([whole], length=n)).run, addresses) / max(steps, 1)
     else:

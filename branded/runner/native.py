@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import operator
 from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -105,6 +104,8 @@ class Hosted(NamedTuple):
     """What must not go as long as the call may be made: its text is what the function is called."""
     is_c: bool = False
     """Is it one of C, which calls nothing of Python?"""
+    step: int = -1
+    """The argument that is the number of the step, or -1."""
 
 
 Op = Kernel | Inner | Hosted
@@ -145,6 +146,7 @@ static u64 run(u64 *base, u64 *t, u64 *budget) {{
         if (how != 1) {{ t[6] = k; t[7] = o; return how; }}
         continue;
       }}
+      if (op[5] < n) a[op[5]] = i;
       if (op[6]) {{
         a[1] = 1;
         ((void (*)(u64))op[1])((u64)a);
@@ -152,7 +154,6 @@ static u64 run(u64 *base, u64 *t, u64 *budget) {{
         if (failed) {{ *budget = a[0]; return failed == {FULL} ? {FULL} : {_FAILED}; }}
         continue;
       }}
-      if (op[5] < n) a[op[5]] = i;
       for (u64 c = 0; c < op[3]; c++) {{
         if (op[4] < n) a[op[4]] = c;
         if (n == {_SIZES[0]}) {_call(_SIZES[0])};
@@ -186,6 +187,13 @@ def _replay() -> tuple[Any, Any]:
     # with it come the renderers of all CPUs, for which the import of this package does not wait
     program = tg.CPUProgram(device, TinyELF(lib, "branded_replay", device.renderer.target, ()))
     return ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)(program.addr), program
+
+
+def is_compiled() -> bool:
+    """Has this process or another one compiled the C that goes through a table?"""
+    compiler: Any = Device["CPU"].renderer.compiler
+    key = compiler.cachekey
+    return _replay.cache_info().currsize > 0 or (key and tg.helpers.diskcache_get(key, _SOURCE) is not None)
 
 
 @functools.cache
@@ -241,7 +249,7 @@ class _Writer:
             self.later += [(len(self.words) + _HEAD + i, t) for i, t in enumerate(op.turns)]
         elif isinstance(op, Hosted):
             turns = op.args
-            head = [op.address, len(turns[0]), 1, _NONE, _NONE, 2]
+            head = [op.address, len(turns[0]), 1, _NONE, op.step % 2**64, 2]
             self.hosted.append(op)
         else:
             n = next(n for n in _SIZES if len(op.args[0]) <= n)
@@ -250,6 +258,11 @@ class _Writer:
         self.put(_HEAD + sum(map(len, turns)), *head)
         for args in turns:
             self.put(*args)
+
+
+def failed() -> BaseException:
+    """What a function of the host raised, or an interrupt that came before it could begin."""
+    return failures.pop() if failures else KeyboardInterrupt()
 
 
 _running: list[tuple[object, int]] = []
@@ -278,40 +291,6 @@ def full(name: object) -> OutOfMemoryError:
         f"{name}: there is no memory left to work in",
         fix="smaller operands, or fewer programs and tensors at a time",
     )
-
-
-class Direct:
-    """A program of a few small kernels: Python calls them, which takes no longer, and for which no C is compiled."""
-
-    MOST = 2
-    hosted = ()
-
-    def __init__(self, kernels: Sequence[Kernel]) -> None:
-        self.calls: list[tuple[Any, Any]] = []
-        for k in kernels:
-            slots = [a.slot for a in k.args[0] if isinstance(a, Ref)]
-            called = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * len(slots))(k.address)
-            self.calls.append((called, operator.itemgetter(*slots)))
-
-    def run(self, addresses: Sequence[int]) -> int:
-        """Run, with an address for each slot."""
-        for called, of in self.calls:
-            called(*of(addresses))
-        return 1
-
-
-def _is_direct(op: Op) -> bool:
-    """Is this a kernel that is called with nothing but two or more addresses, just as a run gives them?"""
-    if not isinstance(op, Kernel) or op.threads != 1 or op.core >= 0 or op.step >= 0 or len(op.args) != 1:
-        return False
-    return 2 <= len(op.args[0]) <= _SIZES[0] and all(isinstance(a, Ref) and not a.offset for a in op.args[0])
-
-
-def planned(ops: Sequence[Op]) -> Plan | Direct:
-    """What runs these operations once, one after the other."""
-    if len(ops) <= Direct.MOST and all(map(_is_direct, ops)):
-        return Direct([op for op in ops if isinstance(op, Kernel)])
-    return Plan(Table(ops))
 
 
 class Plan:
@@ -350,7 +329,7 @@ class Plan:
         while not (how := self.function(self.at)):
             pass
         if how == _FAILED:
-            raise failures.pop() if failures else KeyboardInterrupt  # one that came before the function could begin
+            raise failed()
         if how == FULL:
             raise full(next(op.of for op in self.hosted if op.args[0][0] == self.call[4]))
         self.is_midway = False

@@ -29,6 +29,7 @@ from branded.patches.tg import _to_np_dtype, all_int, all_tensors, canonicalize_
 from branded.primitive import primitive_of
 from branded.rows import is_marked, row_of
 from branded.runner import native
+from branded.runner.direct import Direct, planned
 from branded.runner.handed import Handed, Known, Result, base_of, known, part_of
 from branded.runner.linear import Linear, Memory
 from branded.runner.native import Ref
@@ -118,7 +119,7 @@ class _Compiled:
         full = replaced(full, dict(zip(params, given, strict=True)).get, at=_constants(full))
         self.linear = Linear(list(zip(dests, full, strict=True)), [*map(base_of, dests), *bases])
         self.inputs = [_Input(p, self.linear.alignment) for p in params]
-        self.plan: native.Plan | native.Direct | None = None
+        self.plan: native.Plan | Direct | None = None
         self.fixed: list[Known] = []
         self.reused = self._reused(params, donated)
         """The argument in the memory of which a result may lie, by the number of the result."""
@@ -160,10 +161,10 @@ class _Compiled:
         ops = self.linear.ops([slots], memory, replay.tables)
         if not ops:
             return
-        self.plan = native.planned(ops)
         self.scratch = Buffer("CPU", max(memory.most, 1), dtypes.uint8, preallocate=True)
         """What the kernels give to one another."""
         self.memory = self.scratch.get_buf("CPU").va_addr
+        self.plan = planned(ops, self.memory)
         self.fixed = [k for u in self.linear.outside if (k := known(u)) is not None]
         self.kernels = len(ops)
 
