@@ -42,34 +42,34 @@ SMALL = 1 << 20
 # ---- reading indices ----
 
 
-class Steps(NamedTuple):
+class Strides(NamedTuple):
     """An index, as what each loop and each variable adds to it."""
 
     offset: int
     of: dict[UOp, int]
 
-    def plus(self, other: Steps) -> Steps:
+    def plus(self, other: Strides) -> Strides:
         of = {r: self.of.get(r, 0) + other.of.get(r, 0) for r in {**self.of, **other.of}}
-        return Steps(self.offset + other.offset, {r: n for r, n in of.items() if n})
+        return Strides(self.offset + other.offset, {r: n for r, n in of.items() if n})
 
-    def times(self, k: int) -> Steps:
-        return Steps(self.offset * k, {r: n * k for r, n in self.of.items() if n * k})
+    def times(self, k: int) -> Strides:
+        return Strides(self.offset * k, {r: n * k for r, n in self.of.items() if n * k})
 
 
-def steps(index: UOp) -> Steps | None:
+def strides(index: UOp) -> Strides | None:
     """None where it is no sum of multiples.  Of loops i and j:
 
-    (i * 4 + j) * 2 + 1    Steps(1, {i: 8, j: 2})      i * j + 1    None
+    (i * 4 + j) * 2 + 1    Strides(1, {i: 8, j: 2})      i * j + 1    None
     """
     if index.op is Ops.CONST:
-        return Steps(index.val, {}) if isinstance(index.val, int) else None
+        return Strides(index.val, {}) if isinstance(index.val, int) else None
     if index.op is Ops.RANGE or (index.op is Ops.PARAM and index.arg.slot == -1):
-        return Steps(0, {index: 1})
+        return Strides(0, {index: 1})
     if index.op is Ops.CAST:
-        return steps(index.src[0])
+        return strides(index.src[0])
     if index.op not in (Ops.ADD, Ops.MUL):
         return None
-    left, right = map(steps, index.src)
+    left, right = map(strides, index.src)
     if left is None or right is None:
         return None
     if index.op is Ops.ADD:
@@ -92,7 +92,7 @@ def array(u: UOp, dtype: DType) -> Array | None:
     if u.op is not Ops.INDEX or len(u.src) != 2 or u.dtype != dtype:
         return None
     buffer, index = u.src
-    if buffer.op is not Ops.PARAM or buffer.arg.slot < 0 or (found := steps(index)) is None:
+    if buffer.op is not Ops.PARAM or buffer.arg.slot < 0 or (found := strides(index)) is None:
         return None
     variables = [r for r in found.of if r.op is not Ops.RANGE]
     if len(variables) > 1:
@@ -308,7 +308,7 @@ def _depth(r: UOp) -> tuple[Any, ...]:
 def _is_inside(u: UOp) -> bool:
     """Is there an entry at each index, whatever a condition around it says?"""
     return (
-        len(u.src) == 2 and steps(u.src[1]) is not None and 0 <= u.src[1].vmin <= u.src[1].vmax < u.src[0].max_numel()
+        len(u.src) == 2 and strides(u.src[1]) is not None and 0 <= u.src[1].vmin <= u.src[1].vmax < u.src[0].max_numel()
     )
 
 

@@ -12,8 +12,8 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import tree
 from branded.crossing import lower
 from branded.derivatives.apart import asked
-from branded.derivatives.fitting import positional, tensor_of
 from branded.derivatives.leaves import Level, is_differentiating
+from branded.derivatives.rule_trees import positional, tensor_of
 from branded.derivatives.ruled import RuledCall
 from branded.derivatives.ruled_jvp import JvpCall
 from branded.derivatives.ruled_vjp import VjpCall

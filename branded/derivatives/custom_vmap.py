@@ -10,13 +10,13 @@ from tinygrad import Tensor
 
 from branded import tree
 from branded.crossing import stage
-from branded.derivatives.fitting import by_key, positional, tensor_of
+from branded.derivatives.rule_trees import by_key, positional, tensor_of
 from branded.errors import AxesError
 from branded.graph import tensor
 from branded.loops.api import map as map_
 from branded.rows import check_live, row_of
 from branded.scope import Row, Scope, union
-from branded.transforms.exchange import own
+from branded.transforms.named import own
 from branded.tree.given import called, check_function
 from branded.values import vec_type
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from branded.explain.calls import NoTextError, call, empty, number, write
 from branded.loops.primitive import Args, cut
 from branded.program.terms import Atom, BrandName, Eqn, Literal, Program, Type, Var
-from branded.transforms.exchange import COLLECTIVES
+from branded.transforms.named import COLLECTIVES
 
 INDENT = "    "
 _CALLED = {"Tensor", "float", "functions", "linalg", "list", "random", "range", "reversed", "sum", "tuple"}

@@ -12,7 +12,7 @@ from branded import dispatch
 from branded.errors import examples
 from branded.program.evaluate import dtype_of
 from branded.program.terms import Atom, BrandName, Eqn, Type, Var
-from branded.transforms.exchange import COLLECTIVES
+from branded.transforms.named import COLLECTIVES
 
 Kind = Literal["enter", "leave", "zip", "broadcast", "none"]
 

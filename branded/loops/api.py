@@ -12,9 +12,9 @@ from branded import recording, tree
 from branded.brand import Brand
 from branded.errors import CarryError, SizeError
 from branded.graph import tensor
+from branded.loops.over_trees import check_functions, length_of, repeated, scanned, written
 from branded.loops.scan import numbers
 from branded.loops.trace import all_carried, carried
-from branded.loops.trees import check_functions, length_of, repeated, scanned, written
 from branded.tree.given import called, check_flag
 from branded.values import vec_type
 from branded.vec import Vec

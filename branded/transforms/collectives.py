@@ -17,8 +17,8 @@ from branded.derivatives.leaves import is_differentiating
 from branded.devices.exchange import resharded
 from branded.graph import tensor
 from branded.rows import row_of
-from branded.transforms.exchange import COLLECTIVES as COLLECTIVES
-from branded.transforms.exchange import (
+from branded.transforms.named import COLLECTIVES as COLLECTIVES
+from branded.transforms.named import (
     Names,
     axis_of,
     check_fits,
