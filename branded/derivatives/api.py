@@ -67,17 +67,11 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums, has_aux: bool = False) -
 def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """`value_and_grad(f)(x)` is `(f(x), grad(f)(x))`, computed together.
 
-    Args:
-        f: A function that returns one float (`f32[]`), or with `has_aux` a pair of it and anything else.
-        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
-        has_aux: Does `f` return a pair?
+    Its arguments and errors are those of `grad`.
 
     Returns:
         A function of the same arguments that gives the value (with `has_aux` the pair) and the gradient, in the tree,
         the shapes and the dtypes of the argument.
-
-    Raises:
-        DerivativeError: As for `grad`.
 
     Example:
         >>> from branded import value_and_grad

@@ -122,16 +122,10 @@ def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> 
 def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """`jacrev(f)(x)` is the Jacobian of `f` at `x`, in reverse mode: one row for each element of `f(x)`, by one vmap.
 
-    Args:
-        f: A function that returns a tree of tensors.
-        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
-        has_aux: Does `f` return a pair, of which the second part is not differentiated?
+    Its arguments are those of `jacfwd`, and its errors those of `vjp`.
 
     Returns:
         The same as `jacfwd(f)`: it is better where `f` has more inputs than outputs.
-
-    Raises:
-        DerivativeError: As for `vjp`.
 
     Example:
         >>> from branded import jacrev
@@ -174,17 +168,11 @@ def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) ->
 def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """`hessian(f)(x)` is `jacfwd(jacrev(f))(x)`, the second derivatives of `f` at `x`: forward over reverse.
 
-    Args:
-        f: A function that returns a tree of tensors, most often one number.
-        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
-        has_aux: Does `f` return a pair, of which the second part is not differentiated?
+    Its arguments are those of `jacfwd`, and its errors those of `jvp` and `vjp`.
 
     Returns:
         A function of the same arguments: for a result of shape `m` and an argument of shape `n`, a tensor of shape
         `m + n + n`.
-
-    Raises:
-        DerivativeError: As for `jvp` and `vjp`.
 
     Example:
         >>> from branded import hessian

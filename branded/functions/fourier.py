@@ -66,19 +66,10 @@ def ifft(
 ) -> tuple[Vec[S], Vec[S]]:
     """The inverse of `fft`: `out[j] = Σₖ a[k] exp(2πi j k / n) / n`.
 
-    Args:
-        a: `Vec[S, f32[..., m]]`, or a pair of them: the real and the imaginary part.
-        n: How many entries are taken: it is cut, or filled with 0; None for m.
-        axis: The axis.
-        norm: As of `fft`.
+    Its arguments and errors are those of `fft`.
 
     Returns:
         The real and the imaginary part, `Vec[S, f32[..., n]]` each.
-
-    Raises:
-        OperandError: `a` is neither a tensor nor a pair of them.
-        ArgumentError: The parts have different shapes, there are no entries, or `norm` means nothing.
-        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import fft, ifft

@@ -101,18 +101,11 @@ def adamw(
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
-    """Adam, and parameters that decay by themselves.
+    """Adam, and parameters that decay by themselves.  The other arguments are those of `adam`.
 
     Args:
-        learning_rate: A number, a tensor of one (each example may have its own), or a schedule.
-        b1: How much of the mean of the gradients stays at each step.
-        b2: How much of that of their squares does.
-        eps: What is added to the root.
-        eps_root: What is added under it.
-        mu_dtype: The dtype of the mean of the gradients; None is that of the parameters.
         weight_decay: How much of the parameters goes at each step, times the learning rate.
         mask: A tree of bools that says which parameters decay, or a function that gives it of the parameters.
-        nesterov: Look one step ahead.
 
     Returns:
         A `GradientTransformation`, whose update needs the parameters.
@@ -255,12 +248,9 @@ def lamb(
 ) -> GradientTransformation:
     """LAMB: Adam whose step is, for each leaf, as long as its parameters, times the learning rate.
 
+    The other arguments are those of `adam`.
+
     Args:
-        learning_rate: A number, a tensor of one (each example may have its own), or a schedule.
-        b1: How much of the mean of the gradients stays at each step.
-        b2: How much of that of their squares does.
-        eps: What is added to the root.
-        eps_root: What is added under it.
         weight_decay: How much of the parameters is added to the step.
         mask: A tree of bools that says which parameters decay, or a function that gives it of the parameters.
 

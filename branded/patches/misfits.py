@@ -72,7 +72,8 @@ def _compare(u: UOp) -> None:
 
 
 def _said(method: Method, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> BrandedError:
-    from branded.patches.refusals import Refused, said  # imported where there is a mistake
+    from branded.patches.refusals import said  # imported where there is a mistake
+    from branded.patches.refused import Refused
 
     return said(Refused(method, args, kwargs, error))
 
