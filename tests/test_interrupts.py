@@ -138,6 +138,17 @@ def test_what_was_written_is_not_written_twice(monkeypatch: pytest.MonkeyPatch) 
     assert x.tolist() in ([1, 2, 3], [3, 6, 9])
 
 
+def test_a_first_write_is_done_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was there that the kernels could have changed; and nothing is kept of what was interrupted."""
+    x = Tensor.empty(3)
+    x.assign(Tensor([1.0, 2.0, 3.0]) * 2)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as raised:
+        failing(patched, after=True)
+        x.realize()
+    assert not getattr(raised.value, "__notes__", ()) and x.tolist() == [2, 4, 6]
+    assert unfinished._run.get() is None
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_what_does_not_compile_is_computed_when_it_does(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     monkeypatch.setattr(threading, "active_count", lambda: threads)

@@ -107,6 +107,7 @@ def test_what_cannot_be_written_down_is_interpreted() -> None:
         assert callable(made)
         return made
 
+    assert upat.upat_compile.__module__ == matching.__name__
     x = UOp.param(0, dtypes.float, (2,), "CPU")
     assert fails(UPat(Ops.ADD, src=UPat.var("a")))(x + x, None) is x
     many = UPat(Ops.ADD, src=[UPat(Ops.ADD, src=[A, UPat(Ops.ADD, src=[UPat.var(), UPat(Ops.MUL)])])] * 2)

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from tinygrad import Context, Device, Tensor, dtypes, nn
 from tinygrad.codegen import to_program
-from tinygrad.uop.ops import Ops
+from tinygrad.dtype import Invalid
+from tinygrad.uop.ops import Ops, UOp
 
 from branded import all_gather, patches, vmap
-from branded.patches import workers
+from branded.patches import tg, workers
 from tests import faults
 
 ROOT = Path(__file__).parents[1]
@@ -53,6 +54,15 @@ def test_loops_with_loads_under_a_condition_are_not_made_vectors() -> None:
         program = to_program(call.src[0], Device["CPU"].renderer)
         source = next(u.arg for u in program.src if u.op is Ops.SOURCE)
         assert ("#pragma clang loop vectorize(disable)" in source) == gated
+
+
+def test_what_is_known_of_nan() -> None:
+    nan, one = UOp.const(float("nan")), UOp.const(1.0)
+    pairs = [(nan, nan), (nan, one), (one, nan), (one, one), (one, UOp.const(2.0))]
+    bounds = [(u.vmin, u.vmax) for u in (a.ne(b) for a, b in pairs)]
+    assert bounds == [(False, True), (False, True), (False, True), (False, False), (True, True)]
+    differ = tg.python_alu[Ops.CMPNE]
+    assert differ(Invalid, 1.0) and not differ(Invalid, Invalid) and differ(nan.arg, nan.arg)
 
 
 def test_small_ints_go_round_with_any_operand() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Context, Tensor, TinyJit
+from tinygrad import Context, Tensor, TinyJit, dtypes
 from tinygrad.helpers import TRACEMETA
 from tinygrad.uop.ops import Ops, UOp, UOpMetaClass
 
@@ -331,7 +331,7 @@ def beside() -> Iterator[None]:
     thread.join()
 
 
-def written_in_two_steps() -> tuple[Tensor, Any]:
+def written_in_two_steps(between: Callable[[], None] = lambda: None) -> tuple[Tensor, Any]:
     """A tensor of ones and twos, and its writes as a thread holds them that knew of both and saw neither be done."""
     shared = Tensor.zeros(2).contiguous().realize()
     shared += 1
@@ -339,6 +339,7 @@ def written_in_two_steps() -> tuple[Tensor, Any]:
     shared += 2
     held = shared.uop
     first.realize()  # the second write is another node from here on, which reads the buffer
+    between()
     shared.realize()
     return shared, held
 
@@ -347,6 +348,39 @@ def written_in_two_steps() -> tuple[Tensor, Any]:
 def test_a_write_that_was_done_after_another_is_not_done_again() -> None:
     shared, held = written_in_two_steps()
     assert Tensor(held + 1).tolist() == [4, 4] and shared.tolist() == [3, 3]
+
+
+def test_a_write_that_is_done_when_the_other_thread_has_ended_is_not_done_again() -> None:
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+
+    def ended() -> None:
+        done.set()
+        thread.join()
+
+    shared, held = written_in_two_steps(ended)
+    assert Tensor(held + 1).tolist() == [4, 4] and shared.tolist() == [3, 3]
+
+
+@pytest.mark.usefixtures("beside")
+def test_what_is_made_of_a_write_and_of_something_else_knows_that_it_is_done() -> None:
+    shared, other = (Tensor([1.0, 2.0]).contiguous().realize() for _ in range(2))
+    shared *= 2
+    late = Tensor(shared.uop + other.uop)
+    shared.realize()
+    assert late.tolist() == [3, 6] and shared.tolist() == [2, 4]
+
+
+@pytest.mark.usefixtures("beside")
+@pytest.mark.parametrize("view", [lambda x: x.bitcast(dtypes.int32), lambda x: x.detach()])
+def test_a_write_through_a_view_like_one_that_was_done_is_another(view: Callable[[Tensor], Tensor]) -> None:
+    shared, held = Tensor.zeros(2).contiguous().realize(), list[UOp]()
+    for n in (5, 7, 5):
+        v = view(shared)
+        v.assign(Tensor([n, n], dtype=v.dtype))
+        held.append(shared.uop)
+        assert view(shared).tolist() == [n, n]
 
 
 @pytest.mark.usefixtures("beside")
