@@ -146,8 +146,10 @@ REPLACED = {
     "jit.get_call_outs_ins": "knows the call of a loop, of a product and of a function of the host",
     "jit.jit_lower": "one thread at a time",
     "jit.run_linear": "one thread at a time",
+    "ops.dtype_from_uop": "finds the dtype of what there is much of by its operation",
     "ops.is_image_shape": "finds images only where there are any",
     "ops.pm_contiguous_view_offset": "sees through `contiguous` and `detach`",
+    "ops.recursive_property": "works a property out at once where the operands have it",
     "rangeify.earliest_rewrites": "lowers loops and functions of the host inside of functions",
     "rangeify.pm_reduce_simplify": "leaves a product of bools a bool",
     "rangeify.pm_remove_bufferize": "leaves in memory what takes longer to work out again than to read",
@@ -201,11 +203,11 @@ ALLOCATE = "_alloc"
 SELECT_DEVICE = "_select_device"
 """Of `Device`: what chooses the default."""
 
-MIN_MAX = "_min_max"
-"""Of UOp: between which numbers a value is, worked out once."""
+MIN_MAX, SHAPE = "_min_max", "_shape"
+"""Of UOp: between which numbers a value is, and its shape; each is worked out once."""
 
-MIN_MAX = "_min_max"
-"""Of UOp: between which numbers a value is, worked out once."""
+MIN_MAX, SHAPE = "_min_max", "_shape"
+"""Of UOp: between which numbers a value is, and its shape; each is worked out once."""
 
 _SHAPE = "_RECURSIVE_PROPERTY__shape"
 """Where tinygrad keeps the shape of a UOp once it is worked out, which takes ten times as long as to make the UOp."""

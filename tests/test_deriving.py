@@ -1,0 +1,88 @@
+"""What is looked up of an operation is what tinygrad works out: dtypes, shapes, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tinygrad import Context, Tensor, dtypes
+from tinygrad.uop import ops
+from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp
+
+from branded.patches import deriving, tg
+
+FLOAT, INT, WEAK = UOp.const(1.5, dtypes.float32), UOp.const(2, dtypes.int32), UOp.const(3)
+MATRIX = UOp.new_buffer("CPU", 6, dtypes.float32).reshape((2, 3))
+OPERANDS: list[tuple[UOp, ...]] = [
+    *[(), (FLOAT,), (INT, WEAK), (FLOAT, INT), (INT < WEAK, FLOAT, INT), (FLOAT, FLOAT, INT), (UOp.invalid(), INT)],
+    *[(MATRIX, MATRIX), (MATRIX, FLOAT), (MATRIX.shrink(((0, 1), (0, 3))), MATRIX), (UOp.sink(FLOAT), FLOAT)],
+]
+
+
+def _result(of: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return of(*args)
+    except Exception as error:
+        return type(error)
+
+
+def _met(monkeypatch: pytest.MonkeyPatch) -> list[UOp]:
+    """The operations of some kernels, from the first graph to the last."""
+    seen: dict[UOp, None] = {}
+    original = PatternMatcher.rewrite
+
+    def rewrite(self: Any, u: UOp, ctx: Any = None) -> Any:
+        seen[u] = None
+        return original(self, u, ctx)
+
+    with monkeypatch.context() as here, Context(CACHELEVEL=0, PARALLEL=0):  # type: ignore[no-untyped-call]
+        here.setattr(PatternMatcher, "rewrite", rewrite)
+        x = Tensor.rand(3, 5)
+        ((x @ x.T).softmax() * 1.43 + (x.exp() < 1.2).where(x, x[:, :1]).pad(((0, 0), (1, 0))).sum()).tolist()
+    return list(seen)
+
+
+def test_dtypes_are_those_of_tinygrad() -> None:
+    ours, theirs = ops.dtype_from_uop, getattr(ops.dtype_from_uop, "__wrapped__")  # noqa: B009
+    for op in Ops:
+        for src in OPERANDS:
+            for arg in (None, dtypes.half, 3):
+                assert _result(ours, op, src, arg) == _result(theirs, op, src, arg), (op, src, arg)
+
+
+def test_what_is_met_has_the_dtype_and_the_shape_of_tinygrad(monkeypatch: pytest.MonkeyPatch) -> None:
+    met = _met(monkeypatch)
+    of = UOp.__dict__[tg.SHAPE]
+    for u in met:
+        if isinstance(_result(lambda u=u: [of.__get__(x) for x in u.src]), type):
+            continue  # those of texts, of which patterns are written
+        want = _result(of.fxn.__wrapped__, u)
+        u.__dict__.pop(of.nm, None)
+        assert _result(lambda u=u: of.__get__(u)) == want, u
+        assert _result(ops.dtype_from_uop, u.op, u.src, u.arg) == _result(
+            getattr(ops.dtype_from_uop, "__wrapped__"),  # noqa: B009
+            *(u.op, u.src, u.arg),
+        )
+    assert {u.op for u in met} > {Ops.ADD, Ops.WHERE, Ops.CONST, Ops.CAST, Ops.LOAD, Ops.EXP2} and len(met) > 300
+
+
+def test_shapes_of_all_operations_are_those_of_tinygrad() -> None:
+    of = UOp.__dict__[tg.SHAPE]
+    for op in sorted(GroupOp.ALU | deriving._SHAPED_AS_FIRST):
+        for src in OPERANDS[1:]:
+            if isinstance(_result(ops.dtype_from_uop, op, src, dtypes.half), type):
+                continue
+            u = UOp(op, dtypes.float32, src, dtypes.half)
+            for x in src:
+                of.__get__(x)
+            assert _result(of.fxn, u) == _result(of.fxn.__wrapped__, u), u
+
+
+def test_a_property_is_worked_out_of_those_of_operands_that_have_none_yet() -> None:
+    x = UOp.new_buffer("CPU", 60, dtypes.float32)
+    for i in range(3000):
+        x = x * 1.5 + i
+    for u in x.toposort():
+        u.__dict__.pop(UOp.__dict__[tg.SHAPE].nm, None)
+    assert x.shape == (60,)
