@@ -45,6 +45,7 @@ def scanned(
     loose: Sequence[bool] | None = None,
     progress: bool = False,
 ) -> Any:
+    """`scan` as a user asks for it: one loop, many steps of it as one, or a loop of loops."""
     check_functions(what, f=f)
     if is_shown := progress and not is_traced():
         checkpoint = False  # no derivative goes through what is worked out
@@ -56,6 +57,24 @@ def scanned(
         n = length_of(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
         own = functools.partial(scanned, what, loose=loose, progress=is_shown)
         return unrolled(what, own, f, init, xs, n, reverse, unroll)
+    return _in_steps(what, f, init, xs, length, reverse, loose, is_shown)
+
+
+def _in_steps(
+    what: str,
+    f: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any,
+    length: int | None,
+    reverse: bool,
+    loose: Sequence[bool] | None,
+    is_shown: bool,
+) -> Any:
+    """One loop, whose body is traced for all of its steps.  Of f(c, x) -> (d, y), with one tensor in each tree:
+
+    traced.params    [c, x]      inputs    x stands for an entry of xs
+    traced.leaves    [d, y]      done      [the last d, all y]
+    """
     state = State(what, init, loose)
     whole = [x.cast(strong_dtype(x.dtype)) for x in all_carried(xs, f"{what}: xs")]
     n = length_of(what, whole, tree.paths(xs, "xs"), length)

@@ -24,11 +24,12 @@ from branded.graph import tensor
 from branded.patches import methods, tg
 from branded.patches.bodies import in_a_body
 from branded.patches.methods import Method, nested
+from branded.patches.reads import READS
 from branded.scope import may_be_in_brand
 
 _TOLD = (AssertionError, IndexError, RuntimeError, ValueError)
 _OF_TYPES = (AttributeError, TypeError)
-_READS = ("numpy", "data", "tolist", "item", "realize", "schedule_linear", "linear_with_vars", "callify", tg.MEMORY_OF)
+_READS = {*READS, "realize", tg.MEMORY_OF} - {"backward"}
 """What they raise is of the devices and the compiler."""
 
 
