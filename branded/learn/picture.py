@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from branded import tree as trees
+from branded.dispatch import kind
 from branded.errors import PictureError
 from branded.learn import _drawing as d
 from branded.learn._shown import Picture as Picture
@@ -160,7 +161,7 @@ def rows(operands: Mapping[str, object], result: Mapping[str, object]) -> Pictur
     lines = [_Line.of(name, x) for name, x in (*operands.items(), *result.items())]
     above, below = lines[: len(operands)], lines[len(operands) :]
     row: Row = functools.reduce(union, [x.row for x in lines])
-    how = {b: _how([b in x.row for x in above], [b in x.row for x in below]) for b in row}
+    how = {b: _how(b, above, below) for b in row}
     said = "; ".join(f"{x.name}: {x.type}" for x in lines)
     told = "; ".join(f"{b.name}: {h}" for b, h in how.items()) or "no brands"
     title = f"The rows of {', '.join(result)}"
@@ -181,10 +182,11 @@ class _Line(NamedTuple):
         return cls(name, visible(row_of(u)), type_text(u, ()), type_text(u))
 
 
-def _how(operands: Sequence[bool], results: Sequence[bool]) -> str:
-    if not any(results):
+def _how(b: Scope, operands: Sequence[_Line], results: Sequence[_Line]) -> str:
+    if kind(b, [x.row for x in results]) == "none":
         return "leaves"
-    return "zip" if all(operands) and operands else "broadcast" if any(operands) else "enters"
+    found = kind(b, [x.row for x in operands])
+    return "enters" if found == "none" else found
 
 
 def _columns(above: Sequence[_Line], below: Sequence[_Line], how: Mapping[Scope, str]) -> d.Box:
