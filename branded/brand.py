@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, cast, overload
 
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 B = TypeVar("B", bound="Brand")
 S = TypeVar("S", bound="Brand")
 T = TypeVar("T")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+R_contra = TypeVar("R_contra", contravariant=True)
 
 
 class Brand(Scope):
@@ -51,6 +54,15 @@ class Brand(Scope):
     """
 
     is_brand = True
+
+    if TYPE_CHECKING:  # what `Users` itself says of a row: see Only, Rest and Without
+
+        @classmethod
+        def _only(cls, row: OfRow[Self], /) -> None: ...
+        @classmethod
+        def _rest(cls, row: OfRow[Self | R], /) -> OfRow[R]: ...
+        @classmethod
+        def _without(cls, x: Vec[Self | S, T], /) -> Vec[S, T]: ...
 
     def __init__(
         self,
@@ -209,6 +221,33 @@ if TYPE_CHECKING:
         @overload
         def unvec(self, x: float, axis: int = 0) -> Tensor: ...
         def unvec(self, x: Any, axis: int = 0) -> Any: ...
+        @classmethod
+        def _only(cls, row: OfRow[B], /) -> None: ...  # type: ignore[override]
+        @classmethod
+        def _rest(cls, row: OfRow[B | R], /) -> OfRow[R]: ...  # type: ignore[override]
+        @classmethod
+        def _without(cls, x: Vec[S | B, T], /) -> Vec[S, T]: ...  # type: ignore[override]
+
+    # To take `Users` out of `Users | Items`, a checker has to know `Users` first.  Of `f(x: Vec[S | B], b: type[B])` it
+    # looks at `x` first; but to fit `Users` into one of these it looks at the method that `Users` has.
+
+    class OfRow(Generic[R_co]):
+        """A row, which is a set of brands."""
+
+    class Only(Protocol[R_contra]):
+        """The brand that a row is all of, or an empty row."""
+
+        def _only(self, row: OfRow[R_contra], /) -> None: ...
+
+    class Rest(Protocol[R_contra, R_co]):
+        """A brand, with the row that is left of one when it is taken out; nothing fits where nothing is left."""
+
+        def _rest(self, row: OfRow[R_contra], /) -> OfRow[R_co]: ...
+
+    class Without(Protocol[R_contra, R_co]):
+        """A brand, with what is left of a value when it is taken out of its row; unknown where nothing is left."""
+
+        def _without(self, x: R_contra, /) -> R_co: ...
 
 
 @overload

@@ -5,7 +5,19 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 
 from tinygrad import Tensor
 
@@ -25,6 +37,24 @@ from branded.tree.given import Randomness, called, caller, check_function, check
 from branded.tree.readings import as_one, parameter, readings, shared
 from branded.values import vec_type
 
+if TYPE_CHECKING:
+    from branded.brand import Without
+
+    class _Others(TypedDict, total=False):
+        """The options of `vmap` that say nothing of types."""
+
+        axis_size: int | None
+        chunk_size: int | Literal["auto"] | None
+        randomness: Randomness
+        memory_limit: int | str | None
+        progress: bool
+        save: str | os.PathLike[str] | None
+        devices: str | Sequence[str] | None
+
+
+P = ParamSpec("P")
+S = TypeVar("S", bound=Brand)
+R = TypeVar("R", bound=Brand)
 F = TypeVar("F", bound=Callable[..., Any])
 I = TypeVar("I")  # noqa: E741
 O = TypeVar("O")  # noqa: E741
@@ -50,6 +80,10 @@ class _Mapped(Generic[N]):
         raise NotImplementedError  # the plugin says that `vmap(f, x).tolist()` has its arguments in the wrong place
 
 
+@overload
+def vmap(
+    f: Callable[P, I], in_axes: Axes = 0, out_axes: Axes = 0, *, axis_name: Without[I, O], **others: Unpack[_Others]
+) -> Callable[P, O]: ...
 @overload
 def vmap(
     f: F,
@@ -85,7 +119,7 @@ def vmap(
     in_axes: Axes = 0,
     out_axes: Axes = 0,
     *,
-    axis_name: str | type[Brand] | None = None,
+    axis_name: Any = None,
     axis_size: int | None = None,
     chunk_size: int | Literal["auto"] | None = None,
     randomness: Randomness = "error",

@@ -107,7 +107,7 @@ ALARMS = {  # the right programs that are refused: by which checkers, and why
         _MYPY_ALONE,
         "to mypy without the plugin it is a `Vec[Never]`",
     ),
-    "a named brand is removed from the result": (_PLAIN, "a row can be made larger by its types, but not smaller"),
+    "a named brand is removed from the result": (_MYPY_ALONE, "to mypy without the plugin it is a `Vec[Never]`"),
     "a gradient of a function of rows is a Tensor, without unvec": (
         _MYPY_ALONE,
         "to mypy without the plugin it is a `Vec[Never]`",
@@ -120,7 +120,7 @@ ALARMS = {  # the right programs that are refused: by which checkers, and why
     "what a class of rows holds is a Tensor": (_MYPY_ALONE, "to mypy without the plugin it is a `Vec[Never]`"),
     "isinstance of a Vec": (
         {"pyright", "basedpyright", "pyrefly"},
-        "to them `Vec` is an alias; write `isinstance(a, Tensor)`, which is the same",
+        "to them `Vec` is an alias of the class `Tensor`; write `isinstance(a, Tensor)`, which is the same",
     ),
     "map, which Python has too": ({"pyrefly"}, "it takes Python's `map` to be possible; `import branded` leaves it so"),
 }

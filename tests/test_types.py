@@ -116,8 +116,9 @@ def test_program(program: Program, which: str) -> None:
 
 
 @pytest.mark.parametrize("file", [*sorted(HERE.glob("accepted/*.py")), *NAIVE], ids=lambda f: f.stem)
-def test_accepted_programs_run(file: Path) -> None:
+def test_accepted_programs_run(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is accepted is right: it runs."""
+    monkeypatch.chdir(tmp_path)  # one saves its results
     with Context(NOOPT=1):
         exec(compile(file.read_text(), str(file), "exec", dont_inherit=True), {"__name__": file.stem})
 

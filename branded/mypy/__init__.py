@@ -8,6 +8,7 @@ says); then the brand is removed; if it still occurs, it escaped.
 - `leaves`    what can be mapped over, and what can be stacked
 - `options`   the options of a vmap
 - `opening`   fresh brands, and which are open
+- `callables` what can be called, and the call of it that is looked at
 - `mapping`   the rule
 - `transforms` when the rule has its arguments: `vmap(f)(x)`, `vmap(f)`, `@vmap(in_axes=1)`
 - `bodies`    the functions that transforms are given, and trees that must agree

@@ -38,8 +38,8 @@ from mypy.types import (
 )
 
 from branded.mypy.axes_types import erased
+from branded.mypy.callables import Arg, call_of
 from branded.mypy.leaves import NUMBERS, becoming, fields_of
-from branded.mypy.mapping import Arg, call_of
 from branded.mypy.opening import ERROR, Scope, checker, fail, show, trying
 from branded.mypy.rows import (
     ARRAY,

@@ -11,7 +11,7 @@ from mypy.plugin import FunctionContext, MethodSigContext
 from mypy.types import CallableType, ExtraAttrs, FunctionLike, Instance, Overloaded, Type, get_proper_type
 
 from branded.mypy import operands
-from branded.mypy.mapping import CALLED, Arg, call_of, items_of, of_lambda
+from branded.mypy.callables import CALLED, Arg, call_of, items_of, of_lambda
 from branded.mypy.opening import Scope, checker
 
 MODULE = "branded.derivatives"

@@ -6,17 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import NO_UNTYPED_CALL
-from mypy.expandtype import expand_type
 from mypy.nodes import (
     ARG_NAMED,
     ARG_POS,
     ARG_STAR,
     ARG_STAR2,
-    ArgKind,
     CallExpr,
     Context,
     Expression,
@@ -28,22 +25,18 @@ from mypy.types import (
     AnyType,
     CallableType,
     FunctionLike,
-    Instance,
     NoneType,
     Overloaded,
     TupleType,
     Type,
     TypedDictType,
     TypeOfAny,
-    TypeVarId,
-    UninhabitedType,
-    UnionType,
     get_proper_type,
 )
 
 from branded.mypy import axes, keeping, unvaried
-from branded.mypy.axes_types import names_axis
 from branded.mypy.axes_vmap import Mapped
+from branded.mypy.callables import Arg, call_of, either, items_of
 from branded.mypy.leaves import STACKED, becoming, unmappable
 from branded.mypy.opening import ERROR, Scope, class_of, fail, show, times_told, trying
 from branded.mypy.options import Options
@@ -60,18 +53,8 @@ from branded.mypy.rows import (
     occurs,
     row_variables,
     rows_in,
-    same,
     without,
 )
-
-
-class Arg(NamedTuple):
-    """An argument of a call."""
-
-    type: Type
-    kind: ArgKind = ARG_POS
-    name: str | None = None
-    expression: Expression | None = None
 
 
 def _called(i: int, arg: Arg) -> str:
@@ -358,79 +341,3 @@ class Vmap:
     def _named_brand(self) -> Brand | None:
         name = self.options.axis_name
         return class_of(self.api.get_expression_type(name)) if name is not None else None
-
-
-def call_of(f: Expression, types: Sequence[Type], args: Sequence[Arg], at: Context) -> CallExpr:
-    """The call `f(*args)`, with arguments of these types."""
-    nodes: list[Expression] = [
-        a.expression if isinstance(a.expression, LambdaExpr) else TempNode(t, context=at)
-        for a, t in zip(args, types, strict=True)
-    ]
-    call = CallExpr(f, nodes, [a.kind for a in args], [a.name for a in args])
-    call.set_line(at)
-    return call
-
-
-class Transform(Protocol):
-    """What makes a function of a function."""
-
-    at: Context
-    api: TypeChecker
-    scope: Scope
-
-    def apply(self, f: Expression, args: list[Arg]) -> Type: ...
-
-
-def of_lambda(transform: Transform, f: LambdaExpr, numbers: Sequence[Type] = ()) -> Type | None:
-    """The type of `vmap(lambda …)` that is called later, if its parameters can be tensors of any row (or `numbers`)."""
-    api, scope, at = transform.api, transform.scope, transform.at
-    place = f"{at.line}:{at.column}"
-    rows = [scope.fresh((n or "x").upper(), at, api, place=f"{place}:{i}") for i, n in enumerate(f.arg_names)]
-    vecs: list[Type] = [scope.instance(VEC, r, scope.instance(TENSOR)) for r in rows]
-    with trying(api) as errors:
-        result = transform.apply(f, [Arg(v) for v in vecs])
-    told = errors.filtered_errors()
-    if any(e.severity == "error" and e.code is not ERROR for e in told):
-        return None
-    api.msg.add_errors(told)
-    function = api.named_generic_type("builtins.function", [])
-    kinds = [ARG_POS] * len(vecs)
-    types = [UnionType([v, *numbers]) if numbers else v for v in vecs]
-    return either(CallableType(types, kinds, list(f.arg_names), result, function, variables=rows))
-
-
-# ---- what can be called ----
-
-CALLED = "__branded_called"
-"""Where an object of a generic class keeps the type that it has when it is called, as mypy's partial does."""
-
-
-def items_of(f: Type, api: TypeChecker) -> list[CallableType]:
-    """The signatures of what can be called: a function, a partial, an overloaded one, an object with `__call__`."""
-    f = get_proper_type(f)
-    if isinstance(f, Instance):
-        kept = f.extra_attrs.attrs if f.extra_attrs else {}
-        if CALLED in kept or f.type.fullname == "functools.partial":
-            return items_of(kept.get(CALLED) or kept.get("__mypy_partial", UNKNOWN), api)
-        if f.type.has_readable_member("__call__"):
-            at = TempNode(f)
-            with trying(api):
-                return items_of(api.expr_checker.analyze_external_member_access("__call__", f, at), api)
-    if isinstance(f, Overloaded):
-        if either(f.items[-1]) == f:
-            return [f.items[-1]]
-        return list(f.items)
-    return [f] if isinstance(f, CallableType) else []
-
-
-def either(f: CallableType) -> FunctionLike:
-    """`f`, overloaded: of plain tensors it gives plain tensors."""
-    rows = [v for v in row_variables(f) if not names_axis(v, f)]
-    empty: dict[TypeVarId, Type] = {v.id: UninhabitedType() for v in rows}
-    left = [v for v in f.variables if v.id not in empty]
-    at_empty = expand_type(f.copy_modified(variables=left), empty)
-    assert isinstance(at_empty, CallableType)
-    first = at_empty.copy_modified(
-        arg_types=[change(t, same) for t in at_empty.arg_types], ret_type=change(at_empty.ret_type, same)
-    )
-    return Overloaded([first, f]) if empty else first

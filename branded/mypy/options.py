@@ -83,7 +83,7 @@ def function_of(call: CallExpr) -> Expression | None:
 
 def has_options(f: CallableType) -> bool:
     """Does a function have the options of vmap?"""
-    return {"in_axes", "chunk_size"} <= set(f.arg_names)
+    return {"in_axes", "out_axes", "axis_name"} <= set(f.arg_names)
 
 
 def options_at(call: CallExpr, api: TypeChecker) -> Options:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mypy.checker import TypeChecker
-from mypy.nodes import ARG_STAR, CallExpr, LambdaExpr, RefExpr, SymbolTableNode, TempNode, Var
+from mypy.nodes import ARG_STAR, CallExpr, LambdaExpr, OverloadedFuncDef, RefExpr, SymbolTableNode, TempNode, Var
 from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
 from mypy.plugins.functools import partial_new_callback
 from mypy.types import (
     AnyType,
+    CallableType,
     FunctionLike,
     Instance,
     LiteralType,
@@ -18,12 +19,14 @@ from mypy.types import (
     TupleType,
     Type,
     TypeOfAny,
+    TypeVarType,
     get_proper_type,
 )
 
 from branded.mypy.bodies import TransformCall, by_name
+from branded.mypy.callables import Arg, Transform, of_lambda
 from branded.mypy.derivatives import LATER, Derivative
-from branded.mypy.mapping import Arg, Transform, Vmap, of_lambda
+from branded.mypy.mapping import Vmap
 from branded.mypy.opening import ERROR, Scope, checker, fail
 from branded.mypy.options import (
     DECORATOR,
@@ -88,7 +91,7 @@ class Transforms:
 
         Called for each overload.
         """
-        call, sig, api = ctx.context, ctx.default_signature, checker(ctx)
+        call, sig, api = ctx.context, self._plainest(ctx.default_signature), checker(ctx)
         if not isinstance(call, CallExpr) or (f := function_of(call)) is None:
             return sig
         overrides = api.expr_checker.type_overrides
@@ -103,6 +106,13 @@ class Transforms:
         overrides[f] = anything  # its body is not looked at here, where less is known
         own = sig.copy_modified(arg_types=[anything, *sig.arg_types[1:]], ret_type=result, variables=[])
         return any_options(own)
+
+    def _plainest(self, sig: CallableType) -> CallableType:
+        """The overload of vmap that gives what it gets, in place of one that takes out a brand for other checkers."""
+        found = self._lookup(VMAP) if sig.unpack_kwargs else None
+        t = get_proper_type(found.node.type) if found and isinstance(found.node, OverloadedFuncDef) else None
+        items = t.items if isinstance(t, Overloaded) else []
+        return next((i for i in items if isinstance(get_proper_type(i.arg_types[0]), TypeVarType)), sig)
 
     def result(self, ctx: FunctionContext) -> Type:
         """`vmap(f)`, `@vmap`, and `vmap(in_axes=…)`, which is a decorator."""

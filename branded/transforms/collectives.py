@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from tinygrad import Tensor, dtypes
 
@@ -34,7 +34,11 @@ from branded.transforms.named import (
 )
 from branded.vec import Vec
 
+if TYPE_CHECKING:
+    from branded.brand import Only, Rest
+
 A = TypeVar("A")
+R = TypeVar("R", bound=Brand)
 T = TypeVar("T")
 S = TypeVar("S", bound=Brand)
 B = TypeVar("B", bound=Brand)
@@ -70,11 +74,15 @@ def _times(t: Tensor, n: int) -> Tensor:
 
 
 @overload
+def psum(x: Vec[S, T], axis_name: Only[S]) -> Vec[Never, T]: ...
+@overload
+def psum(x: Vec[S, T], axis_name: Rest[S, R]) -> Vec[R, T]: ...
+@overload
 def psum(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 @overload
 def psum(x: A, axis_name: Names) -> A: ...
 @recorded
-def psum(x: Any, axis_name: Names) -> Any:
+def psum(x: Any, axis_name: Any) -> Any:
     """The sum over all examples of a brand: `psum(x, i)` is `Σᵢ x`, which no longer varies over it.
 
     Args:
@@ -103,11 +111,15 @@ def psum(x: Any, axis_name: Names) -> Any:
 
 
 @overload
+def pmean(x: Vec[S, T], axis_name: Only[S]) -> Vec[Never, T]: ...
+@overload
+def pmean(x: Vec[S, T], axis_name: Rest[S, R]) -> Vec[R, T]: ...
+@overload
 def pmean(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 @overload
 def pmean(x: A, axis_name: Names) -> A: ...
 @recorded
-def pmean(x: Any, axis_name: Names) -> Any:
+def pmean(x: Any, axis_name: Any) -> Any:
     """The mean over all examples of a brand: `pmean(x, i)` is `psum(x, i) / axis_size(i)`.
 
     Its arguments and errors are those of `psum`.
@@ -128,11 +140,15 @@ def pmean(x: Any, axis_name: Names) -> Any:
 
 
 @overload
+def pmax(x: Vec[S, T], axis_name: Only[S]) -> Vec[Never, T]: ...
+@overload
+def pmax(x: Vec[S, T], axis_name: Rest[S, R]) -> Vec[R, T]: ...
+@overload
 def pmax(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 @overload
 def pmax(x: A, axis_name: Names) -> A: ...
 @recorded
-def pmax(x: Any, axis_name: Names) -> Any:
+def pmax(x: Any, axis_name: Any) -> Any:
     """The maximum over all examples of a brand: `pmax(x, i)` is `maxᵢ x`.
 
     Its arguments and errors are those of `psum`.
@@ -152,11 +168,15 @@ def pmax(x: Any, axis_name: Names) -> Any:
 
 
 @overload
+def pmin(x: Vec[S, T], axis_name: Only[S]) -> Vec[Never, T]: ...
+@overload
+def pmin(x: Vec[S, T], axis_name: Rest[S, R]) -> Vec[R, T]: ...
+@overload
 def pmin(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 @overload
 def pmin(x: A, axis_name: Names) -> A: ...
 @recorded
-def pmin(x: Any, axis_name: Names) -> Any:
+def pmin(x: Any, axis_name: Any) -> Any:
     """The minimum over all examples of a brand: `pmin(x, i)` is `minᵢ x`.
 
     Its arguments and errors are those of `psum`.
@@ -179,11 +199,15 @@ def pmin(x: Any, axis_name: Names) -> Any:
 
 
 @overload
+def all_gather(x: Vec[S, T], axis_name: Only[S], *, axis: int = 0, tiled: bool = False) -> Vec[Never, T]: ...
+@overload
+def all_gather(x: Vec[S, T], axis_name: Rest[S, R], *, axis: int = 0, tiled: bool = False) -> Vec[R, T]: ...
+@overload
 def all_gather(x: Vec[S | B, T], axis_name: type[B], *, axis: int = 0, tiled: bool = False) -> Vec[S, T]: ...
 @overload
 def all_gather(x: A, axis_name: Names, *, axis: int = 0, tiled: bool = False) -> A: ...
 @recorded
-def all_gather(x: Any, axis_name: Names, *, axis: int = 0, tiled: bool = False) -> Any:
+def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) -> Any:
     """The values of all examples, for each of them: `all_gather(x, i)` is `stack([x for each i])`.
 
     Args:

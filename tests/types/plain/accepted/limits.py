@@ -4,7 +4,7 @@ from typing import Generic, TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, brand, grad, scan, unvec, vmap
+from branded import Brand, Vec, brand, grad, scan, vmap
 from branded import map as map_
 
 S = TypeVar("S", bound=Brand)
@@ -33,7 +33,7 @@ def per_user(u: Vec[Users]) -> Vec[Users]:
     return u * 2
 
 
-named = unvec(vmap(per_user, axis_name=Users)(x))
+named: Tensor = vmap(per_user, axis_name=Users)(x)
 
 
 # --- stack by the class

@@ -4,7 +4,7 @@ from typing import TypeVar, assert_type
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, brand, unvec, vmap
+from branded import Brand, Vec, brand, pmean, psum, unvec, vmap
 
 S = TypeVar("S", bound=Brand)
 x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0, 5.0])
@@ -67,3 +67,26 @@ with brand(Users, 2) as users4:
 with brand("points", 2) as points:
     p = points.vec(x)
     assert_type(unvec(points.unvec(p + p)), Tensor)
+
+
+# --- one of two brands is taken out of the row
+def of_items(a: Vec[Users | Items]) -> Vec[Items]:
+    return psum(a, Users)
+
+
+def of_users(u: Vec[Users]) -> Vec[Users]:
+    return vmap(lambda i: score(u, i), axis_name=Items)(y)
+
+
+# --- the last brand is taken out of the row
+def total(a: Vec[Users | Items]) -> Tensor:
+    return unvec(psum(psum(a, Users), Items))
+
+
+# --- a sum over a brand meets the value that it is of
+def centered(a: Vec[Users]) -> Vec[Users]:
+    return a - pmean(a, Users)
+
+
+def centered_beside(a: Vec[Users | S]) -> Vec[Users | S]:
+    return a - pmean(a, Users)

@@ -121,3 +121,22 @@ def index() -> Tensor:
 # --- a number for a name
 def unnamed(u: Vec[S]) -> Vec[S]:
     return psum(u, 3)  # E
+
+
+# --- a sum over one of two brands is declared plain
+def sum_of_one(a: Vec[Users | Items]) -> Tensor:
+    return psum(a, Users)  # E
+
+
+# --- a sum over another brand is declared plain
+def sum_of_another(a: Vec[Items]) -> Tensor:
+    return psum(a, Users)  # E
+
+
+# --- a value of two brands, of which vmap takes out one
+def both(u: Vec[Users], i: Vec[Items]) -> Vec[Users | Items]:
+    return u * i
+
+
+def of_one(i: Vec[Items]) -> Tensor:
+    return vmap(both, axis_name=Users, in_axes=(0, None))(x, i)  # E
