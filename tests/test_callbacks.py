@@ -647,7 +647,7 @@ def test_a_typed_program_has_a_line_for_it() -> None:
     assert np.array_equal(program.from_text(str(program))(more).numpy(), f(more).numpy())
     with pytest.raises(ProgramError, match="the text of HOST does not say which function it is"):
         program.from_text(str(program).replace("<pure_callback>", "<another>"))(ROWS)
-    assert "HOST[function=<pure_callback>]" in str(explain(f, ROWS))
+    assert "HOST[function=<pure_callback>]" in str(explain(f, ROWS, full=True))
 
 
 def test_a_text_that_is_changed_does_not_say_which_of_two_functions_is_which() -> None:

@@ -18,16 +18,16 @@ from typing import Any
 import pytest
 from tinygrad import Context, Tensor, dtypes
 
-from branded import BrandedError, cli, errors, functions, linalg, tree, vmap
-from branded import explain as package
+from branded import Axes, BrandedError, Vec, cli, errors, functions, linalg, tree, vmap
 from branded import random as keys
-from branded.explain import Growth, explain
+from branded.explain import Growth, explain, static
 from branded.explain.kernels import kernels
 from branded.explain.provenance import sources
 from tests import explained
 from tests.by_numpy import read
 from tests.explained.laws import FUNCTIONS
 from tests.explained.programs import PROGRAMS, outer
+from tests.explained.real import MOST, REAL, Items, S, Users
 from tests.warm import warm
 
 ROOT = Path(__file__).parent.parent
@@ -82,6 +82,17 @@ def test_the_text(f: Callable[..., Any]) -> None:
     assert explained.text(f) == wanted, "if it is meant so: python -m tests.explained"
 
 
+@pytest.mark.parametrize("f", REAL, ids=lambda f: f.__name__)
+def test_the_story(f: Callable[..., Any]) -> None:
+    story = explained.told(f)
+    assert story == explained.path(f).read_text(), "if it is meant so: python -m tests.explained"
+    assert len(story.splitlines()) <= MOST.get(f.__name__, 60)
+
+
+def test_how_long_the_stories_are() -> None:
+    assert explained.LINES.read_text() == explained.lines(), "if it is meant so: python -m tests.explained"
+
+
 def test_the_page_of_the_documentation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,12 +102,18 @@ def test_the_page_of_the_documentation(
     program.write_text(re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)[0])
     warm(tmp_path / ".mypy_cache")
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["explain", "app.py:outer"]) == 0
+    assert cli.main(["explain", "app.py:attention"]) == 0
     printed = capsys.readouterr().out
     shown = re.findall(r"^```text\n(.*?)^```", page, re.M | re.S)
-    assert len(shown) == 4
-    for block in shown:
-        assert block in printed
+    assert len(shown) == 6
+    untimed = re.sub(r", [\d.]+ [mµ]?s$", "", printed, flags=re.M)
+    for block in shown[:4]:
+        assert re.sub(r", [\d.]+ [mµ]?s$", "", block, flags=re.M) in untimed
+    assert cli.main(["explain", "app.py:outer", "--full"]) == 0
+    assert shown[5] in capsys.readouterr().out
+    assert cli.main(["explain", "app.py:wrong"]) == 1
+    # without the line that tests leave out of messages
+    assert capsys.readouterr().out == re.sub(r" +at: +app.py:\d+\n", "", shown[4])
     given = re.findall(r'--args "(.*)"', page)[0]
     assert cli.main(["explain", "app.py:outer", "--args", given]) == 0
     assert "[[4.0], [5.0]]" in capsys.readouterr().out
@@ -116,7 +133,7 @@ def test_the_loop_of_a_function_gives_its_numbers(name: str) -> None:
     exec(data["loop"], namespace)
     loop = namespace[re.findall(r"def (\w+)", data["loop"])[0]]
     got = loop(*map(tensor_of, data["arguments"]))
-    check_close([read(y).tolist() for y in (got if isinstance(got, tuple) else (got,))], wanted, data["loop"])
+    check_close([read(y).tolist() for y in tree.leaves(got)], wanted, data["loop"])
     check_close(data["result"], wanted, "the result")
 
 
@@ -313,11 +330,9 @@ def test_a_warning_says_whether_the_value_is_in_memory() -> None:
     fused = explain(lambda a: vmap(lambda x: (x * a).sum())(a), x).data()
     (kept,) = [s["warning"] for s in table["steps"] if s["warning"]]
     (gone,) = [s["warning"] for s in fused["steps"] if s["warning"]]
-    large = "makes d 16 MiB, 2048 times its largest operand"
+    large = "makes b 16 MiB, 2048 times its largest operand"
     assert kept == f"the broadcast over x and y {large}; the kernel E_2048_2048 writes that much to memory"
-    assert (
-        gone == f"the broadcast over x {large.replace(' d ', ' c ')}; it is never in memory: no kernel writes that much"
-    )
+    assert gone == f"the broadcast over x {large}; it is never in memory: no kernel writes that much"
     assert table["result"] is fused["result"] is None
     assert all(v["cells"] is None for s in table["steps"] for v in s["results"]) and table["steps"][2]["from"] is None
     assert not any(s["warning"] for s in explain(outer).data()["steps"])
@@ -338,7 +353,7 @@ def test_it_is_the_same_each_time() -> None:
 
 
 def test_without_mypy(monkeypatch: pytest.MonkeyPatch) -> None:
-    package.static._types.cache_clear()
+    static._types.cache_clear()
     for name in [n for n in sys.modules if n.split(".")[0] == "mypy" or n == "branded.mypy.check"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mypy", None)
@@ -384,8 +399,89 @@ def test_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["explain", f"{program}:outer", "--html", str(out)]) == 0
     assert capsys.readouterr().out == f"{out}\n"
     page = out.read_text()
-    assert page.startswith("<!doctype html>") and "x: only c varies over it" in page
+    assert page.startswith("<!doctype html>") and "x: only x varies over it" in page
     assert explain(outer)._repr_html_().startswith("<iframe")
+
+
+def test_what_the_options_show() -> None:
+    short, kernels, full = (str(explain(outer, **how)) for how in ({}, {"kernels": True}, {"full": True}))  # type: ignore[arg-type]
+    assert re.fullmatch(r"1 kernel, 44 B at most, [\d.]+ µs", short.splitlines()[2])
+    assert "void E_3_2" not in short and "void E_3_2" in kernels and "void E_3_2" in full
+    assert "the batched graph" not in kernels and "the batched graph" in full
+    assert str(explain(outer, full=True)(Tensor([1]), Tensor([2]))).startswith("outer  programs.py:26\n  def outer(")
+
+
+def test_names_are_those_of_the_source() -> None:
+    class Layer:
+        def __init__(self) -> None:
+            self.weight = Tensor([2.0, 3.0]).realize()
+
+    layer = Layer()
+
+    def f(p: Any, x: Any) -> Any:
+        def one(x: Any) -> Any:
+            h = y = x * layer.weight
+            total: Any = h.sum() + p["b"]
+            total += 1  # which adds, and writes
+            return y / total
+
+        return vmap(one)(x)
+
+    data = explain(f)({"b": Tensor([1.0]).realize()}, Tensor([[1.0, 2.0]]).realize()).data()
+    assert [v["name"] for v in data["arguments"]] == ["p_b", "x", "layer_weight"]
+    made = [v["name"] for s in data["steps"] for v in s["results"]]
+    assert made == ["x_i", "h", "a", "total", "total2", "total3", "b", "out"]
+
+
+def test_a_mistake_is_shown_at_its_step() -> None:
+    def f(x: Tensor) -> Tensor:
+        return vmap(lambda row: (row * 2) @ Tensor.ones(3))(x)
+
+    shown = explain(f, Tensor.ones(2, 4))
+    first, _, step, ones, wrong, *message = str(shown).splitlines()
+    assert re.fullmatch(r"f: a mistake at test_explain.py:\d+, in row:2", first)
+    assert re.fullmatch(r"  test_explain.py:\d+  row \* 2   Vec\[row:2, f32\[4\]\]", step)
+    assert ones.endswith("Tensor.ones(3)   f32[3]")
+    assert wrong.endswith("return vmap(lambda row: (row * 2) @ Tensor.ones(3))(x)")
+    assert [line.strip() for line in message] == [line.strip() for line in str(shown.mistake).splitlines()]
+    out = io.StringIO()
+    shown.show(out)
+    assert out.getvalue() == f"{shown}\n"
+    with pytest.raises(errors.ShapeError):
+        shown.data()
+
+
+@pytest.mark.usefixtures("in_python")
+def test_arguments_are_guessed() -> None:
+    def shapes(f: Any) -> list[str]:
+        return [v["type"] for v in explain(f)._explained.outline["arguments"]]
+
+    def of_rank(x: Vec[S], n: int, w: Tensor) -> Vec[S]:
+        return (x * n).sum(1) @ w
+
+    def told(x: Vec[S], k: Tensor) -> Vec[S]:
+        """`x` is f32[n, d], and `k` is i32[n]."""
+        return x[k].sum(1)
+
+    def by_name(a: Axes[Users, Items], b: Axes[Items, Users]) -> Tensor:
+        return a @ b
+
+    def by_keyword(*, x: Tensor) -> Tensor:
+        return x.permute(2, 0, 1)
+
+    assert shapes(of_rank) == ["f32[3, 4]", "f32[3, 4]"]
+    assert shapes(told) == ["f32[2, 3]", "i32[2]"]
+    assert shapes(by_name) == ["f32[2, 3]", "f32[3, 2]"]
+    assert shapes(by_keyword) == ["f32[2, 3, 4]"]
+    assert str(explain(by_keyword)).splitlines()[-1].startswith("note: the arguments are guessed")
+
+
+@pytest.mark.usefixtures("in_python")
+def test_devices_are_one_line_and_the_loop_needs_none() -> None:
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize()
+    told = str(explain(lambda x: vmap(lambda r: r.sum(), devices=("PYTHON:0", "PYTHON:1"))(x))(x))
+    assert "      shard over r: 1 example on each of PYTHON and PYTHON:1" in told.splitlines()
+    assert "        r = x[i]\n" in told and "UNSHARD" not in told and "COPY" not in told
 
 
 # ---- what goes wrong ----
@@ -428,7 +524,7 @@ def test_mistakes(name: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["FILE"], "which function of FILE? (FILE.py:function)"),
+        (["FILE"], "which function of FILE? FILE:zipped, FILE:outer, FILE:softmax, "),
         (["FILE:nothing"], "there is no function `nothing` in FILE"),
         (["FILE:outer", "--args", "Tensr([1])"], "--args 'Tensr([1])' cannot be evaluated: NameError: name 'Tensr'"),
         (["FILE:outer", "--html", "/no/such/folder/x.html"], "there is no folder /no/such/folder"),

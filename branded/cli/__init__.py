@@ -29,6 +29,7 @@ from branded.cli.files import (
     executed,
     first_line,
     function,
+    functions_of,
     guarded,
     split_target,
     surroundings,
@@ -110,10 +111,10 @@ def puzzles(args: argparse.Namespace) -> int:
 
 
 def explain(args: argparse.Namespace) -> int:
-    """Show a function step by step: what is zipped, what is broadcast, and why."""
+    """Show what a function does: its loop, its broadcasts, and what they cost."""
     from branded.explain import Explanation, Growth
 
-    path, name = _target(args.target)
+    path, name = _target(args.target, offered=True)
     if args.html is not None:  # to hear of now, and not when all is worked out
         if not Path(args.html).absolute().parent.is_dir():
             raise UsageError(f"there is no folder {Path(args.html).parent}")
@@ -122,7 +123,8 @@ def explain(args: argparse.Namespace) -> int:
     found: list[Explanation] = []
 
     def explained(f: Callable[..., Any], module: types.ModuleType) -> Callable[[], object]:
-        shown = Explanation(f, _arguments(args.args, module), {}, Growth(args.warn_factor, args.warn_bytes))
+        limit = Growth(args.warn_factor, args.warn_bytes)
+        shown = Explanation(f, _arguments(args.args, module), {}, limit, full=args.full, kernels=args.kernels)
         found.append(shown)
         return shown.show if args.html is None else shown.data
 
@@ -133,7 +135,7 @@ def explain(args: argparse.Namespace) -> int:
         except OSError as error:
             raise UsageError(f"cannot write {args.html}: {error.strerror}") from None
         print(args.html)
-    return status
+    return FAILED if any(shown.mistake is not None for shown in found) else status
 
 
 def profile(args: argparse.Namespace) -> int:
@@ -147,9 +149,11 @@ def profile(args: argparse.Namespace) -> int:
     return _with_function(*_target(args.target), "__profile__", profiled)
 
 
-def _target(text: str) -> tuple[Path, str]:
-    """A file, and a function in it."""
+def _target(text: str, *, offered: bool = False) -> tuple[Path, str]:
+    """A file, and a function in it; where none is named, those that there are may be `offered`."""
     path, name = split_target(text)
+    if name is None and offered and (names := functions_of(path)):
+        raise UsageError(f"which function of {path}? {', '.join(f'{path}:{f}' for f in names)}")
     if name is None:
         raise UsageError(f"which function of {path}? (FILE.py:function)")
     return path, name
@@ -222,6 +226,8 @@ _GIVEN = {
     "metavar": "VALUES",
     "help": 'its arguments, "Tensor([1, 2]), 3"; without them, the defaults of its parameters',
 }
+_FULL = {"action": "store_true", "help": "all of it: each step with its types and its loop, the graph, the kernels"}
+_KERNELS = {"action": "store_true", "help": "the kernels too, as C"}
 _HTML = {"metavar": "OUT", "help": "write it as one HTML file"}
 
 
@@ -241,6 +247,8 @@ _EXPLAIN = (
     ("target", _FUNCTION),
     ("--html", _HTML),
     ("--args", _GIVEN),
+    ("--full", _FULL),
+    ("--kernels", _KERNELS),
     ("--warn-factor", _FACTOR),
     ("--warn-bytes", _BYTES),
 )
@@ -248,7 +256,7 @@ _EXPLAIN = (
 COMMANDS = {
     "check": Command(check, "find batching mistakes with mypy", (("paths", _PATHS),)),
     "demo": Command(demo, "show vmap at work on 1,797 handwritten digits", (("--out", _OUT),)),
-    "explain": Command(explain, "show a function step by step", _EXPLAIN),
+    "explain": Command(explain, "show what a function does, and what it costs", _EXPLAIN),
     "explorer": Command(
         explorer, "write a web page that shows vmap", (("out", _SITE), ("--pyodide", _PYODIDE), ("--no-edit", _NO_EDIT))
     ),

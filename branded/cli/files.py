@@ -5,6 +5,7 @@ What a command that runs a file needs: `branded run`, `explain`, `puzzles`.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
 import sys
@@ -127,6 +128,15 @@ def function(module: types.ModuleType, name: str, path: Path) -> Callable[[], An
     if needed := [p.name for p in parameters if p.default is p.empty and p.kind not in optional]:
         raise UsageError(f"`{name}` in {path} needs arguments: {', '.join(needed)}")
     return f
+
+
+def functions_of(path: Path) -> list[str]:
+    """The functions that a file defines, but for those whose names begin with `_`; none where it is not Python."""
+    try:
+        body = ast.parse(path.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):
+        return []
+    return [s.name for s in body if isinstance(s, ast.FunctionDef) and not s.name.startswith("_")]
 
 
 def first_line(f: object) -> int:

@@ -102,6 +102,7 @@ def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, what
         with transforming(call.levels):
             grads, (value, *others) = pull([y.uop], [y.uop.const_like(1)], call.leaves, uops(aux))
             aux = with_tensors(aux, in_reverse(others, call.leaves))
+        call.gave("gradient", grads)
         y, out = tensor(value), call.like_arguments(tensors(grads))
         return plain_results(((y, aux) if has_aux else y, out))
 
@@ -213,6 +214,7 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
         cts = _like(ct, y, ys, "vjp", "cotangent", "result")
         with transforming(call.levels):
             grads, _ = pull([t.uop for t in ys], cts, call.leaves)
+        call.gave("gradient", grads)
         return plain_results(call.like_arguments(tensors(grads)))
 
     with transforming(call.levels):
@@ -298,6 +300,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
     ys = outputs(y, "jvp")
     with transforming(call.levels):
         dys = pushed(ys, call.leaves, dxs)
+    call.gave("tangent", (d.uop for d in dys))
     out = plain_results((y, tree.rebuild(y, iter(dys)), aux))
     return out if has_aux else out[:2]
 

@@ -9,7 +9,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import UOp
 
-from branded import tree
+from branded import recording, tree
 from branded.crossing import live_tensor, live_tensors, lower
 from branded.derivatives.apart import transposed
 from branded.derivatives.forward import push
@@ -60,7 +60,7 @@ class Differentiated:
     """A call of `f` with leaves for those arguments that it is differentiated with respect to."""
 
     def __init__(self, f: Callable[..., Any], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any], what: str):
-        self.what = what
+        self.f, self.what = f, what
         nums = _positions(argnums, args, what)
         self.single = not isinstance(argnums, tuple | list)
         self.wrt = [args[i] for i in nums]
@@ -82,6 +82,10 @@ class Differentiated:
     @property
     def leaves(self) -> list[UOp]:
         return [t.uop for t in self._leaves]
+
+    def gave(self, kind: str, us: Iterable[UOp]) -> None:
+        """Say, where the program is written down, that these are the `gradient` or the `tangent` of this call."""
+        recording.derived(kind, self.f, tuple(us))
 
     def split(self, has_aux: bool) -> tuple[Any, Any]:
         if not has_aux:

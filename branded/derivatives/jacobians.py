@@ -102,6 +102,7 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
             columns = vmap(lambda basis: pushed(ys, call.leaves, [d.uop for d in basis]), out_axes=-1)(
                 _basis(call.values)
             )
+        call.gave("Jacobian", uops(columns))
         rows = [call.like_arguments(_split(j, call.values, -1)) for j in columns]
         out = plain_results((tree.rebuild(y, iter(rows)), aux))
         return out if has_aux else out[0]
@@ -148,6 +149,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
             us = [t.uop for t in ys]
             by_argument = vmap(lambda basis: tensors(pull(us, [d.uop for d in basis], call.leaves)[0]))(_basis(ys))
             aux = with_tensors(aux, in_reverse(uops(aux), call.leaves))
+        call.gave("Jacobian", uops(by_argument))
         rows = zip(*(_split(j, ys, 0) for j in by_argument), strict=True)
         out = plain_results((tree.rebuild(y, iter([call.like_arguments(r) for r in rows])), aux))
         return out if has_aux else out[0]

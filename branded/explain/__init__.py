@@ -7,67 +7,114 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from branded import tree
-from branded.errors import ExplainError
-from branded.explain.data import explained, is_array
+from branded.errors import ExplainError, ShapeError
+from branded.explain import mistake
+from branded.explain.code import Source
+from branded.explain.data import Explained, explained, is_array
+from branded.explain.guessed import guessed
 from branded.explain.html import frame, page
 from branded.explain.steps import Growth as Growth
-from branded.explain.terminal import show, text
+from branded.explain.story import story
+from branded.explain.terminal import Line, Span, lines, show, text
+from branded.recording import Frame
 
 __all__ = ["Explanation", "Growth", "explain"]
 
 
 class Explanation:
-    """What happens in `f(*args)`, step by step.  `print` shows it as text, a notebook as a page.
+    """What happens in `f(*args)`.  `print` tells the story of it, a notebook shows it as a page.
 
     It is worked out when it is first asked for.  Calling it explains the same function on other arguments.
     """
 
-    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], warn: Growth) -> None:
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        warn: Growth,
+        *,
+        full: bool = False,
+        kernels: bool = False,
+    ) -> None:
         self._f, self._args, self._kwargs, self._warn = f, args, kwargs, warn
+        self._full, self._kernels = full, kernels
+        self._begun: Sequence[Frame] = ()
+        self.mistake: ShapeError | None = None
+        """Shapes that do not fit, which stop the function: found when it is looked at."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Explanation:
-        return Explanation(self._f, args, kwargs, self._warn)
+        return Explanation(self._f, args, kwargs, self._warn, full=self._full, kernels=self._kernels)
 
     @functools.cached_property
-    def _data(self) -> dict[str, Any]:
+    def _explained(self) -> Explained:
         args, kwargs = self._args, self._kwargs
+        self._guessed = False
         if not args and not kwargs:
             args, kwargs = example_arguments(self._f)
+            self._guessed = any(p.default is p.empty for p in _signature(self._f).parameters.values())
         _check(self._f, args, kwargs)
-        return explained(self._f, args, kwargs, self._warn)
+        try:
+            return explained(self._f, args, kwargs, self._warn, self._record)
+        except ShapeError as error:
+            self.mistake = error
+            raise
+
+    def _record(self, begun: Sequence[Frame]) -> None:
+        self._begun = begun
 
     def data(self) -> dict[str, Any]:
-        """Everything that is shown, as JSON has it."""
-        return self._data
+        """Everything that is known, as JSON has it."""
+        return self._explained.data
 
     def html(self) -> str:
         """The page that shows it: one file that asks for nothing over the network."""
-        return page(self._data)
+        return page(self.data())
 
     def show(self, file: TextIO | None = None) -> None:
         """Print it, with a colour for each brand where `rich` is installed and there is a terminal."""
-        show(self._data, file)
+        told = self._lines
+        show([] if self.mistake is not None else self._explained.outline["brands"], told, file)
 
     def __str__(self) -> str:
-        return text(self._data)
+        return text(self._lines)
 
     __repr__ = __str__
 
+    @functools.cached_property
+    def _lines(self) -> list[Line]:
+        try:
+            known = self._explained
+        except ShapeError as error:
+            return mistake.lines(mistake.Mistake(self._begun, error), self._f, Source.of(self._f).code)
+        if self._full:
+            return lines(self.data())
+        told = story(known.outline, known.seconds, kernels=self._kernels)
+        return [*told, [Span(_GUESSED, "quiet")]] if self._guessed else told
+
     def _repr_html_(self) -> str:
-        return frame(self._data)
+        return frame(self.data())
 
 
-def explain(f: Callable[..., Any], *args: Any, warn: Growth | None = None) -> Explanation:
-    """`explain(f)(*args)` is what happens in `f(*args)`: each operation, what it zips and what it broadcasts, and why.
+_GUESSED = "note: the arguments are guessed from annotations; give others as explain(f)(x), or by --args"
+
+
+def explain(
+    f: Callable[..., Any], *args: Any, warn: Growth | None = None, full: bool = False, kernels: bool = False
+) -> Explanation:
+    """`explain(f)(*args)` is what happens in `f(*args)`: the loop that it is, and where it is more than a zip.
 
     Args:
         f: A function of tensors, or of trees of them.
-        *args: Its arguments; without any, the defaults of its parameters.
+        *args: Its arguments; without any, the defaults of its parameters, or small tensors where annotations such as
+            `Tensor`, `Vec[S]` or `f32[n, d]` say that it takes tensors.
         warn: From which growth on a broadcast is warned of: 8 times and 1 MiB, unless this says otherwise.
+        full: Is everything printed: each operation, what it zips and broadcasts, its types, the graph and the kernels?
+        kernels: Are the kernels printed, as C?
 
     Returns:
         An `Explanation`: print it, show it in a notebook, take its `data()` or its `html()`.  `explain(f, *args)` is
@@ -81,44 +128,58 @@ def explain(f: Callable[..., Any], *args: Any, warn: Growth | None = None) -> Ex
         >>> from branded.explain import explain
         >>> from tinygrad import Tensor
         >>> def outer(x, y): return vmap(lambda a: vmap(lambda b: a + b)(y))(x)
-        >>> step = explain(outer, Tensor([1, 2, 3]), Tensor([4, 6])).data()["steps"][2]
+        >>> data = explain(outer, Tensor([1, 2, 3]), Tensor([4, 6])).data()
+        >>> print(data["loop"])
+        def outer(x, y):
+            out = Tensor.empty(3, 2, dtype="int32")
+            for i in range(3):
+                a = x[i]
+                out2 = Tensor.empty(2, dtype="int32")
+                for j in range(2):
+                    b = y[j]
+                    out2[j] = a + b
+                out[i] = out2
+            return out
+        >>> step = data["steps"][2]
         >>> step["kind"], step["results"][0]["type"]
         ('broadcast', 'Vec[a:3 | b:2, i32[]]')
         >>> print(step["why"])
-        a: only c varies over it, so d is the same for each of its 3 examples.
-        b: only d varies over it, so c is the same for each of its 2 examples.
-        >>> print(step["loop"])
-        for a_ in range(3):
-            for b_ in range(2):
-                e[a_, b_] = c[a_] + d[b_]
+        a: only a varies over it, so b is the same for each of its 3 examples.
+        b: only b varies over it, so a is the same for each of its 2 examples.
 
     Source: torchdim (Z. DeVito, 2022), which explains dimensions by the loop beside them.
     """
     if warn is not None and not isinstance(warn, Growth):
         raise ExplainError(f"explain: warn={tree.shown(warn)} is not a growth", fix="warn=Growth(factor, bytes)")
-    return Explanation(f, args, {}, warn or Growth())
+    return Explanation(f, args, {}, warn or Growth(), full=full, kernels=kernels)
 
 
 def example_arguments(f: Callable[..., Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments that a function is shown with: the defaults of its parameters.
+    """The arguments that a function is shown with: the defaults of its parameters, or what annotations say of them.
 
     Raises:
-        ExplainError: A parameter has none.
+        ExplainError: A parameter has no default, and nothing says what it is, or the function does not run with it.
     """
     name, parameters = _name(f), list(_signature(f).parameters.values())
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    if missing := [p.name for p in parameters if p.default is p.empty and p.kind not in optional]:
-        raise ExplainError(
-            f"explain: `{name}` has no example arguments",
-            ("needs", ", ".join(missing)),
-            fix=f'a default for each, explain({name}, ...), or --args "Tensor([1.0, 2.0]), ..."',
-        )
+    missing = [p for p in parameters if p.default is p.empty and p.kind not in optional]
+    values = {p.name: p.default for p in parameters}
+    if missing:
+        if (made := guessed(f, missing)) is None:
+            raise ExplainError(
+                f"explain: `{name}` has no example arguments",
+                ("needs", ", ".join(p.name for p in missing)),
+                fix=f'a default for each, explain({name}, ...), or --args "Tensor([1.0, 2.0]), ..."',
+            )
+        values |= made
     own = [p for p in parameters if p.kind not in optional]
-    first = [p.default for p in own if p.kind is not p.KEYWORD_ONLY]
-    while first and not _holds_arrays(first[-1]):
+    is_needed = {p.name for p in missing}
+    first = [p for p in own if p.kind is not p.KEYWORD_ONLY]
+    while first and first[-1].name not in is_needed and not _holds_arrays(values[first[-1].name]):
         first.pop()
-    keywords = {p.name: p.default for p in own if p.kind is p.KEYWORD_ONLY and _holds_arrays(p.default)}
-    return tuple(first), keywords
+    named = [p.name for p in own if p.kind is p.KEYWORD_ONLY]
+    keywords = {n: values[n] for n in named if n in is_needed or _holds_arrays(values[n])}
+    return tuple(values[p.name] for p in first), keywords
 
 
 def _holds_arrays(x: Any) -> bool:

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-import linecache
 import math
 import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
-from branded import tree
+from branded import recording, tree
+from branded.axis_names import axes
 from branded.crossing import closed
 from branded.errors import ReadError
 from branded.explain import static
 from branded.explain.called import Functions
+from branded.explain.calls import Text
+from branded.explain.code import Source, at
+from branded.explain.graph import graph_of
 from branded.explain.kernels import Kernel, kernels
 from branded.explain.loops import loop_of_function, loop_of_step
+from branded.explain.names import is_sharding, names_of
 from branded.explain.provenance import moved, sources
 from branded.explain.steps import Column, Growth, bytes_of, cells_of, columns, grew, kind, warning
 from branded.graph import lead, tensor
 from branded.planning.footprint import Footprint, footprint
 from branded.program import Expr, make_expr
 from branded.program.evaluate import evaluation
-from branded.program.terms import Atom, BrandName, Eqn, Literal, Var
-from branded.source import Where
+from branded.program.expr import Which
+from branded.program.terms import Atom, BrandName, Eqn, Literal, Printer, Program, Var
 
 SHOWN = 256
 """The cells of the largest value whose numbers are shown, and traced to where they come from."""
@@ -35,57 +41,42 @@ PAIRS = 1 << 14
 """The most pairs of a cell and a cell that it comes from, for one step."""
 COMPUTED = 1 << 20
 """A value is computed for its own sake if it has at most this many cells, and so has all that it is made of."""
-_CODE = 60
+_TRIED = 1 << 28
+"""What takes more bytes is not run for its time."""
 
 
-class Source(NamedTuple):
-    """The text of a function, and where it stands."""
+def explained(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    limit: Growth,
+    began: Callable[[Sequence[recording.Frame]], object],
+) -> Explained:
+    """What there is to say of `f(*args, **kwargs)`; see `docs/explain.md` for what stands in its data.
 
-    text: str
-    file: str
-    first_line: int
-
-    @classmethod
-    def of(cls, f: Callable[..., Any]) -> Source:
-        own = inspect.unwrap(f)
-        try:
-            lines, first = inspect.getsourcelines(own)
-            return cls("".join(lines), inspect.getsourcefile(own) or "", max(first, 1))
-        except (OSError, TypeError):  # typed at a prompt, or written in C
-            return cls("", "", 1)
-
-    def line(self, where: Where | None) -> int | None:
-        """The line of the text, from 1, that an operation stands in."""
-        if where is None or where.file != self.file:
-            return None
-        line = where.line - self.first_line + 1
-        return line if 1 <= line <= self.text.count("\n") + 1 else None
-
-    def code(self, where: Where) -> str:
-        """What stands there, on one line."""
-        lines = linecache.getlines(where.file)
-        part = [line.encode() for line in lines[where.line - 1 : where.end_line]]
-        if not part or where.end_column <= 0:
-            return ""
-        part[-1] = part[-1][: where.end_column]
-        part[0] = part[0][where.column :]
-        text = " ".join(b"".join(part).decode(errors="replace").split())
-        return text if len(text) <= _CODE else text[: _CODE - 1] + "…"
-
-
-def explained(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], limit: Growth) -> dict[str, Any]:
-    """The data of `f(*args, **kwargs)`; see `docs/explain.md` for what stands in it."""
+    `began` gets the list of what is recorded, which is there also where a mistake stops the function.
+    """
+    told = [_axes(x) if isinstance(x, Tensor) else "" for x in tree.leaves((tuple(args), kwargs)) if is_array(x)]
     args, kwargs = tree.rebuild((tuple(args), kwargs), map(_as_tensor, tree.leaves((tuple(args), kwargs))))
     _realize([x for x in tree.leaves((args, kwargs)) if isinstance(x, Tensor)])
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
     try:
-        expr = make_expr(f, static_argnums=fixed)(*args, **kwargs)
+        with recording.named() as begun:
+            began(begun)
+            expr = make_expr(f, static_argnums=fixed)(*args, **kwargs)
     except ReadError:
         f(*args, **kwargs)  # what is wrong with the function itself is said in its own words
         raise
     paths = [p for i, a in enumerate(args) if i not in fixed for p in tree.paths(a, _parameter(f, i))]
     paths += [p for k, a in kwargs.items() for p in tree.paths(a, k)]
-    return _Explained(f, expr, expr._given(tuple(args), kwargs), paths, limit).data()
+    return Explained(f, expr, expr._given(tuple(args), kwargs), _Taken(paths, told), limit)
+
+
+class _Taken(NamedTuple):
+    """The variables that a function takes: where each is in the arguments, and its axes where they are known."""
+
+    paths: Sequence[str]
+    axes: Sequence[str]
 
 
 def _parameter(f: Callable[..., Any], i: int) -> str:
@@ -108,7 +99,7 @@ def is_array(x: Any) -> bool:
 
 def _as_tensor(x: Any) -> Any:
     t = tree.as_tensor(x) if is_array(x) else None
-    return x if t is None else t
+    return x if t is None else t.clone() if t.uop.is_virtual else t  # it will not be called with such numbers
 
 
 def _realize(values: Sequence[Tensor]) -> None:
@@ -117,25 +108,27 @@ def _realize(values: Sequence[Tensor]) -> None:
         Tensor.realize(*held)
 
 
-class _Explained:
-    """What is known of one call while its data are put together."""
+class Explained:
+    """What is known of one call, and its data: a dict, as JSON has it."""
 
     def __init__(
-        self, f: Callable[..., Any], expr: Expr, given: Sequence[Tensor], paths: Sequence[str], limit: Growth
+        self, f: Callable[..., Any], expr: Expr, given: Sequence[Tensor], taken: _Taken, limit: Growth
     ) -> None:
         self.f, self.expr, self.limit = f, expr, limit
-        self.program, self.names = expr.program, expr.names()
+        self.program = expr.program
         self.source = Source.of(f)
         last = self.source.first_line + self.source.text.rstrip().count("\n")
         self.called = Functions(self.source.file, self.source.first_line, last)
-        file = Path(self.source.file)
-        self.types = static.types_in(file) if self.source.file and file.is_file() else static.nothing(_NO_FILE)
-        self.paths = [*paths, *("" for _ in expr.program.constvars)]
+        self.paths = [*taken.paths, *("" for _ in expr.program.constvars)]
+        self.named = names_of(self.program, self.paths)
+        self.names = self.named.values
+        self.said_names = self.named.said(self.source.code)
+        self.axes = [*taken.axes, *("" for _ in expr.program.constvars)]
         self.batched = self._batched(given)
         self.cells = self._cells()
-        roots = [self.batched[v] for v in self.program.outs if isinstance(v, Var)]
-        self.kernels: list[Kernel] = kernels(roots)
-        self.memory = footprint(roots)
+        self.roots = [self.batched[v] for v in self.program.outs if isinstance(v, Var)]
+        self.kernels: list[Kernel] = kernels(self.roots)
+        self.memory = footprint(self.roots)
 
     # ---- values ----
 
@@ -183,34 +176,60 @@ class _Explained:
     # ---- steps ----
 
     def step(self, number: int, e: Eqn) -> dict[str, Any]:
-        found = columns(e, self.names)
         below = self.below[number]
         return {
             "number": number + 1,
+            **self.said(e),
+            "warning": warning(
+                e, columns(e, self.names), self.limit, self.names, {k.largest: k.name for k in reversed(self.kernels)}
+            ),
+            "primitives": below,
+            "batched": sorted({j for i in below for j in self.lowest[i]}),
+        }
+
+    def said(self, e: Eqn) -> dict[str, Any]:
+        """What is said of a step, also of one in a body."""
+        found = columns(e, self.names)
+        return {
             "line": self.source.line(e.where),
             "until": self.source.line(e.where and e.where._replace(line=e.where.end_line)),
             "within": None if self.source.line(e.where) else self.called.place(e.where),
+            "where": at(e.where),
             "code": self.source.code(e.where) if e.where is not None else "",
             "op": e.op,
+            **self.crossing(e),
             "kind": kind(found),
+            "moves_devices": is_sharding(e),
+            "derived": None if e.derived is None else {"what": e.derived.what, "where": at(e.derived.where)},
             "operands": [self.value(a) for a in e.operands],
             "results": [self.value(v) for v in e.results],
-            "static": self._static(e),
             "columns": [c.data() for c in found],
             "why": _sentences(found, e.has_programs),
-            "loop": loop_of_step(e, self.names),
+            "reason": _reason(columns(e, self.said_names)),
+            "loop": loop_of_step(e, self.named),
             "bytes": sum(bytes_of(v.type) for v in e.results),
             "grew": round(grew(e), 4),
-            "warning": warning(e, found, self.limit, self.names, {k.largest: k.name for k in reversed(self.kernels)}),
-            "primitives": below,
-            "batched": sorted({j for i in below for j in self.lowest[i]}),
-            "from": self._from(e),
+            "bodies": self.bodies(e),
         }
 
-    def _static(self, e: Eqn) -> str | None:
-        """What mypy says of the expression; of one that enters, there is none."""
-        known = e.op != "enter" and e.where is not None and e.where.file == self.source.file
-        return self.types.at(e.where) if known else None
+    def crossing(self, e: Eqn) -> dict[str, Any]:
+        """Which brand it enters or leaves, along which axis, and over which devices its examples are."""
+        if e.op not in ("enter", "leave"):
+            return {"brand": None, "axis": None, "devices": []}
+        devices = e.params.get("devices") or ()
+        return {"brand": e.params["brand"].name, "axis": e.params["axis"], "devices": list(devices)}
+
+    def bodies(self, e: Eqn) -> list[dict[str, Any]]:
+        """The programs of a loop, a branch or a function: the name of each, and its steps."""
+        found = []
+        for name, value in e.params.items():
+            programs = value if isinstance(value, tuple) else (value,)
+            inner = [p for p in programs if isinstance(p, Program)]
+            for i, p in enumerate(inner):
+                label = name if len(inner) == 1 else f"{name}[{i}]"
+                takes = [self.value(v) for v in p.invars]
+                found.append({"name": label, "takes": takes, "steps": [self.said(x) for x in p.eqns]})
+        return found
 
     def _from(self, e: Eqn) -> list[list[list[int]]] | None:
         """For each cell of the first result, the cells of the operands that it comes from."""
@@ -227,7 +246,26 @@ class _Explained:
 
     # ---- the whole ----
 
+    @functools.cached_property
     def data(self) -> dict[str, Any]:
+        """Everything, with what mypy says, and where cells come from: it takes seconds."""
+        file = Path(self.source.file)
+        types = static.types_in(file) if self.source.file and file.is_file() else static.nothing(_NO_FILE)
+        steps = [
+            {**step, "static": self._static(types, e), "from": self._from(e)}
+            for step, e in zip(self.outline["steps"], self.program.eqns, strict=True)
+        ]
+        notes = [*([types.note] if types.note else []), *self.outline["notes"]]
+        return {**self.outline, "steps": steps, "notes": notes}
+
+    def _static(self, types: static.Types, e: Eqn) -> str | None:
+        """What mypy says of the expression; of one that enters, there is none."""
+        known = e.op != "enter" and e.where is not None and e.where.file == self.source.file
+        return types.at(e.where) if known else None
+
+    @functools.cached_property
+    def outline(self) -> dict[str, Any]:
+        """What a story of it needs."""
         e, p = self.expr, self.program
         self.below, self.lowest = e.links(), e.at("primitives").links()
         steps = [self.step(i, eqn) for i, eqn in enumerate(p.eqns)]
@@ -240,30 +278,67 @@ class _Explained:
             "file": Path(self.source.file).name,
             "first_line": self.source.first_line,
             "arguments": [
-                {**self.value(v), "path": path} for v, path in zip((*p.invars, *p.constvars), self.paths, strict=True)
+                {**self.value(v), "path": path, "axes": own}
+                for v, path, own in zip((*p.invars, *p.constvars), self.paths, self.axes, strict=True)
             ],
             "brands": [{"name": b.name, "size": b.size, "where": self._opened(b)} for b in p.brands()],
-            "programs": {level: e.at(level).lines() for level in ("operations", "primitives", "batched")},
+            "programs": {
+                "operations": ["\n".join(Printer(dict(self.names)).eqn(eqn)) for eqn in p.eqns],
+                **{level: e.at(level).lines() for level in _BELOW},
+            },
             "called": self.called.data(),
             "steps": steps,
-            "graph": _graph(e.at("batched"), steps),
+            "graph": graph_of(e.at("batched"), steps),
             "kernels": [k.data() for k in self.kernels],
             "memory": _memory(self.memory),
             "loop": (loop := self._loop(name)),
+            "folded_loop": self._loop(name, folded=True),
             "result": self._result(),
-            "notes": [*([self.types.note] if self.types.note else []), *([_NO_LOOP] if loop is None else [])],
+            "results": self._results(),
+            "notes": [_NO_LOOP] if loop is None else [],
         }
 
-    def _opened(self, b: BrandName) -> str:
-        for e in self.program.eqns:
-            if e.params.get("brand") == b and e.where is not None:
-                return f"{Path(e.where.file).name}:{e.where.line}"
-        return ""
+    @functools.cached_property
+    def seconds(self) -> float | None:
+        """What the kernels take, one after the other; None where they are too large to try, or call the host."""
+        from branded.profiling.kernels import kernels as timed  # when somebody wants to know
 
-    def _loop(self, name: str) -> str | None:
-        p = self.program
-        own = [self.names[v] for v in (*p.invars, *p.constvars)]
-        return loop_of_function(name if name.isidentifier() else "f", p, self.names, own)
+        calls_host = any(eqn.op == "HOST" for eqn in self.expr.at("primitives").program.eqns)
+        if self.memory.peak > _TRIED or calls_host or not self.kernels:
+            return None
+        try:
+            return sum(k.seconds for k in timed(self.roots) if not k.depth)
+        except Exception:  # a device that is not there, or no compiler: it is the time alone that is missing
+            return None
+
+    def _opened(self, b: BrandName) -> str:
+        return next((at(e.where) for e in self.program.eqns if e.params.get("brand") == b and e.where is not None), "")
+
+    def _loop(self, name: str, *, folded: bool = False) -> str | None:
+        own = name if name.isidentifier() else "f"
+        return loop_of_function(own, self.program, self.named, self._returned, folded=folded)
+
+    @property
+    def _tree(self) -> Any:
+        return self.expr._levels.result
+
+    def _returned(self, outs: Sequence[str]) -> str:
+        """The result, of the texts of its leaves: with its tree and its keys."""
+        usual = all(
+            t in (tuple, list, dict) or hasattr(t, "_fields") or is_dataclass(t) for t in tree.containers(self._tree)
+        )
+        try:
+            return str(tree.rebuild(self._tree, map(Text, outs))) if usual else ", ".join(outs)
+        except Exception:  # of a class of the user's, which takes no text
+            return ", ".join(outs)
+
+    def _results(self) -> list[dict[str, Any]]:
+        """Each leaf of the result: where it stands, what it is, and its numbers as nested lists."""
+        paths = tree.paths(self._tree, "")
+        return [
+            {"path": path, "type": str(a.type) if isinstance(a, Var) else a.dtype, "cells": self._nested(a)}
+            for path, a in zip(paths, self.program.outs, strict=False)
+        ]
 
     def _result(self) -> Any:
         """The result as nested lists; a tree of several as a list of them."""
@@ -283,6 +358,13 @@ class _Explained:
         return cells[0]
 
 
+def _axes(x: Tensor) -> str:
+    """`Users, Features`, as `as_axes` was told; empty where it was told nothing."""
+    names = axes(x)
+    return ", ".join(str(getattr(n, "__name__", n)) for n in names) if any(isinstance(n, type) for n in names) else ""
+
+
+_BELOW: tuple[Which, ...] = ("primitives", "batched")
 _NO_LOOP = "what one of the operations does has no Python loop here"
 _NO_FILE = "the function stands in no file, so there are no static types"
 
@@ -300,28 +382,11 @@ def _sentences(found: Sequence[Column], has_body: bool) -> str:
     )
 
 
+def _reason(found: Sequence[Column]) -> list[str]:
+    """Why it is no plain zip, for the story: a line for each brand."""
+    return [f"over {c.why.removesuffix('.')}" for c in found if c.how != "zip"]
+
+
 def _plain(x: Any) -> Any:
     """A number as JSON has it, which has no infinities."""
     return x if not isinstance(x, float) or math.isfinite(x) else str(float(x))
-
-
-def _graph(batched: Expr, steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The batched program as nodes and edges, each node with the step that it belongs to."""
-    p, names = batched.program, batched.names()
-    of = {j: s["number"] for s in reversed(steps) for j in s["batched"]}
-    nodes: list[dict[str, Any]] = []
-    edges: list[list[int]] = []
-    at: dict[Var, int] = {}
-
-    def add(op: str, results: Sequence[Var], step: int | None, operands: Sequence[Atom] = ()) -> None:
-        here = len(nodes)
-        kind = ", ".join(str(v.type) for v in results)
-        edges.extend([i, here] for i in dict.fromkeys(at[a] for a in operands if isinstance(a, Var)))
-        at.update(dict.fromkeys(results, here))
-        nodes.append({"id": here, "op": op, "type": kind, "step": step})
-
-    for v in (*p.invars, *p.constvars):
-        add(names[v], [v], None)
-    for i, e in enumerate(p.eqns):
-        add(e.op, e.results, of.get(i), e.operands)
-    return {"nodes": nodes, "edges": edges}

@@ -8,24 +8,25 @@ single pass can do, the loops of its steps stand one after the other.
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from branded.explain.bodies import INDENT, Bodies
 from branded.explain.calls import NoTextError, call, empty, number, write
-from branded.loops.primitive import Args, cut
+from branded.explain.names import Names, is_sharding
 from branded.program.terms import Atom, BrandName, Eqn, Literal, Program, Type, Var
+from branded.recording.calls import WRITES
 from branded.transforms.named import COLLECTIVES
 
-INDENT = "    "
-_CALLED = {"Tensor", "float", "functions", "linalg", "list", "random", "range", "reversed", "sum", "tuple"}
-"""What the loops call by name."""
-_STEP = re.compile(r"step\d*")
+_SHORT = 60
+"""An expression of this length, of which nobody has the value by name, is written where it is used."""
 _REDUCTIONS = {"pmean": "mean", "psum": "sum", "pmax": "max", "pmin": "min"}
 
 
-def loop_of_step(e: Eqn, names: Mapping[Var, str]) -> str | None:
+def loop_of_step(e: Eqn, names: Names) -> str | None:
     """The loop of one equation, over values that are indexed by the brands of their rows.
 
     Args:
@@ -41,56 +42,104 @@ def loop_of_step(e: Eqn, names: Mapping[Var, str]) -> str | None:
         return None
 
 
-def loop_of_function(name: str, program: Program, names: Mapping[Var, str], parameters: Sequence[str]) -> str | None:
+def loop_of_function(
+    name: str, program: Program, names: Names, result: Callable[[Sequence[str]], str], *, folded: bool = False
+) -> str | None:
     """A whole program as a function of loops.
 
     Args:
         name: What the function is called.
         program: The operations of the function.
         names: The names of its variables.
-        parameters: The parameters of the function, one for each variable that the program takes.
+        result: The text of what it returns, from the texts of the results of the program.
+        folded: Are the steps of a derivative one line, which does not run?
 
     Returns:
         Python, which needs `Tensor`, and `random`, `linalg` and `functions` of `branded`; the constants of the program
         are parameters behind its own.  None where an operation has no Python.
     """
-    given = dict(zip((*program.invars, *program.constvars), parameters, strict=True))
+
+    def written(how: Callable[[_Writer], list[str]]) -> str:
+        writer = _Writer(names, _inlined(program, names), folded=folded)
+        lines = how(writer)
+        outs = [writer.atom(a) for a in program.outs]
+        parameters = [names.values[v] for v in (*program.invars, *program.constvars)]
+        head = f"def {name}({', '.join(parameters)}):"
+        return "\n".join([head, *(INDENT + line for line in [*lines, _plain(f"return {result(outs)}")])])
+
     try:
         try:
-            lines = _Writer(names, given).nested(program.eqns)
+            return written(lambda writer: writer.nested(program.eqns))
         except _ExchangeError:
-            lines = _Writer(names, given).one_by_one(program.eqns)
+            return written(lambda writer: writer.one_by_one(program.eqns))
     except NoTextError:
         return None
-    writer = _Writer(names, given)
-    outs = [writer.atom(a) for a in program.outs]
-    head = f"def {name}({', '.join(parameters)}):"
-    return "\n".join([head, *(INDENT + line for line in [*lines, f"return {', '.join(outs)}"])])
+
+
+def _inlined(program: Program, names: Names) -> dict[Var, Eqn | None]:
+    """The values without a name of the user's that are used once, with the operation that does; None for the result."""
+    uses: dict[Var, list[Eqn | None]] = {}
+    for user, taken in [*((e, e.operands) for e in program.eqns), (None, program.outs)]:
+        for a in taken:
+            if isinstance(a, Var):
+                uses.setdefault(a, []).append(user)
+    within = [_inlined(inner, names) for e in program.eqns for inner in e.programs()]
+    own = [v for e in program.eqns if (v := _single(e)) is not None and v not in names.own]
+    found = {v: uses[v][0] for v in own if len(uses.get(v, [])) == 1}
+    kept = {v: use for v, use in found.items() if use is None or _is_plain(use) or use.op == "leave"}
+    return dict(itertools.chain(kept.items(), *(more.items() for more in within)))
+
+
+def _single(e: Eqn) -> Var | None:
+    """What an expression gives."""
+    return e.results[0] if len(e.results) == 1 and _is_plain(e) else None
+
+
+def _is_plain(e: Eqn) -> bool:
+    return not e.has_programs and e.op not in (*WRITES, "enter", "leave")
+
+
+def _is_tight(text: str) -> bool:
+    """Does this need no parentheses around it: a name, a call, an entry of something?"""
+    return isinstance(ast.parse(text, mode="eval").body, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
+
+
+_PARENTHESIS = re.compile(r"(?<![\w\])])\(|'")
+"""One that is not that of a call; or a quote of `repr`."""
+
+
+def _plain(line: str) -> str:
+    """A line without parentheses that it does not need."""
+    if _PARENTHESIS.search(line) is None:
+        return line
+    text = line.lstrip()
+    whole = f"{text} pass" if text.endswith(":") else text
+    try:
+        plain = ast.unparse(ast.parse(whole)).replace("'", '"').removesuffix("\n    pass")
+    except SyntaxError:  # `else:`
+        return line
+    return line[: len(line) - len(text)] + plain
 
 
 class _ExchangeError(Exception):
     """Examples need the values of others before the loop over them is done."""
 
 
-class _Writer:
-    """Writes equations as Python.  `given` are texts for variables that stand for something else."""
+class _Writer(Bodies):
+    """Writes equations as Python."""
 
-    def __init__(self, names: Mapping[Var, str], given: Mapping[Var, str] | None = None) -> None:
-        self._names, self._given = names, dict(given or {})
+    def __init__(self, names: Names, inlined: Mapping[Var, Eqn | None] | None = None, *, folded: bool = False) -> None:
+        self._names, self._indices = names.values, dict(names.loops)
+        self._given: dict[Var, str] = {}
+        """Texts for variables that stand for something else."""
         self._inside: frozenset[BrandName] = frozenset()
-        self._taken = {*names.values(), *self._given.values()}
+        self._inlined, self._folded = dict(inlined or {}), folded
+        taken = {*self._names.values()}
         numbered = itertools.chain(["step"], (f"step{i}" for i in itertools.count(2)))
-        self._fresh = (n for n in numbered if n not in self._taken)
-        self._indices: dict[BrandName, str] = {}
+        super().__init__(n for n in numbered if n not in taken)
 
     def index(self, b: BrandName) -> str:
-        """The variable of a brand's loop; no value, no other loop and nothing that loops call may have its name."""
-        if b not in self._indices:
-            name = b.name
-            while name in self._taken or name in _CALLED or _STEP.fullmatch(name):
-                name += "_"
-            self._taken.add(name)
-            self._indices[b] = name
+        """The variable of a brand's loop."""
         return self._indices[b]
 
     @contextmanager
@@ -205,11 +254,37 @@ class _Writer:
 
     # ---- many equations, of one example ----
 
+    def _fold(self, part: Sequence[Eqn], rest: Sequence[Eqn]) -> list[str]:
+        """The steps of a derivative, which nobody wrote, as one line: what of them others use."""
+        used = {a for e in rest for a in e.operands}
+        outs = [v for e in part for v in e.results if v in used or not any(v in f.operands for f in part)]
+        self._inlined = {v: use for v, use in self._inlined.items() if v not in outs}
+        count = f"{len(part)} step{'' if len(part) == 1 else 's'}"
+        told = part[-1].derived
+        assert told is not None
+        return [f"{', '.join(map(self.atom, outs))} = ...  # {told.what}, {count}"]
+
+    def _run(self, eqns: Sequence[Eqn]) -> int:
+        """How many equations from here on are steps of one derivative, in the loops that are open."""
+        first = eqns[0].derived
+        same = itertools.takewhile(
+            lambda e: e.derived == first and {*_mentioned(e)} <= self._inside and e.op not in ("enter", "leave"), eqns
+        )
+        return len(list(same)) if self._folded and first is not None else 0
+
     def nested(self, eqns: Sequence[Eqn]) -> list[str]:
         """The equations in the loops of the brands that are not open yet: from the first mention to the last."""
         lines: list[str] = []
         i = 0
         while i < len(eqns):
+            if is_sharding(eqns[i]):  # the same values, on other devices
+                self._given[eqns[i].results[0]] = self.atom(eqns[i].operands[0])
+                i += 1
+                continue
+            if (n := self._run(eqns[i:])) > 1:
+                lines += self._fold(eqns[i : i + n], eqns[i + n :])
+                i += n
+                continue
             new = [b for b in _mentioned(eqns[i]) if b not in self._inside]
             if not new:
                 lines += self._one(eqns[i])
@@ -247,10 +322,16 @@ class _Writer:
             at = ", ".join([*[":"] * e.params["axis"], self.index(e.params["brand"])])
             if e.op == "enter":
                 return [f"{targets[0]} = {given[0]}[{at}]"]
-            return [f"{targets[0]}[{at}] = {given[0]}"]
+            return [_plain(f"{targets[0]}[{at}] = {given[0]}")]
         if e.op == "axis_index":
             return [f"{targets[0]} = Tensor({self.index(e.results[0].type.row[0])})"]
-        return self.equation(e, given, targets)
+        lines = self.equation(e, given, targets)
+        if (v := _single(e)) is not None and v in self._inlined and len(lines) == 1:
+            use, text = self._inlined[v], lines[0].partition(" = ")[2]
+            if len(text) <= _SHORT and (use is None or {*_mentioned(use)} <= self._inside):
+                self._given[v] = text if _is_tight(text) else f"({text})"
+                return []
+        return list(map(_plain, lines))
 
     def equation(self, e: Eqn, given: Sequence[str], targets: Sequence[str]) -> list[str]:
         """An equation on the values of one example."""
@@ -258,98 +339,13 @@ class _Writer:
             return write(e, given, targets[0])
         if not e.has_programs:
             return [f"{', '.join(targets)} = {call(e, given)}"]
-        n = e.params.get("consts", 0)
-        kinds: dict[str, Callable[..., list[str]]] = {
-            "cond": self._cond, "switch": self._switch, "scan": self._scan, "map": self._map, "jit": self._jit,
-            "fori_loop": self._fori, "while_loop": self._while, "SCAN": self._scan_steps,
-            "WHILE_LOOP": self._while_steps, "FUNCTION": self._body_of,
-        }  # fmt: skip
-        if e.op not in kinds:
-            raise NoTextError(e.op)
-        return kinds[e.op](e, given[:n], [_held(a, g) for a, g in zip(e.operands[n:], given[n:], strict=True)], targets)
+        return self.with_programs(e, given, targets)
 
     def block(self, program: Program, consts: Sequence[str], args: Sequence[str]) -> tuple[list[str], list[str]]:
         """A program on given values, and the texts of its results."""
         places = (*program.constvars, *program.invars)
         self._given |= dict(zip(places, (*consts, *args), strict=True))
         return self.nested(program.eqns), [self.atom(a) for a in program.outs]
-
-    def _ending(self, program: Program, consts: Sequence[str], args: Sequence[str], to: Sequence[str]) -> list[str]:
-        """A program whose results go to these names, all at once: a result may be what another name was."""
-        lines, outs = self.block(program, consts, args)
-        return [*lines, *_assigned(to, outs)]
-
-    # ---- loops and branches ----
-
-    def _cond(self, e: Eqn, consts: Sequence[str], given: Sequence[str], to: Sequence[str]) -> list[str]:
-        test = _known(e.operands[len(consts)], given[0])
-        yes, no = (self._ending(e.params[k], consts, given[1:], to) for k in ("true_fun", "false_fun"))
-        return [f"if {test}:", *_indented(yes), "else:", *_indented(no)]
-
-    def _switch(self, e: Eqn, consts: Sequence[str], given: Sequence[str], to: Sequence[str]) -> list[str]:
-        which, branches = _known(e.operands[len(consts)], given[0]), e.params["branches"]
-        lines: list[str] = []
-        for i, branch in enumerate(branches):
-            first, last = i == 0, i == len(branches) - 1
-            test = f"{'if' if first else 'elif'} {which} {'<=' if first else '=='} {i}:"
-            lines += ["else:" if last and not first else test]
-            lines += _indented(self._ending(branch, consts, given[1:], to))
-        return lines
-
-    def _scan(self, e: Eqn, consts: Sequence[str], given: Sequence[str], to: Sequence[str]) -> list[str]:
-        n = e.params["carries"]
-        return self._scanned(e, e.params["f"], consts, cut(given, n, len(given) - n), to)
-
-    def _scan_steps(self, e: Eqn, consts: Sequence[str], given: Sequence[str], to: Sequence[str]) -> list[str]:
-        return self._scanned(e, e.params["body"], consts, cut(given, e.params["carries"], e.params["inputs"]), to)
-
-    def _scanned(self, e: Eqn, body: Program, consts: Sequence[str], given: Args[str], to: Sequence[str]) -> list[str]:
-        n, step, length = len(given.carries), next(self._fresh), e.params.get("length")
-        if length is None:
-            length = next(a.type.shape[0] for a in e.operands[len(consts) + n :] if isinstance(a, Var))
-        lines = _assigned(to[:n], given.carries)
-        lines += [f"{t} = {empty(v.type)}" for t, v in zip(to[n:], e.results[n:], strict=True)]
-        steps = f"range({length})"
-        lines.append(f"for {step} in {f'reversed({steps})' if e.params.get('reverse') else steps}:")
-        slices = [f"{x}[{step}]" for x in given.inputs]
-        into = [*to[:n], *(f"{t}[{step}]" for t in to[n:])]
-        return [*lines, *_indented(self._ending(body, consts, [*to[:n], *slices, *given.fixed], into))]
-
-    def _map(self, e: Eqn, consts: Sequence[str], given: Sequence[str], to: Sequence[str]) -> list[str]:
-        length = next(a.type.shape[0] for a in e.operands[len(consts) :] if isinstance(a, Var))
-        step = next(self._fresh)
-        lines = [f"{t} = {empty(v.type)}" for t, v in zip(to, e.results, strict=True)]
-        into, args = [f"{t}[{step}]" for t in to], [f"{x}[{step}]" for x in given]
-        return [*lines, f"for {step} in range({length}):", *_indented(self._ending(e.params["f"], consts, args, into))]
-
-    def _fori(self, e: Eqn, consts: Sequence[str], given: Sequence[str], to: Sequence[str]) -> list[str]:
-        lower, upper = (_known(a, g) for a, g in zip(e.operands[len(consts) :], given[:2], strict=False))
-        step, body = next(self._fresh), e.params["body_fun"]
-        span = upper if lower == "0" else f"{lower}, {upper}"
-        inner = self._ending(body, consts, [f"Tensor({step})", *to], to)
-        return [*_assigned(to, given[2:]), f"for {step} in range({span}):", *_indented(inner)]
-
-    def _while(self, e: Eqn, consts: Sequence[str], given: Sequence[str], to: Sequence[str]) -> list[str]:
-        test, (go,) = self.block(e.params["cond_fun"], consts, to)
-        body = self._ending(e.params["body_fun"], consts, to, to)
-        return self._repeated(given, to, test, go, body)
-
-    def _while_steps(self, e: Eqn, consts: Sequence[str], given: Sequence[str], to: Sequence[str]) -> list[str]:
-        n = e.params["carries"]
-        lines, outs = self.block(e.params["body"], consts, [*to[:n], *given[n:]])
-        return self._repeated(given[:n], to, lines, outs[-1], _assigned(to, outs[:-1]))
-
-    def _repeated(
-        self, first: Sequence[str], to: Sequence[str], test: Sequence[str], go: str, body: Sequence[str]
-    ) -> list[str]:
-        stop = [f"if not {go}.item():", INDENT + "break"]
-        return [*_assigned(to, first), "while True:", *_indented([*test, *stop, *body])]
-
-    def _jit(self, e: Eqn, consts: Sequence[str], given: Sequence[str], to: Sequence[str]) -> list[str]:
-        return self._ending(e.params["f"], consts, given, to)
-
-    def _body_of(self, e: Eqn, consts: Sequence[str], given: Sequence[str], to: Sequence[str]) -> list[str]:
-        return self._ending(e.params["body"], consts, given, to)
 
 
 # ---- what equations mention ----
@@ -373,25 +369,3 @@ def _named(e: Eqn) -> list[BrandName]:
 
 def _mentioned(e: Eqn) -> list[BrandName]:
     return list(dict.fromkeys([*(b for t in _types(e) for b in t.row), *_named(e)]))
-
-
-# ---- pieces of text ----
-
-
-def _indented(lines: Sequence[str]) -> list[str]:
-    return [INDENT + line for line in lines or ["pass"]]
-
-
-def _assigned(to: Sequence[str], values: Sequence[str]) -> list[str]:
-    pairs = [(t, v) for t, v in zip(to, values, strict=True) if t != v]
-    return [f"{', '.join(t for t, _ in pairs)} = {', '.join(v for _, v in pairs)}"] if pairs else []
-
-
-def _held(a: Atom, text: str) -> str:
-    """A value that a loop or branch may give back as it is: a tensor, though it be a number of the program."""
-    return f"Tensor({text})" if isinstance(a, Literal) and not text.startswith("Tensor(") else text
-
-
-def _known(a: Atom, text: str) -> str:
-    """A value that Python itself must know."""
-    return repr(a.value) if isinstance(a, Literal) else f"{text}.item()"

@@ -1,4 +1,4 @@
-"""An explanation as text: plain anywhere, and with a colour for each brand where `rich` is installed."""
+"""An explanation as text, all of it: plain anywhere, and with a colour for each brand where `rich` is installed."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _NONE = "·"
 """In the column of a brand that a value does not vary over."""
 
 
-def text(data: Data) -> str:
-    """The explanation without colours."""
-    return "\n".join("".join(s.text for s in line).rstrip() for line in lines(data))
+def text(lines: Sequence[Line]) -> str:
+    """The lines without colours."""
+    return "\n".join("".join(s.text for s in line).rstrip() for line in lines)
 
 
-def show(data: Data, file: TextIO | None = None) -> None:
-    """Print the explanation: with colours where `rich` is installed and there is a terminal that wants them."""
+def show(brands: Sequence[Data], lines: Sequence[Line], file: TextIO | None = None) -> None:
+    """Print lines: with colours where `rich` is installed and there is a terminal that wants them."""
     out = sys.stdout if file is None else file
     try:
         from rich.console import Console
         from rich.text import Text
     except ModuleNotFoundError:
-        print(text(data), file=out)
+        print(text(lines), file=out)
         return
-    colors = {b["name"]: _COLORS[i % len(_COLORS)] for i, b in enumerate(data["brands"])}
+    colors = {b["name"]: _COLORS[i % len(_COLORS)] for i, b in enumerate(brands)}
     console = Console(file=out, highlight=False, soft_wrap=True)
-    for line in lines(data):
+    for line in lines:
         spans = [(s.text, _STYLES.get(s.style) or colors.get(s.style.removeprefix("brand "), "")) for s in line]
         own = Text.assemble(*spans)
         own.rstrip()
@@ -52,40 +52,44 @@ def lines(data: Data) -> list[Line]:
     """Every line of the explanation."""
     place = f"{data['file']}:{data['first_line']}" if data["file"] else ""
     out: list[Line] = [[Span(data["name"], "title"), Span(f"  {place}", "quiet")]]
-    out += _block(data["source"])
+    out += block(data["source"])
     out += [[], *_arguments(data)]
     for step in data["steps"]:
         out += [[], *_step(step, data)]
-    out += _section("as a loop", _block(data["loop"] or ""))
-    out += _section("the batched graph", [[Span(f"  {x}")] for e in data["programs"]["batched"] for x in e.split("\n")])
-    for k in data["kernels"]:
-        own: Line = [
-            Span(f"  {k['name']}"),
-            Span(f"  reads {readable(k['reads'])}, writes {readable(k['writes'])}", "quiet"),
-        ]
-        out += [*([[], [Span("kernels", "title")]] if k is data["kernels"][0] else []), own, *_block(k["code"], 4)]
+    out += section("as a loop", block(data["loop"] or ""))
+    out += section("the batched graph", [[Span(f"  {x}")] for e in data["programs"]["batched"] for x in e.split("\n")])
+    out += kernel_lines(data)
     memory = data["memory"]
     parts = ", ".join(f"{name} {readable(memory[name])}" for name in ("arguments", "results", "between", "work"))
-    out += _section("memory", [[Span(f"  {readable(memory['peak'])} at most: {parts}")]])
+    out += section("memory", [[Span(f"  {readable(memory['peak'])} at most: {parts}")]])
     if data["result"] is not None:
-        out += _section("result", [[Span(f"  {_numbers(data['result'])}")]])
+        out += section("result", [[Span(f"  {numbers(data['result'])}")]])
     out += [[Span(f"note: {note}", "quiet")] for note in data["notes"]]
     return out
 
 
-def _numbers(x: Any) -> str:
+def kernel_lines(data: Data) -> list[Line]:
+    """The kernels, and their loops as C."""
+    out: list[Line] = []
+    for k in data["kernels"]:
+        size = f"  reads {readable(k['reads'])}, writes {readable(k['writes'])}"
+        out += [[Span(f"  {k['name']}"), Span(size, "quiet")], *block(k["code"], 4)]
+    return section("kernels", out)
+
+
+def numbers(x: Any) -> str:
     """Nested lists, with as many digits as are worth reading."""
     if isinstance(x, list):
-        return f"[{', '.join(map(_numbers, x))}]"
+        return f"[{', '.join(map(numbers, x))}]"
     text = f"{x:.6g}" if isinstance(x, float) else str(x)
     return text if not isinstance(x, float) or "." in text or "e" in text else f"{text}.0"
 
 
-def _section(title: str, body: Sequence[Line]) -> list[Line]:
+def section(title: str, body: Sequence[Line]) -> list[Line]:
     return [[], [Span(title, "title")], *body] if body else []
 
 
-def _block(source: str, indent: int = 2) -> list[Line]:
+def block(source: str, indent: int = 2) -> list[Line]:
     return [[Span(" " * indent + line)] for line in source.splitlines()]
 
 
@@ -97,6 +101,11 @@ def _arguments(data: Data) -> list[Line]:
         own = f"  {v['name']:<{names}}  {v['type']:<{kinds}}  {readable(v['bytes']):>9}   "
         out.append([Span(own), Span(v["path"] or "from outside of the function", "quiet")])
     return out
+
+
+def listed(words: Sequence[str]) -> str:
+    """`a, b and c`"""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 # ---- one step ----

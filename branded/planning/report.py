@@ -11,7 +11,7 @@ from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.errors import BrandedError
-from branded.explain.data import Source
+from branded.explain.code import Source
 from branded.explain.steps import bytes_of, columns, readable
 from branded.graph import replaced
 from branded.planning import footprint as plans

@@ -12,7 +12,7 @@ from branded.dispatch import Pass
 from branded.graph import replaced
 from branded.primitive import Batched
 from branded.program.draft import Consts, Draft, Written
-from branded.program.terms import BrandName, Dtype, Var
+from branded.program.terms import BrandName, Derived, Dtype, Var
 from branded.recording import Body, Call, Frame
 from branded.rows import (
     dtype_text,
@@ -79,13 +79,24 @@ def _recorded(scope: Draft, frame: Frame, results: Sequence[UOp]) -> Written:
     for call in reversed(calls):
         if any(u not in scope.env for u in call.results):
             _call(scope, call)
-    return scope.finish(results)
+    written = scope.finish(results)
+    _tell(frame, written)
+    return written
+
+
+def _tell(frame: Frame, written: Written) -> None:
+    """Which equations are steps of a derivative: those that no call made, and that its results are made of."""
+    for d in frame.derived:
+        below = UOp.sink(*d.results).toposort(enter_calls=False)
+        for line in written.lines:
+            if line.eqn.where is None and line.eqn.derived is None and not below.keys().isdisjoint(line.results):
+                line.eqn.derived = Derived(d.what, d.where)
 
 
 def _call(scope: Draft, call: Call) -> None:
     params = {k: _param(scope.consts, v) for k, v in call.params.items()}
     if not call.bodies:
-        scope.define(call.op, call.operands, params, call.results, call.where)
+        scope.define(call.op, call.operands, params, call.results, call.where, call.names)
         return
     written: dict[str, list[tuple[Draft, Written]]] = {}
     for k, bodies in call.bodies.items():
@@ -102,7 +113,8 @@ def _call(scope: Draft, call: Call) -> None:
             w.program.constvars[:] = [inner.captured.get(u) or Var(scope.consts.type(u)) for u in outside]
         programs = tuple(w.program for _, w in parts)
         params[k] = programs if isinstance(call.bodies[k], list) else programs[0]
-    scope.define(call.op, (*outside, *call.operands), params, call.results, call.where)
+    names = (*("" for _ in outside), *call.names) if call.names else ()
+    scope.define(call.op, (*outside, *call.operands), params, call.results, call.where, names)
 
 
 def _param(consts: Consts, v: Any) -> Any:
@@ -182,10 +194,12 @@ def _renewed(frame: Frame, results: Sequence[UOp], since: int) -> list[UOp]:
     """Take the leaves of its own derivatives out of everything that was recorded; gives the results."""
     frames = _frames(frame)
     recorded = [u for f in frames for c in f.calls for u in c.results]
+    recorded += [u for f in frames for d in f.derived for u in d.results]
     if not any(map(is_marked, UOp(Ops.SINK, src=(*recorded, *results)).toposort())):
         return list(results)
     every = {u for f in frames for c in f.calls for u in (*c.operands, *c.results) if isinstance(u, UOp)}
     every |= {u for b in _bodies(frame) for u in (*b.params, *b.results)}
+    every |= {u for f in frames for d in f.derived for u in d.results}
     order = [*every, *results]
     new = dict(zip(order, _without_leaves(order, since), strict=True))
 
@@ -193,6 +207,7 @@ def _renewed(frame: Frame, results: Sequence[UOp], since: int) -> list[UOp]:
         return Body(b.frame, tuple(new[u] for u in b.params), tuple(new[u] for u in b.results))
 
     for f in frames:
+        f.derived[:] = [d._replace(results=tuple(new[u] for u in d.results)) for d in f.derived]
         f.calls[:] = [
             c._replace(
                 operands=tuple(new[u] if isinstance(u, UOp) else u for u in c.operands),

@@ -178,12 +178,13 @@ class Draft:
         params: dict[str, Any],
         results: Sequence[UOp],
         where: Any = None,
+        names: tuple[str, ...] = (),
     ) -> None:
         atoms = tuple(self.atom(x, given=where is not None) for x in operands)
         new = tuple(Var(self.consts.type(u)) for u in results)
         for u, v in zip(results, new, strict=True):
             self.env.setdefault(u, v)
-        self.lines.append(Line(Eqn(op, atoms, params, new, where), tuple(results)))
+        self.lines.append(Line(Eqn(op, atoms, params, new, where, names), tuple(results)))
 
     def finish(self, results: Sequence[UOp]) -> Written:
         """The program of these results, without what none of them needs."""

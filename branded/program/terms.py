@@ -13,6 +13,13 @@ from branded.recording.calls import Hole
 from branded.source import Where
 
 
+class Derived(NamedTuple):
+    """A derivative in a program: `gradient of loss`, and where it was asked for."""
+
+    what: str
+    where: Where | None
+
+
 class BrandName(NamedTuple):
     """A brand of a program: its name there, which no other brand of the program has, and its size."""
 
@@ -98,6 +105,10 @@ class Eqn:
     params: dict[str, Any]
     results: tuple[Var, ...]
     where: Where | None = None
+    names: tuple[str, ...] = ()
+    """What the user calls the operands, where `recording.named` was asked for it."""
+    derived: Derived | None = None
+    """The derivative that it is a step of, which nobody wrote."""
 
     @property
     def has_programs(self) -> bool:

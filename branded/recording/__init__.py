@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from tinygrad.uop.ops import UOp
 
+from branded.recording.names import begun, names_of
+from branded.recording.names import named as named
 from branded.scope import Block, Blocks
 from branded.source import Where, here
 
@@ -26,6 +28,8 @@ class Call(NamedTuple):
     where: Where | None
     bodies: dict[str, Any]
     """The bodies by their names: a `Body`, or a list of them."""
+    names: tuple[str, ...] = ()
+    """What the user calls the operands, where somebody asks for it; empty for one without a name."""
 
 
 class Body(NamedTuple):
@@ -36,9 +40,19 @@ class Body(NamedTuple):
     results: tuple[UOp, ...]
 
 
+class Derived(NamedTuple):
+    """What a derivative gave: `gradient of loss`, and where it was asked for."""
+
+    what: str
+    where: Where | None
+    results: tuple[UOp, ...]
+
+
 @dataclass(eq=False)
 class Frame:
     calls: list[Call] = field(default_factory=list)
+    derived: list[Derived] = field(default_factory=list)
+    """The derivatives, which are no operations: what they give is written down as what it is made of."""
 
 
 @dataclass(eq=False)
@@ -53,7 +67,8 @@ class Structure:
     def put(
         self, op: str, operands: Sequence[Any], params: dict[str, Any], results: Sequence[UOp], bodies: dict[str, Any]
     ) -> None:
-        self.frame.calls.append(Call(op, tuple(operands), params, tuple(results), self.where, bodies))
+        own = names_of(operands)
+        self.frame.calls.append(Call(op, tuple(operands), params, tuple(results), self.where, bodies, own))
 
 
 _frames: Blocks[Frame] = Blocks("branded_frames")
@@ -78,13 +93,22 @@ def _frame() -> Frame | None:
 
 def framed() -> Block[Frame]:
     """Record into a new frame."""
-    return _frames.during(Frame())
+    frame = Frame()
+    begun(frame)
+    return _frames.during(frame)
 
 
 def put(op: str, operands: Sequence[Any], params: dict[str, Any], results: Sequence[UOp]) -> None:
     """Write down an operation, if anything is recorded here."""
     if (f := _frame()) is not None:
-        f.calls.append(Call(op, tuple(operands), params, tuple(results), here(), {}))
+        f.calls.append(Call(op, tuple(operands), params, tuple(results), here(), {}, names_of(operands)))
+
+
+def derived(what: str, f: object, results: Sequence[UOp]) -> None:
+    """Write down that this is a derivative of `f`, if anything is recorded here."""
+    if (frame := _frame()) is not None:
+        name = getattr(f, "__name__", type(f).__name__)
+        frame.derived.append(Derived(f"{what} of {name}", here(), tuple(results)))
 
 
 def within() -> Block[Frame | None]:
@@ -110,6 +134,7 @@ class body(Block[Frame]):  # noqa: N801  a function for whoever uses it
             return lambda params, results: None
         of = [s for s in _operations.get() if isinstance(s, Structure) and s.frame is self.outer[0]]
         frame = super().__enter__()
+        begun(frame)
 
         def done(params: Sequence[UOp], results: Sequence[UOp]) -> None:
             for structure in of[-1:]:

@@ -1,4 +1,7 @@
-"""What `explain` says of a few functions, kept as text: `python -m tests.explained` writes it."""
+"""What `explain` says of a few functions, kept as text: `python -m tests.explained` writes it.
+
+All that there is to say of those in `programs.py`; the stories of those in `real.py`, and how many lines each has.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from branded.explain import explain
+from branded.explain.story import story
+from branded.explain.terminal import text as plain
 from tests.explained.programs import PROGRAMS
+from tests.explained.real import REAL, named_axes, pairwise
 
 FOLDER = Path(__file__).parent
+LINES = FOLDER / "lines.txt"
 
 
 def path(f: Callable[..., Any]) -> Path:
@@ -17,9 +24,23 @@ def path(f: Callable[..., Any]) -> Path:
 
 
 def text(f: Callable[..., Any]) -> str:
-    return f"{explain(f)}\n"
+    return f"{explain(f, full=True)}\n"
+
+
+def told(f: Callable[..., Any]) -> str:
+    """The story, without the time, which is another one each time."""
+    args = named_axes() if f is pairwise else ()
+    return f"{plain(story(explain(f, *args)._explained.outline))}\n"
+
+
+def lines() -> str:
+    """How long the stories are."""
+    return "".join(f"{f.__name__:<12}{len(path(f).read_text().splitlines()):>3}\n" for f in REAL)
 
 
 def write() -> None:
     for f in PROGRAMS:
         path(f).write_text(text(f))
+    for f in REAL:
+        path(f).write_text(told(f))
+    LINES.write_text(lines())

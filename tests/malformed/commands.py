@@ -120,7 +120,11 @@ COMMANDS = (
     Command(("profile",), 2, "branded profile: the following arguments are required: FILE.py:function"),
     Command(("profile", "app.py:missing"), 2, "branded profile: there is no function `missing` in app.py"),
     Command(("explain",), 2, "branded explain: the following arguments are required: FILE.py:function"),
-    Command(("explain", "app.py"), 2, "branded explain: which function of app.py? (FILE.py:function)"),
+    Command(
+        ("explain", "app.py"),
+        2,
+        "branded explain: which function of app.py? app.py:f, app.py:g, app.py:bad, app.py:boom, app.py:cyclic",
+    ),
     Command(("explain", "missing.py:f"), 2, "branded explain: there is no file missing.py"),
     Command(("explain", "app.py:missing"), 2, "branded explain: there is no function `missing` in app.py"),
     Command(("explain", "app.py:x"), 1, "app.py:1"),

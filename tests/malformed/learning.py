@@ -246,9 +246,9 @@ ROWS = (
     refused("explain: a tensor", lambda: str(explain(V)), errors.ExplainError, "explain: f32[3] is not a function"),
     refused(
         "explain: no arguments, and none by default",
-        lambda: str(explain(total)),
+        lambda: str(explain(one)),
         errors.ExplainError,
-        "explain: `total` has no example arguments",
+        "explain: `one` has no example arguments",
     ),
     refused(
         "explain: too many arguments",

@@ -14,7 +14,8 @@ from typing import Any
 from branded import tree
 from branded.errors import BrandedError, ExplainError, ExplorerError
 from branded.explain import example_arguments, explain
-from branded.explain.data import Source, is_array
+from branded.explain.code import Source
+from branded.explain.data import is_array
 from branded.learn.explorer.mistakes import mistaken
 from branded.patches import tg
 from branded.program import make_expr

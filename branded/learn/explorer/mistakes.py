@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from branded.errors import BrandedError
-from branded.explain.data import Source
+from branded.explain.code import Source
 
 _FACT = re.compile(r"^  ([^:]+): +(.*)$")
 _PLACE = re.compile(r"\bat (\S+):(\d+)|^(\S+):(\d+)$")

@@ -1,0 +1,53 @@
+"""The user's code: the text of a function, and what stands at a place in a file."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from branded.source import Where
+
+_CODE = 60
+
+
+class Source(NamedTuple):
+    """The text of a function, and where it stands."""
+
+    text: str
+    file: str
+    first_line: int
+
+    @classmethod
+    def of(cls, f: Callable[..., Any]) -> Source:
+        own = inspect.unwrap(f)
+        try:
+            lines, first = inspect.getsourcelines(own)
+            return cls("".join(lines), inspect.getsourcefile(own) or "", max(first, 1))
+        except (OSError, TypeError):  # typed at a prompt, or written in C
+            return cls("", "", 1)
+
+    def line(self, where: Where | None) -> int | None:
+        """The line of the text, from 1, that an operation stands in."""
+        if where is None or where.file != self.file:
+            return None
+        line = where.line - self.first_line + 1
+        return line if 1 <= line <= self.text.count("\n") + 1 else None
+
+    def code(self, where: Where) -> str:
+        """What stands there, on one line."""
+        lines = linecache.getlines(where.file)
+        part = [line.encode() for line in lines[where.line - 1 : where.end_line]]
+        if not part or where.end_column <= 0:
+            return ""
+        part[-1] = part[-1][: where.end_column]
+        part[0] = part[0][where.column :]
+        text = " ".join(b"".join(part).decode(errors="replace").split())
+        return text if len(text) <= _CODE else text[: _CODE - 1] + "…"
+
+
+def at(where: Where | None) -> str:
+    """`app.py:12`"""
+    return "" if where is None else f"{Path(where.file).name}:{where.line}"

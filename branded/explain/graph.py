@@ -1,0 +1,31 @@
+"""The batched program as a graph, for a picture of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from branded.program import Expr
+from branded.program.terms import Atom, Var
+
+
+def graph_of(batched: Expr, steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The batched program as nodes and edges, each node with the step that it belongs to."""
+    p, names = batched.program, batched.names()
+    of = {j: s["number"] for s in reversed(steps) for j in s["batched"]}
+    nodes: list[dict[str, Any]] = []
+    edges: list[list[int]] = []
+    at: dict[Var, int] = {}
+
+    def add(op: str, results: Sequence[Var], step: int | None, operands: Sequence[Atom] = ()) -> None:
+        here = len(nodes)
+        kind = ", ".join(str(v.type) for v in results)
+        edges.extend([i, here] for i in dict.fromkeys(at[a] for a in operands if isinstance(a, Var)))
+        at.update(dict.fromkeys(results, here))
+        nodes.append({"id": here, "op": op, "type": kind, "step": step})
+
+    for v in (*p.invars, *p.constvars):
+        add(names[v], [v], None)
+    for i, e in enumerate(p.eqns):
+        add(e.op, e.results, of.get(i), e.operands)
+    return {"nodes": nodes, "edges": edges}

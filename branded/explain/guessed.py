@@ -1,0 +1,125 @@
+"""Example arguments for a function whose parameters have no defaults: from annotations, and from its docstring.
+
+A parameter that is said to be a tensor gets one of the sizes 2, 3 and 4, of the first rank with which the function
+runs; `f32[n, d]` in an annotation or in the docstring says its axes, and `Axes[Users, Features]` does.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tinygrad import Tensor
+
+from branded.program import make_expr
+
+SIZES = (2, 3, 4)
+_RANKS = (1, 2, 3, 0)
+_MOST = 48
+"""So many ranks are tried."""
+_TENSOR = re.compile(r"\b(?:Tensor|Vec|Axes)\b")
+_SHAPE = re.compile(r"\b(f(?:16|32|64)|i(?:8|16|32|64)|u(?:8|16|32|64)|bool)\[([\w\s,]*)\]")
+_AXES = re.compile(r"\bAxes\[([\w\s,]+)\]")
+_NUMBERS: dict[str, Any] = {"float": 2.0, "int": 2, "bool": True}
+
+Shape = tuple[int, ...]
+
+
+def guessed(f: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> dict[str, Any] | None:
+    """Arguments for the parameters without defaults, by their names; None where nothing says what they are."""
+    texts = {p.name: _text(p.annotation) for p in parameters}
+    numbers = {name: _NUMBERS[text] for name, text in texts.items() if text in _NUMBERS}
+    tensors = [name for name, text in texts.items() if _TENSOR.search(text)]
+    if len(numbers) + len(tensors) < len(texts):
+        return None
+    told = _told(inspect.getdoc(f) or "", {name: texts[name] for name in tensors})
+    for shapes in itertools.islice(_shapes(tensors, told), _MOST):
+        made = {
+            n: numbers.get(n, _example(shapes[n], told.get(n, ("", ()))[0]) if n in shapes else None) for n in texts
+        }
+        if _runs(f, parameters, made):
+            return made
+    return None
+
+
+def _text(annotation: Any) -> str:
+    if annotation is inspect.Parameter.empty:
+        return ""
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+
+
+# ---- what is told ----
+
+Told = dict[str, tuple[str, tuple[str, ...]]]
+"""For each parameter a dtype and the names of its axes."""
+
+
+def _told(doc: str, texts: Mapping[str, str]) -> Told:
+    found: Told = {}
+    for name, text in texts.items():
+        if (shape := _SHAPE.search(text)) is not None:
+            found[name] = shape[1], _names(shape[2])
+        elif (axes := _AXES.search(text)) is not None:
+            found[name] = "f32", _names(axes[1])
+        elif (own := re.search(rf"\b{name}\b`?:?[^\n]*?{_SHAPE.pattern}", doc)) is not None:
+            found[name] = own[1], _names(own[2])
+    if not found and (shape := _SHAPE.search(doc)) is not None and len(_SHAPE.findall(doc)) == 1:
+        found = dict.fromkeys(texts, (shape[1], _names(shape[2])))
+    return found
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+# ---- shapes ----
+
+
+def _shapes(tensors: Sequence[str], told: Told) -> Iterator[dict[str, Shape]]:
+    """The shapes to try: those that are told, for the others the same rank for all first."""
+    axes = list(dict.fromkeys(a for name in tensors if name in told for a in told[name][1]))
+    sizes = {a: int(a) if a.isdigit() else SIZES[i % len(SIZES)] for i, a in enumerate(axes)}
+    known = {name: tuple(sizes[a] for a in told[name][1]) for name in tensors if name in told}
+    open_ = [name for name in tensors if name not in told]
+    ranks = [(r,) * len(open_) for r in _RANKS]
+    ranks += [r for r in sorted(itertools.product(_RANKS, repeat=min(len(open_), 4)), key=sum) if r not in ranks]
+    for rank in ranks if open_ else [()]:
+        for form in (_from_the_right, _from_the_left, _square):
+            yield {**known, **{name: form(r) for name, r in zip(open_, rank, strict=False)}}
+
+
+def _from_the_right(rank: int) -> Shape:
+    return SIZES[len(SIZES) - rank :]
+
+
+def _from_the_left(rank: int) -> Shape:
+    return SIZES[:rank]
+
+
+def _square(rank: int) -> Shape:
+    return (SIZES[1],) * rank
+
+
+def _example(shape: Shape, dtype: str) -> Tensor:
+    """Small numbers, none of them 0, and not all the same."""
+    cells = range(math.prod(shape))
+    if dtype == "bool":
+        return Tensor([i % 2 == 0 for i in cells]).reshape(shape)
+    if dtype[:1] in ("i", "u"):
+        return Tensor([i % 2 for i in cells]).reshape(shape)
+    return Tensor([(3 * i % 7 + 1) / 4 for i in cells]).reshape(shape)
+
+
+def _runs(f: Callable[..., Any], parameters: Sequence[inspect.Parameter], made: Mapping[str, Any]) -> bool:
+    first = [made[p.name] for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    named = {p.name: made[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY}
+    fixed = [i for i, x in enumerate(first) if not isinstance(x, Tensor)]
+    try:
+        make_expr(f, static_argnums=fixed)(*first, **named)
+    except Exception:  # any of the user's code, on what it was not written for
+        return False
+    return True

@@ -1,0 +1,64 @@
+"""A function that a mistake stops: its steps up to there, and what is wrong at the last one."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from branded.errors import ShapeError
+from branded.explain.code import at
+from branded.explain.terminal import Line, Span, listed
+from branded.recording import Call, Frame
+from branded.rows import type_text
+from branded.scope import Scope
+from branded.source import Where, is_ours
+
+_SHOWN = 16
+"""So many of the last steps are shown."""
+
+
+class Mistake(NamedTuple):
+    """What was recorded before it, and the error."""
+
+    frames: Sequence[Frame]
+    error: ShapeError
+
+
+def lines(mistake: Mistake, f: Callable[..., Any], code: Callable[[Where], str]) -> list[Line]:
+    """The steps that went well, a line each, and the one that did not."""
+    calls = [c for frame in mistake.frames for c in frame.calls]
+    steps = [c for c in calls if c.op not in ("enter", "leave") and c.where is not None]
+    brands = {b: None for c in calls if isinstance(b := c.params.get("brand"), Scope)}
+    place, wrong = _place(mistake.error)
+    name = getattr(f, "__name__", type(f).__name__)
+    opened = f"in {listed([f'{b.name}:{b.size}' for b in brands])}" if brands else "where no brand is open"
+    out: list[Line] = [
+        [Span(name, "title"), Span(f": a mistake at {place}, {opened}" if place else f": a mistake, {opened}")],
+        [],
+    ]
+    if len(steps) > _SHOWN:
+        out.append([Span(f"  {len(steps) - _SHOWN} steps before", "quiet")])
+    out += [_step(c, code) for c in steps[-_SHOWN:]]
+    out.append([Span(f"  {place}  " if place else "  ", "quiet"), Span(wrong, "title")])
+    return [*out, *([Span(f"      {line}", "warning")] for line in str(mistake.error).splitlines())]
+
+
+def _step(c: Call, code: Callable[[Where], str]) -> Line:
+    text = code(c.where) if c.where is not None else ""
+    kinds = ", ".join(map(type_text, c.results))
+    return [Span(f"  {at(c.where)}  ", "quiet"), Span(text or c.op), Span(f"   {kinds}", "quiet")]
+
+
+def _place(error: ShapeError) -> tuple[str, str]:
+    """The innermost line of the user's that the error came through, and what stands there."""
+    trace, found = error.__traceback__, None
+    while trace is not None:
+        if not is_ours(trace.tb_frame.f_code.co_filename):
+            found = trace
+        trace = trace.tb_next
+    if found is None:
+        return "", "here"
+    file = found.tb_frame.f_code.co_filename
+    return f"{Path(file).name}:{found.tb_lineno}", linecache.getline(file, found.tb_lineno).strip() or "here"

@@ -1,0 +1,247 @@
+"""What the values of a program are called: as the source calls them, by parameters, assignments and attributes.
+
+A value that an expression gives, and that nobody gave a name to, has a letter.  No two values have one name: an example
+that is called as the array that it is from is `x_i` of `x`, and what has the name of another value gets a number.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+import keyword
+import linecache
+import re
+import string
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from branded.program.terms import RESERVED, Atom, BrandName, Eqn, Program, Var
+from branded.recording.calls import WRITES
+from branded.source import Where
+
+CALLED = frozenset({"Tensor", "float", "functions", "linalg", "list", "random", "range", "reversed", "sum", "tuple"})
+"""What the loops call by name."""
+STEP = re.compile(r"step\d*")
+"""The loops of `scan` and its like have such names."""
+_BODIES = {"scan": "f", "fori_loop": "body_fun", "while_loop": "body_fun"}
+_SHARDING = ("COPY", "SHRINK", "UNSHARD")
+"""What lays the examples of a brand over devices; a SHRINK that differs from device to device has no text."""
+_SHORT = {"gradient": "grad", "Jacobian": "jacobian"}
+
+
+class Names(NamedTuple):
+    """The names of the values of a program, of the variables of its loops, and which of them are the user's own."""
+
+    values: dict[Var, str]
+    loops: dict[BrandName, str]
+    own: frozenset[Var]
+    places: dict[Var, Where]
+    """Where the expressions stand that give the others."""
+
+    def said(self, code: Callable[[Where], str]) -> dict[Var, str]:
+        """What to call each in a sentence: a value without a name by the expression that gives it."""
+        texts = {v: code(where) for v, where in self.places.items() if v not in self.own}
+        return {**self.values, **{v: f"`{text}`" for v, text in texts.items() if 0 < len(text) <= _IN_A_SENTENCE}}
+
+
+def names_of(program: Program, paths: Sequence[str]) -> Names:
+    """The names in a program whose variables are at these paths of the arguments; empty for one from outside."""
+    wanted = _Wanted()
+    for v, path in zip((*program.invars, *program.constvars), paths, strict=True):
+        wanted.add(v, path)
+    wanted.program(program)
+    wanted.last = {a for a in program.outs if a in wanted.left}
+    loops = _loops(program, {*wanted.names.values()})
+    return Names(_told_apart(wanted, loops), loops, frozenset(wanted.names), _codes(program))
+
+
+class _Wanted:
+    """What each value would be called, the first name that it has; `order` is that in which values come."""
+
+    def __init__(self) -> None:
+        self.names: dict[Var, str] = {}
+        self.order: dict[Var, None] = {}
+        self.entered: dict[Var, tuple[Var, BrandName]] = {}
+        """Of what entered a brand the value that it was, and the brand."""
+        self.same: dict[Var, Var] = {}
+        """Of a value from around a body that value."""
+        self.left: set[Var] = set()
+        self.taken: dict[Var, None] = {}
+        """What bodies are called with, which others may be called like."""
+        self.last: set[Atom] = set()
+
+    def add(self, v: object, text: str) -> None:
+        if isinstance(v, Var) and v not in self.names and (name := identifier(text)):
+            self.names[v] = name
+
+    def program(self, p: Program) -> None:
+        self.order |= dict.fromkeys((*p.invars, *p.constvars))
+        for e in p.eqns:
+            for a, name in zip(e.operands, e.names, strict=False):
+                self.add(a, name)
+            self._results(e, [f for f in p.eqns if f.op == "leave" == e.op and f.where == e.where])
+            for inner in e.programs():
+                outside = e.operands[: e.params.get("consts", 0)]
+                self.same |= {v: a for v, a in zip(inner.constvars, outside, strict=True) if isinstance(a, Var)}
+                self.program(inner)
+                self.taken |= dict.fromkeys(inner.invars)
+                for v in inner.constvars:
+                    self.add(self.same.get(v), self.names.get(v, ""))
+            self._carried(e)
+            self._derived(e, p)
+            self.order |= dict.fromkeys(e.results)
+
+    def _carried(self, e: Eqn) -> None:
+        """What a loop gives is called as what its body is called with."""
+        if (body := e.params.get(_BODIES.get(e.op, ""))) is not None:
+            first = 1 if e.op == "fori_loop" else 0
+            carries = body.invars[first : first + e.params.get("carries", len(e.results))]
+            for v, x in zip(e.results, carries, strict=False):
+                self.add(v, self.names.get(x, ""))
+
+    def _derived(self, e: Eqn, p: Program) -> None:
+        """`grad_loss` is what others use of the gradient of `loss`."""
+        if e.derived is None:
+            return
+        kind, _, of = e.derived.what.partition(" of ")
+        others = {a for x in p.eqns if x.derived is None for a in x.operands} | {*p.outs}
+        for v in e.results:
+            if v in others:
+                self.add(v, f"{_SHORT.get(kind, kind)}_{of}")
+
+    def _results(self, e: Eqn, leaves: Sequence[Eqn]) -> None:
+        if is_sharding(e) and isinstance(e.operands[0], Var):
+            self.same[e.results[0]] = e.operands[0]
+        if e.op == "enter":
+            if isinstance(e.operands[0], Var):
+                self.entered[e.results[0]] = e.operands[0], e.params["brand"]
+            return
+        if e.op == "leave":
+            self.left.add(e.results[0])
+        if e.op in WRITES and isinstance(e.operands[0], Var):
+            self.add(e.results[0], self.names.get(e.operands[0], ""))
+        targets = assigned(e.where)
+        results = [v for f in leaves for v in f.results] or [*e.results]
+        if len(targets) == len(results):
+            for v, name in zip(results, targets, strict=True):
+                self.add(v, name)
+
+
+def is_sharding(e: Eqn) -> bool:
+    """Does this lay a value over devices, which it leaves as it is?"""
+    return e.where is None and e.op in _SHARDING and (e.op != "SHRINK" or "arg" in e.params)
+
+
+def _loops(program: Program, values: set[str]) -> dict[BrandName, str]:
+    """The variables of the loops: the brand's own name where no value has it, else i, j, k, …."""
+    taken = {*values, *CALLED, *RESERVED}
+    free = (n for n in itertools.chain("ijklmn", (f"i{k}" for k in itertools.count(2))) if n not in taken)
+    found: dict[BrandName, str] = {}
+    for b in dict.fromkeys(_brands(program)):
+        usual = b.name not in taken and not STEP.fullmatch(b.name)
+        found[b] = b.name if usual else next(free)
+        taken.add(found[b])
+    return found
+
+
+def _brands(p: Program) -> Iterator[BrandName]:
+    yield from p.brands()
+    for e in p.eqns:
+        for inner in e.programs():
+            yield from _brands(inner)
+
+
+def _told_apart(wanted: _Wanted, loops: Mapping[BrandName, str]) -> dict[Var, str]:
+    names: dict[Var, str] = {}
+    taken = {*loops.values(), *CALLED}
+    letters = (n for n in _letters() if n not in taken and n not in {*wanted.names.values()})
+    for v in sorted(wanted.order, key=lambda v: v not in wanted.last):  # the result before what it is made of
+        if v in wanted.same or v in wanted.taken:
+            continue
+        name = wanted.names.get(v, "out" if v in wanted.left else "")
+        if v in wanted.entered and name in taken:
+            x, b = wanted.entered[v]
+            name = f"{name}_{loops[b]}" if names.get(x, "").split("_")[0] == name.split("_")[0] else name
+        names[v] = name = _free(name, taken) if name else next(letters)
+        taken.add(name)
+    for v in wanted.taken:
+        names[v] = wanted.names.get(v) or next(letters)
+    for v, x in wanted.same.items():
+        while x in wanted.same:
+            x = wanted.same[x]
+        names[v] = names[x]
+    return names
+
+
+def _free(name: str, taken: set[str]) -> str:
+    return next(n for n in itertools.chain([name], (f"{name}{i}" for i in itertools.count(2))) if n not in taken)
+
+
+def _letters() -> Iterator[str]:
+    for n in itertools.count(1):
+        for letters in itertools.product(string.ascii_lowercase, repeat=n):
+            if (name := "".join(letters)) not in RESERVED:
+                yield name
+
+
+def identifier(text: str) -> str:
+    """A name in Python for what the source calls `self.bias` or `params['w']`: `bias`, `params_w`."""
+    name = re.sub(r"\W+", "_", text.removeprefix("self.")).strip("_")
+    fits = name.isidentifier() and not keyword.iskeyword(name) and name not in (RESERVED | CALLED)
+    return name if fits and not STEP.fullmatch(name) and len(name) <= _LONGEST else ""
+
+
+_LONGEST = 24
+_IN_A_SENTENCE = 40
+
+
+def _codes(program: Program) -> dict[Var, Where]:
+    found = {
+        v: e.where for e in program.eqns for v in e.results if e.where is not None and e.op not in ("enter", "leave")
+    }
+    for e in program.eqns:
+        for inner in e.programs():
+            found |= _codes(inner)
+    return found
+
+
+# ---- assignments ----
+
+Span = tuple[int, int, int, int]
+
+
+def assigned(where: Where | None) -> tuple[str, ...]:
+    """The names that what stands there is given: `x = …`, `a, b = …`, `self.h = …`, `(y := …)`."""
+    if where is None:
+        return ()
+    found = _assignments(tuple(linecache.getlines(where.file)))
+    return found.get((where.line, where.column, where.end_line, where.end_column), ())
+
+
+@functools.lru_cache(maxsize=8)
+def _assignments(lines: tuple[str, ...]) -> dict[Span, tuple[str, ...]]:
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError):
+        return {}
+    found: dict[Span, tuple[str, ...]] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign([target], value) | ast.AnnAssign(target, _, ast.expr() as value):
+                found[_span(value)] = _targets(target)
+            case ast.NamedExpr(target, value):
+                found[_span(value)] = _targets(target)
+            case ast.AugAssign(target):
+                found[_span(node)] = _targets(target)
+    return found
+
+
+def _span(x: ast.expr | ast.stmt) -> Span:
+    return x.lineno, x.col_offset, x.end_lineno or 0, x.end_col_offset or 0
+
+
+def _targets(target: ast.expr) -> tuple[str, ...]:
+    if isinstance(target, ast.Tuple | ast.List):
+        return tuple(ast.unparse(t) for t in target.elts)
+    return (ast.unparse(target),) if isinstance(target, ast.Name | ast.Attribute) else ()

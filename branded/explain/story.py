@@ -1,0 +1,272 @@
+"""An explanation as a story: what matters of it on one screen.
+
+The brands, where anything broadcasts and what that costs, kernels, memory and time; the loop that it is; and those
+steps that are more than a zip: a line for what enters and leaves a brand, one for a derivative, and those of a body.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from branded.errors import examples
+from branded.explain.steps import readable
+from branded.explain.terminal import Line, Span, block, kernel_lines, listed, numbers, section
+
+Data = Mapping[str, Any]
+_LONGEST = 110
+_MOST = 3
+"""So many broadcasts are named in the second line."""
+_INSIDE = 12
+"""So many steps of a body are shown."""
+
+
+def story(data: Data, seconds: float | None = None, *, kernels: bool = False) -> list[Line]:
+    """The lines of the story; `seconds` is what its kernels take, where that was measured."""
+    out = [_brands(data), _broadcasts(data), _cost(data, seconds)]
+    if own := _arguments(data):
+        out += [[], *own]
+    out += section("as a loop", block(data["folded_loop"] or ""))
+    out += section("more than a zip", [line for each in _told(data) for line in each])
+    if kernels:
+        out += kernel_lines(data)
+    out += section("result", _result(data))
+    return [*out, *_notes(data)]
+
+
+# ---- the first three lines ----
+
+
+def _brands(data: Data) -> Line:
+    place = f", {data['file']}:{data['first_line']}" if data["file"] else ""
+    start = [Span(data["name"], "title"), Span(f"{place}: ", "quiet")]
+    found = data["brands"]
+    if not found:
+        return [*start, Span("no brand, nothing is batched")]
+    names: Line = []
+    for i, b in enumerate(found):
+        between = "" if i == 0 else " and " if i == len(found) - 1 else ", "
+        names += [Span(between), Span(f"{b['name']}:{b['size']}", f"brand {b['name']}")]
+    return [*start, Span("1 brand, " if len(found) == 1 else f"{len(found)} brands, "), *names]
+
+
+def _broadcasts(data: Data) -> Line:
+    """Where anything broadcasts, and what the largest of it costs."""
+    steps = list(_every(data["steps"]))
+    found = [s for s in steps if s["kind"] == "broadcast" or _repeats(s)]
+    if not found:
+        return [
+            Span(
+                "nothing broadcasts: each operation takes its examples one by one"
+                if data["brands"]
+                else "nothing broadcasts"
+            )
+        ]
+    largest = max(found, key=lambda s: int(s["bytes"]))
+    named = list(dict.fromkeys(map(_named, found)))
+    more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
+    cost = f"; at most {readable(largest['bytes'])}"
+    cost += f", {largest['grew']:.4g} times its largest operand" if largest["grew"] > 1 else ""
+    return [Span("broadcasts: ", "title"), Span(_cut("; ".join(named[:_MOST]) + more) + cost)]
+
+
+def _named(step: Data) -> str:
+    """A broadcast in a few words."""
+    if step["derived"]:
+        return f"the {step['derived']['what']} over {_over(step)}"
+    if _repeats(step):
+        return f"{step['results'][0]['name']} is repeated over {_over(step)}"
+    return f"{_code(step)} over {_over(step)}"
+
+
+def _repeats(step: Data) -> bool:
+    """Does a value that is the same for all examples leave as many times?"""
+    return any(c["how"] == "leave" and not any(c["operands"]) for c in step["columns"])
+
+
+def _over(step: Data) -> str:
+    names = [c["brand"] for c in step["columns"] if c["how"] == "broadcast" or _repeats(step)]
+    return listed(list(dict.fromkeys(names)))
+
+
+def _cost(data: Data, seconds: float | None) -> Line:
+    count = len(data["kernels"])
+    took = "" if seconds is None else f", {took_text(seconds)}"
+    return [Span(f"{count} kernel{'' if count == 1 else 's'}, {readable(data['memory']['peak'])} at most{took}")]
+
+
+def took_text(seconds: float) -> str:
+    """`4.1 ms`"""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= scale:
+            return f"{seconds / scale:.2g} {unit}"
+    return f"{max(seconds, 1e-8) * 1e6:.2g} µs"
+
+
+def _arguments(data: Data) -> list[Line]:
+    """The values that it takes, where their names do not say it all: types, axes, and what was guessed."""
+    values = data["arguments"]
+    names, kinds = (max((len(v[k]) for v in values), default=0) for k in ("name", "type"))
+    out: list[Line] = []
+    for v in values:
+        at = v["path"] or "from outside of the function"
+        said = [v["axes"] or "", at if at != v["name"] else ""]
+        note = "   ".join(s for s in said if s)
+        out.append([Span(f"  {v['name']:<{names}}  {v['type']:<{kinds}}   "), Span(note, "quiet")])
+    return out
+
+
+# ---- the steps ----
+
+
+def _told(data: Data) -> Iterator[list[Line]]:
+    """The steps that are more than a zip, as blocks of lines."""
+    steps = data["steps"]
+    seen: set[tuple[str, str]] = set()
+    zips = 0
+    for derived, group in itertools.groupby(steps, key=lambda s: tuple((s["derived"] or {}).values())):
+        part = list(group)
+        if derived and len(part) > 1:
+            yield _derived(part)
+            continue
+        for step in part:
+            if step["op"] in ("enter", "leave"):
+                key = (step["where"], step["brand"])
+                if key not in seen:
+                    seen.add(key)
+                    yield _crossings([s for s in steps if s["op"] in ("enter", "leave") and _key(s) == key])
+            elif step["moves_devices"]:
+                continue  # the vmap that lays its examples over devices says it in a line
+            elif step["bodies"] or step["kind"] not in ("zip", "none") or step["warning"]:
+                yield _step(step)
+            else:
+                zips += 1
+    if zips and data["brands"]:
+        yield [[Span(f"  and {zips} step{'' if zips == 1 else 's'} that only zip{'s' if zips == 1 else ''}", "quiet")]]
+
+
+def _key(step: Data) -> tuple[str, str]:
+    return step["where"], step["brand"]
+
+
+def _head(step: Data, what: str = "") -> Line:
+    place = f"  {step['where']}  " if step["where"] else "  "
+    return [Span(place, "quiet"), Span(what or _code(step), "title")]
+
+
+def _code(step: Data) -> str:
+    return str(step["code"] or step["op"])
+
+
+def _size(step: Data) -> Span:
+    kinds = ", ".join(dict.fromkeys(v["type"] for v in step["results"]))
+    return Span(f"   {_cut(kinds)}, {readable(step['bytes'])}", "quiet")
+
+
+def _step(step: Data) -> list[Line]:
+    out: list[Line] = [[*_head(step), _size(step)]]
+    out += [[Span(f"      {line}")] for line in step["reason"]]
+    if step["warning"]:
+        out.append([Span(f"      {step['warning']}", "warning")])
+    for body in step["bodies"]:
+        out += _body(body, 6)
+    return out
+
+
+def _body(body: Data, indent: int) -> list[Line]:
+    """The steps of a loop's body, a branch or a function: a line each."""
+    pad = " " * indent
+    takes = ", ".join(f"{v['name']}: {v['type']}" for v in body["takes"])
+    out: list[Line] = [[Span(f"{pad}{body['name']}({_cut(takes)})", "quiet")]]
+    steps = [s for s in body["steps"] if s["op"] not in ("enter", "leave")]
+    for step in steps[:_INSIDE]:
+        how = step["kind"] if step["kind"] != "none" else "the same for all"
+        place = f"{step['where']}  " if step["where"] else ""
+        first = step["results"][0]
+        line = [Span(f"{pad}  {place}", "quiet"), Span(_code(step)), Span(f"   {how}, {first['type']}", "quiet")]
+        out.append(line)
+        for inner in step["bodies"]:
+            out += _body(inner, indent + 4)
+    if len(steps) > _INSIDE:
+        out.append([Span(f"{pad}  and {len(steps) - _INSIDE} more", "quiet")])
+    return out
+
+
+def _derived(part: Sequence[Data]) -> list[Line]:
+    """The steps of a derivative, which nobody wrote."""
+    what, where = part[0]["derived"]["what"], part[0]["derived"]["where"]
+    kind, _, name = what.partition(" of ")
+    last = part[-1]
+    head: Line = [
+        Span(f"  {where}  " if where else "  ", "quiet"),
+        Span(f"{kind} of `{name}`, {len(part)} steps", "title"),
+    ]
+    out: list[Line] = [[*head, _size(last)]]
+    spread = [s for s in part if s["kind"] == "broadcast"]
+    if spread:
+        most = max(int(s["bytes"]) for s in spread)
+        times = "once" if len(spread) == 1 else f"{len(spread)} times"
+        over = listed(list(dict.fromkeys(_over(s) for s in spread)))
+        out.append([Span(f"      it broadcasts {times} over {over}, {readable(most)} at most")])
+    out += [[Span(f"      {s['warning']}", "warning")] for s in part if s["warning"]]
+    return out
+
+
+def _crossings(steps: Sequence[Data]) -> list[Line]:
+    """What enters a brand at one vmap, and what leaves it."""
+    first = steps[0]
+    brand, size = first["brand"], next(c["size"] for c in first["columns"] if c["brand"] == first["brand"])
+    entered = [s for s in steps if s["op"] == "enter"]
+    left = [s for s in steps if s["op"] == "leave"]
+    said = []
+    if entered:
+        axes = [(f"axis {axis}", [s["operands"][0]["name"] for s in same]) for axis, same in _by_axis(entered)]
+        said.append(f"{brand}:{size} is {listed([f'{axis} of {listed(names)}' for axis, names in axes])}")
+    if left:
+        same_for_all = [s for s in left if _repeats(s)]
+        axes = [(f"axis {axis}", [s["results"][0]["name"] for s in same]) for axis, same in _by_axis(left)]
+        said.append(f"it leaves as {listed([f'{axis} of {listed(names)}' for axis, names in axes])}")
+        if same_for_all:
+            names = [s["results"][0]["name"] for s in same_for_all]
+            be = "is" if len(names) == 1 else "are"
+            said.append(f"{listed(names)} {be} the same for all {examples(size)}, and repeated")
+    out: list[Line] = [_head(first), [Span(f"      {'; '.join(said)}")]]
+    if devices := next((s["devices"] for s in steps if s["devices"]), None):
+        each = size // len(devices)
+        out.append([Span(f"      shard over {brand}: {examples(each)} on each of {listed(devices)}")])
+    return out
+
+
+def _by_axis(steps: Sequence[Data]) -> list[tuple[int, list[Data]]]:
+    axes = list(dict.fromkeys(s["axis"] for s in steps))
+    return [(axis, [s for s in steps if s["axis"] == axis]) for axis in axes]
+
+
+def _every(steps: Sequence[Data]) -> Iterator[Data]:
+    for step in steps:
+        yield step
+        for body in step["bodies"]:
+            yield from _every(body["steps"])
+
+
+# ---- the end ----
+
+
+def _result(data: Data) -> list[Line]:
+    found = data["results"]
+    width = max((len(r["path"]) for r in found), default=0)
+    out: list[Line] = []
+    for r in found:
+        value = "" if r["cells"] is None else numbers(r["cells"])
+        shown = value if value and len(value) <= _LONGEST else r["type"]
+        out.append([Span(f"  {r['path']:<{width}}{'  ' if width else ''}{shown}")])
+    return out
+
+
+def _notes(data: Data) -> list[Line]:
+    return [[Span(f"note: {note}", "quiet")] for note in data["notes"]]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
