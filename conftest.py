@@ -13,7 +13,7 @@ from sybil.parsers.markdown import PythonCodeBlockParser
 from sybil.sybil import SybilCollection
 from tinygrad import Device, Tensor
 
-import branded  # noqa: F401  (chooses a C compiler before a page that begins with tinygrad alone computes)
+from branded.patches import tg  # and so a C compiler is chosen before a page that begins with tinygrad alone computes
 
 LONG = (
     "tests/conformance/test_conformance.py",
@@ -60,8 +60,13 @@ LONG = (
 
 
 def pytest_configure() -> None:
-    """Processes that tests start know the device: to look for one, tinygrad loads all that it has, for a second."""
+    """Processes that tests start know the device: to look for one, tinygrad loads all that it has, for a second.
+
+    Where the tests have a process for each core, none of these starts others to compile: they would only wait.
+    """
     os.environ.setdefault("DEV", Device.DEFAULT)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        tg.worker.PARALLEL.value = 0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
