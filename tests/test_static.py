@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -19,9 +20,9 @@ from mypy import main
 from mypy.fscache import FileSystemCache
 from tinygrad import Tensor
 
-from branded.mypy.check import read_options
+from branded.mypy.check import parse, read_options
 from tests.pages import PAGES, page_code
-from tests.warm import MYPY, STRICT, warm
+from tests.warm import CHECK, MYPY, STRICT, warm
 
 ROOT = Path(__file__).resolve().parent.parent
 STUBS = ROOT / "stubs" / "tinygrad-stubs"
@@ -271,6 +272,17 @@ def test_the_plugin_does_not_import_tinygrad() -> None:
 
 # ---- our own typed code ----
 
+BUILD = """
+import sys
+from mypy.fscache import FileSystemCache
+from branded.mypy.check import _build, read_options
+cache = FileSystemCache()
+lines, blocked = _build(*read_options(sys.argv[1:], cache, "pages"), cache)
+print(*lines, sep="\\n", end="")
+sys.exit(bool(blocked or any('"severity": "error"' in line for line in lines)))
+"""
+"""`branded check`, with mypy's own words."""
+
 
 @pytest.fixture(scope="module")
 def page_errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
@@ -280,15 +292,15 @@ def page_errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]
     for name, page in names.items():
         (folder / name).write_text(page_code(page))
     (folder / "examples").symlink_to(ROOT / "examples")  # found as a package that is not installed, so by its types
-    (folder / "mypy.ini").write_text(
-        "[mypy]\nplugins = branded.mypy\nenable_error_code = truthy-bool\n[mypy-examples.*]\nfollow_imports = silent\n"
-    )
-    done = run(sys.executable, "-m", "mypy", *names, cwd=folder)
+    (folder / "mypy.ini").write_text("[mypy]\n[mypy-examples.*]\nfollow_imports = silent\n")
+    warm(folder / ".mypy_cache", CHECK)
+    done = run(sys.executable, "-c", BUILD, *names, cwd=folder)
+    assert not done.stderr, done.stderr
     errors: dict[str, list[str]] = {page: [] for page in names.values()}
     for line in done.stdout.splitlines():
-        if ": error: " in line:
-            errors[names[line.split(":")[0]]].append(line)
-    assert (done.returncode == 0) == (not any(errors.values())), done.stdout + done.stderr
+        if (said := parse(json.loads(line))).severity == "error":
+            errors[names[said.file]].append(f"{said.line}: {said.raw}")
+    assert (done.returncode == 0) == (not any(errors.values())), done.stdout
     return errors
 
 
