@@ -40,7 +40,7 @@ def lowered(u: UOp) -> UOp | None:
     return out
 
 
-def _together(original: Callable[..., Any]) -> Callable[..., Any]:
+def _all_results(original: Callable[..., Any]) -> Callable[..., Any]:
     """`linear_with_vars`, of all results of a call that somebody has: it is done once, whatever is read first."""
 
     @functools.wraps(original)
@@ -69,7 +69,7 @@ def _known_as(op: Ops, dtype: DType, x: UOp, arg: Any) -> UOp | None:
 
 @serial
 def install() -> None:
-    wrap("linear_with_vars", _together)
+    wrap("linear_with_vars", _all_results)
     functions = UPat(Ops.FUNCTION, name="u")
     first = PatternMatcher([(functions, lowered)])
     tg.tensor.pm_early_transform_tensor_graph = first + tg.tensor.pm_early_transform_tensor_graph

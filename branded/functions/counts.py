@@ -35,10 +35,10 @@ def _segments(data: Any, segment_ids: Any, num_segments: Any, reduction: str) ->
             ("segment_ids", vec_type(ids)),
             fix="data[n, ...] and segment_ids[n]",
         )
-    return _together(x, ids, num, reduction)
+    return _by_number(x, ids, num, reduction)
 
 
-def _together(x: Tensor, ids: Tensor, num: int, reduction: str) -> Tensor:
+def _by_number(x: Tensor, ids: Tensor, num: int, reduction: str) -> Tensor:
     """The entries of `[n, *rest]` that have the same of `num` numbers, `[num, *rest]`."""
     if ids.dtype not in (dtypes.int32, dtypes.int64):
         ids = ids.cast(dtypes.int64 if ids.dtype.itemsize >= 4 else dtypes.int32)
@@ -227,7 +227,7 @@ def bincount(
     if at.ndim != 1 or w.shape != at.shape:
         facts = (("x", vec_type(at)), ("weights", vec_type(w)))
         raise ArgumentError("bincount: x and weights are not two sequences of one length", *facts, fix="x.flatten()")
-    return _together(w, at.maximum(0), size, "sum")
+    return _by_number(w, at.maximum(0), size, "sum")
 
 
 @operation
@@ -277,7 +277,7 @@ def histogram(
     if _host.can_search(own, mine):
         # the last range has its upper edge too; what is in none has a number that is none
         at = mine.eq(own[-1]).where(size - 1, _host.search(own, mine, "right") - 1)
-        counts = _together(each, known.where(at, -1), size, "sum")
+        counts = _by_number(each, known.where(at, -1), size, "sum")
     else:
         inside = known.unsqueeze(0) & _inside(mine.unsqueeze(0), own, size)
         counts = inside.where(each.unsqueeze(0), 0).sum(1, dtype=each.dtype)
