@@ -39,6 +39,26 @@ Tables = Callable[[UOp, Sequence[Sequence[Address]], Memory], Sequence[native.Ta
 """What a call that is not a kernel does, on the buffers of each turn: as tables for C, or None where it cannot be."""
 
 
+def _scheduled(
+    results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp], is_compiled: bool
+) -> tuple[UOp, list[UOp], dict[str, int]]:
+    """The calls in the order in which they run, their kernels as tinygrad wrote them, and the values of variables.
+
+    Of `to.store(x + w)` with the buffers [to, x, w] as `params` it is one call: of the kernel of the sum, compiled, on
+    the parameters 0, 1 and 2.
+    """
+    sink = UOp.sink(*(_written(dest, value) for dest, value in results))
+    with Context(CAPTURING=0, NO_MEMORY_PLANNER=1):  # type: ignore[no-untyped-call]
+        big, _ = tg.transform_to_call(sink)
+        linear, vals = tg.create_linear_with_vars(big)
+    linear = linear.substitute({p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}, walk=True)
+    kernels = [call.src[0] for call in linear.src]
+    if is_compiled:
+        linear = tg.compile_linear(linear)
+    order = ordered(linear.src, writes)
+    return linear.replace(src=tuple(linear.src[i] for i in order)), [kernels[i] for i in order], vals
+
+
 class Linear:
     """A linear of tinygrad whose buffers are parameters, in the order in which they are given."""
 
@@ -54,20 +74,8 @@ class Linear:
 
         One that is not compiled says what memory it takes.
         """
-        sink = UOp.sink(*(_written(dest, value) for dest, value in results))
-        with Context(CAPTURING=0, NO_MEMORY_PLANNER=1):  # type: ignore[no-untyped-call]
-            big, _ = tg.transform_to_call(sink)
-            linear, self.vals = tg.create_linear_with_vars(big)
-        linear = linear.substitute(
-            {p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}, walk=True
-        )
-        kernels = [call.src[0] for call in linear.src]
-        if is_compiled:
-            linear = tg.compile_linear(linear)
-        order = ordered(linear.src, writes)
-        self.kernels = [kernels[i] for i in order]
+        linear, self.kernels, self.vals = _scheduled(results, params, is_compiled)
         """What the calls do, as it was before it was compiled."""
-        linear = linear.replace(src=tuple(linear.src[i] for i in order))
         there = {u for call in linear.src for s in call.src[1:] for u in s.toposort() if u.is_realized}
         self.unplanned = linear
         """The calls, each of their buffers by itself."""
