@@ -172,3 +172,9 @@ def axes(x: Vec[Brand]) -> tuple[type[Brand] | int, ...]:
     told = _given.get(id(x))
     names = told[1] if told is not None else (None,) * len(x.shape)
     return tuple(n if isinstance(n, type) else s for n, s in zip(names, x.shape, strict=True))
+
+
+def axes_text(x: object) -> str:
+    """`Users, 3`, what `as_axes` was told of a tensor; empty where it was told no name."""
+    names = axes(x) if isinstance(x, Tensor) else ()
+    return ", ".join(map(_text, names)) if any(isinstance(n, type) for n in names) else ""

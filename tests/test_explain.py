@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from tinygrad import Context, Tensor, dtypes
 
-from branded import Axes, BrandedError, Vec, cli, errors, functions, linalg, tree, vmap
+from branded import Axes, BrandedError, Vec, as_axes, cli, errors, functions, linalg, make_expr, tree, vmap
 from branded import random as keys
 from branded.explain import Growth, explain, static
 from branded.explain.kernels import kernels
@@ -474,6 +474,18 @@ def test_arguments_are_guessed() -> None:
     assert shapes(by_name) == ["f32[2, 3]", "f32[3, 2]"]
     assert shapes(by_keyword) == ["f32[2, 3, 4]"]
     assert str(explain(by_keyword)).splitlines()[-1].startswith("note: the arguments are guessed")
+
+
+@pytest.mark.usefixtures("in_python")
+def test_axes_that_were_told_are_shown() -> None:
+    x, w = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize(), Tensor([1.0, 2.0]).realize()
+    told = as_axes(x, Users, Items)
+    f = lambda x, w: vmap(lambda u: (u * w).sum())(x)  # noqa: E731
+    assert "  x  f32[2, 2]   Users, Items" in str(explain(f)(told, w)).splitlines()
+    expr = make_expr(f)(told, w)
+    assert str(expr).splitlines()[0] == "{ lambda ; a:f32[2, 2] b:f32[2] . let  # a: Axes[Users, Items]"
+    assert expr.from_text(str(expr)) == expr == make_expr(f)(told, w)
+    assert "#" not in str(make_expr(f)(Tensor([[1.0]]), Tensor([1.0])))
 
 
 @pytest.mark.usefixtures("in_python")

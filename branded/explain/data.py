@@ -15,7 +15,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
-from branded.axis_names import axes
+from branded.axis_names import axes_text
 from branded.crossing import closed
 from branded.errors import ReadError
 from branded.explain import static
@@ -56,7 +56,7 @@ def explained(
 
     `began` gets the list of what is recorded, which is there also where a mistake stops the function.
     """
-    told = [_axes(x) if isinstance(x, Tensor) else "" for x in tree.leaves((tuple(args), kwargs)) if is_array(x)]
+    told = [axes_text(x) for x in tree.leaves((tuple(args), kwargs)) if is_array(x)]
     args, kwargs = tree.rebuild((tuple(args), kwargs), map(_as_tensor, tree.leaves((tuple(args), kwargs))))
     _realize([x for x in tree.leaves((args, kwargs)) if isinstance(x, Tensor)])
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
@@ -356,12 +356,6 @@ class Explained:
         for n in reversed(a.type.shape):
             cells = [cells[i : i + n] for i in range(0, len(cells), n)]
         return cells[0]
-
-
-def _axes(x: Tensor) -> str:
-    """`Users, Features`, as `as_axes` was told; empty where it was told nothing."""
-    names = axes(x)
-    return ", ".join(str(getattr(n, "__name__", n)) for n in names) if any(isinstance(n, type) for n in names) else ""
 
 
 _BELOW: tuple[Which, ...] = ("primitives", "batched")

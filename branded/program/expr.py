@@ -11,6 +11,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
+from branded.axis_names import axes_text
 from branded.crossing import closed, live_results
 from branded.derivatives.leaves import Level
 from branded.errors import OptionError, ProgramError, ProgramTypeError
@@ -56,6 +57,8 @@ class _Levels(NamedTuple):
     result: Any
     does: bool
     """Is the last result the token of what it must do?"""
+    axes: list[str]
+    """Of each argument that is a variable the axes, as `as_axes` was told; empty where they have no names."""
 
 
 class Expr:
@@ -141,7 +144,12 @@ class Expr:
     # ---- as a value ----
 
     def __str__(self) -> str:
-        return "\n".join(Printer().program(self.program))
+        printer = Printer()
+        head, *rest = printer.program(self.program)
+        told = zip(self.program.invars, self._levels.axes, strict=True)
+        if named := [f"{printer.name(v)}: Axes[{axes}]" for v, axes in told if axes]:
+            head = f"{head}  # {'; '.join(named)}"
+        return "\n".join([head, *rest])
 
     __repr__ = __str__
 
@@ -164,7 +172,7 @@ class Expr:
         def number(m: re.Match[str]) -> str:
             return m[0] if m[1] is None else f"{order.setdefault(m[1], f'brand{len(order)}')}:{m[2]}"
 
-        named = re.sub(r"^ *name='.*'\n", "", str(self), flags=re.MULTILINE)
+        named = re.sub(r"^ *name='.*'\n", "", str(self.program), flags=re.MULTILINE)
         return re.sub(r"'(?:[^'\\]|\\.)*'|\b([^\W\d]\w*):(\d+)", number, named)
 
     def _repr_html_(self) -> str:
@@ -351,7 +359,10 @@ def _make(
     made = {u: tensor(u) for w in levels.written.values() for u in w.consts}
     consts = {k: [made[u] for u in w.consts] for k, w in levels.written.items()}
     fixed = {p: x for p, x, v in zip(tree.argument_paths(args, kwargs), leaves, values, strict=True) if v is None}
-    return Expr(_Levels(programs, consts, levels.links, levels.outer, (args, kwargs), fixed, did.out, did.has_token))
+    axes = [axes_text(x) for x, v in zip(leaves, values, strict=True) if v is not None]
+    return Expr(
+        _Levels(programs, consts, levels.links, levels.outer, (args, kwargs), fixed, did.out, did.has_token, axes)
+    )
 
 
 class _Written(NamedTuple):

@@ -12,7 +12,7 @@ from branded.recording.calls import HOLE
 from branded.tree import describe
 
 _TOKEN = re.compile(
-    r"""\s*(?:
+    r"""(?:\s|\#[^\n]*)*(?:
       (?P<number>-?(?:inf|nan|\d+(?:\.\d*)?(?:e[-+]?\d+)?)(?![\w.]))
     | (?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
     | (?P<rule><[^<>]*>)
@@ -39,7 +39,7 @@ class _Reader:
     def __init__(self, source: str) -> None:
         self.source, self.at = source, 0
         self.tokens: list[tuple[str, str, int]] = []
-        i, end = 0, len(source.rstrip())
+        i, end = 0, len(source.rstrip())  # a comment is as if it were not there
         while i < end:
             m: re.Match[str] = _TOKEN.match(source, i) or self._fail(i)
             kind = str(m.lastgroup)
