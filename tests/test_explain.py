@@ -23,6 +23,8 @@ from branded import random as keys
 from branded.explain import Growth, explain, static
 from branded.explain.kernels import kernels
 from branded.explain.provenance import sources
+from branded.explain.story import story
+from branded.explain.terminal import text
 from tests import explained
 from tests.by_numpy import read
 from tests.explained.laws import FUNCTIONS
@@ -295,6 +297,8 @@ def test_kinds_and_columns() -> None:
 def test_the_data_are_json_and_the_graph_is_one(name: str) -> None:
     data = data_of(name)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
+    told = text(story(data)).splitlines()
+    assert told[1].startswith(("broadcasts: ", "nothing broadcasts")) and len(told) <= 70
     nodes, edges = data["graph"]["nodes"], data["graph"]["edges"]
     assert [n["id"] for n in nodes] == list(range(len(nodes)))
     assert all(a < b for a, b in edges)
@@ -447,6 +451,7 @@ def test_a_mistake_is_shown_at_its_step() -> None:
     out = io.StringIO()
     shown.show(out)
     assert out.getvalue() == f"{shown}\n"
+    assert shown._repr_html_().startswith("<pre>f: a mistake at test_explain.py:")
     with pytest.raises(errors.ShapeError):
         shown.data()
 

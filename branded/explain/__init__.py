@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from html import escape
 from typing import Any, TextIO
 
 from branded import tree
@@ -97,7 +98,10 @@ class Explanation:
         return [*told, [Span(_GUESSED, "quiet")]] if self._guessed else told
 
     def _repr_html_(self) -> str:
-        return frame(self.data())
+        try:
+            return frame(self.data())
+        except ShapeError:
+            return f"<pre>{escape(str(self))}</pre>"
 
 
 _GUESSED = "note: the arguments are guessed from annotations; give others as explain(f)(x), or by --args"

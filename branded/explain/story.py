@@ -41,7 +41,7 @@ def story(data: Data, seconds: float | None = None, *, kernels: bool = False) ->
 def _brands(data: Data) -> Line:
     place = f", {data['file']}:{data['first_line']}" if data["file"] else ""
     start = [Span(data["name"], "title"), Span(f"{place}: ", "quiet")]
-    found = data["brands"]
+    found = [*data["brands"], *_inside(data)]
     if not found:
         return [*start, Span("no brand, nothing is batched")]
     names: Line = []
@@ -49,6 +49,13 @@ def _brands(data: Data) -> Line:
         between = "" if i == 0 else " and " if i == len(found) - 1 else ", "
         names += [Span(between), Span(f"{b['name']}:{b['size']}", f"brand {b['name']}")]
     return [*start, Span("1 brand, " if len(found) == 1 else f"{len(found)} brands, "), *names]
+
+
+def _inside(data: Data) -> list[Data]:
+    """The brands that bodies of loops and branches open."""
+    columns = {c["brand"]: c for s in _every(data["steps"]) for c in s["columns"]}
+    known = {b["name"] for b in data["brands"]}
+    return [{"name": name, "size": c["size"]} for name, c in columns.items() if name not in known]
 
 
 def _broadcasts(data: Data) -> Line:
@@ -74,7 +81,7 @@ def _broadcasts(data: Data) -> Line:
 def _named(step: Data) -> str:
     """A broadcast in a few words."""
     if step["derived"]:
-        return f"the {step['derived']['what']} over {_over(step)}"
+        return f"the {step['derived']['what']}"
     if _repeats(step):
         return f"{step['results'][0]['name']} is repeated over {_over(step)}"
     return f"{_code(step)} over {_over(step)}"
@@ -207,7 +214,7 @@ def _derived(part: Sequence[Data]) -> list[Line]:
     if spread:
         most = max(int(s["bytes"]) for s in spread)
         times = "once" if len(spread) == 1 else f"{len(spread)} times"
-        over = listed(list(dict.fromkeys(_over(s) for s in spread)))
+        over = listed(list(dict.fromkeys(c["brand"] for s in spread for c in s["columns"] if c["how"] == "broadcast")))
         out.append([Span(f"      it broadcasts {times} over {over}, {readable(most)} at most")])
     out += [[Span(f"      {s['warning']}", "warning")] for s in part if s["warning"]]
     return out

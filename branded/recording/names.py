@@ -41,7 +41,7 @@ def names_of(operands: Sequence[Any]) -> tuple[str, ...]:
             x = _value(part, local, others)
             if isinstance(x, Tensor):
                 found.setdefault(x.uop, ast.unparse(part))
-    for name, x in local.items():
+    for name, x in list(local.items()):
         if isinstance(x, Tensor) and name.isidentifier():
             found.setdefault(x.uop, name)
     return tuple(found.get(x, "") if isinstance(x, UOp) else "" for x in operands)
