@@ -19,9 +19,11 @@ from branded import (
     axis_index,
     brand,
     cond,
+    debug,
     fori_loop,
     grad,
     hessian,
+    io_callback,
     jit,
     jvp,
     linalg,
@@ -233,6 +235,19 @@ def _moved(f: Any, n: int, size: int = 16) -> int:
     return sum(c.src[1].max_numel() * c.src[1].dtype.itemsize for c in linear.src if c.src[0].op is Ops.COPY)
 
 
+def test_an_effect_is_one_of_all_examples_in_their_order() -> None:
+    seen = list[float]()
+
+    def f(x: Tensor) -> Tensor:
+        debug.callback(lambda v: seen.append(float(v)), x[0])
+        return cond(x[0] > X[1, 0], lambda x: io_callback(lambda v: v * 2, x, x), lambda x: x - 1, x)
+
+    on_one, of_one = vmap(f)(X).numpy(), seen.copy()
+    seen.clear()
+    np.testing.assert_allclose(vmap(f, devices=TWO)(X).numpy(), on_one, atol=1e-6)
+    assert seen == of_one == X[:, 0].tolist()
+
+
 @pytest.mark.parametrize("n", [2, 4])
 def test_collectives_move_what_they_must(n: int) -> None:
     """`whole` are the bytes of all examples, `row` those of one: by hand, for n devices."""
@@ -295,6 +310,11 @@ GOLDEN: dict[str, tuple[Callable[[], Any], str]] = {
         "  1:   CPU, CPU:1\n"
         "  2:   CPU, CPU:2\n"
         "  try: the same devices for both, in the same order; or .to() one of them first",
+    ),
+    "in a loop": (
+        lambda: branded.map(lambda m: vmap(lambda x: x * 2, devices=TWO)(m), M),
+        "loop: its body runs on one device, and has a vmap over several\n"
+        "  try: devices= for a vmap around the loop, or none for that in it",
     ),
 }
 

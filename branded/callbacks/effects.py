@@ -12,6 +12,7 @@ from tinygrad.uop.ops import UOp
 from branded.callbacks import host
 from branded.callbacks.host import Host, ShapeDtype
 from branded.crossing import enter_all
+from branded.devices.exchange import on_one
 from branded.dispatch import Pass
 from branded.errors import DerivativeError, UnsupportedError
 from branded.loops.bodies import TOKEN, Body, before, body, flags, is_through_a_body, refusal
@@ -40,7 +41,8 @@ def effect(what: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], 
     made = Host(what, f, "sequential", True)
     made.is_effect, made.is_ordered, made.is_guarded = True, one_by_one, len(given) > len(args)
     token = before(around, device)
-    ones = [host.spread(x, own) for x in Pass(own).run(given, {}, is_touched)]
+    # one call has all examples, wherever they are
+    ones = [on_one(host.spread(x, own), device) for x in Pass(own).run(given, {}, is_touched)]
     sizes = tuple(b.size for b in own)
     of_all = [t._replace(shape=(*sizes, *t.shape)) for t in (*types, ShapeDtype((), TOKEN))]
     outs = done(around, [*host.called(made.over(own), of_all, [*ones, token])])

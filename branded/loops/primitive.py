@@ -279,6 +279,11 @@ def assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[
             "loop: a sharded tensor cannot go through a loop yet",
             fix="vmap(..., devices=...), or gather it with .to() first",
         )
+    if any(u.op is Ops.COPY and isinstance(u.arg, tuple) for u in step.toposort()):
+        raise UnsupportedError(
+            "loop: its body runs on one device, and has a vmap over several",
+            fix="devices= for a vmap around the loop, or none for that in it",
+        )
     args = (*(c.init for c in carries), *(x.whole for x in inputs), *fixed)
     return Parts(step, list(carries), list(inputs), args)
 
