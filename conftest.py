@@ -27,6 +27,7 @@ LONG = (
     "tests/explorer/test_page.py",
     "tests/test_functions.py",
     "tests/test_killed.py",
+    "tests/test_cluster.py",
     "tests/test_explain.py",
     "tests/test_linalg.py",
     "tests/test_sorting.py",

@@ -294,6 +294,15 @@ def test_demo_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.Monkey
     assert told == [Path("demo-pictures")]
 
 
+def test_demo_on_a_cluster_takes_a_size_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    from branded.learn.demo import cluster
+
+    told: list[str] = []
+    monkeypatch.setattr(cluster, "run", told.append)
+    assert cli.main(["demo", "--cluster"]) == cli.main(["demo", "--cluster", "--memory", "1GB"]) == 0
+    assert told == ["256MB", "1GB"]
+
+
 def test_demo_says_at_once_that_it_cannot_write(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     if not demo.can_draw():
         pytest.skip("matplotlib is not installed")

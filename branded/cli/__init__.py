@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import io
 import os
 import sys
@@ -40,7 +41,9 @@ from branded.errors import BrandedError, one_line
 
 
 def demo(args: argparse.Namespace) -> int:
-    """Show vmap at work on real data."""
+    """Show vmap at work on real data; with --cluster, on several processes."""
+    if args.cluster:
+        return _cluster(args.memory)
     from branded.learn import demo
 
     # a folder that cannot be used is a mistake to hear of now, not in a minute
@@ -48,6 +51,21 @@ def demo(args: argparse.Namespace) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode shows `?` for a shade
     demo.run(out)
+    return OK
+
+
+def _cluster(memory: str) -> int:
+    for package in ("dask", "distributed"):
+        if importlib.util.find_spec(package) is None:
+            raise UsageError(f"there is no {package} here: pip install 'branded[dask]'")
+    from branded.learn.demo import cluster
+    from branded.planning.limits import as_limit
+
+    try:
+        as_limit(memory)
+    except BrandedError:
+        raise UsageError(f"{memory!r} is no size of memory, as 256MB is one") from None
+    cluster.run(memory)
     return OK
 
 
@@ -209,6 +227,9 @@ class Command(NamedTuple):
 
 
 _OUT = {"metavar": "DIR", "default": "demo-pictures", "help": "the folder for the pictures (default: %(default)s)"}
+_CLUSTER = {"action": "store_true", "help": "all pairs of more digits than fit the memory, on a process for each core"}
+_MEMORY = {"metavar": "SIZE", "default": "256MB", "help": "with --cluster, what pairs may take (default: %(default)s)"}
+_DEMO = (("--out", _OUT), ("--cluster", _CLUSTER), ("--memory", _MEMORY))
 _TARGET = {"metavar": "FILE.py[:function]", "help": "a file, or a function of it that needs no arguments"}
 _ARGS = {"nargs": argparse.REMAINDER, "metavar": "...", "help": "what the file finds in sys.argv"}
 
@@ -255,7 +276,7 @@ _EXPLAIN = (
 
 COMMANDS = {
     "check": Command(check, "find batching mistakes with mypy", (("paths", _PATHS),)),
-    "demo": Command(demo, "show vmap at work on 1,797 handwritten digits", (("--out", _OUT),)),
+    "demo": Command(demo, "show vmap at work on 1,797 handwritten digits", _DEMO),
     "explain": Command(explain, "show what a function does, and what it costs", _EXPLAIN),
     "explorer": Command(
         explorer, "write a web page that shows vmap", (("out", _SITE), ("--pyodide", _PYODIDE), ("--no-edit", _NO_EDIT))

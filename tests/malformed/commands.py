@@ -171,6 +171,7 @@ COMMANDS = (
         2,
         "branded demo: cannot make the folder aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
     ),
+    Command(("demo", "--cluster", "--memory", "much"), 2, "branded demo: 'much' is no size of memory, as 256MB is one"),
     Command(("demo", "extra"), 2, "branded: unrecognized arguments: extra"),
     Command(("demo", "--out"), 2, "branded demo: argument --out: expected one argument"),
     Command(("demo", "--out", "/proc/x"), 2, "branded demo: cannot make the folder /proc/x: No such file or directory"),
