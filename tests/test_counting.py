@@ -16,6 +16,7 @@ from branded.cpu import counting
 from branded.functions import _host
 from branded.runner import host, native
 from tests.by_numpy import reads
+from tests.examples import in_memory
 
 R = np.random.default_rng(0)
 NAN, INF = float("nan"), float("inf")
@@ -25,16 +26,17 @@ can_compile = pytest.mark.skipif(not native.can_run("CPU"), reason="there is no 
 
 def both(f: Callable[..., Any], *xs: Any, rtol: float = 1e-6) -> None:
     """A function here, compiled, and by operations of tinygrad: of these, the graph says what they are."""
-    given = [Tensor(x) for x in xs]
+    given = [in_memory(x) for x in xs]
     got, compiled = f(*given), jit(f)(*given)
     with cpu.plain():
         plain = f(*given)
         wanted = reads(plain if isinstance(plain, tuple) else (plain,))
     got, compiled, plain = (y if isinstance(y, tuple) else (y,) for y in (got, compiled, plain))
+    Tensor.realize(*got)  # at once, as the compiled function does: its kernels are the same
     for a, b, c, want in zip(got, compiled, plain, wanted, strict=True):
         assert a.dtype == c.dtype and a.shape == c.shape
-        np.testing.assert_allclose(a.numpy(), want, rtol=rtol, atol=rtol)
-        np.testing.assert_array_equal(a.numpy(), b.numpy())
+        np.testing.assert_allclose(found := a.numpy(), want, rtol=rtol, atol=rtol)
+        np.testing.assert_array_equal(found, b.numpy())
 
 
 SORTED = np.float32([-INF, -2, -0.0, 0, 0, 1, 5, INF, NAN])
