@@ -1,10 +1,13 @@
 """Runs the examples in docstrings, and the python blocks of the README and the docs, as tests."""
 
+import doctest
 import gc
 import os
 import sys
 import time
+import traceback
 from doctest import ELLIPSIS
+from types import SimpleNamespace
 
 import pytest
 from sybil import Sybil
@@ -96,6 +99,15 @@ def _settle() -> None:
     gc.collect()
     gc.freeze()
 
+
+def _without_notes(cls: type[BaseException], error: BaseException) -> list[str]:
+    """What doctest compares: the message, without the notes of the error, which some versions of Python take for it."""
+    told = traceback.TracebackException(cls, error, None, compact=True)
+    told.__notes__ = []
+    return list(told.format_exception_only())
+
+
+doctest.traceback = SimpleNamespace(**{**vars(traceback), "format_exception_only": _without_notes})  # type: ignore[attr-defined]
 
 pytest_collect_file = SybilCollection(
     [

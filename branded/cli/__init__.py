@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import importlib.util
 import io
 import os
@@ -32,6 +33,7 @@ from branded.cli.files import (
     function,
     functions_of,
     guarded,
+    message,
     split_target,
     surroundings,
 )
@@ -218,6 +220,22 @@ def explorer(args: argparse.Namespace) -> int:
     return OK
 
 
+def why(args: argparse.Namespace) -> int:
+    """Say why an error is raised, and what to write instead."""
+    from branded.learn import why
+
+    if args.code is None:
+        for code in why.classes():
+            print(f"{code:<14} {why.page(code).partition(chr(10))[0]}")
+        return OK
+    if (known := why.of(args.code)) is None:
+        near = difflib.get_close_matches(args.code.lower(), why.classes(), 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise UsageError(f"there is no code {args.code!r}{hint}; `branded why` lists them")
+    print(why.text(known))
+    return OK
+
+
 class Command(NamedTuple):
     """A line of the table: the function, what `--help` says of it, and its arguments for argparse."""
 
@@ -264,6 +282,8 @@ def _above_0(text: str) -> float:
 
 _FACTOR = {"metavar": "N", "type": _above_0, "default": 8.0, "help": "warn of a broadcast from N times on (default: 8)"}
 _BYTES = {"metavar": "N", "type": int, "default": 1 << 20, "help": "and from N bytes on (default: 1 MiB)"}
+_CODE = {"nargs": "?", "metavar": "CODE", "help": "the word behind `why` in a message; without it, all are listed"}
+
 _EXPLAIN = (
     ("target", _FUNCTION),
     ("--html", _HTML),
@@ -284,6 +304,7 @@ COMMANDS = {
     "profile": Command(profile, "show where the time of a function goes", (("target", _FUNCTION), ("--args", _GIVEN))),
     "puzzles": Command(puzzles, "exercises that check themselves", (("action", _ACTION), ("words", _WORDS))),
     "run": Command(run, "run a file, or one function of it", (("target", _TARGET), ("args", _ARGS))),
+    "why": Command(why, "say more of an error, by its code", (("code", _CODE),)),
 }
 
 
@@ -317,7 +338,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"branded {args.command}: {one_line(str(error))}", file=sys.stderr)
         return MISUSED
     except BrandedError as error:
-        print(error, file=sys.stderr)
+        print(message(error), file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print("branded: interrupted", file=sys.stderr)

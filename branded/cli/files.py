@@ -168,12 +168,17 @@ def guarded(action: Callable[[], object], path: Path, line: int = 1) -> int:
     try:
         action()
     except BrandedError as error:
-        print(f"{_place(error, path, line)}\n{error}", file=sys.stderr)
+        print(f"{_place(error, path, line)}\n{message(error)}", file=sys.stderr)
         return FAILED
     except (Exception, KeyboardInterrupt) as error:
         _show(error, _users(error.__traceback__))
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
     return OK
+
+
+def message(error: BrandedError) -> str:
+    """What an error says, with the line that a traceback has beside it."""
+    return "\n".join([str(error), *getattr(error, "__notes__", ())])
 
 
 def _show(error: BaseException, trace: types.TracebackType | None) -> None:

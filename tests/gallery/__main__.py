@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from branded.learn import why
 from branded.mypy.check import check
 from tests.gallery.programs import HERE, PEERS, RECORDED, Outcome, agree, run, shown
 from tests.warm import warm
@@ -45,8 +46,9 @@ test, and compare with a loop over the examples.
 
 FOOT = """\
 `python -m tests.gallery` makes this page from [its programs](../tests/gallery/programs.py), and the tests run them all.
-More about types is in [mistakes before anything runs](types.md), and of 66 larger programs with one mistake each in
-[the table of brandbugs](../bench/brandbugs/RESULTS.md).
+[The errors by their codes](errors.md) have the shortest program of each. More about types is in [mistakes before
+anything runs](types.md), and of 66 larger programs with one mistake each in [the table of
+brandbugs](../bench/brandbugs/RESULTS.md).
 """
 
 
@@ -191,6 +193,9 @@ def anchor(number: int, mistake: Mistake) -> str:
 def _sections(m: Mistake) -> Iterator[str]:
     yield _filled(m.words["words"])
     yield _block("python", [*_typed(m.wrong.source), *_ending(m.wrong)])
+    if raised := re.match(r"branded\.errors\.(\w+)", m.wrong.error):
+        code = why.of(raised[1])
+        yield f"More of this error: [`{code}`](errors.md#{code}), by `python -m branded why {code}`."
     remarks = m.words.get("ours", "")
     if m.mypy:
         yield "mypy says:" if m.is_found_by_mypy else "mypy finds nothing, and notes:"

@@ -1,0 +1,70 @@
+"""Write the page of the errors by their codes, docs/errors.md: `python -m tests.why`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from branded.learn import why
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "errors.md"
+GALLERY = ROOT / "docs" / "gallery.md"
+
+HEAD = """\
+# Errors by their codes
+
+Every error of `branded` has a code, a word that does not change. A traceback ends with it:
+
+```text
+branded.errors.SizeError: zip: brand `user` has 3 examples, but this argument has 2
+  left:  f32[3, 2], axis 0   (argument 1 of vmap at app.py:4)
+  right: f32[2], axis 0   (argument 2)
+  try:   in_axes=(None, 0) for 2 examples, or in_axes=(0, None) for 3 examples
+  why:   python -m branded why size
+```
+
+The command prints what stands here under the code, without a network; the name of the error does as well as the code,
+and without either it lists them all. The address of a code is `errors.html#size`. In Python it is the attribute `code`
+of the class. The line `why` is a note of the error (`add_note`): `str(error)` ends before it.
+
+What this page simplifies: each code has one program, the shortest; the same code is given to all mistakes of its kind.
+
+{table}
+"""
+
+
+def mistakes() -> dict[str, str]:
+    """The sections of the gallery by their headings."""
+    parts = re.split(
+        r"^### (.*)\n", GALLERY.read_text(encoding="utf-8").partition("\n## Where this comes from")[0], flags=re.M
+    )
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def anchor(heading: str) -> str:
+    """What a heading is called in a link."""
+    return re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-")
+
+
+def section(code: str) -> str:
+    """What stands under a code: its error, its page, and the mistakes of the gallery that end so."""
+    name = why.classes()[code].__name__
+    raises = [h for h, text in mistakes().items() if re.search(rf"^branded\.errors\.{name}: ", text, re.M)]
+    seen = ", ".join(f"[{h}](gallery.md#{anchor(h)})" for h in raises)
+    links = f"\nIn the gallery of mistakes: {seen}.\n" if seen else ""
+    return f"## {code}\n\n`{name}`: {why.page(code)}{links}"
+
+
+def text() -> str:
+    """The page."""
+    rows = [
+        f"| [`{c}`](#{c}) | `{cls.__name__}` | {why.page(c).partition(chr(10))[0]} |"
+        for c, cls in why.classes().items()
+    ]
+    table = "\n".join(["| code | error | |", "|---|---|---|", *rows])
+    return "\n".join([HEAD.format(table=table), *map(section, why.classes())])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8")
