@@ -216,7 +216,7 @@ def explorer(args: argparse.Namespace) -> int:
 
     out = _folder(args.out)
     pyodide = None if args.pyodide is None else Path(args.pyodide)
-    print(explorer.write(out, pyodide, edit=not args.no_edit))
+    print(explorer.write(out, pyodide, edit=not args.no_edit, site=args.site))
     return OK
 
 
@@ -231,7 +231,7 @@ def why(args: argparse.Namespace) -> int:
     if (known := why.of(args.code)) is None:
         near = difflib.get_close_matches(args.code.lower(), why.classes(), 1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise UsageError(f"there is no code {args.code!r}{hint}; `branded why` lists them")
+        raise UsageError(f"there is no code {args.code[:40]!r}{hint}; `branded why` lists them")
     print(why.text(known))
     return OK
 
@@ -282,6 +282,7 @@ def _above_0(text: str) -> float:
 
 _FACTOR = {"metavar": "N", "type": _above_0, "default": 8.0, "help": "warn of a broadcast from N times on (default: 8)"}
 _BYTES = {"metavar": "N", "type": int, "default": 1 << 20, "help": "and from N bytes on (default: 1 MiB)"}
+_BACK = {"metavar": "ADDRESS", "help": "the documentation to which the page leads back (default: that beside OUT)"}
 _CODE = {"nargs": "?", "metavar": "CODE", "help": "the word behind `why` in a message; without it, all are listed"}
 
 _EXPLAIN = (
@@ -299,7 +300,9 @@ COMMANDS = {
     "demo": Command(demo, "show vmap at work on 1,797 handwritten digits", _DEMO),
     "explain": Command(explain, "show what a function does, and what it costs", _EXPLAIN),
     "explorer": Command(
-        explorer, "write a web page that shows vmap", (("out", _SITE), ("--pyodide", _PYODIDE), ("--no-edit", _NO_EDIT))
+        explorer,
+        "write a web page that shows vmap",
+        (("out", _SITE), ("--pyodide", _PYODIDE), ("--no-edit", _NO_EDIT), ("--site", _BACK)),
     ),
     "profile": Command(profile, "show where the time of a function goes", (("target", _FUNCTION), ("--args", _GIVEN))),
     "puzzles": Command(puzzles, "exercises that check themselves", (("action", _ACTION), ("words", _WORDS))),

@@ -104,20 +104,27 @@ def entry(
     }
 
 
-def document(entries: Sequence[Mapping[str, Any]], edit: Mapping[str, Any] | None = None) -> str:
+def document(
+    entries: Sequence[Mapping[str, Any]],
+    edit: Mapping[str, Any] | None = None,
+    why: Mapping[str, str] | None = None,
+    site: str | None = None,
+) -> str:
     """The page with these entries in its menu.
 
     Args:
         entries: What `entry` makes.
         edit: The folder of the parts of Pyodide beside the page and their names, if programs can be edited.
+        why: What is said of each code of an error.
+        site: The address of the documentation, with a `/` at its end: a way back to the course.
 
     Returns:
         The text of the file.
     """
     title = str(entries[0]["title"]) if len(entries) == 1 else "branded: the explorer"
     # a `<` inside a string could end the element that carries the data
-    data = json.dumps({"entries": entries, "edit": edit}, ensure_ascii=False, separators=(",", ":")).replace(
-        "<", "\\u003c"
+    data = json.dumps(
+        {"entries": entries, "edit": edit, "why": why, "site": site}, ensure_ascii=False, separators=(",", ":")
     )
     return Template(_read("page.html")).substitute(
         title=html.escape(title),

@@ -12,7 +12,8 @@ from branded.learn.explorer import catalog
 
 MUST_RUN = os.environ.get("BRANDED_BROWSER") == "1"
 ENTRIES = {entry["name"]: entry for entry in catalog.load()}
-VIEWS = [(name, i) for name, entry in ENTRIES.items() for i in range(len(entry["choices"]))]
+MISTAKES = [name for name, entry in ENTRIES.items() if entry["group"] == catalog.MISTAKES]
+VIEWS = [(name, i) for name in ENTRIES if name not in MISTAKES for i in range(len(ENTRIES[name]["choices"]))]
 
 
 def missing(what: str) -> Any:

@@ -24,9 +24,8 @@ def test_what_is_kept_is_what_explain_says(example: catalog.Example) -> None:
 
 def test_every_example_file_is_in_the_menu() -> None:
     files = {path.stem for path in catalog.FOLDER.glob("*.py")} - {"__init__"}
-    assert (
-        files == {example.name for example in catalog.EXAMPLES} == {path.stem for path in catalog.FOLDER.glob("*.json")}
-    )
+    assert files == {example.file.stem for example in catalog.EXAMPLES}
+    assert {path.stem for path in catalog.FOLDER.glob("*.json")} == {example.name for example in catalog.EXAMPLES}
 
 
 # ---- the command ----

@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from branded.explain import html
+from branded.learn import why
 from branded.learn.explorer import browser as in_browser
-from branded.learn.explorer import catalog
-from tests.explorer.reading import ENTRIES, Reader, contrast
+from branded.learn.explorer import catalog, write
+from tests.explorer.reading import ENTRIES, MISTAKES, Reader, contrast, data
+
+ROOT = Path(__file__).parents[2]
 
 BODY = """\
 from tinygrad import Tensor
@@ -49,6 +53,7 @@ def test_the_line_the_brand_and_the_fix() -> None:
     assert found["source"].split("\n")[found["failure"]["line"] - 1].startswith("    return vmap")
     assert found["failure"] == {
         "error": "ReadError",
+        "code": "read",
         "what": "bool: a value that varies over `x` has no single truth value",
         "more": [],
         "facts": [["value", "Vec[x:3, bool[]]"], ["x", "opened by vmap at program.py:8"]],
@@ -156,6 +161,89 @@ def test_the_label_of_run_is_seen_under_the_pointer(editing: Callable[..., Reade
     run_.hover()
     assert contrast(run_) >= 4.5
     assert run_.evaluate("one => getComputedStyle(one).backgroundColor") != before
+
+
+# ---- the examples ----
+
+
+@pytest.fixture
+def explorer(reader: Callable[..., Reader], tmp_path: Path) -> Callable[..., Reader]:
+    page = write(tmp_path, edit=False, site="https://branded.invalid/docs")
+    return lambda place="zip/0/1", **options: reader(f"{page.as_uri()}#{place}", **options)
+
+
+def test_each_mistake_shows_its_line_its_brand_and_its_fix_and_is_mended(explorer: Callable[..., Reader]) -> None:
+    here = explorer()
+    assert len(MISTAKES) >= 8
+    codes = set()
+    for name in MISTAKES:
+        wrong, right = data(name, 0), data(name, 1)
+        failure = wrong["failure"]
+        codes.add(failure["code"])
+        assert failure["fix"] and failure["line"] and "failure" not in right and right["steps"]
+        here.page.evaluate("place => { location.hash = place; }", f"{name}/0/1")
+        expect(here.page.locator("#mistaken .what")).to_have_text(failure["what"])
+        lines = wrong["source"].split("\n")
+        assert here.texts("#code .wrong-line .source") == [lines[failure["line"] - 1]]
+        assert [b["name"] for b in wrong["brands"]] == [t.split(":")[0] for t in here.texts("#mistaken .named .brand")]
+        assert here.text("#mistaken .fix") == failure["fix"]
+        assert here.text(".why-more > summary") == f"Why: the error {failure['code']}"
+        assert here.page.evaluate("document.documentElement.scrollWidth") == 1280
+        here.page.get_by_role("button", name="Show it mended").click()
+        assert here.page.locator("#bar").is_visible() and not here.page.locator("#view-mistake").is_visible()
+        assert json.loads(here.text("#result")) is not None
+    assert len(codes) == len(MISTAKES)
+
+
+def test_why_is_told_in_the_page_and_where_it_stands(explorer: Callable[..., Reader]) -> None:
+    here = explorer("leaky/0/1")
+    here.page.click(".why-more > summary")
+    assert here.text(".why-more pre") == why.text("read").rstrip()
+    assert here.page.get_attribute(".why-more a", "href") == "https://branded.invalid/docs/errors.html#read"
+    assert "python -m branded why read" in here.text(".why-more")
+
+
+def test_a_program_of_many_is_shown_alone() -> None:
+    program = str(ENTRIES["sums"]["program"])
+    assert program.count("def ") == 2 and "def sums(" in program and "def sums_mended(" in program
+    (found,) = json.loads(in_browser.run(program, ["sums", "sums_mended"]))
+    assert found["failure"]["code"] == "carry"
+
+
+def test_the_way_back_to_the_course(explorer: Callable[..., Reader], tmp_path: Path) -> None:
+    here = explorer()
+    links = here.page.locator("#back-to a").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
+    ends = ["course/1-map-and-vmap.html", "gallery.html", "errors.html"]
+    assert links == [f"https://branded.invalid/docs/{end}" for end in ends]
+    assert all((ROOT / "docs" / end.replace(".html", ".md")).is_file() for end in ends)
+    alone = tmp_path / "explorer"
+    alone.mkdir()
+    assert '"site":null' in write(alone, edit=False).read_text()  # nothing of the documentation is here
+    (tmp_path / "course").mkdir()
+    (tmp_path / "course" / "1-map-and-vmap.html").touch()
+    assert '"site":"../"' in write(alone, edit=False).read_text()
+
+
+def test_what_a_brand_is(explorer: Callable[..., Reader]) -> None:
+    here = explorer()
+    assert here.page.locator("#about .idea").is_visible()
+    said = here.text("#about p")
+    assert said.startswith("A brand is ") and said.count(".") == 1 and "zip" in said and "broadcast" in said
+    sums = here.page.locator("#about .idea .both text").all_text_contents()
+    assert sums == [str(a + b) for a in (1, 2, 3) for b in (10, 20)]
+    inside = "all => all.every((one) => { const box = one.getBBox(); return box.x >= -2 && box.x + box.width <= 398; })"
+    assert here.page.locator("#about .idea > *").evaluate_all(inside)
+    here.page.click("#about summary")
+    assert not here.page.locator("#about .idea").is_visible()
+
+
+def test_the_rules_of_access_hold_of_mistakes(explorer: Callable[..., Reader]) -> None:
+    for scheme, width in (("light", 1280), ("dark", 360)):
+        here = explorer("leaky/0/1", color_scheme=scheme, width=width, reduced_motion="reduce", bypass_csp=True)
+        here.page.click(".why-more > summary")
+        found = Axe().run(here.page, options={"resultTypes": ["violations"]})
+        assert found.violations_count == 0, scheme + found.generate_report()
+        assert here.page.evaluate("document.documentElement.scrollWidth") == width
 
 
 # ---- predict ----

@@ -16,7 +16,7 @@ from tinygrad import Tensor
 from branded.explain import explain, html
 from branded.learn import explorer
 from branded.learn.explorer import catalog
-from tests.explorer.reading import VIEWS, Reader, data, step_of
+from tests.explorer.reading import MISTAKES, VIEWS, Reader, data, step_of
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_the_menu_has_every_example(read: Callable[..., Reader]) -> None:
     for example in catalog.EXAMPLES:
         here.page.select_option("#example", label=example.title)
         assert here.text("h1") == example.title
-        assert here.step().startswith("step 1 of ")
+        assert example.name in MISTAKES or here.step().startswith("step 1 of ")
 
 
 def test_the_code_has_the_types_of_its_lines(read: Callable[..., Reader]) -> None:

@@ -175,6 +175,14 @@ COMMANDS = (
     Command(("demo", "extra"), 2, "branded: unrecognized arguments: extra"),
     Command(("demo", "--out"), 2, "branded demo: argument --out: expected one argument"),
     Command(("demo", "--out", "/proc/x"), 2, "branded demo: cannot make the folder /proc/x: No such file or directory"),
+    Command(("why",), 0, ""),
+    Command(("why", "size"), 0, ""),
+    Command(("why", "SizeError"), 0, ""),
+    Command(("why", ""), 2, "branded why: there is no code ''; `branded why` lists them"),
+    Command(("why", "sise"), 2, "branded why: there is no code 'sise'; did you mean size?; `branded why` lists them"),
+    Command(("why", "9" * 5000), 2, f"branded why: there is no code '{'9' * 40}'; `branded why` lists them"),
+    Command(("why", "size", "read"), 2, "branded: unrecognized arguments: read"),
+    Command(("why", NASTY), 2, "branded: a NUL stands in an argument, and in no name"),
     Command(("explorer",), 2, "branded explorer: the following arguments are required: OUT"),
     Command(
         ("explorer", "notes.txt", "--no-edit"), 2, "branded explorer: cannot make the folder notes.txt: File exists"

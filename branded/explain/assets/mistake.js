@@ -1,6 +1,7 @@
 // What went wrong, of a program that ends with an error: the line, the brands that are named, and what to write.
 
-function drawMistake(root, explanation) {
+function drawMistake(root, explanation, choices, show) {
+  const mended = choices.findIndex((choice) => !choice.explanation.failure);
   const { failure, brands } = explanation;
   const named = brands.map((brand) => h("li", null, brandLabel(explanation, brand.name, brand.size), brand.where && h("span", { class: "note" }, ` ${brand.where}`)));
   const facts = failure.facts
@@ -14,8 +15,19 @@ function drawMistake(root, explanation) {
     named.length > 0 ? h("ul", { class: "named" }, named) : "",
     facts.length > 0 ? h("dl", { class: "pair" }, facts) : "",
     failure.fix ? h("p", null, h("strong", null, "Write instead:")) : "",
-    failure.fix ? h("pre", { class: "loop fix", tabindex: "0", "aria-label": "Write instead" }, python(failure.fix)) : "",
+    failure.fix ? h("pre", { class: "loop fix", tabindex: "0", "aria-label": "Write instead" }, failure.fix) : "",
+    mended >= 0 ? h("p", { class: "buttons" }, h("button", { type: "button", class: "mended", onclick: () => show(mended) }, "Show it mended")) : "",
+    failure.code ? whyText(failure.code) : "",
   );
+}
+
+/** The page of the error's code: here, since the page asks nobody for anything, and where it stands beside it. */
+function whyText(code) {
+  const link = site && h("a", { href: `${site}errors.html#${code}` }, `errors.html#${code}`);
+  const command = h("code", null, `python -m branded why ${code}`);
+  const more = h("p", { class: "note" }, "Also by ", command, link ? [", and at ", link] : "", ".");
+  if (!why?.[code]) return more;
+  return h("details", { class: "why-more" }, h("summary", null, `Why: the error `, h("code", null, code)), h("pre", { tabindex: "0", "aria-label": `Of the error ${code}` }, why[code]), more);
 }
 
 /** The message as Python would print it, for who listens and for who copies it. */

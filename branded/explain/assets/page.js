@@ -1,6 +1,6 @@
 // The page: what is shown, and how the reader moves through it. Each view is drawn from the state alone.
 
-const { entries, edit } = JSON.parse(find("data").textContent);
+const { entries, edit, why, site } = JSON.parse(find("data").textContent);
 const state = { entry: 0, choice: 0, step: 0, predict: false, answers: new Map() };
 let light = () => {}; // marks the nodes of a step in the graph that is drawn
 
@@ -66,7 +66,7 @@ function show(shown, step) {
   for (const id of ["bar", "loop", "view-program", "view-graph", "view-kernels"]) find(id).hidden = failed;
   find("view-switch").hidden = failed && current().choices.length < 2;
   find("view-mistake").hidden = !failed;
-  if (failed) drawMistake(find("mistaken"), shown);
+  if (failed) drawMistake(find("mistaken"), shown, current().choices, switchTo);
 }
 
 function drawBar(step, asked) {
@@ -167,6 +167,17 @@ function fillMenu() {
   find("choose").hidden = entries.length < 2 && !edit;
 }
 
+/** The way back to the course, where this page lies beside it. */
+function linkBack() {
+  find("back-to").hidden = !site;
+  if (!site) return;
+  find("to-course").href = `${site}course/1-map-and-vmap.html`;
+  find("to-gallery").href = `${site}gallery.html`;
+  find("to-errors").href = `${site}errors.html`;
+}
+
+linkBack();
+find("about").open = entries.length > 1;
 fillMenu();
 find("example").addEventListener("change", (event) => open(Number(event.target.value)));
 find("slider").addEventListener("input", (event) => go(Number(event.target.value) - 1));

@@ -11,18 +11,21 @@ from pathlib import Path
 
 from branded.errors import ExplorerError
 from branded.explain.html import document
+from branded.learn import why
 from branded.learn.explorer import catalog, runtime
 
 __all__ = ["write"]
 
 
-def write(out: Path, pyodide: Path | None = None, *, edit: bool = True) -> Path:
+def write(out: Path, pyodide: Path | None = None, *, edit: bool = True, site: str | None = None) -> Path:
     """Write the explorer to a folder: `index.html`, and in `edit/` what runs programs in the browser.
 
     Args:
         out: The folder, which is there.
         pyodide: The npm package `pyodide`, unpacked; None asks npm for it, and without npm there is no `edit`.
         edit: Whether programs can be edited.
+        site: The address of the documentation, to which the page leads back; None is that beside the folder, if it is
+            there, as `make site` has it.
 
     Returns:
         The page.
@@ -46,8 +49,12 @@ def write(out: Path, pyodide: Path | None = None, *, edit: bool = True) -> Path:
         with tempfile.TemporaryDirectory(prefix="branded-") as folder:
             parts = runtime.write(out, runtime.fetch(Path(folder)))
     index = out / "index.html"
+    codes = {code: why.text(code) for code in why.classes()}
+    back = site and f"{site.rstrip('/')}/"
+    if site is None and (out.parent / "course" / "1-map-and-vmap.html").is_file():
+        back = "../"
     try:
-        index.write_text(document(catalog.load(), parts), encoding="utf-8")
+        index.write_text(document(catalog.load(), parts, codes, back), encoding="utf-8")
     except OSError as error:
         raise ExplorerError(f"explorer: cannot write {index}: {error.strerror}") from None
     return index

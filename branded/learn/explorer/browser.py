@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from branded import tree
-from branded.errors import BrandedError, ExplainError, ExplorerError
+from branded.errors import ExplainError, ExplorerError
 from branded.explain import example_arguments, explain
 from branded.explain.code import Source
 from branded.explain.data import is_array
-from branded.learn.explorer.mistakes import mistaken
+from branded.learn.explorer.mistakes import in_own_words, mistaken
 from branded.patches import tg
 from branded.program import make_expr
 
@@ -76,11 +76,7 @@ def _functions(module: types.ModuleType, names: list[str]) -> Sequence[types.Fun
 
 def _explained(f: types.FunctionType) -> dict[str, Any]:
     args, kwargs = _arguments(f)
-    try:
-        check_sizes(f, args, kwargs)
-    except BrandedError:
-        f(*args, **kwargs)  # what is wrong with the function itself is said in its own words
-        raise
+    in_own_words(f, args, lambda: check_sizes(f, args, kwargs), **kwargs)
     # the page says that mypy does not run here; how to install it is of no use
     return {**explain(f)(*args, **kwargs).data(), "notes": []}
 

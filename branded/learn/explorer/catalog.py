@@ -5,14 +5,21 @@ What is kept is instant to show.  `python -m branded.learn.explorer` makes it an
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import json
+import re
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from branded.errors import BrandedError
 from branded.explain import explain as explained
+from branded.explain.code import Source
 from branded.explain.html import entry
+from branded.learn.explorer.mistakes import in_own_words, mistaken
 
 FOLDER = Path(__file__).parent / "examples"
 
@@ -27,10 +34,23 @@ class Example(NamedTuple):
     question: str | None = None
     first: int = 0
     """Which answer is shown first."""
+    module: str | None = None
+    """The file, where it is not of that name: there are other examples in it."""
 
     @property
     def file(self) -> Path:
-        return FOLDER / f"{self.name}.py"
+        return FOLDER / f"{self.module or self.name}.py"
+
+    @property
+    def program(self) -> str:
+        """The file; of one with other examples, what belongs to this one."""
+        text = self.file.read_text(encoding="utf-8")
+        if self.module is None:
+            return text
+        others = [x for x in ast.parse(text).body if isinstance(x, ast.FunctionDef) and x.name not in self.functions]
+        left_out = {line for x in others for line in range(x.lineno, (x.end_lineno or x.lineno) + 1)}
+        kept = "".join(line for i, line in enumerate(text.splitlines(keepends=True), 1) if i not in left_out)
+        return re.sub(r"\n{4,}", "\n\n\n", kept).rstrip() + "\n"
 
     @property
     def data(self) -> Path:
@@ -39,6 +59,14 @@ class Example(NamedTuple):
 
 _TWO = ("same", "different")
 _LABELS = {"same": "yes: one brand, zip", "different": "no: two brands, outer"}
+_WRONG_AND_RIGHT = ("the mistake", "mended")
+MISTAKES = "Mistakes, and how they are mended"
+
+
+def _mistake(name: str, title: str) -> Example:
+    """A function of `mistakes.py`, and what it should be."""
+    return Example(name, title, MISTAKES, (name, f"{name}_mended"), "Which of the two?", module="mistakes")
+
 
 EXAMPLES = (
     Example("zip", "Zip or outer", "Start here", _TWO, "Do a and b have the same brand?"),
@@ -57,13 +85,28 @@ EXAMPLES = (
     Example("scan", "Running sums by scan", "Transforms", ("running",)),
     Example("branch", "A branch for each example", "Transforms", ("branch",)),
     Example("collective", "psum: a sum over a brand", "Transforms", ("shares",)),
+    _mistake("weighted", "Sizes that disagree"),
+    _mistake("leaky", "An if on an example"),
+    _mistake("shifted", "A shape that does not fit"),
+    _mistake("kept", "A value that escapes"),
+    _mistake("total", "A write into what all share"),
+    _mistake("noisy", "A draw that could mean two things"),
+    _mistake("shares", "A name that nobody opened"),
+    _mistake("sums", "A loop that changes its type"),
 )
 
 
 def explain(example: Example) -> list[dict[str, Any]]:
-    """What `explain` says of each function of an example."""
-    module = importlib.import_module(f"branded.learn.explorer.examples.{example.name}")
-    return [explained(getattr(module, name)).data() for name in example.functions]
+    """What `explain` says of each function of an example, and what goes wrong in that which is a mistake."""
+    module = importlib.import_module(f"branded.learn.explorer.examples.{example.file.stem}")
+    return [_explained(getattr(module, name)) for name in example.functions]
+
+
+def _explained(f: types.FunctionType) -> dict[str, Any]:
+    try:
+        return in_own_words(f, (), lambda: explained(f).data())
+    except BrandedError as error:
+        return mistaken(f.__name__, Source.of(f), error, inspect.getdoc(f))
 
 
 def text(example: Example) -> str:
@@ -90,6 +133,8 @@ def _entries() -> Iterator[dict[str, Any]]:
             group=example.group,
             question=example.question,
             first=example.first,
-            labels=[_LABELS.get(name, name) for name in example.functions],
-            program=example.file.read_text(encoding="utf-8"),
+            labels=[_LABELS.get(name, name) for name in example.functions]
+            if example.group != MISTAKES
+            else _WRONG_AND_RIGHT,
+            program=example.program,
         )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from branded.errors import BrandedError
+from branded.errors import BrandedError, ExplorerError
 from branded.explain.code import Source
+
+T = TypeVar("T")
 
 _FACT = re.compile(r"^  ([^:]+): +(.*)$")
 _PLACE = re.compile(r"\bat (\S+):(\d+)|^(\S+):(\d+)$")
@@ -54,6 +56,7 @@ def mistaken(
         "notes": [],
         "failure": {
             "error": type(error).__name__,
+            "code": error.code if isinstance(error, BrandedError) and type(error) is not ExplorerError else None,
             "what": what,
             "more": [] if own else rest,
             "facts": [list(fact) for fact in facts if fact[0] not in ("try", "at")],
@@ -61,6 +64,15 @@ def mistaken(
             "line": _line(error, facts, source, begins),
         },
     }
+
+
+def in_own_words(f: Callable[..., Any], args: Sequence[Any], look: Callable[[], T], **kwargs: Any) -> T:
+    """What looks at a call of a function; an error of the call itself comes before one of looking at it."""
+    try:
+        return look()
+    except BrandedError:
+        f(*args, **kwargs)
+        raise
 
 
 def in_readers_words(message: str, name: str) -> str:
