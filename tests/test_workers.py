@@ -121,12 +121,13 @@ def test_those_of_a_parent_are_not_waited_for() -> None:
 def test_what_does_not_compile_there_is_said_here(tmp_path: Path) -> None:
     out = run(CC=str(tmp_path / "no compiler"))
     assert out.returncode == 1
-    assert out.stderr.splitlines()[-4:] == [
+    assert out.stderr.splitlines()[-5:] == [
         "branded.errors.CompilerError: compiler: tinygrad's CPU device needs a C compiler, and the one that was chosen "
         "cannot be run",
         f"  CC:   {tmp_path / 'no compiler'}",
         "  says: No such file or directory",
         "  try:  CC=clang or another clang; gcc does not know the options",
+        "  why:  python -m branded why compiler",
     ]
 
 

@@ -58,6 +58,7 @@ def test_a_folder_that_is_not_pyodide(tmp_path: Path, capsys: pytest.CaptureFixt
         f"explorer: {tmp_path} is not the npm package pyodide\n"
         f"  missing: {parts}\n"
         f"  try:     npm pack pyodide@{runtime.PYODIDE}, and unpack what it brings\n"
+        "  why:     python -m branded why explorer\n"
     )
     for name in (*runtime.PARTS, "package.json"):
         (tmp_path / name).write_text('{"version": "0.1.0"}')
@@ -65,6 +66,7 @@ def test_a_folder_that_is_not_pyodide(tmp_path: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == (
         f"explorer: {tmp_path} is pyodide 0.1.0, and the page is tested with {runtime.PYODIDE}\n"
         f"  try: npm pack pyodide@{runtime.PYODIDE}, and unpack what it brings\n"
+        "  why: python -m branded why explorer\n"
     )
 
 
