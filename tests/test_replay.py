@@ -18,7 +18,7 @@ from tinygrad.uop.ops import UOp
 from branded import cond, fori_loop, grad, jit, pure_callback, scan, tree, vmap, while_loop
 from branded.loops import compiled as replay
 from branded.patches import tg
-from branded.runner import handed, native
+from branded.runner import direct, handed, native
 from branded.runner import linear as linear_module
 from branded.runner.linear import address_of
 from branded.transforms import jit as jits
@@ -445,7 +445,7 @@ def test_c_takes_the_turns_that_python_does() -> None:
 
 
 def test_a_few_kernels_wait_for_no_c(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the C that goes through a table is not compiled yet, Python makes up to four calls, each in its order."""
+    """Where the C that goes through a table is not compiled yet, Python makes up to twelve calls, each in its order."""
     monkeypatch.setattr(native, "is_compiled", lambda: False)
     monkeypatch.setattr(native, "_replay", lambda: pytest.fail("C is compiled"))
     f = jit(lambda x, y: [x.sort(1)[0] @ y.T, pure_callback(np.sin, x, x)])
@@ -460,6 +460,27 @@ def test_a_few_kernels_wait_for_no_c(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 2 < kernels_of(lambda: f(*args)) <= 4
 
 
+def test_a_few_kernels_that_run_often_are_called_from_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "is_compiled", lambda: False)
+    monkeypatch.setattr(direct.Direct, "OFTEN", 3)
+    from_c = list[int]()
+    original = native.Plan.run
+
+    def noted(self: native.Plan, addresses: Any, length: int | None = None) -> int:
+        from_c.append(len(addresses))
+        return original(self, addresses, length)
+
+    monkeypatch.setattr(native.Plan, "run", noted)
+    f = jit(lambda x: [x * 2, x + 1, x @ x])
+    x = floats(1, 2, 3)
+    for i in range(5):
+        assert [y.tolist() for y in f(x + i)] == [
+            *([(n + i) * 2.0 for n in (1, 2, 3)], [n + i + 1.0 for n in (1, 2, 3)]),
+            sum((n + i) ** 2.0 for n in (1, 2, 3)),
+        ]
+    assert from_c == [5] * 3
+
+
 def test_a_loop_and_many_kernels_are_called_from_c(monkeypatch: pytest.MonkeyPatch) -> None:
     made = list[int]()
     monkeypatch.setattr(native, "is_compiled", lambda: False)
@@ -472,6 +493,6 @@ def test_a_loop_and_many_kernels_are_called_from_c(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(native.Plan, "__init__", noted)
     x = floats(1, 2, 3)
     assert jit(lambda x: scan(lambda c, _: (c * 2, None), x, None, length=3)[0])(x).tolist() == [8, 16, 24]
-    ys = jit(lambda x: [x + i for i in range(5)])(x)
-    assert [y.tolist() for y in ys] == [[1.0 + i, 2.0 + i, 3.0 + i] for i in range(5)]
-    assert made[1:] == [5]
+    ys = jit(lambda x: [x + i for i in range(13)])(x)
+    assert [y.tolist() for y in ys] == [[1.0 + i, 2.0 + i, 3.0 + i] for i in range(13)]
+    assert made[1:] == [13]

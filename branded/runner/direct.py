@@ -1,7 +1,8 @@
 """Programs of a few kernels, called from Python: there is nothing for which C would have to be compiled.
 
 The C that goes through a table (`native.py`) takes as long to be compiled as two small kernels, by whoever is the first
-on a machine; a call of three kernels takes 7 us with it, and 8 without.
+on a machine.  A kernel that Python calls takes half a microsecond more, so a program that runs often has the C compiled
+after all.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from branded.runner.native import Address, Hosted, Inner, Kernel, Op, Plan, Ref,
 class Direct:
     """A program of a few operations without loops: Python calls them, and no C is compiled for it."""
 
-    MOST, MOST_WITHOUT_C = 2, 4
-    """So many calls take no longer than from C; so many a microsecond, where C would have to be compiled first."""
+    MOST, MOST_WITHOUT_C = 2, 12
+    """So many calls take no longer than from C; so many are made where that would have to be compiled first."""
+    OFTEN = 5_000
+    """After so many runs C would have paid."""
 
     def __init__(self, ops: Sequence[Kernel | Hosted], memory: int) -> None:
         """`memory` is the address in the first slot, which is the same in each run."""
@@ -29,6 +32,7 @@ class Direct:
         """What stands before the addresses that a run gives."""
         self.calls = [self._call(op, words) for op, words in calls]
         self.calls_python = any(isinstance(op, Hosted) and not op.is_c for op in ops)
+        self.ops, self.left = ops, self.OFTEN if len(self.calls) > self.MOST else -1
 
     def _call(self, op: Kernel | Hosted, words: Sequence[Address]) -> tuple[Any, Any, object]:
         """The function, what it is called with, and who says whether it failed."""
@@ -42,6 +46,10 @@ class Direct:
 
     def run(self, addresses: list[int]) -> int:
         """Run, with an address for each slot."""
+        self.left -= 1
+        if not self.left:
+            setattr(self, "run", Plan(Table(self.ops)).run)  # noqa: B010  mypy: a method is not assigned
+            return self.run(addresses)
         if self.calls_python:
             native.check_not_running(self)
         known = self.constants + addresses
