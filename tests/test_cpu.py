@@ -128,6 +128,23 @@ def test_a_tile_that_is_written_out_too_often_keeps_its_loops() -> None:
     assert any(opt.op is tg.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
 
 
+def test_a_sum_whose_terms_are_written_out_with_many_an_exp_keeps_its_loop() -> None:
+    """Of 20 terms, each with eight functions, which are lines of C each."""
+    x = data(20, 12)
+
+    def dear() -> Tensor:
+        return ((x.exp() + 1).log() * (x.square() + 1).sqrt().log() / (x.exp2().sin() + 2).sqrt()).sum(0)
+
+    (program,) = made(dear())
+    assert not program.src[0].arg.applied_opts
+    got = dear().numpy()
+    with cpu.plain():
+        (before,) = made(dear())
+        assert [opt.op for opt in before.src[0].arg.applied_opts] == [tg.OptOps.UNROLL]
+        np.testing.assert_allclose(got, dear().numpy(), rtol=1e-4)
+    assert 5 * len(source(program)) < len(source(before))
+
+
 # ---- what is kept in memory ----
 
 

@@ -34,7 +34,7 @@ DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT, Ops.RECIPROCAL, Ops.POW, Ops.FDIV
 """What takes so long that vectors of it are a gain in any loop that is long enough for one."""
 WRITTEN_OUT = 128
 """So many times tinygrad may write out what is in the innermost loops: a tile of a convolution with its 3 x 3 terms
-takes half a second to be made, and is then faster by a fourth, or slower."""
+takes half a second to be made, and is then faster by a fourth, or slower.  Each `exp` and the like counts."""
 LOOPS = Opt(OptOps.NOLOCALS)
 """The mark of a kernel that was chosen: an option that means nothing on the CPU, where tinygrad never takes it."""
 
@@ -114,7 +114,8 @@ def _chosen(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler],
 
 def _shorter(k: Scheduler, found: Scheduler) -> Scheduler:
     """A kernel as tinygrad has it, but with the loops of its sums, where it would be written out too many times."""
-    if found.upcast_size() <= WRITTEN_OUT:
+    dear = sum(u.op in DEAR for u in k.ast.toposort())
+    if found.upcast_size() * max(dear, 1) <= WRITTEN_OUT:
         return found
     return _with(k, [opt for opt in found.applied_opts if opt.op is not OptOps.UNROLL])
 
