@@ -78,7 +78,7 @@ def test_editing_from_a_file(full: Path, reader: Callable[..., Reader]) -> None:
     here.page.locator("#switch input").nth(1).check()
     assert json.loads(here.text("#result")) == [[5, 7], [10, 14], [15, 21]]
     here.page.locator("#code [data-step='3']").click()
-    assert here.text("#step .type") == "e: Vec[x:3 | y:2, f32[]]" and here.text("#step .kind") == "broadcast"
+    assert here.text("#step .type") == "c: Vec[x:3 | y:2, f32[]]" and here.text("#step .kind") == "broadcast"
     assert here.page.locator("#graph .node").count() == len(data("zip", 1)["graph"]["nodes"])
     here.page.locator("[role=gridcell]").nth(5).hover()
     assert (here.lit(0), here.lit(1)) == ([2], [1])

@@ -245,7 +245,7 @@ def test_pointing_at_a_cell_lights_where_it_comes_from(read: Callable[..., Reade
         for operand in range(2):
             assert here.lit(operand) == [at for which, at in sources if which == operand]
         assert here.lit(2) == [cell]
-    assert here.text("#memory .says") == "e[2, 1] = 23 comes from c[2], d[1]"
+    assert here.text("#memory .says") == "c[2, 1] = 23 comes from x[2], y[1]"
     here.page.mouse.move(0, 0)
     assert here.lit(0) == here.lit(1) == here.lit(2) == []
 
