@@ -136,9 +136,9 @@ def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> 
     return [lead(u, (*range(1, axis + 1), 0)) for u, axis in zip(outs, axes, strict=True)]
 
 
-def closed(us: Sequence[UOp]) -> list[Batched]:
-    """Batched; what lies on several devices meets nothing that lies on one."""
-    out = close(us)
+def closed(us: Sequence[UOp], over: Row | None = None) -> list[Batched]:
+    """Batched, over all brands or over some; what lies on several devices meets nothing that lies on one."""
+    out = close(us) if over is None else Pass(over).run(us, {}, is_touched)
     if not any(info_of(u).sharded for u in us):
         return out
     brands = dict.fromkeys((*(b for u in us for b in row_of(u)), *left_brands(us)))

@@ -248,6 +248,14 @@ def test_an_effect_is_one_of_all_examples_in_their_order() -> None:
     assert seen == of_one == X[:, 0].tolist()
 
 
+@pytest.mark.parametrize("layout", ["two", "others", "one"])
+def test_an_effect_of_what_is_here_and_there(layout: str) -> None:
+    seen = list[float]()
+    inner = lambda x: vmap(lambda w: (debug.callback(lambda v: seen.append(float(v)), (x * w).sum()), w)[1])(W)  # noqa: E731
+    vmap(inner, devices=LAYOUTS[layout], out_axes=None)(X[:2])
+    np.testing.assert_allclose(seen, (X[:2] @ W.T).flatten().numpy(), atol=1e-5)
+
+
 @pytest.mark.parametrize("n", [2, 4])
 def test_collectives_move_what_they_must(n: int) -> None:
     """`whole` are the bytes of all examples, `row` those of one: by hand, for n devices."""

@@ -11,15 +11,13 @@ from tinygrad.uop.ops import UOp
 
 from branded.callbacks import host
 from branded.callbacks.host import Host, ShapeDtype
-from branded.crossing import enter_all
+from branded.crossing import closed, enter_all
 from branded.devices.exchange import on_one
-from branded.dispatch import Pass
 from branded.errors import DerivativeError, UnsupportedError
 from branded.loops.bodies import TOKEN, Body, before, body, flags, is_through_a_body, refusal
 from branded.loops.effects import calls_of, done, is_differentiated, own_brands
 from branded.loops.primitive import safe
 from branded.patches.tg import _function, canonicalize_device
-from branded.rows import is_touched
 from branded.scope import in_call_body
 
 
@@ -42,7 +40,7 @@ def effect(what: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], 
     made.is_effect, made.is_ordered, made.is_guarded = True, one_by_one, len(given) > len(args)
     token = before(around, device)
     # one call has all examples, wherever they are
-    ones = [on_one(host.spread(x, own), device) for x in Pass(own).run(given, {}, is_touched)]
+    ones = [on_one(host.spread(x, own), device) for x in closed(given, own)]
     sizes = tuple(b.size for b in own)
     of_all = [t._replace(shape=(*sizes, *t.shape)) for t in (*types, ShapeDtype((), TOKEN))]
     outs = done(around, [*host.called(made.over(own), of_all, [*ones, token])])
