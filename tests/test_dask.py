@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import re
+import sys
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -291,6 +294,55 @@ def test_mistakes(name: str) -> None:
     with pytest.raises(error) as info:
         call()
     assert text in str(info.value) and "  try: " in str(info.value)
+
+
+WHOLE = {
+    "nothing of dask": """
+        dask.vmap: none of the mapped arguments is an array of dask
+          call: dask.vmap at app.py:12
+          try:  branded.vmap; or dask.array.from_array(x, chunks=1000)
+        """,
+    "core": """
+        dask.vmap: argument 1 is in 2 chunks along axis 1, and an example needs it whole
+          chunks: (2, 2)
+          call:   dask.vmap at app.py:12
+          try:    x.rechunk({1: -1})
+        """,
+    "dtype": """
+        dask.vmap: an array of dask has the dtype complex64, which tinygrad has not
+          try: x.astype("float32")
+        """,
+    "psum in grad": """
+        dask.vmap: psum over the distributed brand `I` inside of a derivative, which each worker does for itself
+          try: it directly in the function that is distributed
+        """,
+    "all_gather": """
+        all_gather: brand `I` is distributed, so the values of all examples are never together
+          try: psum, pmean, pmax or pmin; or a function of the whole batch outside, on the array of dask
+        """,
+    "sum of the inner": """
+        dask.vmap: .sum of the result of a vmap that is distributed within another one: no worker has all of it
+          try: in the inner function, a collective (psum) for what needs all examples; or of the result outside
+        """,
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_the_whole_text(name: str) -> None:
+    with pytest.raises(branded.BrandedError) as info:
+        MISTAKES[name][2]()
+    assert re.sub(r"at \w+\.py:\d+", "at app.py:12", str(info.value)) == textwrap.dedent(WHOLE[name]).strip()
+
+
+def test_dask_knows_how_large_a_function_is() -> None:
+    w = Tensor(np.zeros((100, 100), "float32"))
+    (program,) = (v.value for k, v in vmap(lambda a: a * w.sum())(x).dask.items() if "-program-" in str(k))
+    assert 40_000 < sys.getsizeof(program) < 50_000
+
+
+def test_an_empty_chunk_among_others_adds_nothing() -> None:
+    holes = da.from_array(np.arange(5, dtype="float32") - 9, chunks=((3, 0, 2),))
+    same(vmap(lambda a: (psum(a, I), pmax(a, I)), out_axes=None, axis_name=I)(holes), (np.float32(-35), np.float32(-5)))
 
 
 def test_what_cannot_be_sent_is_said() -> None:

@@ -77,6 +77,10 @@ class Payload:
     def __dask_tokenize__(self) -> str:
         return self.digest
 
+    def __sizeof__(self) -> int:
+        """Its bytes, by which dask decides what is moved where."""
+        return len(self.data) + sum(int(a.nbytes) for a in self.arrays)
+
 
 def packed(program: Any, what: str) -> tuple[bytes, list[Any]]:
     """A function, and what goes with it, as bytes, and the arrays of its tensors; those of dask have no graph."""

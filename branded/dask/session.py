@@ -141,7 +141,7 @@ class Session:
         if others or in_call_body() or is_differentiating():
             inside = f"`{others[-1].name}`" if others else "a derivative" if is_differentiating() else "a call"
             raise UnsupportedError(
-                f"dask.vmap: {what} inside of {inside}, which is worked out by each worker for itself",
+                f"dask.vmap: {what} inside of {inside}, which each worker does for itself",
                 fix="it directly in the function that is distributed",
             )
 
