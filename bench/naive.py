@@ -2,15 +2,18 @@
 
 The programs are those of `tests/types/naive`: `Tensor` stands in every signature.  `bench/naive.toml` has mistakes,
 each a line of one of them and what stands there in its place.  A mistake is *found* by an error that the right program
-does not have, *noted* by a note, and *silent* otherwise.  Three ways to treat such functions are beside each other:
+does not have, *noted* by a note, and *silent* otherwise.  Four ways to treat
+such functions are beside each other:
 
 - *look again*: a body is looked at once more with the types of what it is called with, which is what the plugin does;
 - *trust*: the result is taken to vary over all that is given, as that of `lift(f)` does, and the body is not looked at;
+- *@lift*: each function of tensors that is no method is decorated so, and the others are refused what varies;
 - *refuse*: a `Tensor` varies over nothing, as in files that import `Vec`.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import tempfile
@@ -41,6 +44,7 @@ def refused(self: Instances, ctx: Any, node: Any) -> None:
 WAYS: dict[str, dict[str, Callable[..., Any]]] = {
     "look again": {},
     "trust": {"_result": trusted},
+    "@lift": {"called": refused},
     "refuse": {"called": refused},
 }
 
@@ -52,6 +56,18 @@ def way(name: str) -> Iterator[None]:
         for method, own in WAYS[name].items():
             stack.enter_context(patch.object(Instances, method, own))
         yield
+
+
+def decorated(text: str) -> str:
+    """A program with `@lift` above each function of tensors."""
+    tree, lines = ast.parse(text), text.splitlines()
+    methods = {f for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for f in c.body}
+    for f in sorted((f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)), key=lambda f: -f.lineno):
+        if f not in methods and any(a.annotation and "Tensor" in ast.unparse(a.annotation) for a in f.args.args):
+            lines.insert(f.lineno - 1, " " * f.col_offset + "@lift")
+    imports = [s.end_lineno or 0 for s in tree.body if isinstance(s, ast.Import | ast.ImportFrom)]
+    lines.insert(imports[-1], "from branded import lift")
+    return "\n".join(lines) + "\n"
 
 
 def said(programs: dict[str, str], cache: Path) -> dict[str, set[str]]:
@@ -75,8 +91,11 @@ def measure(name: str, cache: Path) -> tuple[int, Counter[str], list[str]]:
         text = right[m["file"]]
         assert text.count(m["right"]) == 1, m
         wrong[f"m{i:02}"], of[f"m{i:02}"] = text.replace(m["right"], m["wrong"]), m
+    programs = {**right, **wrong}
+    if name == "@lift":
+        programs = {key: decorated(text) for key, text in programs.items()}
     with way(name):
-        told = said({**right, **wrong}, cache)
+        told = said(programs, cache)
     kinds: Counter[str] = Counter()
     silent = []
     for key, m in of.items():
@@ -89,7 +108,8 @@ def measure(name: str, cache: Path) -> tuple[int, Counter[str], list[str]]:
 
 
 def main() -> int:
-    print("| way | programs clean, of 10 | found | noted | silent |\n|---|---|---|---|---|")
+    of = len(list(PROGRAMS.glob("*.py")))
+    print(f"| way | programs clean, of {of} | found | noted | silent |\n|---|---|---|---|---|")
     silent: list[str] = []
     for name in WAYS:
         with tempfile.TemporaryDirectory() as cache:

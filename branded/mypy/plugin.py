@@ -30,6 +30,7 @@ from mypy.plugin import (
 from mypy.types import (
     CallableType,
     FunctionLike,
+    Overloaded,
     Type,
 )
 
@@ -58,7 +59,7 @@ from branded.mypy.instances import Instances
 from branded.mypy.loops import LOOPS
 from branded.mypy.opening import Scope
 from branded.mypy.options import DECORATOR, has_options
-from branded.mypy.results import as_it_was, compiled, emptied, entering, leaving, opening
+from branded.mypy.results import as_it_was, compiled, emptied, entering, leaving, lifted, opening
 from branded.mypy.rows import AXES, TENSOR, VEC, change, has_rows, row_variables, same
 from branded.mypy.transforms import MAPPED, Transforms, not_called
 from branded.mypy.trees import TREES
@@ -103,6 +104,7 @@ class BrandedPlugin(Plugin):
             "branded.axis_names.as_axes": partial(axes_vmap.named, scope=scope),
             "functools.partial": transforms.partial,
             "branded.brand.brand": partial(opening, scope=scope),
+            "branded.values.lift": partial(lifted, scope=scope),
             "tinygrad.tensor.Tensor": reading.tensor,
             "tinygrad.engine.jit.TinyJit": compiled,
             "tinygrad.function.function": as_it_was,
@@ -238,6 +240,8 @@ class BrandedPlugin(Plugin):
         if isinstance(node, TypeInfo):
             return has_rows(node)
         t = node.type if isinstance(node, FuncBase | Decorator) else None
+        if isinstance(t, Overloaded) and isinstance(node, Decorator):  # what a transform makes of a function
+            t = next((f for f in t.items if any(map(widening.is_container, f.arg_types)) and row_variables(f)), None)
         return isinstance(t, CallableType) and bool(row_variables(t))
 
     def _node(self, fullname: str) -> SymbolNode | None:

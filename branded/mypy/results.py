@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from mypy.nodes import StrExpr
+from mypy.nodes import LambdaExpr, StrExpr
 from mypy.plugin import FunctionContext, MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, Type, get_proper_type
 
 from branded.mypy import axes
 from branded.mypy.axes_vmap import Mapped
+from branded.mypy.callables import either
 from branded.mypy.opening import Scope, checker
-from branded.mypy.rows import BRAND, UNKNOWN, Brand, Change, change, hides, is_a, row_of, same, without
+from branded.mypy.rows import BRAND, UNKNOWN, Brand, Change, change, hides, holds, is_a, row_of, rows_in, same, without
 
 
 def emptied(ctx: FunctionContext | MethodContext) -> Type:
@@ -32,6 +33,25 @@ def as_it_was(ctx: FunctionContext) -> Type:
     """`function(f)` has the type of `f`, where tinygrad's own would make its rows Any."""
     f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types[0] else None
     return f if isinstance(f, CallableType) and f.variables else ctx.default_return_type
+
+
+def lifted(ctx: FunctionContext, scope: Scope) -> Type:
+    """`lift(f)`: `f`, with a row of its own for each parameter that holds tensors; its result has all of them."""
+    f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
+    if not isinstance(f, CallableType) or f.is_ellipsis_args or f.variables or isinstance(ctx.args[0][0], LambdaExpr):
+        return ctx.default_return_type
+    place = f"{ctx.context.line}:{ctx.context.column}"
+    rows: list[Type] = []
+    types: list[Type] = []
+    for i, (name, t) in enumerate(zip(f.arg_names, f.arg_types, strict=True)):
+        if is_plain := holds(t) and not rows_in(t):
+            rows.append(scope.fresh((name or "x").upper(), ctx.context, checker(ctx), place=f"{place}:{i}"))
+        types.append(_widened(t, rows[-1:]) if is_plain else t)
+    return either(f.copy_modified(arg_types=types, ret_type=_widened(f.ret_type, rows), variables=rows))
+
+
+def _widened(t: Type, rows: Sequence[Type]) -> Type:
+    return change(t, lambda row: [*row, *rows])
 
 
 def opening(ctx: FunctionContext, scope: Scope) -> Type:

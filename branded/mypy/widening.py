@@ -35,7 +35,7 @@ def accepting(sig: CallableType, ctx: Call) -> CallableType:
     """The signature of a call that takes containers with narrower rows than it says."""
     types = list(sig.arg_types)
     for i, (wanted, given) in enumerate(zip(sig.arg_types, ctx.args, strict=False)):
-        if len(given) == 1 and _is_container(wanted) and not isinstance(given[0], ListExpr | TupleExpr | DictExpr):
+        if len(given) == 1 and is_container(wanted) and not isinstance(given[0], ListExpr | TupleExpr | DictExpr):
             with trying(checker(ctx)):
                 t = checker(ctx).get_expression_type(given[0])
             if is_narrower(t, wanted):
@@ -43,11 +43,11 @@ def accepting(sig: CallableType, ctx: Call) -> CallableType:
     return sig.copy_modified(arg_types=types)
 
 
-def _is_container(t: Type) -> bool:
+def is_container(t: Type) -> bool:
     """Is this a container of tensors?"""
     t = get_proper_type(t)
     if isinstance(t, TupleType):
-        return any(map(_is_container, t.items))
+        return any(map(is_container, t.items))
     return isinstance(t, Instance) and t.type.fullname in CONTAINERS and _has_tensors(t)
 
 

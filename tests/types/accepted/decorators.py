@@ -5,7 +5,7 @@ from typing import TypeVar, assert_type
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, vmap
+from branded import Brand, Vec, lift, vmap
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
@@ -62,3 +62,26 @@ def by_key(a: Vec[S]) -> Vec[S]:
 
 
 assert_type(vmap(by_key)(x), Tensor)
+
+
+# --- lift as a decorator: each parameter that holds tensors has a row of its own, and no other
+@lift
+def scores(p: dict[str, Tensor], a: Tensor, times: int = 1, *, shift: float = 0.0) -> tuple[Tensor, Tensor]:
+    return (p["w"] * a).sum() * times + shift, p["b"]
+
+
+assert_type(scores(params, x, 2, shift=1.0), tuple[Tensor, Tensor])
+assert_type(vmap(lambda a: scores(params, a)[0])(Tensor.ones(3, 2)), Tensor)
+assert_type(vmap(scores, in_axes=(None, 0))(params, Tensor.ones(3, 2)), tuple[Tensor, Tensor])
+
+
+# --- lift of a function of four tensors
+def four(a: Tensor, b: Tensor, c: Tensor, d: Tensor) -> Tensor:
+    return a + b * c * d
+
+
+def of_four(a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
+    return lift(four)(a, y, b, a)
+
+
+assert_type(vmap(of_four)(x, y), Tensor)

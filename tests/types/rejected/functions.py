@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, array, interp, outer, quantile, segment_sum, top_k
+from branded import Brand, Vec, array, interp, lift, outer, quantile, segment_sum, top_k
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
@@ -44,3 +44,13 @@ def best(a: Vec[S]) -> Tensor:
 
 # --- a string is no operand
 outer(x, "a")  # E: Argument 2 to "outer" has incompatible type "str"
+
+
+# --- a lifted function of a dict gives the rows of all that it is given
+@lift
+def weighted(p: dict[str, Tensor], a: Tensor) -> Tensor:
+    return (p["w"] * a).sum()
+
+
+def of_one(p: dict[str, Vec[S1]], a: Vec[S2]) -> Vec[S1]:
+    return weighted(p, a)  # E: Incompatible return value type (got "Vec[S1 | S2, Tensor]", expected "Vec[S1, Tensor]")
