@@ -3,7 +3,8 @@
 Each program stands in three folders: typed by `branded`, by JAX with jaxtyping, and by torch.  One file holds the right
 version and one mistake: `# bug: <code>` replaces the code of its line, `# bug+: <code>` adds a line after it.  Both
 versions are written out and checked, all files of a library at once.  A mistake is *found* by an error that only the
-wrong version has, and *missed* without one; an error in the right version is a *false alarm*.
+wrong version has, *noted* by a note of the plugin without one, and *missed* otherwise; an error in the right version is
+a *false alarm*.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ KINDS = (
 _BUG = re.compile(r"^(?P<indent> *)(?P<code>.*?) +# bug(?P<more>\+?): (?P<bug>.*)$")
 
 
+NOTE = "note: "
+"""What the code of a note begins with."""
+
+
 class Error(NamedTuple):
     """An error in a file, without its place: the mistake may move it."""
 
@@ -56,9 +61,11 @@ class Verdict(NamedTuple):
 
     found: bool
     false_alarm: bool
+    noted: bool = False
 
     def __str__(self) -> str:
-        return ("found" if self.found else "missed") + (", false alarm" if self.false_alarm else "")
+        what = "found" if self.found else "noted" if self.noted else "missed"
+        return what + (", false alarm" if self.false_alarm else "")
 
 
 class Program(NamedTuple):
@@ -121,7 +128,14 @@ def mypy(folder: Path, library: str) -> Mapping[str, list[Error]]:
     )
     out = _run([sys.executable, "-m", "mypy", "--output=json", "--no-error-summary", "right", "wrong"], folder)
     rows = [json.loads(line) for line in out.splitlines()]
-    return _by_file((r["file"], r["code"] or "", r["message"]) for r in rows if r["severity"] == "error")
+    kinds = {"error": "", "note": NOTE}
+    said = ((r["file"], kinds[r["severity"]] + (r["code"] or ""), r["message"]) for r in rows)
+    return _by_file(row for row in said if not row[1].startswith(NOTE) or _stands_alone(*row[1:]))
+
+
+def _stands_alone(code: str, message: str) -> bool:
+    """Is this a note of the plugin that is below no error?"""
+    return code == f"{NOTE}brand" and not message.startswith(" ")
 
 
 def pyright(folder: Path, library: str) -> Mapping[str, list[Error]]:
@@ -178,7 +192,8 @@ class Column(NamedTuple):
 def verdict(right: Sequence[Error], wrong: Sequence[Error]) -> Verdict:
     """Errors are told apart by their codes: a false alarm may quote the mistake, and has not found it."""
     more = Counter(e.code for e in wrong) - Counter(e.code for e in right)
-    return Verdict(found=bool(more), false_alarm=bool(right))
+    errors = [code for code in more if not code.startswith(NOTE)]
+    return Verdict(bool(errors), any(not e.code.startswith(NOTE) for e in right), bool(more) and not errors)
 
 
 def columns(names: Sequence[str], note: Callable[[str], None]) -> Iterator[Column]:
@@ -198,6 +213,8 @@ def columns(names: Sequence[str], note: Callable[[str], None]) -> Iterator[Colum
             pairs = {n: (errors.get(f"{n}_right", []), errors.get(f"{n}_wrong", [])) for n in names}
             alarms: defaultdict[Error, list[str]] = defaultdict(list)
             for name, error in ((n, e) for n, (right, _) in pairs.items() for e in dict.fromkeys(right)):
+                if error.code.startswith(NOTE):
+                    continue
                 alarms[error].append(name)
             for (code, message), where in alarms.items():
                 note(f"false alarm of {checker} on {library}: {message} [{code}]: {', '.join(where)}")
@@ -230,11 +247,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.exit("\n".join(notes))
     table = [["program", "mistake", *(f"{c.library} {c.checker}" for c in found)]]
     table += [[p.name, p.kind, *(str(c.verdicts[p.name]) for c in found)] for p in chosen]
-    totals = [["library", "checker", "found", "missed", "false alarms", "of"]]
+    totals = [["library", "checker", "found", "noted", "missed", "false alarms", "of"]]
     for c in found:
-        hits, alarms = sum(v.found for v in c.verdicts.values()), sum(v.false_alarm for v in c.verdicts.values())
+        hits, noted, alarms = (sum(v[i] for v in c.verdicts.values()) for i in (0, 2, 1))
         what = f"{(name := LIBRARIES[c.library][0])} {importlib.metadata.version(name)}"
-        totals.append([what, c.checker, *map(str, (hits, len(chosen) - hits, alarms, len(chosen)))])
+        totals.append([what, c.checker, *map(str, (hits, noted, len(chosen) - hits - noted, alarms, len(chosen)))])
     notes += [f"unseen by types: {p.name}: {p.unseen}" for p in chosen if p.unseen]
 
     print(*aligned(table), "", *aligned(totals), "", *notes, sep="\n")
