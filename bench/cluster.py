@@ -22,7 +22,7 @@ TASKS, ROUNDS = 500, 3
 TITLE = "## Tasks of dask"
 _LEGEND = (
     "`python -m bench.cluster --markdown bench/SCALE.md` writes this part. A worker is a process of one thread on this",
-    f"machine, and {TASKS} tasks have almost no work; the best of {ROUNDS} rounds. `here` is the same array here,",
+    f"machine, and {TASKS} tasks have almost no work; the best of {ROUNDS} rounds. `here` is the process of the bench,",
     'by `scheduler="sync"`. `worker` and `scheduler` are CPU for one task; that of the scheduler has its client in it.',
 )
 
