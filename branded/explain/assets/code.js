@@ -17,7 +17,8 @@ function drawCode(root, explanation, step, hidden, go) {
 function outside(view, steps) {
   if (!view.explanation.source) return h("div", null, h("p", { class: "note" }, "The code is in no file; its steps are"), typesOf(view, steps));
   const open = steps.length <= 6 || steps.some((each) => each.number === view.step.number);
-  return h("details", { open }, h("summary", null, `${steps.length} steps without a line here, such as those of a gradient`), typesOf(view, steps));
+  const derived = [...new Set(steps.flatMap((each) => each.derived?.what ?? []))].join(", ");
+  return h("details", { open }, h("summary", null, `${steps.length} steps without a line here${derived && `: ${derived}`}`), typesOf(view, steps));
 }
 
 const placeName = (called, line) => `${called ?? "own"}:${line}`;

@@ -36,6 +36,7 @@ function reaches(from, to, seen = new Set()) {
 function lineOf(explanation, number) {
   const step = number === null || number === undefined ? null : explanation.steps[number - 1];
   const [called, line] = step?.within ?? [null, step?.line ?? null];
+  if (line === null && step?.derived) return { key: `${step.derived.what} ${step.derived.where}`, text: step.derived.what };
   if (line === null) return { key: "none", text: "without a line" };
   const { source, first_line } = called === null ? explanation : explanation.called[called];
   return { key: placeName(called, line), text: `${first_line + line - 1}  ${(source.split("\n")[line - 1] ?? "").trim()}` };
