@@ -106,7 +106,7 @@ def test_editing_from_a_file(full: Path, reader: Callable[..., Reader]) -> None:
         shown = data(name, ENTRIES[name]["first"])
         assert here.text("h1") == "Your program", (name, here.text("#mistake"))
         np.testing.assert_allclose(json.loads(here.text("#result")), shown["result"], rtol=1e-3, err_msg=name)
-        assert here.texts("#code .source") == shown["source"].split("\n"), name
+        assert here.texts("#code > .lines > li > .source") == shown["source"].split("\n"), name
 
 
 BODY = """\
