@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tinygrad import Context, Tensor, dtypes
+from tinygrad import Context, Tensor, dtypes, nn
 
 from branded import Axes, BrandedError, Vec, as_axes, cli, errors, functions, linalg, make_expr, tree, vmap
 from branded import random as keys
@@ -392,9 +392,9 @@ def test_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [n for n in sys.modules if n.split(".")[0] == "rich"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "rich", None)
-    out = io.StringIO()
-    explain(outer).show(out)
-    assert out.getvalue() == f"{explain(outer)}\n"
+    out, shown = io.StringIO(), explain(outer)
+    shown.show(out)
+    assert out.getvalue() == f"{shown}\n"
 
 
 def test_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -434,7 +434,23 @@ def test_names_are_those_of_the_source() -> None:
     data = explain(f)({"b": Tensor([1.0]).realize()}, Tensor([[1.0, 2.0]]).realize()).data()
     assert [v["name"] for v in data["arguments"]] == ["p_b", "x", "layer_weight"]
     made = [v["name"] for s in data["steps"] for v in s["results"]]
-    assert made == ["x_i", "h", "a", "total", "total2", "total3", "b", "out"]
+    assert made == ["x_i", "h", "a", "total", "b", "total2", "c", "out"]
+
+
+def test_what_a_layer_gives_has_the_name_and_not_its_parts() -> None:
+    layer = nn.Linear(2, 3)
+
+    def f(x: Any) -> Any:
+        def one(row: Any) -> Any:
+            h = layer(row)
+            return h * 2
+
+        return vmap(one)(x)
+
+    shown = explain(f)(Tensor([[1.0, 2.0]]).realize())._explained.outline
+    named = {v["name"]: s["op"] for s in shown["steps"] for v in s["results"]}
+    assert named["h"] == "linear" and "h2" not in named
+    assert not any("`layer(row)`" in line for s in shown["steps"] for line in s["reason"])
 
 
 def test_a_mistake_is_shown_at_its_step() -> None:

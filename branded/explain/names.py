@@ -13,6 +13,7 @@ import keyword
 import linecache
 import re
 import string
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -77,10 +78,12 @@ class _Wanted:
 
     def program(self, p: Program) -> None:
         self.order |= dict.fromkeys((*p.invars, *p.constvars))
+        last = {e.where: e for e in p.eqns}  # of what one expression does, this is what it gives
         for e in p.eqns:
             for a, name in zip(e.operands, e.names, strict=False):
                 self.add(a, name)
-            self._results(e, [f for f in p.eqns if f.op == "leave" == e.op and f.where == e.where])
+            if e.op in ("enter", "leave") or last[e.where] is e or is_sharding(e) or e.op in WRITES:
+                self._results(e, [f for f in p.eqns if f.op == "leave" == e.op and f.where == e.where])
             for inner in e.programs():
                 outside = e.operands[: e.params.get("consts", 0)]
                 self.same |= {v: a for v, a in zip(inner.constvars, outside, strict=True) if isinstance(a, Var)}
@@ -197,9 +200,9 @@ _IN_A_SENTENCE = 40
 
 
 def _codes(program: Program) -> dict[Var, Where]:
-    found = {
-        v: e.where for e in program.eqns for v in e.results if e.where is not None and e.op not in ("enter", "leave")
-    }
+    """Where a value is made, and nothing else: a layer of tinygrad makes several at one place."""
+    alone = Counter(e.where for e in program.eqns)
+    found = {v: e.where for e in program.eqns for v in e.results if e.where is not None and alone[e.where] == 1}
     for e in program.eqns:
         for inner in e.programs():
             found |= _codes(inner)
