@@ -22,6 +22,7 @@ from typing import (
 from tinygrad import Tensor
 
 from branded import tree
+from branded.axis_names import axes_text
 from branded.brand import Brand, as_size, make_brand, sizes_differ
 from branded.crossing import entered, left_all, without
 from branded.devices.layout import as_devices, devices_of, even_sizes
@@ -325,7 +326,9 @@ class _MappedCall:
 
     def _mismatch(self, first: int | None, i: int, size: int, n: int) -> None:
         def side(i: int) -> str:
-            return f"{vec_type(self.leaves[i])}, axis {self.axes[i]}   ({self._where(i)})"
+            x = self.leaves[i]
+            told = f" as Axes[{names}]" if (names := axes_text(x)) else ""
+            return f"{vec_type(x)}{told}, axis {self.axes[i]}   ({self._where(i)})"
 
         name = self.options.axis_name
         text = name.__name__ if isinstance(name, type) else name or self._hint()()

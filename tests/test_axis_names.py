@@ -27,6 +27,9 @@ class Users(Brand): ...
 class Features(Brand): ...
 
 
+class Others(Brand): ...
+
+
 def test_axes_is_a_tensor_at_run_time() -> None:
     assert Axes[Users, Features] is Axes[()] is Tensor
     assert Vec[Users, Axes[Features]] == Vec[Users, Tensor]
@@ -113,6 +116,15 @@ WRONG: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
         "axes: takes a tensor, not a list\n  try: Tensor(x)",
     ),
 }
+
+
+def test_sizes_that_disagree_are_told_with_their_axes() -> None:
+    x, y = as_axes(Tensor.ones(3, 4), Users, Features), as_axes(Tensor.ones(5, 4), Others, Features)
+    with pytest.raises(errors.SizeError) as info:
+        vmap(lambda x, y: x + y)(x, y)
+    _, left, right, _ = str(info.value).splitlines()
+    assert left.startswith("  left:  f32[3, 4] as Axes[Users, Features], axis 0 ")
+    assert right.startswith("  right: f32[5, 4] as Axes[Others, Features], axis 0 ")
 
 
 def _within_users(f: Callable[[], Any]) -> Any:
