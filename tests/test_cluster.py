@@ -32,6 +32,7 @@ QUIET = {
     "distributed.scheduler.allowed-failures": 3,
     "distributed.worker.memory.terminate": 0.95,
     "distributed.admin.large-graph-warning-threshold": "100MB",
+    "distributed.comm.timeouts.connect": "5s",  # closing the cluster waits so long for the scheduler that is lost
     "logging": {"distributed": "critical"},
 }
 
