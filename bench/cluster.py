@@ -68,7 +68,7 @@ def rates(client: distributed.Client, report: Report) -> None:
 
 def efficiency(client: distributed.Client, report: Report) -> None:
     """The same work on one worker and on two, in turns."""
-    x = da.random.default_rng(0).standard_normal((32 * 64, 256), chunks=(64, 256), dtype="float32")
+    x = da.random.default_rng(0).standard_normal((32 * 2048, 256), chunks=(2048, 256), dtype="float32")
     w = Tensor(np.random.default_rng(0).standard_normal((256, 256)).astype("float32") / 16)
 
     def work(a: Tensor) -> Tensor:
