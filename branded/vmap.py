@@ -192,11 +192,11 @@ def vmap(
             fix="in_axes=({...},) with one entry for each positional argument",
         )
     names = () if devices is None else as_devices(devices, "vmap")
-    options = _Options(in_axes, out_axes, axis_name, axis_size, chunks, randomness, names, where)
+    options = Options(in_axes, out_axes, axis_name, axis_size, chunks, randomness, names, where)
     return _mapped(f, options) if f is not None else lambda f: _mapped(_function(f), options)
 
 
-class _Options(NamedTuple):
+class Options(NamedTuple):
     in_axes: Axes
     out_axes: Axes
     axis_name: str | type[Brand] | None
@@ -213,18 +213,18 @@ def _function(f: Any) -> Callable[..., Any]:
     return cast(Callable[..., Any], f)
 
 
-def _mapped(f: Callable[..., Any], options: _Options) -> Callable[..., Any]:
+def _mapped(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
     @functools.wraps(f)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        return _MappedCall(f, options, args, kwargs).run()
+        return MappedCall(f, options, args, kwargs).run()
 
     return mapped
 
 
-class _MappedCall:
+class MappedCall:
     """One call of a mapped function."""
 
-    def __init__(self, f: Callable[..., Any], options: _Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, f: Callable[..., Any], options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.f, self.options, self.args, self.kwargs = f, options, args, kwargs
         self.devices = options.devices
         if options.axis_name is not None and not self.devices:
@@ -237,9 +237,9 @@ class _MappedCall:
             x = self.leaves[i] if isinstance(self.leaves[i], Tensor) else tree.as_tensor(self.leaves[i])
             if x is None or not x.shape:
                 raise self._has_no_axis(i, axis)
-            check_live(x.uop, lambda: self._where(i))
+            check_live(x.uop, lambda: self.place(i))
             self.leaves[i] = x
-            self.axes[i] = axis if axis == 0 else normalize_axis(axis, x, f"in_axes: {self._where(i)}")
+            self.axes[i] = axis if axis == 0 else normalize_axis(axis, x, f"in_axes: {self.place(i)}")
         self.size = self._batch_size()
 
     def _positional_axes(self) -> list[tree.Axis]:
@@ -261,7 +261,7 @@ class _MappedCall:
     def _names(self) -> list[str]:
         return [f"argument {i + 1}" for i in range(len(self.args))]
 
-    def _where(self, i: int) -> str:
+    def place(self, i: int) -> str:
         """Which argument the leaf `i` is, as the user would say it."""
         return tree.argument_paths(self.args, self.kwargs)[i]
 
@@ -283,7 +283,7 @@ class _MappedCall:
         fix = tree.advice(x)
         whole, name = self._argument(i)
         return AxisTypeError(
-            f"in_axes: {self._where(i)} is {kind}"
+            f"in_axes: {self.place(i)} is {kind}"
             + (", not a tensor" if fix else f": there is no axis {axis} to map over"),
             ("call", self.options.where),
             fix=fix or as_one(whole, name) or self._shared(i),
@@ -307,7 +307,7 @@ class _MappedCall:
             n = self.leaves[i].shape[axis]
             if type(n) is not int:
                 raise AxesError(
-                    f"in_axes: {self._where(i)} has a symbolic size on axis {axis}",
+                    f"in_axes: {self.place(i)} has a symbolic size on axis {axis}",
                     ("value", vec_type(self.leaves[i])),
                     fix="a size that is known when vmap is called",
                 )
@@ -328,7 +328,7 @@ class _MappedCall:
         def side(i: int) -> str:
             x = self.leaves[i]
             told = f" as Axes[{names}]" if (names := axes_text(x)) else ""
-            return f"{vec_type(x)}{told}, axis {self.axes[i]}   ({self._where(i)})"
+            return f"{vec_type(x)}{told}, axis {self.axes[i]}   ({self.place(i)})"
 
         name = self.options.axis_name
         text = name.__name__ if isinstance(name, type) else name or self._hint()()
@@ -367,13 +367,13 @@ class _MappedCall:
         if how.size is None and 0 < rest < self.size:
             how = how._replace(size=self.size - rest)  # as many for each device, and the rest by itself
         if how.size is None:
-            return self._run(self.leaves, self.size)
-        chunks = Chunked(how, self._run, self.leaves, self.axes, self.size, o.out_axes, o.where, n)
+            return self.run_on(self.leaves, self.size)
+        chunks = Chunked(how, self.run_on, self.leaves, self.axes, self.size, o.out_axes, o.where, n)
         if o.chunks.size is None:
             chunks.instead = f"{even_sizes(self.size, n)}, as many for each of {n} devices"
         return chunks.result()
 
-    def _run(self, leaves: Sequence[Any], size: int, draws: Draws | None = None) -> Any:
+    def run_on(self, leaves: Sequence[Any], size: int, draws: Draws | None = None) -> Any:
         o = self.options
         b = make_brand(o.axis_name, size, hint=self._hint(), where=o.where, randomness=o.randomness)
         for known in lookers.get():

@@ -17,8 +17,7 @@ from branded.errors import UnsupportedError
 from branded.planning.chunks import WHOLE
 from branded.planning.progress import is_traced
 from branded.tree.given import as_tensor, caller, check_function
-from branded.vmap import Axes
-from branded.vmap import _Options as Options
+from branded.vmap import Axes, Options
 from branded.vmap import vmap as vmap_here
 
 

@@ -27,8 +27,7 @@ from branded.planning.looked import looked_at
 from branded.rows import row_of
 from branded.scope import opened
 from branded.values import vec_type
-from branded.vmap import _MappedCall as MappedCall
-from branded.vmap import _Options as Options
+from branded.vmap import MappedCall, Options
 
 
 class Input(NamedTuple):
@@ -110,7 +109,7 @@ class Plan(Session):
         t = call.leaves[i]
         if row_of(t.uop):
             raise UnsupportedError(
-                f"dask.vmap: {call._where(i)} varies over an outer brand, and is mapped beside an array of dask",
+                f"dask.vmap: {call.place(i)} varies over an outer brand, and is mapped beside an array of dask",
                 ("value", vec_type(t)),
                 ("call", call.options.where),
                 fix="in_axes=None for it, or arrays of dask alone",
@@ -119,7 +118,7 @@ class Plan(Session):
         return dask_array("dask.vmap").from_array(t.numpy(), chunks=chunks)
 
     def _input(self, x: Any, axis: int | None, loop: int, call: MappedCall, i: int) -> int:
-        where = call._where(i)
+        where = call.place(i)
         for k, n in enumerate(x.numblocks):
             if n > 1 and k != axis:
                 of = "an example needs it whole" if axis is not None else "all examples share it"

@@ -22,8 +22,7 @@ from branded.errors import DerivativeError, OptionError, UnsupportedError
 from branded.graph import tensor
 from branded.scope import Blocks, Row, in_call_body, open_brands
 from branded.tree.given import called
-from branded.vmap import _MappedCall as MappedCall
-from branded.vmap import _Options as Options
+from branded.vmap import MappedCall, Options
 
 Index = tuple[int | None, ...]
 """For each axis of an array the loop that goes over its chunks; None where each task has it whole."""
@@ -217,7 +216,7 @@ def mapped(
     call.devices = ()
     loop = session.looped(number, call)
     part: Any = Part(session, loop)
-    out = call._run(call.leaves, call.size, part)
+    out = call.run_on(call.leaves, call.size, part)
     ys = tree.leaves(out)
     axes = tree.spread(options.out_axes, out, "out_axes", "the result")
     found = [_scattered(y, i, a, loop) for y, i, a in zip(ys, within, axes, strict=True)]
