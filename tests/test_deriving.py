@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tinygrad import Context, Tensor, dtypes
+from tinygrad import Tensor, dtypes
 from tinygrad.uop import ops
-from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp
+from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.patches import deriving, tg
+from tests.met import met
 
 FLOAT, INT, WEAK = UOp.const(1.5, dtypes.float32), UOp.const(2, dtypes.int32), UOp.const(3)
 MATRIX = UOp.new_buffer("CPU", 6, dtypes.float32).reshape((2, 3))
@@ -27,20 +28,9 @@ def _result(of: Callable[..., Any], *args: Any) -> Any:
         return type(error)
 
 
-def _met(monkeypatch: pytest.MonkeyPatch) -> list[UOp]:
-    """The operations of some kernels, from the first graph to the last."""
-    seen: dict[UOp, None] = {}
-    original = PatternMatcher.rewrite
-
-    def rewrite(self: Any, u: UOp, ctx: Any = None) -> Any:
-        seen[u] = None
-        return original(self, u, ctx)
-
-    with monkeypatch.context() as here, Context(CACHELEVEL=0, PARALLEL=0):  # type: ignore[no-untyped-call]
-        here.setattr(PatternMatcher, "rewrite", rewrite)
-        x = Tensor.rand(3, 5)
-        ((x @ x.T).softmax() * 1.43 + (x.exp() < 1.2).where(x, x[:, :1]).pad(((0, 0), (1, 0))).sum()).tolist()
-    return list(seen)
+def _some_kernels() -> None:
+    x = Tensor.rand(3, 5)
+    ((x @ x.T).softmax() * 1.43 + (x.exp() < 1.2).where(x, x[:, :1]).pad(((0, 0), (1, 0))).sum()).tolist()
 
 
 def test_dtypes_are_those_of_tinygrad() -> None:
@@ -52,9 +42,9 @@ def test_dtypes_are_those_of_tinygrad() -> None:
 
 
 def test_what_is_met_has_the_dtype_and_the_shape_of_tinygrad(monkeypatch: pytest.MonkeyPatch) -> None:
-    met = _met(monkeypatch)
     of = UOp.__dict__[tg.SHAPE]
-    for u in met:
+    seen = met(monkeypatch, _some_kernels)
+    for u in seen:
         if isinstance(_result(lambda u=u: [of.__get__(x) for x in u.src]), type):
             continue  # those of texts, of which patterns are written
         want = _result(of.fxn.__wrapped__, u)
@@ -64,7 +54,7 @@ def test_what_is_met_has_the_dtype_and_the_shape_of_tinygrad(monkeypatch: pytest
             getattr(ops.dtype_from_uop, "__wrapped__"),  # noqa: B009
             *(u.op, u.src, u.arg),
         )
-    assert {u.op for u in met} > {Ops.ADD, Ops.WHERE, Ops.CONST, Ops.CAST, Ops.LOAD, Ops.EXP2} and len(met) > 300
+    assert {u.op for u in seen} > {Ops.ADD, Ops.WHERE, Ops.CONST, Ops.CAST, Ops.LOAD, Ops.EXP2} and len(seen) > 300
 
 
 def test_shapes_of_all_operations_are_those_of_tinygrad() -> None:

@@ -7,30 +7,20 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from tinygrad import Context, Tensor, dtypes
+from tinygrad import Tensor, dtypes
 from tinygrad.uop import upat
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat, upat_interpret
 
 from branded.patches import matching
+from tests.met import met
 
 Found = list[dict[str, UOp]]
 
 
-def _rewritten(monkeypatch: pytest.MonkeyPatch) -> list[UOp]:
-    """What tinygrad asks its patterns of as it makes some kernels."""
-    seen: dict[UOp, None] = {}
-    original = PatternMatcher.rewrite
-
-    def rewrite(self: Any, u: UOp, ctx: Any = None) -> Any:
-        seen[u] = None
-        return original(self, u, ctx)
-
-    with monkeypatch.context() as here, Context(CACHELEVEL=0, PARALLEL=0):  # type: ignore[no-untyped-call]
-        here.setattr(PatternMatcher, "rewrite", rewrite)
-        x = Tensor.rand(3, 5)
-        ((x @ x.T).softmax() * 1.37 + (x.exp() < 1.1).where(x, x[:, :1]).pad(((0, 0), (1, 0))).sum()).tolist()
-        (Tensor.arange(14).reshape(2, 7).cast(dtypes.uint8) % 5 // 2).cumsum(0).tolist()
-    return list(seen)
+def _some_kernels() -> None:
+    x = Tensor.rand(3, 5)
+    ((x @ x.T).softmax() * 1.37 + (x.exp() < 1.1).where(x, x[:, :1]).pad(((0, 0), (1, 0))).sum()).tolist()
+    (Tensor.arange(14).reshape(2, 7).cast(dtypes.uint8) % 5 // 2).cumsum(0).tolist()
 
 
 def _matches(text: str, values: dict[str, Any], us: Iterable[UOp], name: str = "own") -> list[Found]:
@@ -61,7 +51,7 @@ def _ids(match: dict[str, UOp]) -> list[tuple[str, int]]:
 
 
 def test_all_patterns_match_as_they_do_in_tinygrad(monkeypatch: pytest.MonkeyPatch) -> None:
-    us = _rewritten(monkeypatch)
+    us = met(monkeypatch, _some_kernels)
     modules = [m for name, m in list(sys.modules.items()) if name.startswith("tinygrad") and m is not None]
     matchers = [x for m in modules for x in vars(m).values() if isinstance(x, PatternMatcher)]
     patterns = list(dict.fromkeys(p for m in matchers for p, _ in m.patterns))

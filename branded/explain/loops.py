@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from branded.errors import counted
 from branded.explain.bodies import INDENT, Bodies
 from branded.explain.calls import NoTextError, call, empty, number, write
 from branded.explain.names import Names, is_sharding
@@ -259,10 +260,9 @@ class _Writer(Bodies):
         used = {a for e in rest for a in e.operands}
         outs = [v for e in part for v in e.results if v in used or not any(v in f.operands for f in part)]
         self._inlined = {v: use for v, use in self._inlined.items() if v not in outs}
-        count = f"{len(part)} step{'' if len(part) == 1 else 's'}"
         told = part[-1].derived
         assert told is not None
-        return [f"{', '.join(map(self.atom, outs))} = ...  # {told.what}, {count}"]
+        return [f"{', '.join(map(self.atom, outs))} = ...  # {told.what}, {counted(len(part), 'step')}"]
 
     def _run(self, eqns: Sequence[Eqn]) -> int:
         """How many equations from here on are steps of one derivative, in the loops that are open."""

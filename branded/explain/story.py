@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from branded.errors import examples
+from branded.errors import counted, examples
 from branded.explain.steps import readable
 from branded.explain.terminal import Line, Span, block, kernel_lines, listed, numbers, section
 
@@ -48,7 +48,7 @@ def _brands(data: Data) -> Line:
     for i, b in enumerate(found):
         between = "" if i == 0 else " and " if i == len(found) - 1 else ", "
         names += [Span(between), Span(f"{b['name']}:{b['size']}", f"brand {b['name']}")]
-    return [*start, Span("1 brand, " if len(found) == 1 else f"{len(found)} brands, "), *names]
+    return [*start, Span(f"{counted(len(found), 'brand')}, "), *names]
 
 
 def _inside(data: Data) -> list[Data]:
@@ -98,9 +98,8 @@ def _over(step: Data) -> str:
 
 
 def _cost(data: Data, seconds: float | None) -> Line:
-    count = len(data["kernels"])
     took = "" if seconds is None else f", {took_text(seconds)}"
-    return [Span(f"{count} kernel{'' if count == 1 else 's'}, {readable(data['memory']['peak'])} at most{took}")]
+    return [Span(f"{counted(len(data['kernels']), 'kernel')}, {readable(data['memory']['peak'])} at most{took}")]
 
 
 def took_text(seconds: float) -> str:
@@ -150,7 +149,7 @@ def _told(data: Data) -> Iterator[list[Line]]:
             else:
                 zips += 1
     if zips and data["brands"]:
-        yield [[Span(f"  and {zips} step{'' if zips == 1 else 's'} that only zip{'s' if zips == 1 else ''}", "quiet")]]
+        yield [[Span(f"  and {counted(zips, 'step')} that only zip{'s' if zips == 1 else ''}", "quiet")]]
 
 
 def _key(step: Data) -> tuple[str, str]:

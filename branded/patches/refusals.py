@@ -57,7 +57,7 @@ def _not_taken(r: Refused) -> str:
 
 def _scaled(r: Refused) -> str | None:
     """A product with a number is that of each entry."""
-    if r.op not in ("dot", "matmul", "rmatmul") or len(r.args) != 2 or not isinstance(r.args[1], int | float):
+    if r.op not in ("dot", "matmul") or len(r.args) != 2 or not isinstance(r.args[1], int | float):
         return None
     if (written := r.written()) is None:
         return f"x * {r.args[1]}"

@@ -206,9 +206,6 @@ SELECT_DEVICE = "_select_device"
 MIN_MAX, SHAPE = "_min_max", "_shape"
 """Of UOp: between which numbers a value is, and its shape; each is worked out once."""
 
-MIN_MAX, SHAPE = "_min_max", "_shape"
-"""Of UOp: between which numbers a value is, and its shape; each is worked out once."""
-
 _SHAPE = "_RECURSIVE_PROPERTY__shape"
 """Where tinygrad keeps the shape of a UOp once it is worked out, which takes ten times as long as to make the UOp."""
 _AXIS = "axis"
