@@ -21,15 +21,33 @@ ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = "source"
 """The folder of the site for what is not in docs/."""
 
+GALLERY = "gallery.md"
+
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#|/)([^)\s#]*)(#[^)\s]*)?(?=\))")
 FENCE = re.compile(r"^( *)(```+)(.*?)^\1\2", re.MULTILINE | re.DOTALL)
 LANGUAGES = {".py": "python", ".pyi": "python", ".toml": "toml", ".ini": "ini", ".json": "json", ".txt": "text"}
 
 
 def on_config(config: Any) -> Any:
-    """The foot of each page names the version that it tells of."""
+    """The foot of each page names the version that it tells of; the gallery has its mistakes below it."""
     config.copyright = f"branded {branded.__version__}, MIT licence"
+    config.nav = with_mistakes(config.nav)
     return config
+
+
+def with_mistakes(nav: Any) -> Any:
+    """The navigation, in which the gallery is a section: its index, and the mistakes of each kind, as it has them."""
+    if isinstance(nav, list):
+        return [with_mistakes(entry) for entry in nav]
+    if not isinstance(nav, dict):
+        return nav
+    kinds = re.split(r"^## (.*)\n", (ROOT / "docs" / GALLERY).read_text(), flags=re.MULTILINE)[1:]
+    listed = [
+        {kind: pages}
+        for kind, text in zip(kinds[::2], kinds[1::2], strict=True)
+        if (pages := re.findall(r"\]\((gallery/[\w-]+\.md)\)", text))
+    ]
+    return {title: [GALLERY, *listed] if entry == GALLERY else with_mistakes(entry) for title, entry in nav.items()}
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -50,6 +68,8 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Links to where the site has them, sessions as sessions, and Markdown inside of folds."""
     where = page.file.src_uri
+    if where.startswith("gallery/"):
+        page.meta["hide"] = ["toc"]  # it has no headings, and its programs are wide
     path = where.removeprefix(f"{OUTSIDE}/") if where.startswith(f"{OUTSIDE}/") else f"docs/{where}"
     if not (ROOT / path).is_dir():
         markdown = beside_code(markdown, lambda text: LINK.sub(lambda m: moved(m, path, where), text))

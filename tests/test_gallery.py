@@ -8,24 +8,34 @@ import tomllib
 
 import pytest
 
-from tests.gallery import __main__ as gallery
-from tests.gallery.programs import HERE, PEERS, Outcome, agree, run, shown
+from tests.gallery import mistakes as gallery
+from tests.gallery import pages
+from tests.gallery.programs import HERE, PEERS, SIDES, Outcome, agree, run, shown
 
 WORDS = [m for kind in tomllib.loads((HERE / "words.toml").read_text())["kinds"] for m in kind["mistakes"]]
 FILES = [m["file"] for m in WORDS]
 
 
 @pytest.fixture(scope="module")
-def found() -> list[gallery.Mistake]:
-    return gallery.mistakes()
+def kinds() -> list[gallery.Kind]:
+    return gallery.kinds()
+
+
+@pytest.fixture(scope="module")
+def found(kinds: list[gallery.Kind]) -> list[gallery.Mistake]:
+    return [m for kind in kinds for m in kind.mistakes]
 
 
 def programs(folder: str) -> set[str]:
     return {file.stem for file in (HERE / folder).glob("*.py")}
 
 
-def test_the_page_is_up_to_date(found: list[gallery.Mistake]) -> None:
-    assert gallery.PAGE.read_text() == gallery.page(found), "run python -m tests.gallery"
+def test_the_pages_are_up_to_date(kinds: list[gallery.Kind]) -> None:
+    made = pages.pages(kinds)
+    assert {pages.INDEX, *pages.FOLDER.iterdir()} == set(made), "run python -m tests.gallery"
+    assert {path.name for path, text in made.items() if path.read_text() != text} == set(), (
+        "run python -m tests.gallery"
+    )
 
 
 def test_every_mistake_is_complete() -> None:
@@ -74,12 +84,21 @@ def test_the_peer_still_does_what_was_recorded(peer: str, found: list[gallery.Mi
             assert m.verdict(now) == m.verdict(m.peers[peer]), m.title
 
 
-def test_the_table_leads_to_the_mistakes(found: list[gallery.Mistake]) -> None:
-    text = gallery.page(found)
-    headings = re.findall(r"^### (.*)", text, re.M)
-    anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
-    assert len(anchors) == len(headings) == len(FILES)
-    assert set(re.findall(r"\]\(#(.*?)\)", text)) == anchors
+def test_pyright_was_asked_about_these_programs() -> None:
+    """tests/test_checkers.py asks it each time about others: to start it once more takes seconds."""
+    outcomes = gallery.recorded()["pyright"]["outcomes"]
+    ours = {f"{side}_{file}": shown(HERE / side / f"{file}.py") for side in SIDES for file in FILES}
+    assert {name: did["source"] for name, did in outcomes.items()} == ours, "python -m tests.gallery.record pyright"
+
+
+def test_the_index_leads_to_every_mistake(found: list[gallery.Mistake]) -> None:
+    index = pages.INDEX.read_text()
+    assert re.findall(r"\[([^]]*)\]\(gallery/([\w-]+)\.md\)", index) == [(m.title, m.slug) for m in found]
+    kinds = re.findall(r"^## (.*)", index, re.M)
+    for m in found:
+        page = (pages.FOLDER / f"{m.slug}.md").read_text()
+        assert page.startswith(f"# {m.title}\n") and page.count("\n# ") <= len(m.peers), "one heading"
+        assert any(f"../gallery.md#{pages.anchor(kind)})" in page for kind in kinds)
 
 
 def test_nothing_of_this_machine_is_recorded() -> None:

@@ -195,7 +195,15 @@ def test_pages_are_quiet_and_fit_the_screen(chromium: Browser, site: Path) -> No
     page.on(
         "request", lambda request: None if request.url.startswith(("file:", "data:")) else wrong.append(request.url)
     )
-    for name in ("index", "gallery", "puzzles", "course/4-axes-trees-nesting", "reference/api", "reference/operations"):
+    for name in (
+        "index",
+        "gallery",
+        "gallery/zip-for-outer",
+        "puzzles",
+        "course/4-axes-trees-nesting",
+        "reference/api",
+        "reference/operations",
+    ):
         page.set_viewport_size({"width": 1280, "height": 800})
         page.goto((site / f"{name}.html").as_uri())
         for width in (1280, 360):
@@ -240,6 +248,31 @@ def test_the_first_page_switches_between_zip_and_outer(chromium: Browser, site: 
     page.get_by_text("one vmap: zip").click()
     assert [x.is_visible() for x in panels] == [True, False]
     page.close()
+
+
+def test_the_gallery_is_narrowed_by_keyboard_and_is_whole_without_scripts(chromium: Browser, site: Path) -> None:
+    index, count = (site / "gallery.html").as_uri(), len(list((DOCS / "gallery").iterdir()))
+    mistakes = "td:first-child a[href^='gallery/']"
+    page = chromium.new_page(viewport={"width": 360, "height": 800})
+    page.goto(index)
+    assert page.locator(mistakes).evaluate_all("x => x.filter(a => a.offsetParent).length") == count
+    page.get_by_label("Found by").focus()
+    page.keyboard.press("End")  # nobody
+    few = page.locator(mistakes).evaluate_all("x => x.filter(a => a.offsetParent).map(a => a.textContent)")
+    assert 0 < len(few) < count and "The other axis of a square matrix" in few
+    assert "One vmap where every pair was meant" not in few
+    assert page.locator("output").inner_text() == f"{len(few)} of {count} mistakes"
+    assert not page.locator("#collectives + p").is_hidden() and page.locator("#reading + p").is_hidden()
+    page.goto(f"{index}?uses=grad&kind=Derivatives&found=none-such")  # a list that somebody linked to
+    assert page.locator("output").inner_text().startswith("3 of")
+    page.get_by_role("button", name="Show all").press("Enter")
+    page.wait_for_function(f"document.querySelector('output').value.startsWith('{count} of')")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.close()
+    plain = chromium.new_page(java_script_enabled=False)
+    plain.goto(index)
+    assert plain.locator(f"{mistakes}:visible").count() == count and plain.locator("form.narrow").count() == 0
+    plain.close()
 
 
 def test_a_page_that_is_not_there_leads_home(chromium: Browser, site: Path) -> None:

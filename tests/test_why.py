@@ -55,16 +55,15 @@ def test_the_pages_are_those_of_the_site() -> None:
 
 
 def test_the_gallery_leads_to_the_pages_and_back() -> None:
-    gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
     names = {cls.__name__: code for code, cls in why.classes().items()}
     seen = set()
-    for title, section in pages.mistakes().items():
-        raised = {names[name] for name in re.findall(r"^branded\.errors\.(\w+): ", section, re.M)}
-        assert set(re.findall(r"\]\(errors\.md#([\w-]+)\)", section)) == raised, title
+    for file, mistake in pages.mistakes().items():
+        raised = {names[name] for name in re.findall(r"^branded\.errors\.(\w+): ", mistake, re.M)}
+        assert set(re.findall(r"\]\(\.\./errors\.md#([\w-]+)\)", mistake)) == raised, file
         seen |= raised
         for code in raised:
-            assert f"(gallery.md#{pages.anchor(title)})" in pages.section(code)
-    assert len(seen) > 10 and gallery.count("](errors.md)") == 1
+            assert f"]({file})" in pages.section(code)
+    assert len(seen) > 10 and pages.GALLERY.read_text(encoding="utf-8").count("](errors.md)") == 1
 
 
 # ---- the command ----

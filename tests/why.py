@@ -35,23 +35,16 @@ What this page simplifies: each code has one program, the shortest; the same cod
 
 
 def mistakes() -> dict[str, str]:
-    """The sections of the gallery by their headings."""
-    parts = re.split(
-        r"^### (.*)\n", GALLERY.read_text(encoding="utf-8").partition("\n## Where this comes from")[0], flags=re.M
-    )
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
-
-
-def anchor(heading: str) -> str:
-    """What a heading is called in a link."""
-    return re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-")
+    """The pages of the gallery by their files, in its order."""
+    files = re.findall(r"\]\((gallery/[\w-]+\.md)\)", GALLERY.read_text(encoding="utf-8"))
+    return {file: (GALLERY.parent / file).read_text(encoding="utf-8") for file in files}
 
 
 def section(code: str) -> str:
     """What stands under a code: its error, its page, and the mistakes of the gallery that end so."""
     name = why.classes()[code].__name__
-    raises = [h for h, text in mistakes().items() if re.search(rf"^branded\.errors\.{name}: ", text, re.M)]
-    seen = ", ".join(f"[{h}](gallery.md#{anchor(h)})" for h in raises)
+    raises = {f: text for f, text in mistakes().items() if re.search(rf"^branded\.errors\.{name}: ", text, re.M)}
+    seen = ", ".join(f"[{text.partition(chr(10))[0].removeprefix('# ')}]({file})" for file, text in raises.items())
     links = f"\nIn the gallery of mistakes: {seen}.\n" if seen else ""
     return f"## {code}\n\n`{name}`: {why.page(code)}{links}"
 

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 HERE = Path(__file__).parent
 RECORDED = HERE / "recorded.json"
 PEERS = ("jax", "torch", "numpy")
+SIDES = ("wrong", "right")
+"""Of our programs."""
 
 
 class Outcome(NamedTuple):

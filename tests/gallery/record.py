@@ -1,23 +1,47 @@
 """Record what the peers do with their programs of the gallery: `python -m tests.gallery.record [PEER...]`.
 
-Run it where the peers are installed; branded itself is not needed.  Those that are not named keep what was recorded.
+Run it where the peers are installed; branded itself is needed for `pyright` alone, which is asked about our programs.
+Those that are not named keep what was recorded.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
-from tests.gallery.programs import HERE, PEERS, RECORDED, run, shown
+from tests.gallery.programs import HERE, PEERS, RECORDED, SIDES, run, shown
 
 
 def main(peers: list[str]) -> None:
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
-    for peer in peers or PEERS:
-        outcomes = {f.stem: run(shown(f))._asdict() for f in sorted((HERE / peer).glob("*.py"))}
+    for peer in peers or [*PEERS, "pyright"]:
+        outcomes = _pyright() if peer == "pyright" else _outcomes(peer)
         recorded[peer] = {"version": version(peer).split("+")[0], "outcomes": outcomes}
     RECORDED.write_text(json.dumps(recorded, indent=1, ensure_ascii=False) + "\n")
+
+
+def _outcomes(peer: str) -> dict[str, Any]:
+    return {f.stem: run(shown(f))._asdict() for f in sorted((HERE / peer).glob("*.py"))}
+
+
+def _pyright() -> dict[str, Any]:
+    """What pyright says of our programs, as if each were app.py: the first line of each error."""
+    with TemporaryDirectory() as folder:
+        sources = {f"{side}_{f.stem}": shown(f) for side in SIDES for f in sorted((HERE / side).glob("*.py"))}
+        for name, source in sources.items():
+            Path(folder, f"{name}.py").write_text(source)
+        command = [str(Path(sys.executable).parent / "pyright"), f"--pythonpath={sys.executable}", folder]
+        told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    said = dict.fromkeys(sources, "")
+    for name, line, message in re.findall(r"(\w+)\.py:(\d+):\d+ - error: (.*?)(?: \(report\w+\))?$", told, re.M):
+        said[name] += f"app.py:{line}: {message}\n"
+    return {name: {"source": sources[name], "error": said[name]} for name in sources}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,193 @@
+"""The pages of the gallery: the index, docs/gallery.md, and a page for each mistake in docs/gallery."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from branded.learn import why
+from tests.gallery.mistakes import Kind, Mistake, recorded
+from tests.gallery.programs import HERE, PEERS, Outcome
+
+DOCS = HERE.parent.parent / "docs"
+INDEX, FOLDER = DOCS / "gallery.md", DOCS / "gallery"
+NAMES = {"jax": "JAX", "torch": "torch", "numpy": "numpy"}
+WIDTH, LINES = 116, 4  # of a peer's message on the page
+
+HEAD = """\
+# The gallery of mistakes
+
+These are mistakes that people make with `vmap`. Each has a page: what the program does, who finds the mistake and when,
+what to write instead, and what JAX, torch and numpy do. Many have happened to somebody; a link says where.
+
+{counts}
+
+*wrong* is a wrong number without a word, *error* is an error, *right* is what was wanted. The columns mypy (with our
+plugin) and pyright (which has none) are about our programs before anything runs, and branded is what happens when they
+run. `·` means that there is no such program: numpy has no derivatives, torch no names for axes.
+"""
+
+FOOT = """\
+## How to read a page
+
+A program is shown in full, as it is typed into Python; in its messages `...` stands for a place, such as `app.py:7`.
+What mypy says of it has the number of the line of the program. numpy has no `vmap`, so its program is the line with
+broadcasting, or the loop, that one would write for the same task. The peers' programs were run with {versions}; their
+messages are cut after {lines} lines. pyright is {pyright}.
+
+What these pages simplify: each program has one mistake, and is so small that one sees it. Another version of a library
+may do something else. A mistake that is *wrong* everywhere is not hopeless: use sizes that differ in a test, and
+compare with a loop over the examples.
+
+`python -m tests.gallery` makes the pages from [their programs](../tests/gallery/programs.py), and the tests run them
+all. [The errors by their codes](errors.md) have the shortest program of each. More about types is in [mistakes before
+anything runs](types.md), and of 66 larger programs with one mistake each in [the table of
+brandbugs](../bench/brandbugs/RESULTS.md).
+
+<script src="javascripts/gallery.js"></script>
+"""
+
+
+def pages(kinds: list[Kind]) -> dict[Path, str]:
+    """Every page by its file."""
+    index = {INDEX: "\n".join([HEAD.format(counts=_counts(kinds)), *map(_section, kinds), _foot()])}
+    return index | {FOLDER / f"{m.slug}.md": _page(kind, m) for kind in kinds for m in kind.mistakes}
+
+
+def _foot() -> str:
+    record = recorded()
+    versions = ", ".join(f"{NAMES[p]} {record[p]['version']}" for p in PEERS)
+    return FOOT.format(versions=versions, lines=LINES, pyright=record["pyright"]["version"])
+
+
+# ---- the index ----
+
+
+def _section(kind: Kind) -> str:
+    head = "| mistake | uses | JAX | torch | numpy | mypy | pyright | branded |\n|---|---|---|---|---|---|---|---|"
+    return "\n".join([f"## {kind.name}\n\n{_filled(kind.words)}\n", head, *map(_row, kind.mistakes), ""])
+
+
+def _row(m: Mistake) -> str:
+    uses = " ".join(f"`{x}`" for x in m.uses)
+    peers = [m.verdict(m.peers.get(p)) for p in PEERS]
+    checkers = ["error" if is_found else "-" for is_found in (m.is_found_by_mypy, bool(m.pyright))]
+    return f"| {' | '.join([f'[{m.title}](gallery/{m.slug}.md)', uses, *peers, *checkers, m.verdict(m.wrong)])} |"
+
+
+def _counts(kinds: list[Kind]) -> str:
+    """How many of the programs are silently wrong, and how many of ours are found, and when."""
+    found = [m for kind in kinds for m in kind.mistakes]
+
+    def share(peer: str) -> str:
+        did = [m for m in found if peer in m.peers]
+        return f"{sum('wrong' in m.verdict(m.peers[peer]) for m in did)} of {len(did)} in {NAMES[peer]}"
+
+    ours = [m for m in found if "wrong" in m.verdict(m.wrong)]
+    errors = [m for m in found if m.wrong.error]
+    early = sum(m.is_found_by_mypy for m in errors)
+    unseen = sum(not m.is_found_by_mypy for m in ours)
+    return _filled(
+        f"Wrong without a word, or with a warning at most, are {', '.join(map(share, PEERS))}. Of our {len(found)} "
+        f"programs {len(errors)} are refused at run time, {early} of them already by mypy. {len(ours)} run and are "
+        f"wrong; mypy finds {len(ours) - unseen} of them, and **{unseen} nobody finds**: most of those are right "
+        f"programs, for another task."
+    )
+
+
+# ---- the page of a mistake ----
+
+
+def _page(kind: Kind, m: Mistake) -> str:
+    return f"# {m.title}\n\n" + "\n\n".join(_parts(kind, m)) + "\n"
+
+
+def _parts(kind: Kind, m: Mistake) -> Iterator[str]:
+    yield f"[The gallery](../gallery.md): [{kind.name}](../gallery.md#{anchor(kind.name)}). {_found_by(m)}"
+    yield _filled(m.words["words"])
+    yield _block("python", [*_typed(m.wrong.source), *_ending(m.wrong)])
+    if raised := re.match(r"branded\.errors\.(\w+)", m.wrong.error):
+        code = why.of(raised[1])
+        yield f"More of this error: [`{code}`](../errors.md#{code}), by `python -m branded why {code}`."
+    yield from _checkers(m)
+    yield _filled(f"**Instead:** {m.words['fix']}")
+    yield _block("python", [*_typed(m.right.source), *_ending(m.right)])
+    yield from _others(m)
+    if seen := m.words.get("seen"):
+        yield _filled("Seen in " + ", ".join(f"[{label}]({url})" for label, url in seen) + ".")
+
+
+def _found_by(m: Mistake) -> str:
+    who = {"mypy": m.is_found_by_mypy, "pyright": bool(m.pyright), "the run": bool(m.wrong.error)}
+    found = [name for name, does in who.items() if does]
+    if found:
+        return f"Found by {' and '.join([', '.join(found[:-1]), found[-1]] if found[1:] else found)}."
+    return "Here it is no mistake." if m.verdict(m.wrong) == "right" else "Found by nobody."
+
+
+def _checkers(m: Mistake) -> Iterator[str]:
+    """What mypy and pyright say of the wrong program, and our remarks."""
+    remarks = m.words.get("ours", "")
+    if m.mypy:
+        yield "mypy says:" if m.is_found_by_mypy else "mypy finds nothing, and notes:"
+        yield _block("text", m.mypy.splitlines())
+    first = "" if m.mypy else "mypy finds nothing."
+    if m.pyright:
+        line, says = re.findall(r"^app\.py:(\d+): (.*)", m.pyright, re.M)[0]
+        same = ", and no less of what is right" if m.pyright_of_right else ""
+        first += f" pyright says of line {line}: `{says}`{same}."
+    elif m.pyright_of_right:
+        first += " pyright finds nothing, and refuses what stands below."
+    yield from [_filled(said)] if (said := f"{first} {remarks}".strip()) else []
+
+
+def _others(m: Mistake) -> Iterator[str]:
+    """The same in the other libraries, folded."""
+    remarks = m.words.get("peers")
+    if m.peers:
+        did = "; ".join(f"{NAMES[p]}: {m.verdict(o).replace('**', '')}" for p, o in m.peers.items())
+        yield f"<details><summary>The same elsewhere: {did}</summary>"
+        yield _block("text", [line for n, (p, o) in enumerate(m.peers.items()) for line in _transcript(p, o, n > 0)])
+    yield from [_filled(remarks)] if remarks else []
+    if m.peers:
+        yield "</details>"
+
+
+def anchor(heading: str) -> str:
+    """What a heading is called in a link."""
+    return re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-")
+
+
+def _block(language: str, lines: Iterable[str]) -> str:
+    return "\n".join([f"```{language}", *lines, "```"])
+
+
+def _typed(source: str) -> Iterator[str]:
+    """A program as it is typed into Python."""
+    for line in source.splitlines():
+        goes_on = line.startswith((" ", ")", "]", "}"))
+        yield f"{'...' if goes_on else '>>>'} {line}"
+
+
+def _ending(outcome: Outcome) -> list[str]:
+    """What one of our programs ends with, as a doctest wants it."""
+    if not outcome.error:
+        return outcome.printed.splitlines()
+    typed = re.sub(r"\n  at: +app\.py:\d+(?=\n|$)", "", outcome.error)  # what is typed at a prompt has no line
+    typed = typed.replace("fori_loop(0, n, body, start)", "...")  # said by the line of a file
+    anywhere = re.sub(r"\bat app\.py:\d+", "at ...", typed)
+    return ["Traceback (most recent call last):", *anywhere.splitlines()]
+
+
+def _transcript(peer: str, outcome: Outcome, follows: bool) -> list[str]:
+    message = outcome.error or outcome.warning
+    wrapped = [part for line in message.splitlines() if line.strip() for part in textwrap.wrap(line, WIDTH)]
+    cut = [*wrapped[:LINES], "[...]"] if len(wrapped) > LINES else wrapped
+    head = [*([""] if follows else []), f"# {NAMES[peer]}"]
+    return [*head, *_typed(outcome.source), *cut, *outcome.printed.splitlines()]
+
+
+def _filled(words: str) -> str:
+    return textwrap.fill(words, 120, break_long_words=False, break_on_hyphens=False)
