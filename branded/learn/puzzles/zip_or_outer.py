@@ -2,54 +2,138 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from branded.brand import Brand
+from branded.learn.puzzles.outcome import outcome
 from branded.learn.puzzles.puzzle import Predict, Write, numbers
 
 TITLE = "Zip or outer"
 
-_KIND = "print({1: 'zip', 2: 'outer'}[met.ndim])"
-"""Which of the two a table is, read from the table: the lists are as long as each other."""
+
+def _difference(x: Any, y: Any) -> Any:
+    """lambda x, y: x - y"""
+    return x - y
+
+
+def _area(x: Any, y: Any) -> Any:
+    """lambda x, y: x * y + x"""
+    return x * y + x
+
+
+def _made_the_table(diagonal: Callable[..., Any]) -> str | None:
+    """What is said of right values that were picked out of the whole table."""
+    before = Brand(0).number
+    outcome(diagonal, (_difference, numbers(3), numbers(3)))
+    if Brand(0).number - before - 1 == 1:
+        return None
+    return "The values are right, but it made the whole table. Numbers that share their brand never meet the others."
+
 
 PUZZLES = (
     Predict(
-        title="One to one, or each with each?",
-        text="Is `met` the *zip* (each number with its partner) or the *outer* table (each number with every other)?",
+        title="Who meets whom?",
+        text="`xs` enters twice. What does this program print?",
         program="""
-            left, right = Tensor([1, 2, 3]), Tensor([4, 6, 8])
-            met = vmap(lambda a, b: a + b)(left, right)
+            xs, ys = Tensor([1, 2, 3]), Tensor([10, 20, 30])
+            met = vmap(lambda x, y: vmap(lambda z: x * y + z)(xs))(xs, ys)
+            print(met[1].tolist())
         """,
-        probe=_KIND,
-        hints=("How many vmaps are there?",),
-        because="One vmap is one brand, and operands that share their brand are zipped: `[5, 8, 11]`.",
-        wrong={"outer": "For an outer table `a` and `b` would need two brands, and this is one vmap."},
-    ),
-    Predict(
-        title="And now?",
-        text="*zip* or *outer*?",
-        program="""
-            left, right = Tensor([1, 2, 3]), Tensor([4, 6, 8])
-            met = vmap(lambda a: vmap(lambda b: a + b)(right))(left)
-        """,
-        probe=_KIND,
-        hints=("How many vmaps are there?", "Which brand has `a`, and which has `b`?"),
-        because="Two vmaps are two brands. Neither operand has that of the other, so both are broadcast.",
-        wrong={"zip": "`a` has the brand of the outer vmap, `b` that of the inner one. They share none."},
-    ),
-    Predict(
-        title="The same tensor twice",
-        text="The same list enters two vmaps. *zip* or *outer*?",
-        program="""
-            ones = Tensor([1, 2, 3])
-            met = vmap(lambda a: vmap(lambda b: a * b)(ones))(ones)
-        """,
-        probe=_KIND,
-        hints=("A brand belongs to a vmap, not to a tensor.",),
-        because=(
-            "Each vmap opens a fresh brand, whatever enters it. So axes of the same size, and even of the same tensor, "
-            "are never confused."
+        hints=(
+            "Which of `x`, `y` and `z` share a brand?",
+            "`met[1]` is what the outer function gives for its second example. Which numbers are `x` and `y` there?",
         ),
-        wrong={"zip": "It is the same tensor, but it entered two vmaps, and so it has two brands."},
+        because=(
+            "`x` and `y` enter one vmap, so they are zipped: 2 with 20. `z` enters another. A brand belongs to a vmap, "
+            "not to a tensor, so `z` is not zipped with `x`, though both are `xs`: it is each of 1, 2 and 3."
+        ),
+        wrong={
+            "[12, 42, 92]": "That is `x * y + 2`: row 1 has one `x`, one `y`, and every `z`.",
+            "[11, 42, 93]": "That zips all three. `z` entered the inner vmap, so it has a brand of its own.",
+            "[11, 12, 13]": "That is row 0, for the first of `xs` and `ys`.",
+            "42": "That is `z` zipped with `x`. `z` has another brand, so each `z` meets the pair.",
+        },
+    ),
+    Predict(
+        title="In two vmaps, of two brands?",
+        text=(
+            "Where `e` is computed, two vmaps are running. How many numbers does it stand for, and how many does "
+            "`e + r`? What does this program print?"
+        ),
+        program="""
+            rows, columns = Tensor([1.0, 2.0, 3.0]), Tensor([0.0, 1.0])
+
+
+            def cell(r, c):
+                e = c.exp()
+                print(len(brands(e)), len(brands(e + r)))
+                return e + r
+
+
+            table = vmap(lambda r: vmap(lambda c: cell(r, c))(columns))(rows)
+        """,
+        hints=(
+            "`brands(e)` are the brands that `e` varies over. Write down where each of its operands comes from.",
+            "Is `c.exp()` another number when `r` is?",
+        ),
+        because=(
+            "`e` depends on `c` alone, so it varies over the inner brand alone: it is computed twice, once for each "
+            "column, and not six times. An operation has the brands of its operands, not those of the vmaps around it."
+        ),
+        wrong={
+            "2 2": "Two brands are open there, but `c.exp()` does not change with `r`. Its operand has one brand.",
+            "1 1": "`e + r` takes one operand of each brand, so it has both.",
+            "2 1": "It is the sum that takes one operand of each brand.",
+            "0 1": "`c` came in through the inner vmap: it has its brand, and so has `c.exp()`.",
+        },
+    ),
+    Write(
+        title="The diagonal",
+        text=(
+            "`f` is a function of two numbers, and `a` and `b` have the same length. The table of `f` for each with "
+            "each is `vmap(lambda x: vmap(lambda y: f(x, y))(b))(a)`. Write `diagonal(f, a, b)`: the diagonal of that "
+            "table, without the rest of it."
+        ),
+        starter="""
+            def diagonal(f, a, b):
+                ...
+        """,
+        hints=(
+            "Which numbers does entry `[i, i]` of the table come from?",
+            "`a[i]` should meet `b[i]` and no other: side by side, or each with each?",
+        ),
+        solution="""
+            def diagonal(f, a, b):
+                return vmap(f)(a, b)
+        """,
+        because=(
+            "The diagonal of the outer table is the zip. That is all that a brand does: two numbers that share one "
+            "meet where their indices are equal."
+        ),
+        wrong={
+            """
+            def diagonal(f, a, b):
+                return vmap(lambda x: vmap(lambda y: f(x, y))(b))(a)
+            """: "This is the whole table.",
+            """
+            def diagonal(f, a, b):
+                return vmap(lambda x: f(x, x))(a)
+            """: "The second number should come from `b`.",
+            """
+            def diagonal(f, a, b):
+                table = vmap(lambda x: vmap(lambda y: f(x, y))(b))(a)
+                return Tensor.stack(*[table[i, i] for i in range(a.shape[0])])
+            """: "it made the whole table. Numbers that share their brand never meet the others.",
+        },
+        inputs=lambda: [
+            (_difference, numbers(3), numbers(3, start=8)),
+            (_area, numbers(4, start=1), numbers(4)),
+        ],
+        loop=lambda f, a, b: np.array([f(x, y) for x, y in zip(a, b, strict=True)]),
+        also=_made_the_table,
     ),
     Write(
         title="The table of products",
