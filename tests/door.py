@@ -247,7 +247,7 @@ def _() -> None:
     assert isinstance(program.addr, int) and program.addr
 
 
-@check("Scheduler", "Opt", "OptOps", "AddrSpace")
+@check("Scheduler", "Opt", "OptOps", "AddrSpace", "KernelOptError")
 def _() -> None:
     _, linear, _ = computed()
     k = tg.Scheduler(linear.src[0].src[0], Device["CPU"].renderer)
@@ -255,6 +255,11 @@ def _() -> None:
     assert loop.op is Ops.RANGE and not k.reduceops and all(b.src[1].get_idx() is loop for b in k.bufs)
     k.apply_opt(option := tg.Opt(tg.OptOps.NOLOCALS))  # means nothing on the CPU
     assert k.applied_opts == [option] and tg.AddrSpace.REG is not tg.AddrSpace.GLOBAL
+    try:
+        k.apply_opt(tg.Opt(tg.OptOps.THREAD, 0, 10**6))
+    except tg.KernelOptError:
+        return
+    raise AssertionError("no loop has so many parts")
 
 
 @check("to_program", "CStyleLanguage", "Target", "ansistrip")

@@ -1,7 +1,7 @@
 """What makes the CPU fast.  `BRANDED_CPU=0`, in the environment or in a `Context`, switches all of it off.
 
 `kernels` says how kernels are made, `sines` how sines are worked out, `products` which kernels are products of
-matrices, `kept` what kernels give to one another; `docs/speed.md` is about all of them.
+matrices, `kept` what kernels give to one another, `parts` what all cores do; `docs/speed.md` is about all of them.
 
 Example:
     >>> from branded import cpu
@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from tinygrad.helpers import Context
 
 from branded import patches
-from branded.cpu import kept, kernels, sines
+from branded.cpu import kept, kernels, parts, sines
 from branded.patches import workers
 
 
@@ -50,3 +50,4 @@ def install() -> None:
             module.install()
             workers.INSTALLED.append(module.__name__)
         kept.install()
+        parts.install()

@@ -14,17 +14,18 @@ option is a part of the key of each program.
 from __future__ import annotations
 
 import functools
+import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType
-from tinygrad.uop.ops import GroupOp, Ops, UOp
+from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
 
 from branded.patches import tg
 from branded.patches.per_thread import PerThread
-from branded.patches.tg import AddrSpace, Opt, OptOps, Scheduler
+from branded.patches.tg import AddrSpace, KernelOptError, Opt, OptOps, Scheduler
 
 LONG = 16
 """A loop of fewer steps than this is no gain as vectors."""
@@ -35,6 +36,9 @@ DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT, Ops.RECIPROCAL, Ops.POW, Ops.FDIV
 WRITTEN_OUT = 128
 """So many times tinygrad may write out what is in the innermost loops: a tile of a convolution with its 3 x 3 terms
 takes half a second to be made, and is then faster by a fourth, or slower.  Each `exp` and the like counts."""
+PARTS = (32, 16, 12, 8, 6, 5, 4, 3, 2)
+STEPS, DEAREST, FLAT = 1 << 17, 8, 1 << 14
+"""A part of a kernel has so many steps, in which what is dear counts so often; a loop that is divided has so many."""
 LOOPS = Opt(OptOps.NOLOCALS)
 """The mark of a kernel that was chosen: an option that means nothing on the CPU, where tinygrad never takes it."""
 
@@ -107,9 +111,28 @@ def _chosen(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler],
     def hand_coded_optimizations(k: Scheduler) -> Scheduler:
         if not (room.value and type(k.ren) is tg.cstyle.ClangRenderer):
             return original(k)
-        return _with(k, [LOOPS]) if suits(k) else _shorter(k, original(k))
+        return parted(_with(k, [LOOPS])) if suits(k) else _shorter(k, original(k))
 
     return hand_coded_optimizations
+
+
+def parted(k: Scheduler) -> Scheduler:
+    """Plain loops in parts, one for each core, as tinygrad divides its own kernels; what is dear counts more here.
+
+    The innermost loop of a result is left as it is, if it is not long enough for all of them.
+    """
+    most = k.ren.global_max[0] if k.ren.has_threads and k.ren.global_max else 1
+    if not all(isinstance(n, int) for n in k.full_shape):
+        return k
+    steps = math.prod(k.full_shape) * (1 + DEAREST * sum(u.op in DEAR for u in k.ast.toposort()))
+    axes = [i for i in k.axes_of(AxisType.WEAK) if i + 1 < len(k.rngs) or k.full_shape[i] >= FLAT]
+    for n in (n for n in PARTS if n <= min(most, steps // STEPS)):
+        for axis in (i for i in axes if k.full_shape[i] % n == 0):
+            try:
+                return _with(k, [Opt(OptOps.THREAD, axis, n)])
+            except KernelOptError:  # not a loop that all results have
+                continue
+    return k
 
 
 def _shorter(k: Scheduler, found: Scheduler) -> Scheduler:

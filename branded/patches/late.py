@@ -15,11 +15,10 @@ class _Finder:
     """Finds the modules as Python does, and mends them behind their last line."""
 
     def __init__(self) -> None:
-        self.mends: dict[str, _Mend] = {}
+        self.mends: dict[str, list[_Mend]] = {}
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        mend = self.mends.get(name)
-        if mend is None:
+        if name not in self.mends:
             return None
         others = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not self)
         spec = next((found for found in others if found is not None), None)
@@ -28,7 +27,8 @@ class _Finder:
 
             def exec_module(module: ModuleType) -> None:
                 execute(module)
-                mend(module)
+                for mend in self.mends[name]:
+                    mend(module)
 
             setattr(spec.loader, "exec_module", exec_module)  # noqa: B010  mypy: a method is not assigned
         return spec
@@ -44,4 +44,4 @@ def when_imported(name: str, mend: _Mend) -> None:
         return
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
-    _finder.mends[name] = mend
+    _finder.mends.setdefault(name, []).append(mend)

@@ -89,6 +89,7 @@ TAKEN = {
     "AddrSpace": "tinygrad.dtype",  # where memory is: that of a device, or registers
     "Opt": "tinygrad.codegen.opt",  # an option of a kernel
     "OptOps": "tinygrad.codegen.opt",  # the kinds of options
+    "KernelOptError": "tinygrad.codegen.opt",  # an option that a kernel cannot have
     "Scheduler": "tinygrad.codegen.opt.postrange",  # a kernel's loops, and the options that change them
     "CPUProgram": "tinygrad.runtime.ops_cpu",  # compiled code in the memory of this process; `addr` says where
     # kernels for readers

@@ -1,8 +1,8 @@
 """Programs of a few kernels, called from Python: there is nothing for which C would have to be compiled.
 
 The C that goes through a table (`native.py`) takes as long to be compiled as two small kernels, by whoever is the first
-on a machine.  A kernel that Python calls takes half a microsecond more, so a program that runs often has the C compiled
-after all.
+on a machine.  A kernel that Python calls takes half a microsecond more, and a large one has one core, so a program that
+runs often or long has the C compiled after all.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from branded.runner import native
+from branded.runner import cores, native
 from branded.runner.native import Address, Hosted, Inner, Kernel, Op, Plan, Ref, Table
 
 
@@ -33,6 +33,8 @@ class Direct:
         self.calls = [self._call(op, words) for op, words in calls]
         self.calls_python = any(isinstance(op, Hosted) and not op.is_c for op in ops)
         self.ops, self.left = ops, self.OFTEN if len(self.calls) > self.MOST else -1
+        if (work := sum(op.work for op in ops if isinstance(op, Kernel) and op.is_large)) and cores.address():
+            self.left = min(self.OFTEN, cores.PAYS // work + 1)
 
     def _call(self, op: Kernel | Hosted, words: Sequence[Address]) -> tuple[Any, Any, object]:
         """The function, what it is called with, and who says whether it failed."""
@@ -85,6 +87,8 @@ def planned(ops: Sequence[Op], memory: int) -> Plan | Direct:
     direct = [op for op in ops if not isinstance(op, Inner) and _is_direct(op)]
     if len(direct) == len(ops):
         calls = sum(op.threads if isinstance(op, Kernel) else 1 for op in direct)
-        if calls <= Direct.MOST or (calls <= Direct.MOST_WITHOUT_C and not native.is_compiled()):
+        is_large = any(isinstance(op, Kernel) and op.is_large for op in ops)
+        most = 0 if is_large and cores.address() else Direct.MOST
+        if calls <= most or (calls <= Direct.MOST_WITHOUT_C and not native.is_compiled()):
             return Direct(direct, memory)
     return Plan(Table(ops))

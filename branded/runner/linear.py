@@ -16,8 +16,9 @@ from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.cpu import blas
+from branded.cpu.kernels import LOOPS
 from branded.patches import tg
-from branded.runner import host, native
+from branded.runner import cores, host, native
 from branded.runner.native import Address, Ref
 from branded.runner.order import ordered
 
@@ -173,6 +174,7 @@ class Linear:
             program.launch_dims(known)[0][0],
             runtime.runtimevars.get("core_id", -1),
             first + names.index(self.var) if self.var in names else -1,
+            cores.work(call.src[0], LOOPS in call.src[0].src[0].arg.applied_opts),
         )
 
     @property

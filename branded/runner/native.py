@@ -17,11 +17,10 @@ from tinygrad import Device
 from branded.errors import OutOfMemoryError, UnsupportedError
 from branded.patches import tg
 from branded.patches.tg import ClangCompiler, TinyELF
+from branded.runner import cores
 
-_SIZES = (6, 12, 32, 63)
-"""So many arguments a call may have; those that a kernel does not take do no harm."""
-MAX_ARGS = _SIZES[-1]
-_HEADER, _HEAD, _COPY = 12, 7, 4
+MAX_ARGS = cores.SIZES[-1]
+_HEADER, _HEAD, _COPY, _PARTS = 12, 8, 4, 6
 SLICE = 1 << 14
 """So many steps at a time, so that a loop without an end can be interrupted."""
 WITHOUT_END = 2**63
@@ -61,6 +60,13 @@ class Kernel(NamedTuple):
     """The argument that is the number of the thread, or -1."""
     step: int = -1
     """The argument that is the number of the step, or -1."""
+    work: int = 0
+    """The nanoseconds that one with several threads takes."""
+
+    @property
+    def is_large(self) -> bool:
+        """Is it worth to have its threads side by side?"""
+        return self.work >= cores.LARGE
 
 
 class Copy(NamedTuple):
@@ -111,24 +117,13 @@ class Hosted(NamedTuple):
 Op = Kernel | Inner | Hosted
 
 
-def _call(n: int) -> str:
-    return f"((void (*)({', '.join(['u64'] * n)}))op[1])({', '.join(f'a[{i}]' for i in range(n))})"
-
-
 # A table t: 0 length, 1 from the last step down, 2 the end of the tests, 3 the end of all, 4 the flag, 5 is there one,
 # 6 the step and 7 the operation to go on with, 8 the steps that were made, 9 and 10 the copies, 11 memmove.
 # An operation: 0 its size, 1 the kernel, 2 how many arguments, 3 threads, 4 and 5 which argument is the number of the
-# thread and of the step, 6 is it a loop (1) or a function of the host (2); then the arguments of each turn, or where
-# the table of each turn is.
+# thread and of the step, 6 is it a loop (1) or a function of the host (2), 7 where the threads are, or 0; then the
+# arguments of each turn, or where the table of each turn is.
 # The turns of a loop: the first step, then in turn those that write the result and those that write the spare.
-# Calls of many arguments are few, and take the compiler long: they are not optimized.
-_SOURCE = f"""
-typedef unsigned long long u64;
-__attribute__((optnone, noinline)) static void many(u64 *op, u64 *a, u64 n) {{
-  if (n == {_SIZES[1]}) {_call(_SIZES[1])};
-  else if (n == {_SIZES[2]}) {_call(_SIZES[2])};
-  else {_call(_SIZES[3])};
-}}
+_SOURCE = f"""{cores.SOURCE}
 static u64 run(u64 *base, u64 *t, u64 *budget) {{
   u64 length = t[0], tests = t[2], all = t[3], k = t[6], o = t[7], *ops = t + {_HEADER};
   volatile unsigned char *flag = (volatile unsigned char *)t[4];
@@ -154,11 +149,10 @@ static u64 run(u64 *base, u64 *t, u64 *budget) {{
         if (failed) {{ *budget = a[0]; return failed == {FULL} ? {FULL} : {_FAILED}; }}
         continue;
       }}
-      for (u64 c = 0; c < op[3]; c++) {{
-        if (op[4] < n) a[op[4]] = c;
-        if (n == {_SIZES[0]}) {_call(_SIZES[0])};
-        else many(op, a, n);
-      }}
+      u64 kernel = op[1];
+      if (op[3] > 1) side_by_side((struct pool *)op[7], kernel, n, op[4], op[3], a);
+      else if (n == {cores.SIZES[0]}) {cores.call(cores.SIZES[0])};
+      else many(kernel, a, n);
     }}
     o = 0;
   }}
@@ -171,6 +165,10 @@ done:
   return 1;
 }}
 u64 branded_replay(u64 *call) {{
+  if (!call[0]) {{
+    side_by_side((struct pool *)call[1], call[2], call[3], call[4], call[5], call + {_PARTS});
+    return 1;
+  }}
   u64 *base = (u64 *)call[0], budget = call[1], *ref = (u64 *)call[2], *end = ref + 3 * call[3], *slots = call + 5;
   for (; ref < end; ref += 3) base[ref[0]] = slots[ref[1]] + ref[2];
   u64 how = run(base, base, &budget);
@@ -186,14 +184,27 @@ def _replay() -> tuple[Any, Any]:
     lib = device.renderer.compiler.compile_cached(_SOURCE)
     # with it come the renderers of all CPUs, for which the import of this package does not wait
     program = tg.CPUProgram(device, TinyELF(lib, "branded_replay", device.renderer.target, ()))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # threads sleep in it when Python ends
     return ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)(program.addr), program
 
 
+def is_loaded() -> bool:
+    """Is the C that goes through a table there?"""
+    return _replay.cache_info().currsize > 0
+
+
 def is_compiled() -> bool:
-    """Has this process or another one compiled the C that goes through a table?"""
+    """Has this process or another one compiled it?"""
     compiler: Any = Device["CPU"].renderer.compiler
     key = compiler.cachekey
-    return _replay.cache_info().currsize > 0 or (key and tg.helpers.diskcache_get(key, _SOURCE) is not None)
+    return is_loaded() or (key and tg.helpers.diskcache_get(key, _SOURCE) is not None)
+
+
+def run_parts(kernel: int, args: Sequence[int], core: int, count: int) -> None:
+    """Run so many parts of a kernel side by side; the argument `core` is the number of the part."""
+    n = next(n for n in cores.SIZES if len(args) <= n)
+    words = array("Q", [0, cores.address(), kernel, n, core, count, *args, *[0] * (n - len(args))])
+    _replay()[0](words.buffer_info()[0])
 
 
 @functools.cache
@@ -245,16 +256,17 @@ class _Writer:
     def op(self, op: Op) -> None:
         if isinstance(op, Inner):
             turns: Sequence[Sequence[Address]] = [[0]] * len(op.turns)
-            head = [0, 1, 1, _NONE, _NONE, 1]
+            head = [0, 1, 1, _NONE, _NONE, 1, 0]
             self.later += [(len(self.words) + _HEAD + i, t) for i, t in enumerate(op.turns)]
         elif isinstance(op, Hosted):
             turns = op.args
-            head = [op.address, len(turns[0]), 1, _NONE, op.step % 2**64, 2]
+            head = [op.address, len(turns[0]), 1, _NONE, op.step % 2**64, 2, 0]
             self.hosted.append(op)
         else:
-            n = next(n for n in _SIZES if len(op.args[0]) <= n)
+            n = next(n for n in cores.SIZES if len(op.args[0]) <= n)
             turns = [[*args, *[0] * (n - len(args))] for args in op.args]
-            head = [op.address, n, op.threads, op.core % 2**64, op.step % 2**64, 0]
+            pool = cores.address() if op.is_large else 0
+            head = [op.address, n, op.threads, op.core % 2**64, op.step % 2**64, 0, pool]
         self.put(_HEAD + sum(map(len, turns)), *head)
         for args in turns:
             self.put(*args)
