@@ -5,11 +5,11 @@ The names are for type checkers, and mypy with our plugin follows them; at run t
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tinygrad import Tensor
 
+from branded.axes_known import names_of, tell
 from branded.brand import Brand
 from branded.errors import AxesError, AxisTypeError, SizeError, counted
 from branded.rows import type_text
@@ -62,9 +62,6 @@ S = TypeVar("S", bound=Brand)
 Axis = type[Brand] | int | None
 """A name, a length, or any axis."""
 
-_given: dict[int, tuple[weakref.ref[Tensor], tuple[Axis, ...]]] = {}
-"""What `as_axes` was told of a tensor, by its id."""
-
 
 @overload
 def as_axes(x: Tensor, *names: Axis) -> Tensor: ...
@@ -116,13 +113,8 @@ def as_axes(x: Any, *names: Axis) -> Any:
                 )
         if isinstance(name, type):
             sizes.setdefault(name, size)
-    key = id(x)
-    _given[key] = weakref.ref(x, lambda _: _forget(key)), names
+    tell(x, names)
     return x
-
-
-def _forget(key: int) -> None:
-    _given.pop(key, None)
 
 
 def _check_axis(name: object) -> None:
@@ -148,7 +140,10 @@ def _lengths(name: Axis, sizes: dict[type[Brand], int]) -> list[tuple[int, str]]
 
 
 def axes(x: Vec[Brand]) -> tuple[type[Brand] | int, ...]:
-    """The axes of a tensor: of each the name that `as_axes` gave it, or its length.
+    """The axes of a tensor: of each the name, as far as it is known from what `as_axes` was told, or its length.
+
+    What was told of `X` is known of `X + 1`, `X.T`, `X[:3]`, `X @ W` and of each example of it too: it is found in
+    their graphs, as long as `X` is there.  What tinygrad has worked out has no graph any more.
 
     Args:
         x: A tensor of any row; its axes are those of one example.
@@ -160,21 +155,24 @@ def axes(x: Vec[Brand]) -> tuple[type[Brand] | int, ...]:
         AxisTypeError: `x` is not a tensor.
 
     Example:
-        >>> from branded import axes
+        >>> from branded import Brand, as_axes, axes
         >>> from tinygrad import Tensor
         >>> axes(Tensor.ones(4, 3))
         (4, 3)
+        >>> class Users(Brand): ...
+        >>> X = as_axes(Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), Users, 2)
+        >>> [getattr(axis, "__name__", axis) for axis in axes((X * X).sum(axis=1))]
+        ['Users']
 
     Source: `torch.Tensor.names`, of named tensors.
     """
     if not isinstance(x, Tensor):
         raise AxisTypeError(f"axes: takes a tensor, not {describe(x)}", fix=advice(x) or "Tensor(x)")
-    told = _given.get(id(x))
-    names = told[1] if told is not None else (None,) * len(x.shape)
-    return tuple(n if isinstance(n, type) else s for n, s in zip(names, x.shape, strict=True))
+    t: Any = x
+    return tuple(s if n is None else n for n, s in zip(names_of(t), t.shape, strict=True))
 
 
 def axes_text(x: object) -> str:
-    """`Users, 3`, what `as_axes` was told of a tensor; empty where it was told no name."""
+    """`Users, 3`, what is known of the axes of a tensor; empty where none has a name."""
     names = axes(x) if isinstance(x, Tensor) else ()
     return ", ".join(map(_text, names)) if any(isinstance(n, type) for n in names) else ""

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
+from tinygrad import Tensor
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
+from branded.axes_known import names_of, told
 from branded.errors import EscapeError
 from branded.patches.tg import srender
 from branded.primitive import uses
@@ -266,8 +268,12 @@ _BLOCK = "b.unvec(value) at the end of `with brand(...) as b:`, and use what tha
 # ---- as text ----
 
 
-def type_text(u: UOp, row: Row | None = None) -> str:
-    per_example = f"{dtype_text(u.dtype)}[{', '.join(map(srender, u.shape))}]"
+def type_text(x: Tensor | UOp, row: Row | None = None) -> str:
+    u = x.uop if isinstance(x, Tensor) else x
+    sizes = [srender(s) for s in u.shape]
+    if told:
+        sizes = [s if n is None else f"{n.__name__}:{s}" for n, s in zip(names_of(x), sizes, strict=True)]
+    per_example = f"{dtype_text(u.dtype)}[{', '.join(sizes)}]"
     row = visible(row_of(u) if row is None else row)
     return f"Vec[{' | '.join(map(repr, row))}, {per_example}]" if row else per_example
 

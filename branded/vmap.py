@@ -22,7 +22,6 @@ from typing import (
 from tinygrad import Tensor
 
 from branded import tree
-from branded.axis_names import axes_text
 from branded.brand import Brand, as_size, make_brand, sizes_differ
 from branded.crossing import entered, left_all, without
 from branded.devices.layout import as_devices, devices_of, even_sizes
@@ -327,8 +326,7 @@ class MappedCall:
     def _mismatch(self, first: int | None, i: int, size: int, n: int) -> None:
         def side(i: int) -> str:
             x = self.leaves[i]
-            told = f" as Axes[{names}]" if (names := axes_text(x)) else ""
-            return f"{vec_type(x)}{told}, axis {self.axes[i]}   ({self.place(i)})"
+            return f"{vec_type(x)}, axis {self.axes[i]}   ({self.place(i)})"
 
         name = self.options.axis_name
         text = name.__name__ if isinstance(name, type) else name or self._hint()()

@@ -3,7 +3,7 @@
 What is wrong: tinygrad finds out that operands do not fit when a shape is asked for, perhaps lines after they met, and
 then speaks of shapes that have the axis of the examples, which the user does not write.  In a body the operands of an
 operation on each element are compared when it is made, and what a method refuses is said of one example, with its
-types and the line.  Outside of a body tinygrad does what it did.
+types and the line.  Outside of a body tinygrad does what it did, but for values whose axes have names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any, cast
 from tinygrad import Tensor
 from tinygrad.uop.ops import Ops, UOp
 
-from branded import source
+from branded import source, tree
+from branded.axes_known import names_of, told
 from branded.derivatives.leaves import may_be_differentiating
 from branded.errors import BrandedError
 from branded.graph import tensor
@@ -51,7 +52,9 @@ def _compared(original: Method) -> Method:
             return out
         u = UOp(op, src=(self.uop, *[x.uop for x in src]))
         names[u] = (method,)
-        if src and (may_be_in_brand() or may_be_differentiating()):
+        if src and told:
+            _look(u)
+        elif src and (may_be_in_brand() or may_be_differentiating()):
             _compare(u)
         return tensor(u)
 
@@ -74,6 +77,22 @@ def _compare(u: UOp) -> None:
         tg.keep_shape(u, shape)
 
 
+def _look(u: UOp) -> None:
+    """The same where some tensor has axes with names: outside of a body tinygrad says later what has none."""
+    try:
+        u.shape  # noqa: B018
+    except _TOLD:
+        if _is_ours(*u.src):
+            raise
+
+
+def _is_ours(*values: Any) -> bool:
+    """Is it for us to say what is wrong?  In a body, and where an axis has a name."""
+    if in_a_body() or not told:
+        return in_a_body()
+    return any(isinstance(x, Tensor | UOp) and any(names_of(x)) for x in tree.leaves(values))
+
+
 def _said(method: Method, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> BrandedError:
     from branded.patches.refusals import said  # imported where there is a mistake
     from branded.patches.refused import Refused
@@ -91,7 +110,9 @@ class _Told:
         if error is None:
             return
         tg.tensor._METADATA.set(None)  # tinygrad does not take it back
-        if not isinstance(error, (*_TOLD, *_OF_TYPES)) or isinstance(error, BrandedError) or not in_a_body():
+        if not isinstance(error, (*_TOLD, *_OF_TYPES)) or isinstance(error, BrandedError):
+            return
+        if not (in_a_body() or told):
             return
         call: TracebackType | None = trace
         while call is not None and call.tb_frame.f_code.co_name != tg.NAMES_KERNELS:
@@ -101,7 +122,7 @@ class _Told:
         if isinstance(error, _OF_TYPES) and (call.tb_next is None or str(error).startswith(_NEVER)):
             return  # too many arguments, or too few: Python says so
         names = call.tb_frame.f_locals
-        if names["fn"].__name__ not in _READS:
+        if names["fn"].__name__ not in _READS and _is_ours(names["args"], names["kwargs"]):
             raise _said(names["fn"], names["args"], names["kwargs"], error) from None
 
 
@@ -133,7 +154,7 @@ def _late(original: Method) -> Method:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         out = original(self, *args, **kwargs)
         try:
-            if in_a_body():
+            if _is_ours(self):
                 out.shape  # noqa: B018
             return out
         except _TOLD as error:
@@ -152,7 +173,7 @@ def _einsum(original: Method) -> Method:
             return original(cls, formula, *operands, **kwargs)
         except _TOLD as error:
             given = operands[0] if len(operands) == 1 and isinstance(operands[0], tuple | list) else operands
-            if not in_a_body() or not _is_tinygrads(error.__traceback__):
+            if not _is_ours(given) or not _is_tinygrads(error.__traceback__):
                 raise
             from branded.patches.refusals import letters
 

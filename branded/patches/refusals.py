@@ -17,6 +17,7 @@ from tinygrad import Tensor, dtypes
 
 from branded import source
 from branded.errors import ArgumentError, AxisRangeError, BrandedError, CallError, ShapeError, counted
+from branded.patches.bodies import in_a_body
 from branded.patches.refused import Refused, error_of, outside_of
 from branded.rows import row_of, visible
 from branded.scope import open_brands
@@ -30,6 +31,15 @@ _MANY = re.compile(r"too many indices \((\d+)\) for (\d+)D")
 _BOUNDS = re.compile(r"index=(-?\d+) is out of bounds with size=(\d+)")
 _DTYPE = re.compile(r"dtype|[Ii]nvalid type|unsupported size")
 _INSIDE = re.compile(r"UOp|Ops\.|<class|object at 0x")
+
+
+def the_value() -> str:
+    """What has the axes of which a message speaks."""
+    return "one example" if in_a_body() else "the tensor"
+
+
+def of_example() -> str:
+    return " of one example" if in_a_body() else ""
 
 
 def said(r: Refused) -> BrandedError:
@@ -136,7 +146,7 @@ def _dot(r: Refused, _m: re.Match[str]) -> BrandedError | None:
         return None
     (_, a), (_, b) = r.operands[:2]
     if not a.shape or not b.shape:
-        return r.error(ShapeError, "a number of one example is not a vector or a matrix", "`*` for a product with it")
+        return r.error(ShapeError, f"a number{of_example()} is not a vector or a matrix", "`*` for a product with it")
     axis = -1 if b.ndim == 1 else -2
     what = f"axis -1 of the first has {a.shape[-1]} entries, and axis {axis} of the second {b.shape[axis]}"
     if r.op == "linear" and b.ndim == 2:
@@ -163,7 +173,7 @@ def _conv(r: Refused) -> BrandedError | None:
     if weight is None or x.ndim >= weight.ndim:
         return None
     missing = weight.ndim - x.ndim
-    what = f"it takes axes for a batch and for channels, and one example has {x.ndim} of {weight.ndim} axes"
+    what = f"it takes axes for a batch and for channels, and {the_value()} has {x.ndim} of {weight.ndim} axes"
     if missing > 2 or (missing == 1 and x.shape[0] != weight.shape[1]):
         return r.error(ShapeError, what, None)
     one, back = (f".reshape({', '.join(map(str, (1,) * missing + x.shape))})", ".squeeze(0)")
@@ -190,8 +200,8 @@ def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
     for group, (_, x) in zip(groups, given, strict=True):
         if len(group) != x.ndim:
             axes = counted(x.ndim, "axis", "axes")
-            what = f"einsum: `{group}` has {len(group)} letters, and one example {axes}"
-            return error_of(ShapeError, what, given, "a letter for each axis of one example")
+            what = f"einsum: `{group}` has {len(group)} letters, and {the_value()} {axes}"
+            return error_of(ShapeError, what, given, f"a letter for each axis{of_example()}")
         for c, n in zip(group, x.shape, strict=True):
             if sizes.setdefault(c, n) != n:
                 what = f"einsum: `{c}` is an axis of {sizes[c]} entries, and one of {n}"
@@ -204,7 +214,7 @@ def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
 
 def _axis(r: Refused, m: re.Match[str]) -> BrandedError:
     dim, low, high = map(int, m.groups())
-    what = f"axis {dim} is out of range for one example"
+    what = f"axis {dim} is out of range for {the_value()}"
     if dim > 0 and low <= dim - 1 <= high and open_brands():
         return r.error(AxisRangeError, what, f"axis {dim - 1}: inside of vmap there is no axis for the examples")
     return r.error(AxisRangeError, what, f"an axis from {low} to {high}")
@@ -216,7 +226,7 @@ def _reshape(r: Refused, m: re.Match[str]) -> BrandedError | None:
         to = tuple(int(n) for n in m[1].strip("()").split(",") if n.strip())
     except ValueError:  # of sizes that are not known
         return None
-    what = f"one example has {math.prod(x.shape)} entries, and {to} has {math.prod(to)}"
+    what = f"{the_value()} has {math.prod(x.shape)} entries, and {to} has {math.prod(to)}"
     n = math.prod(x.shape)
     for b in visible(row_of(x.uop)):
         if to and to[0] == b.size and math.prod(to[1:]) == n:
@@ -235,11 +245,11 @@ def _call(r: Refused, sizes: Sequence[int]) -> str:
 
 def _many(r: Refused, m: re.Match[str]) -> BrandedError:
     count, rank = map(int, m.groups())
-    what = f"{count} indices for one example, which has {counted(rank, 'axis', 'axes')}"
+    what = f"{count} indices for {the_value()}, which has {counted(rank, 'axis', 'axes')}"
     fix = f"at most {rank}"
     index = r.args[1]
     fewer = index[count - rank :] if isinstance(index, tuple) else ()
-    if fewer and r.op == "index" and r.works(lambda: r.args[0][fewer]):
+    if fewer and in_a_body() and r.op == "index" and r.works(lambda: r.args[0][fewer]):
         fix = f"{_indexed(count - rank)}: inside of vmap there is no axis for the examples"
     return r.error(ShapeError, what, fix)
 
@@ -300,7 +310,7 @@ def _swapped(r: Refused) -> BrandedError | None:
         return None
     return r.error(
         AxisRangeError,
-        f"axis {axes[0]} is out of range for one example",
+        f"axis {axes[0]} is out of range for {the_value()}",
         f"axes from {-n} to {n - 1}" if x.shape else "a tensor with axes",
     )
 

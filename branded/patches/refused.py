@@ -104,7 +104,7 @@ def error_of(
     cls: type[BrandedError], what: str, operands: Sequence[tuple[str, Tensor]], fix: str | None
 ) -> BrandedError:
     """The error with the types of the operands, and where their brands were opened."""
-    facts = [(name, type_text(t.uop)) for name, t in operands]
+    facts = [(name, type_text(t)) for name, t in operands]
     brands = {b: None for _, t in operands for b in visible(row_of(t.uop))}
     facts += [(b.name, f"opened by {b.where}") for b in brands if b.where]
     if (at := errors.place()) is not None:  # beside where the brands were opened

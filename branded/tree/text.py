@@ -23,7 +23,7 @@ def package_of(x: object) -> str:
 def describe(x: Any) -> str:
     """A value in a few words, for messages: `f32[3, 8]`, `the str 'train'`, `a Linear`."""
     if isinstance(x, Tensor):
-        return type_text(x.uop)
+        return type_text(x)
     if isinstance(x, np.ndarray):
         masked = "masked " if isinstance(x, np.ma.MaskedArray) else ""
         return f"numpy {masked}{x.dtype}[{', '.join(map(str, x.shape))}]"
