@@ -360,6 +360,7 @@ FORMS = {
     "codegen.do_to_program": "ast renderer",
     "codegen.get_transcendental_patterns": "_lru_cache_wrapper",
     "codegen.linearize": "sink",
+    "codegen.memory_coalescing": "sink ctx",
     "codegen.pm_move_gates_from_index": "PatternMatcher",
     "codegen.pm_number_params": "PatternMatcher",
     "codegen.pm_reduce_unparented": "PatternMatcher",

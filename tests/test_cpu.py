@@ -66,15 +66,30 @@ LOOPS: dict[str, Callable[[], Tensor]] = {
 }
 TILES: dict[str, Callable[[], Tensor]] = {
     "sums of columns": lambda: data(40, 30).sum(0),
-    "a product of matrices of integers": lambda: ints(40, 32) @ ints(32, 24),
+    "a product of matrices of integers": lambda: ints(40, 64) @ ints(64, 24),
     "a transposed matrix": lambda: data(40, 30).T.contiguous(),
     "short rows": lambda: data(100, 32).sum(1),
     "products of short rows": lambda: (data(100, 24) * data(100, 24)).sum(1),
     "largest of short rows": lambda: data(100, 64).max(1),
     "every other number": lambda: data(40, 60)[:, ::2] + 1,
     "a border": lambda: data(40, 30).pad(((1, 1), (1, 1))) + 1,
-    "a convolution of integers": lambda: ints(4, 3, 16, 16).conv2d(ints(5, 3, 3, 3)),
+    "a few short rows": lambda: data(6, 4).exp().sum(1),
 }
+ROWS: dict[str, Callable[[], Tensor]] = {
+    "sums of rows of 4": lambda: data(100, 4).sum(1),
+    "largest of rows of 3": lambda: data(100, 3).max(1),
+    "a number of each row for each of its numbers": lambda: data(100, 4) * data(100, 1).exp(),
+    "a row of the numbers of a row": lambda: rotated(data(100), data(100, 2)).contiguous(),
+    "distances in the plane": lambda: (data(40, 1, 2) - data(1, 24, 2)).square().sum(-1).exp(),
+    "sums of columns of 20": lambda: data(20, 300).sum(0),
+    "a convolution of integers": lambda: ints(4, 3, 16, 16).conv2d(ints(5, 3, 3, 3)),
+    "small matrices": lambda: ints(30, 8, 8) @ ints(30, 8, 8),
+}
+
+
+def rotated(a: Tensor, x: Tensor) -> Tensor:
+    (p, q), sin, cos = x.T, a.sin(), a.cos()
+    return Tensor.stack(cos * p - sin * q, sin * p + cos * q, dim=1)
 
 
 @pytest.mark.parametrize("name", LOOPS)
@@ -92,6 +107,24 @@ def test_what_tinygrad_does_better_is_left_to_it(name: str) -> None:
     with cpu.plain():
         (before,) = made(TILES[name]())
     assert not is_loops(program) and source(before) == source(program)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_short_rows_are_vectors_over_the_rows(name: str) -> None:
+    (program,) = made(ROWS[name]())
+    assert is_loops(program) and "float4" not in source(program)
+    options = {opt.op for opt in program.src[0].arg.applied_opts}
+    assert options & {tg.OptOps.UPCAST, tg.OptOps.UNROLL}
+    with cpu.plain():
+        expected = ROWS[name]().numpy()
+    np.testing.assert_allclose(ROWS[name]().numpy(), expected, rtol=2e-6, atol=1e-6)
+
+
+def test_a_cosine_in_a_loop_is_one_of_c() -> None:
+    """The number by which it is known stays in the step: from pi / 2 - x it is as far off as x is rounded."""
+    x = data(3, 40) * 1000 + 5000
+    found = jit(lambda x: scan(lambda c, x: (c, x.cos()), x[0] * 0, x)[1])(x)
+    np.testing.assert_allclose(found.numpy(), np.cos(x.numpy().astype(np.float64)), atol=2e-7)
 
 
 def test_only_what_is_added_up_may_be_added_in_any_order() -> None:
@@ -115,7 +148,7 @@ def test_sums_of_products_of_an_exp_are_vectors() -> None:
 
 def test_a_tile_that_is_written_out_too_often_keeps_its_loops() -> None:
     """Of 4 x 4 numbers of a convolution each has 9 products, which are 144 lines that take long to be made."""
-    x, w = data(4, 1, 16, 16), data(8, 1, 3, 3)
+    x, w = ints(4, 16, 16, 16), ints(8, 16, 3, 3)
     (program,) = made(x.conv2d(w))
     opts = program.src[0].arg.applied_opts
     assert {opt.op.name for opt in opts} >= {"UPCAST"} and not any(opt.op is tg.OptOps.UNROLL for opt in opts)

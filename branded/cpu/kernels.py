@@ -36,6 +36,8 @@ DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT, Ops.RECIPROCAL, Ops.POW, Ops.FDIV
 WRITTEN_OUT = 128
 """So many times tinygrad may write out what is in the innermost loops: a tile of a convolution with its 3 x 3 terms
 takes half a second to be made, and is then faster by a fourth, or slower.  Each `exp` and the like counts."""
+ROW, ROWS = 8, 8
+"""A row of so few numbers is written out, if there are so many rows."""
 PARTS = (32, 16, 12, 8, 6, 5, 4, 3, 2)
 STEPS, DEAREST, FLAT = 1 << 17, 8, 1 << 14
 """A part of a kernel has so many steps, in which what is dear counts so often; a loop that is divided has so many."""
@@ -85,14 +87,17 @@ def reduces_in_order(reduce: UOp, inner: UOp) -> bool:
     return in_order([u.src[1] for u in of if u.op is Ops.INDEX], inner, least)
 
 
+def is_gated(k: Scheduler) -> bool:
+    """Has a load a condition?  Then clang is kept from making vectors of it."""
+    return any(len(b.src) < 2 or b.src[1].get_valid().op is not Ops.CONST for b in k.bufs)
+
+
 def suits(k: Scheduler) -> bool:
     """Is this kernel fastest as plain loops?  By its form alone; nothing is timed.
 
     It is where the innermost loop, that of the sum or else that of the result, goes through memory in order.
     """
-    if any(len(b.src) < 2 or b.src[1].get_valid().op is not Ops.CONST for b in k.bufs):
-        return False  # clang is kept from making vectors of these
-    if not k.rngs:
+    if not k.rngs or is_gated(k):
         return False
     if not (reduces := k.reduceops):
         return in_order([b.src[1] for b in k.bufs], k.rngs[-1])
@@ -111,9 +116,39 @@ def _chosen(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler],
     def hand_coded_optimizations(k: Scheduler) -> Scheduler:
         if not (room.value and type(k.ren) is tg.cstyle.ClangRenderer):
             return original(k)
-        return parted(_with(k, [LOOPS])) if suits(k) else _shorter(k, original(k))
+        if suits(k):
+            return parted(_with(k, [LOOPS]))
+        found = over_rows(k)
+        return _shorter(k, original(k)) if found is None else parted(found)
 
     return hand_coded_optimizations
+
+
+def over_rows(k: Scheduler) -> Scheduler | None:
+    """A kernel whose innermost loops are of few steps, with these written out: its vectors go from row to row.
+
+    Rows of two to eight numbers lie one behind another, and each number of a vector is of another row.
+    """
+    if is_gated(k) or not all(isinstance(n, int) for n in k.full_shape):
+        return None
+    found, dear = k.axes_of(AxisType.WEAK), sum(u.op in DEAR for u in k.ast.toposort())
+    last = found[-1] if found else -1
+    written = [i for i in k.axes_of(AxisType.REDUCE) if k.full_shape[i] > 1]
+    options = [Opt(OptOps.UNROLL, 0, 0) for _ in written]
+    if last >= 0 and 1 < k.full_shape[last] <= ROW:
+        written.append(found.pop())
+        options.insert(0, Opt(OptOps.UPCAST, last, 0))
+    if not (written or dear) or not found or k.full_shape[found[-1]] < ROWS:
+        return None
+    if math.prod(k.full_shape[i] for i in written) * max(dear, 1) > WRITTEN_OUT:
+        return None
+    r = k.rngs[found[-1]]
+    if any((by := step(b.src[1], r)) is None or not 0 <= by <= ROW for b in k.bufs):
+        return None
+    try:
+        return _with(k, [LOOPS, *options])
+    except KernelOptError:
+        return None
 
 
 def parted(k: Scheduler) -> Scheduler:
@@ -124,7 +159,8 @@ def parted(k: Scheduler) -> Scheduler:
     most = k.ren.global_max[0] if k.ren.has_threads and k.ren.global_max else 1
     if not all(isinstance(n, int) for n in k.full_shape):
         return k
-    steps = math.prod(k.full_shape) * (1 + DEAREST * sum(u.op in DEAR for u in k.ast.toposort()))
+    looped = [n for n, t in zip(k.full_shape, k.axis_types, strict=True) if t in (AxisType.WEAK, AxisType.REDUCE)]
+    steps = math.prod(looped) * (1 + DEAREST * sum(u.op in DEAR for u in k.ast.toposort()))
     axes = [i for i in k.axes_of(AxisType.WEAK) if i + 1 < len(k.rngs) or k.full_shape[i] >= FLAT]
     for n in (n for n in PARTS if n <= min(most, steps // STEPS)):
         for axis in (i for i in axes if k.full_shape[i] % n == 0):
@@ -236,7 +272,16 @@ def _rendered(original: Callable[..., str]) -> Callable[..., str]:
     return render
 
 
+def _one_by_one(original: Callable[..., UOp]) -> Callable[..., UOp]:
+    @functools.wraps(original)
+    def memory_coalescing(sink: UOp, ctx: Any) -> UOp:
+        return sink if LOOPS in getattr(sink.arg, "applied_opts", ()) else original(sink, ctx)
+
+    return memory_coalescing
+
+
 def install() -> None:
+    tg.codegen.memory_coalescing = _one_by_one(tg.codegen.memory_coalescing)
     tg.heuristic.hand_coded_optimizations = _chosen(tg.heuristic.hand_coded_optimizations)
     tg.cstyle.ClangRenderer.render = _rendered(tg.cstyle.ClangRenderer.render)
     tg.codegen.to_program_config += (room,)

@@ -17,6 +17,9 @@ from branded.loops.trace import LeafType
 _TAKES_NUMBERS = {Ops.ADD, Ops.MUL, Ops.MAX, Ops.CMPLT, Ops.CMPNE, Ops.CMPEQ, Ops.WHERE}
 """Where a number is as fast from memory as in the code: not in a division of ints or a shift."""
 
+QUARTER = math.pi / 2
+"""By this a sine is known that is a cosine."""
+
 
 def without_numbers(loop: Loop) -> tuple[list[UOp], dict[DType, dict[UOp, float]]]:
     """The step with parameters in place of numbers, and these with the numbers, by the dtype in which they are stored.
@@ -34,7 +37,7 @@ def without_numbers(loop: Loop) -> tuple[list[UOp], dict[DType, dict[UOp, float]
         stored = LeafType((), s.dtype, loop.device, ()).stored
         if value.op is not Ops.CONST or not isinstance(x := value.arg, int | float) or isinstance(x, bool):
             return s
-        if x in (0, 1, -1) or not math.isfinite(x) or stored.fmt is None or not _fits(x, stored):
+        if x in (0, 1, -1, QUARTER) or not math.isfinite(x) or stored.fmt is None or not _fits(x, stored):
             return s
         p = UOp.param(next(count), stored, (), loop.device)
         found.setdefault(stored, {})[p] = x

@@ -115,6 +115,7 @@ REPLACED = {
     "codegen.do_to_program": "sets the option that forbids devices back by C",
     "codegen.get_transcendental_patterns": "leaves sines to C",
     "codegen.linearize": "takes the operations of a long kernel as its graph has them",
+    "codegen.memory_coalescing": "reads and writes the numbers of plain loops one by one",
     "codegen.pm_move_gates_from_index": "leaves what stands for a load that is not done its dtype",
     "codegen.pm_number_params": "numbers variables behind all buffers",
     "codegen.pm_reduce_unparented": "leaves a product of bools a bool",
