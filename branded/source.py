@@ -57,6 +57,17 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
     return list(code.co_positions())
 
 
+def frames(until: str) -> list[FrameType]:
+    """The frames of the user, the innermost first, up to a file of this package that ends so."""
+    found: list[FrameType] = []
+    f = frame()
+    while f is not None and not ((own := is_ours(f.f_code.co_filename)) and f.f_code.co_filename.endswith(until)):
+        if not own:
+            found.append(f)
+        f = f.f_back
+    return found
+
+
 def where(f: FrameType) -> Where:
     """What runs in this frame."""
     line, end_line, column, end_column = _positions(f.f_code)[f.f_lasti // 2]
@@ -83,14 +94,14 @@ def _parsed(lines: tuple[str, ...]) -> ast.Module | None:
         return None
 
 
-def running() -> list[ast.AST]:
-    """What the user wrote, that runs: the expression, and what stands around it, up to the file.
+def running(f: FrameType | None = None) -> list[ast.AST]:
+    """What the user wrote, that runs, in this frame or the innermost: the expression, and what stands around it.
 
     Nothing where its source is not there, as of what is typed at a prompt.
     """
     import linecache
 
-    f = frame()
+    f = f or frame()
     if f is None or (tree := _parsed(tuple(linecache.getlines(f.f_code.co_filename, f.f_globals)))) is None:
         return []
     w = where(f)
@@ -112,9 +123,9 @@ def _holds(x: ast.AST, start: tuple[int, int], end: tuple[int, int]) -> bool:
     return (x.lineno, x.col_offset) <= start and end <= (x.end_lineno or 0, x.end_col_offset or 0)
 
 
-def expression() -> ast.expr | None:
-    """The expression of the user that runs."""
-    around = running()
+def expression(f: FrameType | None = None) -> ast.expr | None:
+    """The expression of the user that runs, in this frame or the innermost."""
+    around = running(f)
     return around[0] if around and isinstance(around[0], ast.expr) else None
 
 

@@ -196,6 +196,7 @@ class Explained:
             "within": None if self.source.line(e.where) else self.called.place(e.where),
             "where": at(e.where),
             "code": self.source.code(e.where) if e.where is not None else "",
+            "caller": self.caller(e),
             "op": e.op,
             **self.crossing(e),
             "kind": kind(found),
@@ -211,6 +212,17 @@ class Explained:
             "grew": round(grew(e), 4),
             "bodies": self.bodies(e),
         }
+
+    def caller(self, e: Eqn) -> dict[str, Any] | None:
+        """Where the function that does this is called, and what its own names are names of."""
+        if (where := e.names.caller) is None:
+            return None
+        own = {
+            said[-1]: self.names[a]
+            for a, said in zip(e.operands, e.names.operands, strict=False)
+            if isinstance(a, Var) and len(said) > 1 and said[-1] != self.names[a]
+        }
+        return {"where": at(where), "code": self.source.code(where), "names": own}
 
     def crossing(self, e: Eqn) -> dict[str, Any]:
         """Which brand it enters or leaves, along which axis, and over which devices its examples are."""

@@ -80,8 +80,9 @@ class _Wanted:
         self.order |= dict.fromkeys((*p.invars, *p.constvars))
         last = {e.where: e for e in p.eqns}  # of what one expression does, this is what it gives
         for e in p.eqns:
-            for a, name in zip(e.operands, e.names, strict=False):
-                self.add(a, name)
+            for a, said in zip(e.operands, e.names.operands, strict=False):
+                for name in said:
+                    self.add(a, name)  # what a function is called with keeps the name that it had
             if e.op in ("enter", "leave") or last[e.where] is e or is_sharding(e) or e.op in WRITES:
                 self._results(e, [f for f in p.eqns if f.op == "leave" == e.op and f.where == e.where])
             for inner in e.programs():

@@ -12,7 +12,7 @@ from typing import Any
 
 from branded.errors import counted, examples
 from branded.explain.steps import readable
-from branded.explain.terminal import Line, Span, block, kernel_lines, listed, numbers, section
+from branded.explain.terminal import Line, Span, block, caller_lines, kernel_lines, listed, numbers, section
 
 Data = Mapping[str, Any]
 _LONGEST = 110
@@ -172,6 +172,7 @@ def _size(step: Data) -> Span:
 
 def _step(step: Data) -> list[Line]:
     out: list[Line] = [[*_head(step), _size(step)]]
+    out += caller_lines(step)
     out += [[Span(f"      {line}")] for line in step["reason"]]
     if step["warning"]:
         out.append([Span(f"      {step['warning']}", "warning")])

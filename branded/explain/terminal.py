@@ -116,6 +116,7 @@ def _step(step: Data, data: Data) -> list[Line]:
     where = f"  line {step['line']}" if step["line"] else ""
     out: list[Line] = [[Span(number), Span(step["op"], "title"), Span(f"  {step['code']}"), Span(where, "quiet")]]
     out += _columns(step, data["brands"])
+    out += caller_lines(step)
     out += [[Span(f"      {sentence}")] for sentence in step["why"].split("\n")]
     for v in step["results"]:
         out.append([Span("      runs    ", "quiet"), Span(v["type"])])
@@ -128,6 +129,15 @@ def _step(step: Data, data: Data) -> list[Line]:
     if step["warning"]:
         out.append([Span("      warning ", "warning"), Span(step["warning"], "warning")])
     return out
+
+
+def caller_lines(step: Data) -> list[Line]:
+    """What the names in a function that is called are names of, where they are others than its caller's."""
+    call = step["caller"]
+    if not call or not call["names"]:
+        return []
+    same = ", ".join(f"{own} is {name}" for own, name in call["names"].items())
+    return [[Span(f"      in {call['code']}, {call['where']}: {same}", "quiet")]]
 
 
 def _columns(step: Data, brands: Sequence[Data]) -> list[Line]:

@@ -113,8 +113,7 @@ def _call(scope: Draft, call: Call) -> None:
             w.program.constvars[:] = [inner.captured.get(u) or Var(scope.consts.type(u)) for u in outside]
         programs = tuple(w.program for _, w in parts)
         params[k] = programs if isinstance(call.bodies[k], list) else programs[0]
-    names = (*("" for _ in outside), *call.names) if call.names else ()
-    scope.define(call.op, (*outside, *call.operands), params, call.results, call.where, names)
+    scope.define(call.op, (*outside, *call.operands), params, call.results, call.where, call.names.behind(len(outside)))
 
 
 def _param(consts: Consts, v: Any) -> Any:

@@ -18,6 +18,7 @@ from branded.primitive import params as own_params
 from branded.primitive import primitive_of
 from branded.program.primitives import PRIMITIVES
 from branded.program.terms import RESERVED, Atom, BrandName, Eqn, Literal, Program, Rule, Type, Var
+from branded.recording.names import UNSAID, Said
 from branded.rows import (
     dtype_text,
     row_of,
@@ -178,7 +179,7 @@ class Draft:
         params: dict[str, Any],
         results: Sequence[UOp],
         where: Any = None,
-        names: tuple[str, ...] = (),
+        names: Said = UNSAID,
     ) -> None:
         atoms = tuple(self.atom(x, given=where is not None) for x in operands)
         new = tuple(Var(self.consts.type(u)) for u in results)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from branded.recording.calls import Hole
+from branded.recording.names import UNSAID, Said
 from branded.source import Where
 
 
@@ -105,7 +106,7 @@ class Eqn:
     params: dict[str, Any]
     results: tuple[Var, ...]
     where: Where | None = None
-    names: tuple[str, ...] = ()
+    names: Said = UNSAID
     """What the user calls the operands, where `recording.named` was asked for it."""
     derived: Derived | None = None
     """The derivative that it is a step of, which nobody wrote."""

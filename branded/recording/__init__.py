@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tinygrad.uop.ops import UOp
 
-from branded.recording.names import begun, names_of
+from branded.recording.names import UNSAID, Said, begun, names_of
 from branded.recording.names import named as named
 from branded.scope import Block, Blocks
 from branded.source import Where, here
@@ -28,8 +28,7 @@ class Call(NamedTuple):
     where: Where | None
     bodies: dict[str, Any]
     """The bodies by their names: a `Body`, or a list of them."""
-    names: tuple[str, ...] = ()
-    """What the user calls the operands, where somebody asks for it; empty for one without a name."""
+    names: Said = UNSAID
 
 
 class Body(NamedTuple):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from types import FrameType
+from typing import Any, NamedTuple
 
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import source
 from branded.scope import Block, Blocks
+from branded.source import Where
 
 _naming: Blocks[list[Any]] = Blocks("branded_naming")
 
@@ -29,13 +32,43 @@ def begun(frame: object) -> None:
         found.append(frame)
 
 
-def names_of(operands: Sequence[Any]) -> tuple[str, ...]:
-    """For each operand what it is called in the expression that runs, or what holds it there; empty for no name."""
-    if not _naming.any_open() or (f := source.frame()) is None:
-        return ()
+class Said(NamedTuple):
+    """What the user calls the operands of an operation, where somebody asks for it."""
+
+    operands: tuple[tuple[str, ...], ...] = ()
+    """For each its names, from the outermost function to that which runs; none for one without a name."""
+    caller: Where | None = None
+    """Where the function that runs is called by another one of the user's."""
+
+    def behind(self, n: int) -> Said:
+        """The same of an operation with `n` operands more, which stand first and have no names."""
+        return self._replace(operands=((),) * n + self.operands) if self.operands else self
+
+
+UNSAID = Said()
+
+
+def names_of(operands: Sequence[Any]) -> Said:
+    """What the operands are called in the expressions that run, or what holds them there."""
+    if not _naming.any_open() or not (frames := source.frames(_TRACED)):
+        return UNSAID
+    found: dict[UOp, list[str]] = {}
+    for f in reversed(frames):
+        for u, name in _names(f).items():
+            found.setdefault(u, []).append(name)
+    caller = frames[0].f_back
+    direct = source.where(caller) if caller is not None and caller in frames else None
+    return Said(tuple(tuple(found.get(x, ())) if isinstance(x, UOp) else () for x in operands), direct)
+
+
+_TRACED = f"program{os.sep}expr.py"
+"""What called the function whose program is written down: its callers are no part of it."""
+
+
+def _names(f: FrameType) -> dict[UOp, str]:
     local, others = f.f_locals, f.f_globals
     found: dict[UOp, str] = {}
-    around = source.expression()
+    around = source.expression(f)
     for part in ast.walk(around) if around is not None else ():
         if isinstance(part, ast.Name | ast.Attribute | ast.Subscript):
             x = _value(part, local, others)
@@ -44,7 +77,7 @@ def names_of(operands: Sequence[Any]) -> tuple[str, ...]:
     for name, x in list(local.items()):
         if isinstance(x, Tensor) and name.isidentifier():
             found.setdefault(x.uop, name)
-    return tuple(found.get(x, "") if isinstance(x, UOp) else "" for x in operands)
+    return found
 
 
 def _value(part: ast.expr, local: Mapping[str, Any], others: Mapping[str, Any]) -> Any:

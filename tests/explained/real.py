@@ -1,4 +1,4 @@
-"""Ten functions as people write them, whose stories are kept as text: each is what a reader gets on one screen."""
+"""Functions as people write them, whose stories are kept as text: each is what a reader gets on one screen."""
 
 from __future__ import annotations
 
@@ -122,7 +122,26 @@ def nearest(
     return vmap(of_point)(points)
 
 
-REAL = (attention, layer_norm, pairwise, train_step, smoothing, newton, huber, batch_norm, ensemble, nearest)
+def distance(u: Vec[S], v: Vec[S1]) -> Vec[S | S1]:
+    gap = u - v
+    return gap.square().sum().sqrt()
+
+
+def scaled(x: Vec[S], by: Tensor) -> Vec[S]:
+    return x / by
+
+
+def table(points: Tensor = tensor(3, 2), centers: Tensor = tensor(2, 2), scale: Tensor = tensor(2)) -> Tensor:
+    """What is handed to other functions, which have names of their own for it."""
+
+    def of_point(point: Vec[S]) -> Vec[S]:
+        near = scaled(point, scale)
+        return vmap(lambda center: distance(near, center))(centers)
+
+    return vmap(of_point)(points)
+
+
+REAL = (attention, layer_norm, pairwise, train_step, smoothing, newton, huber, batch_norm, ensemble, nearest, table)
 MOST = {"attention": 60}
 """So many lines may a story have that somebody counted on."""
 
