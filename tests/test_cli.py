@@ -345,7 +345,7 @@ app.py:12: Incompatible return value type (got "Vec[S | S1, Tensor]", expected "
 app.py:21: vmap: argument 1 is mapped, but single wants "Tensor" for one example
   given: "Tensor", which is "Vec[a, Tensor]" for one example
   try:   a row for it, Vec[S, Tensor], or None for it in in_axes if all examples share it
-app.py:22: item: a value that varies over "a" has no single value to read
+app.py:22: item: a value that varies over "a" has no single value to read  [brand-read]
   value: "Vec[a, Tensor]"
   a: opened by vmap at app.py:22
   try:   return it from the mapped function and read the result
@@ -448,7 +448,7 @@ def test_check_of_what_cannot_be_read(write: Write) -> None:
 def test_check_says_what_an_if_asks(write: Write) -> None:
     path = write("from branded import vmap\nfrom tinygrad import Tensor\nvmap(lambda a: 1 if a else 0)(Tensor([1]))\n")
     assert check(path.parent, "app.py").stdout.splitlines()[0] == (
-        'app.py:3: bool: a value that varies over "a" has no single truth value'
+        'app.py:3: bool: a value that varies over "a" has no single truth value  [truthy-bool]'
     )
 
 

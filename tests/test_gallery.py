@@ -8,6 +8,7 @@ import tomllib
 
 import pytest
 
+from branded.learn import why
 from tests.gallery import mistakes as gallery
 from tests.gallery import pages
 from tests.gallery.programs import HERE, PEERS, SIDES, Outcome, agree, run, shown
@@ -56,6 +57,17 @@ def test_the_fix_gives_the_right_numbers(found: list[gallery.Mistake]) -> None:
 def test_what_we_refuse_is_refused_in_our_words(found: list[gallery.Mistake]) -> None:
     errors = [m.wrong.error for m in found if m.wrong.error]
     assert errors and [e for e in errors if not re.match(r"branded\.errors\.\w+Error: .+\n  ", e)] == []
+
+
+def test_mypy_and_the_run_have_one_code(found: list[gallery.Mistake]) -> None:
+    """What mypy finds of a program that is refused when it runs is found under the code of that error."""
+    seen = 0
+    for m in found:
+        codes = re.findall(r"  \[(brand-[\w-]+|truthy-bool)\]$", m.mypy, re.M)
+        if codes and (raised := re.match(r"branded\.errors\.(\w+)", m.wrong.error)):
+            seen += 1
+            assert why.of(raised[1]) in map(why.of, codes), m.title
+    assert seen > 8
 
 
 def test_every_mistake_is_one_somewhere(found: list[gallery.Mistake]) -> None:

@@ -153,12 +153,12 @@ vmap(lambda a: vmap(lambda b: (a + b).numpy())(x))(x)
 by_key({"w": x}, x)
 """
 SAID = """\
-pkg/a.py:18: error: in_axes: 2 axes for 1 positional argument  [brand]
+pkg/a.py:18: error: in_axes: 2 axes for 1 positional argument  [brand-axes]
 pkg/a.py:18: note:   axes:  (0, 0)
 pkg/a.py:18: note:   try:   one entry for each positional argument; keyword arguments are mapped over axis 0
 pkg/b.py:9: note: Revealed type is "branded.vec.Vec[p, tinygrad.tensor.Tensor]"
 pkg/b.py:10: note: Revealed type is "tinygrad.tensor.Tensor"
-pkg/b.py:17: error: numpy: a value that varies over "a" and "b" has no single value to read  [brand]
+pkg/b.py:17: error: numpy: a value that varies over "a" and "b" has no single value to read  [brand-read]
 pkg/b.py:17: note:   value: "Vec[a | b, Tensor]"
 pkg/b.py:17: note:   a: opened by vmap at b.py:17
 pkg/b.py:17: note:   b: opened by vmap at b.py:17

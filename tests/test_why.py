@@ -9,10 +9,12 @@ import traceback
 from pathlib import Path
 
 import pytest
+from mypy.errorcodes import TRUTHY_BOOL
 
 from branded import cli, errors
 from branded.errors import BrandedError
 from branded.learn import why
+from branded.mypy.codes import CODES, ERROR, code_of, is_ours
 from tests import why as pages
 
 ROOT = Path(__file__).parent.parent
@@ -64,6 +66,20 @@ def test_the_gallery_leads_to_the_pages_and_back() -> None:
         for code in raised:
             assert f"]({file})" in pages.section(code)
     assert len(seen) > 10 and pages.GALLERY.read_text(encoding="utf-8").count("](errors.md)") == 1
+
+
+def test_mypy_has_the_codes_of_what_runs() -> None:
+    """What it says in the words of an error has that error's code; and both are said in words alike."""
+    assert set(CODES) <= set(why.classes())
+    alike = set()
+    for code, cls in why.classes().items():
+        for message in re.findall(rf"^branded\.errors\.{cls.__name__}: (.*)", why.page(code), re.M):
+            assert code_of(message) in (ERROR, CODES.get(code)), message
+            alike |= {code} if code_of(message) is not ERROR else set()
+    assert len(alike) > 8
+    assert code_of("vmap: argument 2 is mapped, but score wants another type").code == "brand"
+    assert is_ours(CODES["read"]) and is_ours(ERROR) and not is_ours(TRUTHY_BOOL) and not is_ours(None)
+    assert why.of("brand-read") == why.of("truthy-bool") == "read" and why.of("brand") is None
 
 
 # ---- the command ----

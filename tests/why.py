@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from branded.learn import why
+from branded.mypy.codes import CODES
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "errors.md"
@@ -28,6 +29,16 @@ The command prints what stands here under the code, without a network; the name 
 and without either it lists them all. The address of a code is `errors.html#size`. In Python it is the attribute `code`
 of the class. The line `why` is a note of the error (`add_note`): `str(error)` ends before it.
 
+mypy has the same codes, with `brand-` before them, for what it finds before anything runs:
+
+```text
+app.py:6: item: a value that varies over "x" has no single value to read  [brand-read]
+```
+
+So `# type: ignore[brand-read]` leaves out one line, and `python -m branded why brand-read` prints the page. A truth
+value has mypy's own code `truthy-bool`. What is a mistake of types alone has the code `brand`, of which the others are
+parts.
+
 What this page simplifies: each code has one program, the shortest; the same code is given to all mistakes of its kind.
 
 {table}
@@ -49,13 +60,17 @@ def section(code: str) -> str:
     return f"## {code}\n\n`{name}`: {why.page(code)}{links}"
 
 
+def _of_mypy(code: str) -> str:
+    return f"`{CODES[code].code}`" if code in CODES else "-"
+
+
 def text() -> str:
     """The page."""
     rows = [
-        f"| [`{c}`](#{c}) | `{cls.__name__}` | {why.page(c).partition(chr(10))[0]} |"
+        f"| [`{c}`](#{c}) | `{cls.__name__}` | {_of_mypy(c)} | {why.page(c).partition(chr(10))[0]} |"
         for c, cls in why.classes().items()
     ]
-    table = "\n".join(["| code | error | |", "|---|---|---|", *rows])
+    table = "\n".join(["| code | error | mypy | |", "|---|---|---|---|", *rows])
     return "\n".join([HEAD.format(table=table), *map(section, why.classes())])
 
 

@@ -37,7 +37,8 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy.opening import ERROR, Scope
+from branded.mypy.codes import ERROR
+from branded.mypy.opening import Scope
 from branded.mypy.rows import AXES, BRAND, TENSOR, UNKNOWN, VEC, is_row, plain
 
 ALIAS = "branded.axis_names.Axes"

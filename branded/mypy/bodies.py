@@ -39,8 +39,9 @@ from mypy.types import (
 
 from branded.mypy.axes_types import erased
 from branded.mypy.callables import Arg, call_of
+from branded.mypy.codes import is_ours
 from branded.mypy.leaves import NUMBERS, becoming, fields_of
-from branded.mypy.opening import ERROR, Scope, checker, fail, show, trying
+from branded.mypy.opening import Scope, checker, fail, show, trying
 from branded.mypy.rows import (
     ARRAY,
     CONTAINERS,
@@ -131,7 +132,7 @@ class TransformCall:
             steps = self.scope.fresh(self.what, self.at, self.api, place=place)
             with trying(self.api) as more, self.scope.opened(steps):
                 self.result(f, [widened(t, [steps]) for t in types])
-            self.api.msg.add_errors([e for e in more.filtered_errors() if e.code in (ERROR, TRUTHY_BOOL)])
+            self.api.msg.add_errors([e for e in more.filtered_errors() if is_ours(e.code) or e.code is TRUTHY_BOOL])
         return out
 
     # ---- values ----

@@ -21,7 +21,8 @@ from mypy.types import (
 )
 
 from branded.mypy.axes_types import names_axis
-from branded.mypy.opening import ERROR, Scope, trying
+from branded.mypy.codes import is_ours
+from branded.mypy.opening import Scope, trying
 from branded.mypy.rows import TENSOR, UNKNOWN, VEC, change, row_variables, same
 
 
@@ -64,7 +65,7 @@ def of_lambda(transform: Transform, f: LambdaExpr, numbers: Sequence[Type] = ())
     with trying(api) as errors:
         result = transform.apply(f, [Arg(v) for v in vecs])
     told = errors.filtered_errors()
-    if any(e.severity == "error" and e.code is not ERROR for e in told):
+    if any(e.severity == "error" and not is_ours(e.code) for e in told):
         return None
     api.msg.add_errors(told)
     function = api.named_generic_type("builtins.function", [])

@@ -45,7 +45,8 @@ class Message(NamedTuple):
 
     @property
     def is_about_brands(self) -> bool:
-        return self.severity == "error" and (self.code == "brand" or bool(_VEC.search(self.text) or _narrower(self)))
+        is_ours = self.code.startswith("brand") or self.text.startswith("bool: ")
+        return self.severity == "error" and (is_ours or bool(_VEC.search(self.text) or _narrower(self)))
 
 
 def check(arguments: Sequence[str]) -> tuple[str, int]:
@@ -72,7 +73,7 @@ def check(arguments: Sequence[str]) -> tuple[str, int]:
         ... ''')
         >>> text, status = check([str(program)])
         >>> print(text.replace(folder.name + "/", ""))
-        app.py:4: numpy: a value that varies over "a" has no single value to read
+        app.py:4: numpy: a value that varies over "a" has no single value to read  [brand-read]
           value: "Vec[a, Tensor]"
           a: opened by vmap at app.py:4
           try:   return it from the mapped function and read the result
@@ -127,7 +128,7 @@ def parse(raw: dict[str, Any]) -> Message:
     text, code = _LONG.sub("", raw["message"]), raw["code"] or ""
     if code == "truthy-bool" and (asked := _ASKED.search(text)):
         names = " and ".join(f'"{b}"' for b in asked["row"].split(" | "))
-        text, code = f"bool: a value that varies over {names} has no single truth value", "brand"
+        text = f"bool: a value that varies over {names} has no single truth value"
         notes = (f'  value: "{asked["type"]}"', "  try:   x.where(a, b) in place of `if x`")
     return Message(raw["file"], raw["line"], text, raw["message"], notes, code, raw["severity"])
 

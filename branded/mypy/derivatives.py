@@ -28,8 +28,9 @@ from branded.mypy.axes import count
 from branded.mypy.axes_types import erased
 from branded.mypy.bodies import Rule, TransformCall, joined, outcome, rows_of, widened
 from branded.mypy.callables import Arg, either, items_of
+from branded.mypy.codes import ERROR
 from branded.mypy.leaves import becoming
-from branded.mypy.opening import ERROR, Scope, fail, show, trying
+from branded.mypy.opening import Scope, fail, show, trying
 from branded.mypy.rows import ARRAY, CONTAINERS, TENSOR, UNKNOWN, Brand, change, hides, row_of, same
 
 API, JACOBIANS = "branded.derivatives.api", "branded.derivatives.jacobians"

@@ -27,10 +27,11 @@ from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Instance, Type, get_proper_type
 
 from branded.mypy.again import is_here, look_again
+from branded.mypy.codes import is_ours
 from branded.mypy.foreign import knows_us
 from branded.mypy.keeping import function_of, look_in, outlives
 from branded.mypy.leaves import NUMBERS
-from branded.mypy.opening import ERROR, Scope, checker, trying
+from branded.mypy.opening import Scope, checker, trying
 from branded.mypy.operands import is_deep
 from branded.mypy.quiet import is_quiet_function, module_of
 from branded.mypy.rows import Brand, change, each_row, hides, row_variables, rows_in
@@ -151,7 +152,7 @@ class Instances:
         own = f.type.arg_types[: len(f.type.arg_types) - len(types)]  # self
         t = f.type.copy_modified(arg_types=[*own, *types], ret_type=result)
         copy = look_again(f, t, api, rows, lambda copy: look_in(copy, api, shared, is_again=True))
-        told = [e for e in copy.errors if e.code in (ERROR, TRUTHY_BOOL)]
+        told = [e for e in copy.errors if is_ours(e.code) or e.code is TRUTHY_BOOL]
         returned = [api.lookup_type_or_none(r.expr) for r in _returns(copy.function) if r.expr is not None]
         certain = [t for t in returned if t is not None and not hides(t) and rows_in(t)]
         if len(copy.errors) > len(told) or len(certain) < len(returned) or not returned:

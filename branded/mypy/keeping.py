@@ -36,7 +36,8 @@ from mypy.nodes import (
 from mypy.types import AnyType, CallableType, Instance, ProperType, TupleType, Type, TypedDictType, get_proper_type
 
 from branded.mypy.again import is_here, look_again
-from branded.mypy.opening import ERROR, fail, show
+from branded.mypy.codes import ERROR, is_ours
+from branded.mypy.opening import fail, show
 from branded.mypy.reading import known
 from branded.mypy.rows import CONTAINERS, hides, holds, row_of, row_variables, rows_in
 from branded.mypy.walking import own_parts, walk
@@ -73,7 +74,7 @@ def _look_again(node: FuncDef, api: TypeChecker, names: Collection[str | None]) 
         return
     if any(_is_outside(put, node, names) for put in puts) or any(_hands_over(c, node, api, names) for c in calls):
         copy = look_again(node, node.type, api, then=lambda copy: look_in(copy, api, names))
-        api.msg.add_errors([e for e in copy.errors if e.code is ERROR])
+        api.msg.add_errors([e for e in copy.errors if is_ours(e.code)])
 
 
 @lru_cache(maxsize=1024)

@@ -37,8 +37,9 @@ from mypy.types import (
 from branded.mypy import axes, keeping, unvaried
 from branded.mypy.axes_vmap import Mapped
 from branded.mypy.callables import Arg, call_of, either, items_of
+from branded.mypy.codes import ERROR, is_ours
 from branded.mypy.leaves import STACKED, becoming, unmappable
-from branded.mypy.opening import ERROR, Scope, class_of, fail, show, times_told, trying
+from branded.mypy.opening import Scope, class_of, fail, show, times_told, trying
 from branded.mypy.options import Options
 from branded.mypy.quiet import is_quiet_class
 from branded.mypy.rows import (
@@ -206,7 +207,7 @@ class Vmap:
             if not more.has_new_errors():
                 return again
         for error in errors.filtered_errors():
-            if error.code is ERROR:  # of a vmap within f
+            if is_ours(error.code):  # of a vmap within f
                 self.api.msg.add_errors([error])
             elif error.severity == "error" and error.code is not NO_UNTYPED_CALL:
                 self._explain(error.message, lifted, args, ways)

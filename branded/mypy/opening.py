@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mypy.checker import TypeChecker
-from mypy.errorcodes import ErrorCode
 from mypy.errors import ErrorWatcher
 from mypy.messages import format_type_bare
 from mypy.nodes import Context, Expression, FuncDef, StrExpr, SymbolTableNode, TypeInfo
@@ -26,10 +25,10 @@ from mypy.types import (
     get_proper_type,
 )
 
+from branded.mypy.codes import code_of
 from branded.mypy.rows import BRAND, Brand, row_variables, rows_in
 
 AnyContext = AttributeContext | FunctionContext | FunctionSigContext | MethodContext | MethodSigContext
-ERROR = ErrorCode("brand", "Check that a brand stays inside its vmap", "branded")
 
 
 def checker(ctx: AnyContext) -> TypeChecker:
@@ -40,9 +39,10 @@ def checker(ctx: AnyContext) -> TypeChecker:
 
 def fail(api: TypeChecker, at: Context, message: str, *notes: str) -> None:
     """One error in the user's words, and under it what to know and what to try."""
-    api.fail(message, at, code=ERROR)
+    code = code_of(message)
+    api.fail(message, at, code=code)
     for note in notes:
-        api.note(f"  {note}", at, code=ERROR)
+        api.note(f"  {note}", at, code=code)
 
 
 _trials: list[TypeChecker] = []

@@ -10,7 +10,8 @@ from mypy.nodes import ARG_POS, ARG_STAR, ARG_STAR2, CallExpr, Context, Expressi
 from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, Type, get_proper_type
 
 from branded.mypy import axes
-from branded.mypy.opening import ERROR, fail, show
+from branded.mypy.codes import ERROR
+from branded.mypy.opening import fail, show
 from branded.mypy.rows import UNKNOWN, is_a
 
 DECORATOR = "branded.vmap._Decorator"

@@ -25,9 +25,10 @@ from mypy.types import (
 
 from branded.mypy.bodies import TransformCall, by_name
 from branded.mypy.callables import Arg, Transform, of_lambda
+from branded.mypy.codes import ERROR
 from branded.mypy.derivatives import LATER, Derivative
 from branded.mypy.mapping import Vmap
-from branded.mypy.opening import ERROR, Scope, checker, fail
+from branded.mypy.opening import Scope, checker, fail
 from branded.mypy.options import (
     DECORATOR,
     Options,

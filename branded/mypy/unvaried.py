@@ -12,8 +12,9 @@ from mypy.nodes import Context, Expression, LambdaExpr, MemberExpr, NameExpr
 from mypy.options import Options
 from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, TypeAliasType, get_proper_type
 
+from branded.mypy.codes import ERROR
 from branded.mypy.leaves import NUMBERS
-from branded.mypy.opening import ERROR, fail, show
+from branded.mypy.opening import fail, show
 from branded.mypy.rows import Brand, change, is_shared
 from branded.mypy.walking import walk
 

@@ -24,8 +24,11 @@ def classes() -> dict[str, type[BrandedError]]:
 
 
 def of(word: str) -> str | None:
-    """The code that somebody names: it itself, or the name of its error, `SizeError` or `branded.errors.SizeError`."""
-    wanted = word.strip().rpartition(".")[2].lower()
+    """The code that somebody names: it itself, or the name of its error, `SizeError` or `branded.errors.SizeError`.
+
+    It is also what mypy has for it: `brand-size`, and `truthy-bool` for a read that asks for the truth.
+    """
+    wanted = word.strip().rpartition(".")[2].lower().removeprefix("brand-").replace("truthy-bool", "read")
     return next((code for code, cls in classes().items() if wanted in (code, cls.__name__.lower())), None)
 
 
