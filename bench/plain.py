@@ -126,7 +126,9 @@ class Said(NamedTuple):
 def run(checker: Checker, folder: Path, files: Sequence[str]) -> Said:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     errors: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    for (file, line), text in checker.errors(folder, files):
+    # tinygrad has functions without types, and to call them is no mistake
+    calls = ["--allow-untyped-calls"] if "mypy" in checker.command else []
+    for (file, line), text in checker.errors(folder, [*calls, *files]):
         errors[file].append((line, text))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return Said(errors, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)

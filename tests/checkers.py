@@ -17,6 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
 
+from tests.warm import MYPY, STRICT, warm
+
 TESTS = Path(__file__).resolve().parent
 PLAIN = TESTS / "types" / "plain"
 PAGE = TESTS.parent / "docs" / "checkers.md"
@@ -52,6 +54,8 @@ class Checker(NamedTuple):
     def errors(self, folder: Path, files: Iterable[str]) -> Iterator[tuple[Place, str]]:
         """The file, the line and the text of each error; FileNotFoundError if the checker is not installed."""
         with TemporaryDirectory() as cache:
+            if _PLUGIN in self.command:
+                warm(Path(cache), MYPY, STRICT)
             env = {**os.environ, "MYPY_CACHE_DIR": cache, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
             call = [str(Path(sys.executable).parent / self.command[0]), *self.command[1:], *files]
             done = subprocess.run(call, cwd=folder, env=env, capture_output=True, text=True)
@@ -67,8 +71,7 @@ class Checker(NamedTuple):
         return {place for place, _ in self.errors(PLAIN, FILES)}
 
 
-# tinygrad has functions without types, and to call them is no mistake
-_STRICT = ("--strict", "--allow-untyped-calls", "--warn-unreachable", "--enable-error-code=truthy-bool")
+_STRICT = ("--strict", "--warn-unreachable", "--enable-error-code=truthy-bool")
 _MYPY = ("mypy", "--output=json", *_STRICT)
 _PLUGIN = f"--config-file={TESTS / 'types' / 'mypy.ini'}"
 _PYRIGHT = (f"--pythonpath={sys.executable}", "--outputjson")
@@ -183,9 +186,10 @@ tensors only, axes that do not fit, and a brand that leaves in a function; it gi
 types; and `unvec` is not needed. Truth values (`if`, `bool()`, `and`) the plugin finds all, the others some.
 
 *false alarm* is an error in a right program, *missed* is none in a wrong line. The right programs are written for plain
-checkers, but for those in *limits*. mypy runs with `--strict --allow-untyped-calls --warn-unreachable` and
-`--enable-error-code=truthy-bool`, pyrefly with `--preset=default`, the others as they come, and only errors count.
-`python -m tests.checkers` makes this page from `tests/types/plain`.
+checkers, but for those in *limits*. mypy runs with `--strict --warn-unreachable --enable-error-code=truthy-bool`
+(two files call functions of tinygrad that have no types, and begin with `# mypy: allow-untyped-calls`), pyrefly with
+`--preset=default`, the others as they come, and only errors count. `python -m tests.checkers` makes this page from
+`tests/types/plain`.
 """
 
 

@@ -41,6 +41,22 @@ def _imported(name: str, path: Path) -> Iterator[tuple[str, int]]:
             yield from ((f"{base}.{a.name}", node.lineno) for a in node.names)
 
 
+READ = {"branded", "mypy", "numpy", "tinygrad", "typing_extensions"}
+
+
+def test_what_mypy_reads_for_branded() -> None:
+    """For each user: rich, by its own imports, would bring IPython and matplotlib, 600 modules with theirs."""
+    edges = graph(ROOT, "branded")
+    read = ["branded", *_reached(edges, "branded")]
+    files = [next(f for f in (p.with_suffix(".py"), p / "__init__.py") if f.exists()) for p in map(_path, read)]
+    found = {x.split(".")[0] for name, f in zip(read, files, strict=True) for x, _ in _imported(name, f)}
+    assert (found - sys.stdlib_module_names) - READ == set()
+
+
+def _path(module: str) -> Path:
+    return ROOT.joinpath(*module.split("."))
+
+
 def circles(edges: Graph) -> list[set[str]]:
     """The sets of modules, of two or more, in which each imports each, by way of others."""
     reached = {name: _reached(edges, name) for name in edges}

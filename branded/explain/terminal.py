@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
@@ -34,16 +35,16 @@ def show(brands: Sequence[Data], lines: Sequence[Line], file: TextIO | None = No
     """Print lines: with colours where `rich` is installed and there is a terminal that wants them."""
     out = sys.stdout if file is None else file
     try:
-        from rich.console import Console
-        from rich.text import Text
+        # by name, since mypy would read 500 modules for rich
+        console = importlib.import_module("rich.console").Console(file=out, highlight=False, soft_wrap=True)
+        assemble = importlib.import_module("rich.text").Text.assemble
     except ModuleNotFoundError:
         print(text(lines), file=out)
         return
     colors = {b["name"]: _COLORS[i % len(_COLORS)] for i, b in enumerate(brands)}
-    console = Console(file=out, highlight=False, soft_wrap=True)
     for line in lines:
         spans = [(s.text, _STYLES.get(s.style) or colors.get(s.style.removeprefix("brand "), "")) for s in line]
-        own = Text.assemble(*spans)
+        own = assemble(*spans)
         own.rstrip()
         console.print(own)
 

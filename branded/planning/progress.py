@@ -44,15 +44,16 @@ def bar(total: int, what: str, unit: str) -> Iterator[Made]:
 
 @contextmanager
 def _by_rich(total: int, what: str, unit: str) -> Iterator[Made]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    # by name, as above: of rich mypy would read IPython, matplotlib and PIL too, 500 modules for each user of branded
+    of: Any = importlib.import_module("rich.progress")
 
-    class Rate(TextColumn):
+    class Rate(of.TextColumn):  # type: ignore[misc]
         def render(self, task: Any) -> Any:
             self.text_format = f"{task.finished_speed or task.speed or 0:.4g} {unit}/s"
             return super().render(task)
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(""), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as shown:
+    rest = (of.BarColumn(), of.MofNCompleteColumn(), Rate(""), of.TimeRemainingColumn())
+    console = importlib.import_module("rich.console").Console(stderr=True)
+    with of.Progress(of.TextColumn("{task.description}"), *rest, console=console) as shown:
         task = shown.add_task(what, total=total)
         yield lambda n: shown.update(task, advance=n)

@@ -1,4 +1,5 @@
 """Ordinary tinygrad programs, without a brand."""
+# mypy: allow-untyped-calls
 
 from typing import assert_type
 
