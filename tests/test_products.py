@@ -166,7 +166,7 @@ def test_gradients_of_each_example_are_products() -> None:
         (lambda a, x: a @ x, [array(128, 96), array(96)]),
         (lambda a, x: a @ x, [array(30, 40, 50), array(30, 50, 1)]),
         (lambda a, b: a @ b, [(A * 10).astype(np.int32), (B * 10).astype(np.int32)]),
-        (lambda a, b: a.half() @ b.half(), [A, B]),
+        (lambda a, b: a.half() @ b.half(), [array(4, 4), array(4, 4)]),
         (lambda a, b: a.reshape(48, 1, 32) * b.reshape(1, 48, 32), [A, A]),
         (lambda a, b: (a.reshape(48, 1, 32) - b.reshape(1, 48, 32)).square().sum(2), [A, A]),
         (lambda a, b: (a.reshape(48, 1, 32) * b.reshape(1, 48, 32)).max(2), [A, A]),
@@ -447,3 +447,20 @@ def test_a_sum_apart_may_be_written_over_what_it_is_worked_out_from() -> None:
     steps = scan(lambda h, _: ((Tensor(w) @ h).tanh(), h), Tensor(h), None, length=3)
     want = [h, np.tanh(w @ h), np.tanh(w @ np.tanh(w @ h))]
     close(steps[1].numpy(), np.stack(want))
+
+
+# ---- halves ----
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float16, dtypes.bfloat16], ids=["half", "bfloat16"])
+def test_products_of_halves_are_not_rounded_before_they_are_added_up(dtype: Any) -> None:
+    """As numpy has them in float32; the sum is rounded."""
+    a, b = (Tensor(array(48, 48)).cast(dtype).realize() for _ in range(2))
+    right = a.float().numpy() @ b.float().numpy()
+    unit = 2.0 ** (-10 if dtype == dtypes.float16 else -7)
+    rounded = Tensor(right).cast(dtype).realize().float().numpy()
+    for y in (a @ b, vmap(Tensor.matmul)(a.unsqueeze(0), b.unsqueeze(0))[0], jit(Tensor.matmul)(a, b)):
+        assert y.dtype == dtype
+        np.testing.assert_allclose(y.contiguous().realize().float().numpy(), rounded, rtol=unit, atol=unit)
+    (p,), *_ = done((a @ b).contiguous())
+    assert (p.m, p.n, p.k, p.dtype) == (48, 48, 48, dtypes.float32)

@@ -6,6 +6,8 @@ for each example of a batch.  BLAS does it then, straight on the buffers where t
 no buffer (an `exp`, a mask, a window) is worked out before, once for each of its elements, where this takes less than
 to do it in the loops; what is done to the sums is done after.
 
+tinygrad rounds each product of halves, and adds them up in float32; here they are float32 before.
+
 So is what any kernel would work out again in each turn of a loop, as the `exp` of a row that is for all rows.
 """
 
@@ -26,7 +28,7 @@ from branded.cpu.plans import LAUNCH, NEW, SMALL, Array, apart, array, elements,
 from branded.patches import tg
 from branded.patches.tg import Estimates, KernelInfo, graph_rewrite
 
-_TYPES = (dtypes.float32, dtypes.float64)
+_TYPES, _HALVES = (dtypes.float32, dtypes.float64), (dtypes.float16, dtypes.bfloat16)
 
 
 class Part(NamedTuple):
@@ -55,6 +57,21 @@ def recipe(ast: UOp, is_read: bool) -> Recipe | None:
     if end.op is not Ops.END or end.src[0].op is not Ops.STORE or len(end.src[0].src) != 2:
         return None
     return _Maker(*end.src[0].src, end.src[1:], is_read).made()
+
+
+@functools.lru_cache(maxsize=1024)
+def exact(ast: UOp) -> UOp:
+    """The kernel, but that products of halves which are added up in float32 are not rounded before."""
+    if not isinstance(ast.arg, KernelInfo) or ast.arg.opts_to_apply is not None:
+        return ast
+    found = [u for u in ast.toposort() if u.op is Ops.REDUCE and u.arg[0] is Ops.ADD and u.dtype == dtypes.float32]
+    new = dict[UOp, UOp]()
+    for u in found:
+        of = u.src[0].src[0] if u.src[0].op is Ops.CAST else u
+        if of.op is Ops.MUL and of.dtype in _HALVES:
+            a, b = (x.cast(u.dtype) for x in of.src)
+            new[u.src[0]] = a * b
+    return ast.substitute(new) if new else ast
 
 
 def _may_be(u: UOp) -> bool:
@@ -199,9 +216,10 @@ def _replaced(call: UOp) -> UOp | None:
     if not (kernels.room.value and args and all(isinstance(u.device, str) and blas.is_there(u.device) for u in args)):
         return None
     bases = [u.base for u in args]
-    found = recipe(call.src[0], bases[0] in bases[1:])
+    kernel = exact(call.src[0])
+    found = recipe(kernel, bases[0] in bases[1:])
     if found is None:
-        return None
+        return call.replace(src=(kernel, *call.src[1:])) if kernel is not call.src[0] else None
     of = dict(enumerate(args)) | {slot: UOp.new_buffer(args[0].device, n, dtype) for slot, n, dtype in found.buffers}
     bound = [u for u in call.src[1:] if u.is_bound_var]
     return UOp(Ops.LINEAR, src=tuple(p.code.call(*(of[i] for i in p.args), *bound) for p in found.parts))
