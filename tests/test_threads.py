@@ -378,7 +378,7 @@ def test_a_write_through_a_view_like_one_that_was_done_is_another(view: Callable
     shared, held = Tensor.zeros(2).contiguous().realize(), list[UOp]()
     for n in (5, 7, 5):
         v = view(shared)
-        v.assign(Tensor([n, n], dtype=v.dtype))
+        v.assign(Tensor(n, dtype=v.dtype).expand(2))  # of no buffer, so that the third is the node of the first
         held.append(shared.uop)
         assert view(shared).tolist() == [n, n]
 
@@ -414,6 +414,30 @@ def test_what_is_assigned_reads_writes_that_are_done() -> None:
 
 
 @pytest.mark.usefixtures("beside")
+def test_a_write_into_a_part_of_what_was_written_before_is_seen_by_all() -> None:
+    """Whoever holds the writes of before writes into the memory that others have by now."""
+    shared, held = written_in_two_steps()
+    late = Tensor(held)
+    late[0:1].assign(Tensor([9.0]))
+    assert shared.tolist() == late.tolist() == [9, 3]
+
+
+def test_a_write_after_the_other_thread_has_ended_is_not_done_again() -> None:
+    shared, done = Tensor.zeros(2).contiguous().realize(), threading.Event()
+    shared += 1
+    held = shared.uop
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    shared.realize()
+    done.set()
+    thread.join()
+    shared += 5
+    then = shared.uop
+    shared.realize()  # is noted, since the one before was
+    assert Tensor(then + 0).tolist() == Tensor(held + 0).tolist() == [6, 6]
+
+
+@pytest.mark.usefixtures("beside")
 def test_a_write_like_one_that_was_done_is_another() -> None:
     """tinygrad has one node for both while something holds the first."""
     shared, held = Tensor.zeros(2).contiguous().realize(), list[UOp]()
@@ -440,6 +464,57 @@ def test_a_write_that_reads_a_part_that_was_written_is_done_once() -> None:
     assert Tensor(held + 0).tolist() == want and total.tolist() == want
     total += part + 1
     assert total.tolist() == [12, 2]
+
+
+def written_before_its_part() -> tuple[Tensor, Tensor, UOp]:
+    """A part, what it was added to, and the write of the sum as it was before the part is written into."""
+    part, total = Tensor.zeros(2).contiguous().realize(), Tensor.zeros(2).contiguous().realize()
+    total += part + 1
+    return part, total, total.uop
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_write_that_another_one_changed_is_known_by_what_it_was() -> None:
+    part, total, held = written_before_its_part()
+    part[0:1].assign(Tensor([5.0]))
+    assert total.tolist() == Tensor(held + 0).tolist() == total.tolist() == [6, 1]
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_write_of_what_another_write_gives_is_done_once() -> None:
+    """The first is in the second, which is in the first as it is then: that would have no end."""
+    part, total, held = written_before_its_part()
+    part[0:1].assign(total[1:2] * 5)
+    assert part.tolist() == [5, 0] and total.tolist() == Tensor(held + 0).tolist() == [1, 1]
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_write_into_a_part_after_one_into_the_whole() -> None:
+    shared = Tensor.zeros(2).contiguous().realize()
+    shared += 1
+    shared[0:1].assign(Tensor([5.0]))
+    assert shared.tolist() == [5, 1]
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_write_of_a_capture_that_failed_is_not_taken_for_done() -> None:
+    """The kernels of a capture run when it ends."""
+    shared, held = Tensor.zeros(2).contiguous().realize(), list[UOp]()
+
+    @TinyJit
+    def fails_the_second_time(x: Tensor) -> Tensor:
+        if held:
+            shared.realize()
+            raise ArithmeticError
+        shared.assign(x + 1)
+        held.append(shared.uop)
+        return (x + 1).realize()
+
+    x = Tensor.zeros(2).contiguous().realize()
+    fails_the_second_time(x)
+    with pytest.raises(ArithmeticError):
+        fails_the_second_time(x)
+    assert Tensor(held[0] + 1).tolist() == [2, 2]
 
 
 def test_draws_of_many_threads_are_all_different() -> None:

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from tinygrad import Tensor
-from tinygrad.uop.ops import GroupOp, Ops, UOp
+from tinygrad.uop.ops import Ops, UOp
 
 from branded.patches import tg, written
 from branded.patches.serial import serial
@@ -48,7 +48,8 @@ class _Run:
 
 
 def _storage(u: UOp) -> UOp:
-    while u.op in GroupOp.Movement | {Ops.AFTER, Ops.BITCAST, Ops.DETACH, Ops.INDEX}:
+    """The buffer of which this is a view, on one device or on several."""
+    while u.op is not Ops.BUFFER and u.src:
         u = u.src[0]
     return u
 
@@ -78,7 +79,7 @@ def _realize(original: Callable[..., Any]) -> Callable[..., Any]:
 def _apply_map(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def apply_map(applied_map: dict[UOp, UOp], name: str) -> None:
-        if name == "buffers" and (run := _run.get()) is not None:
+        if (run := _run.get()) is not None:
             run.became = dict(written.became)
             run.before = [(t, t.uop) for ref in list(tg.all_tensors) if (t := ref()) is not None]
         original(applied_map, name)
@@ -89,8 +90,9 @@ def _apply_map(original: Callable[..., Any]) -> Callable[..., Any]:
 def _run_linear(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def run_linear(linear: UOp, *args: Any, **kwargs: Any) -> Any:
-        if (run := _run.get()) is not None and not run.has_begun:
-            run.there = {b for call in linear.src for b in call.src[1:] if b.op is Ops.BUFFER and b.is_realized}
+        if (run := _run.get()) is not None:
+            used = UOp.sink(*(u for call in linear.src for u in call.src[1:])).toposort()  # views of buffers, too
+            run.there = {u for u in used if u.op is Ops.BUFFER and u.is_realized}
         return original(linear, *args, **kwargs)
 
     return run_linear

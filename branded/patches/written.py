@@ -115,11 +115,11 @@ def writing(original: Callable[..., Any]) -> Callable[..., Any]:
     """`assign`, into what a tensor has become; it is yet to be done, also where one just like it was done before."""
 
     @functools.wraps(original)
-    def assign(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    def assign(self: Tensor, x: Any) -> Tensor:
         with LOCK:
             if len(became) and _due(self.uop):
                 _catch_up()
-            out: Tensor = original(self, *args, **kwargs)
+            out: Tensor = original(self, x)
             for u in _last(self.uop) if len(became) else ():
                 became.pop(u, None)
             return out
