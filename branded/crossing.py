@@ -63,9 +63,17 @@ def entered(x: Tensor, b: Scope, axis: int) -> Tensor:
         x = laid(x, b, axis)
     out = enter(x.uop, b, axis)
     if is_recording():
-        parts = {"devices": x.device} if isinstance(x.device, tuple) and x.uop.axis == axis else {}
-        put("enter", (x.uop,), {"brand": b, "axis": axis, **parts}, (out,))
+        put("enter", (x.uop,), {"brand": b, "axis": axis, **(_devices(x, axis) or placed(b))}, (out,))
     return tensor(out)
+
+
+def _devices(x: Tensor, axis: int) -> dict[str, tuple[str, ...]]:
+    return {"devices": x.device} if isinstance(x.device, tuple) and x.uop.axis == axis else {}
+
+
+def placed(b: Scope) -> dict[str, tuple[str, ...]]:
+    """Where the examples are, for a typed program, if that is not the device for which the body is traced."""
+    return {"devices": b.devices} if b.devices and b.devices != (b.home,) else {}
 
 
 def left_all(us: Sequence[UOp], b: Scope, axes: Sequence[int], repeat: int) -> list[UOp]:

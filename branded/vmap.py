@@ -32,7 +32,7 @@ from branded.patches.methods import method_restored
 from branded.patches.rand import Draws
 from branded.planning.chunks import WHOLE, Chunked, How, lookers
 from branded.rows import check_live, row_of
-from branded.scope import opened
+from branded.scope import open_brands, opened
 from branded.tree.given import Randomness, called, caller, check_function, check_randomness, normalize_axis, out_axis
 from branded.tree.readings import as_one, parameter, readings, shared
 from branded.values import vec_type
@@ -362,6 +362,8 @@ class MappedCall:
     def run(self) -> Any:
         o, n = self.options, len(self.devices)
         how, rest = o.chunks, self.size % n if n else 0
+        if n and (rest or how.size is not None) and open_brands():
+            self.devices, n, rest = self.devices[:1], min(n, 1), 0  # nothing is put together in an outer brand
         if how.size is None and 0 < rest < self.size:
             how = how._replace(size=self.size - rest)  # as many for each device, and the rest by itself
         if how.size is None:

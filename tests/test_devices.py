@@ -18,6 +18,7 @@ from branded import (
     all_to_all,
     axis_index,
     brand,
+    checkpoint,
     cond,
     debug,
     fori_loop,
@@ -293,6 +294,36 @@ def test_make_expr_and_explain() -> None:
     assert "psum" in str(explain(f, X))
 
 
+def _while(v: Any) -> Tensor:
+    step = lambda m: v(lambda x: x * 2 + W[0])(m)  # noqa: E731
+    y: Tensor = while_loop(lambda m: m.abs().sum() < 999, step, X)
+    return y
+
+
+CLOSED: dict[str, Callable[[Any], Any]] = {
+    "program": lambda v: make_expr(lambda x: v(lambda a: a * W[0])(x))(X)(X),
+    "primitives": lambda v: make_expr(lambda x: v(lambda a: a * W[0])(x))(X).at("primitives")(X),
+    "batched": lambda v: make_expr(lambda x: v(lambda a: a * W[0])(x))(X).at("batched")(X),
+    "argument": lambda v: make_expr(lambda x, w: v(lambda a: a * w)(x))(X, W[0])(X, W[0]),
+    "loop": lambda v: make_expr(lambda x: v(lambda a: _steps(a, W, 40))(x))(X)(X),
+    "checkpoint": lambda v: v(lambda a: checkpoint(lambda b: b * W[0])(a))(X),
+    "its derivative": lambda v: grad(lambda w: v(lambda a: checkpoint(lambda b: (b * w).sin())(a))(X).sum())(W[0]),
+    "uneven, nested": lambda v: vmap(lambda a: v(lambda b: a * b + W[0])(X[0]))(X),
+    "chunks, nested": lambda v: vmap(lambda a: v(lambda b: a * b, chunk_size=2)(X[0]))(X),
+}
+ON_ONE: dict[str, Callable[[Any], Any]] = {
+    "in a loop": lambda v: scan(lambda m, _: (v(lambda a: a / 2 + W[0])(m), None), X, None, length=40)[0],
+    "in while_loop": _while,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "layout"), [*((n, x) for n in CLOSED for x in ("others", "one")), *((n, "one") for n in ON_ONE)]
+)
+def test_a_value_from_outside_goes_where_the_examples_are(name: str, layout: str) -> None:
+    _same(LAYOUTS[layout], (CLOSED | ON_ONE)[name])
+
+
 GOLDEN: dict[str, tuple[Callable[[], Any], str]] = {
     "twice": (
         lambda: vmap(lambda x: x, devices=("CPU", "CPU:0")),
@@ -320,7 +351,7 @@ GOLDEN: dict[str, tuple[Callable[[], Any], str]] = {
         "  try: the same devices for both, in the same order; or .to() one of them first",
     ),
     "in a loop": (
-        lambda: branded.map(lambda m: vmap(lambda x: x * 2, devices=TWO)(m), M),
+        lambda: branded.map(lambda m: vmap(lambda x: x * 2, devices=TWO)(m), M[:, :2]),
         "loop: its body runs on one device, and has a vmap over several\n"
         "  try: devices= for a vmap around the loop, or none for that in it",
     ),

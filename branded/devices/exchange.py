@@ -119,7 +119,15 @@ def _together(u: UOp, first: str | None) -> UOp | None:
     to = several[0] if several else first
     if len(found) < 2 or to is None:
         return None
-    return u.replace(src=(*u.src[:is_call], *(s if s.device in {None, to} else copied(s, to) for s in own)))
+    new = u.replace(src=(*u.src[:is_call], *(s if s.device in {None, to} else copied(s, to) for s in own)))
+    return _of_arguments(new, several[0]) if several and u.op is Ops.FUNCTION else new
+
+
+def _of_arguments(call: UOp, devices: Devices) -> UOp:
+    """The call with its body where its arguments are."""
+    here = {p: call.src[1 + p.arg.slot].param_like(p.arg.slot) for p in params(call.src[0])}
+    body = copied_to_all(replaced([call.src[0]], lambda _: None, at=here), devices)
+    return call.replace(src=(*body, *call.src[1:]))
 
 
 def _of_buffers(u: UOp) -> UOp:

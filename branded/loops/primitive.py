@@ -257,6 +257,21 @@ def closed(outs: Sequence[UOp], own: Sequence[UOp], device: str | None = None) -
     return UOp.maketuple(*replaced(outs, over_params, at=stand_ins)), fixed
 
 
+def _at_home(results: list[UOp], device: str) -> list[UOp]:
+    """A step that a vmap takes to another device, on that of the loop."""
+    graph = UOp(Ops.SINK, src=tuple(results)).toposort(enter_calls=False)
+    away = {u for u in graph if u.op is Ops.COPY and u.arg != device}
+    if not away or any(isinstance(u.device, tuple) for u in graph):
+        return results
+
+    def moved(u: UOp) -> UOp | None:
+        if u.op is Ops.COPY and u.arg != device:
+            return u.src[0]
+        return u.copy_to_device(device) if u.op is Ops.BUFFER and u.device != device else None
+
+    return replaced(results, moved)
+
+
 class Parts(NamedTuple):
     """A loop in the making: its step over numbered parameters, and its arguments."""
 
@@ -273,7 +288,7 @@ def assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[
     device = next(p.device for p in (*(c.param for c in carries), *(x.param for x in inputs)))
     results = [on_device(x, device) for x in (*(c.next.cast(c.param.dtype) for c in carries), *outs)]
     own = [*(c.param for c in carries), *(x.param for x in inputs)]
-    step, fixed = closed(results, own, device)
+    step, fixed = closed(_at_home(results, device), own, device)
     if any(isinstance(x.device, tuple) for x in (*fixed, *own)):
         raise UnsupportedError(
             "loop: a sharded tensor cannot go through a loop yet",

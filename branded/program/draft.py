@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
+from branded.crossing import placed
 from branded.errors import ProgramTypeError
 from branded.loops.primitive import Loop, like
 from branded.loops.scan import Scan
@@ -248,7 +249,8 @@ def _said(scope: Draft, u: UOp) -> tuple[str, Sequence[UOp], dict[str, Any]]:
     """What an equation says of a primitive: its name, its operands and its parameters."""
     op, src = u.op, u.src
     if op in _CROSSINGS and (b := brand_of(src[1])) is not None:
-        return _CROSSINGS[op], src[:1], {"brand": scope.consts.brand(b), "axis": 0}
+        devices = placed(b) if op is Ops.INDEX else {}
+        return _CROSSINGS[op], src[:1], {"brand": scope.consts.brand(b), "axis": 0, **devices}
     if op is Ops.AFTER and (write := _write(u)) is not None:
         view, value = write
         if view is src[0]:

@@ -12,6 +12,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.brand import Brand
 from branded.crossing import enter, leave
+from branded.devices.exchange import copied_to_all
 from branded.errors import BrandedError, ProgramError
 from branded.graph import on_device, tensor
 from branded.loops.api import fori_loop, scan, while_loop
@@ -20,7 +21,7 @@ from branded.loops.branches import cond, switch
 from branded.loops.primitive import Carry, Input, cut, like
 from branded.loops.scan import scan as scan_steps
 from branded.loops.while_loop import while_loop as while_steps
-from branded.patches.tg import broadcast_to
+from branded.patches.tg import broadcast_to, canonicalize_device
 from branded.primitive import results as results_of
 from branded.program.draft import type_of
 from branded.program.operators import function_of
@@ -43,6 +44,12 @@ def dtype_of(text: str) -> DType:
     if not isinstance(found, DType):
         raise ProgramError(f"program: {text!r} is not a dtype", fix="f32, i32, bool, …")
     return found
+
+
+def together(program: Program, outs: Sequence[Tensor]) -> list[Tensor]:
+    """The results of a program of the batched graph, in which values of several devices may meet."""
+    to = [e.params["device"] for e in program.eqns if e.op == "COPY"]
+    return list(map(tensor, copied_to_all([x.uop for x in outs], (to[-1],) if to and isinstance(to[-1], str) else ())))
 
 
 def evaluation(program: Program, outer: Mapping[BrandName, Scope] | None = None) -> Evaluation:
@@ -105,6 +112,8 @@ class Evaluation:
             x = _tensor(given[0])
             if x.shape[p["axis"]] != p["brand"].size:
                 raise ValueError(f"axis {p['axis']} has {x.shape[p['axis']]} entries, and the brand is {p['brand']}")
+            if (devices := p.get("devices")) and not p["brand"].devices:
+                p["brand"].devices, p["brand"].home = devices, canonicalize_device(None)
             return [tensor(enter(x.uop, p["brand"], p["axis"]))]
         if e.op == "leave":
             b: Brand = p["brand"]
