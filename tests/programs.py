@@ -7,6 +7,7 @@ those made from quarters by operations without rounding, so that both sides jump
 from __future__ import annotations
 
 import itertools
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -635,8 +636,9 @@ def agree(nest: Nest, **options: Any) -> None:
     outs = nest.mapped(**options)(*map(Tensor, nest.arguments(data)))
     one_example = [x[(0,) * (x.ndim - len(v.shape))] for x, v in zip(data, nest.program.inputs, strict=True)]
     types = [y.dtype for y in nest.program(*(Tensor(np.array(x, order="C")) for x in one_example))]
+    compiled = zlib.crc32(repr(nest).encode()) % 16 == 0  # of the seed alone: hypothesis gives zero to one in three
     for got, wanted, dtype in zip(outs, nest.loop(data), types, strict=True):
         assert got.shape == wanted.shape
         assert got.dtype == dtype
-        value = read(got) if nest.seed % 16 else got.numpy()  # one in sixteen is compiled
+        value = got.numpy() if compiled else read(got)
         np.testing.assert_allclose(value, wanted, rtol=2e-4, atol=2e-4)
