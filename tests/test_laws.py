@@ -28,7 +28,7 @@ quiet = settings(
 
 @pytest.fixture(autouse=True, scope="module")
 def interpreted() -> Iterator[None]:
-    with Context(DEV="PYTHON"):
+    with Context(DEV="PYTHON", NOOPT=1):
         yield
 
 
