@@ -1,10 +1,10 @@
 """The heart: what an operation does when its operands vary over brands.
 
-    users:3   a    b    c            all operands carry the brand: zip, the examples meet one to one
+    users:3   a    b    c            all operands vary over it: zip, the examples meet one to one
     users:3   d    e    f
               a+d  b+e  c+f          the row of the result is {users}
 
-    users:3   a    b    c            an operand does not carry it: broadcast, it is the same for each example
+    users:3   a    b    c            an operand does not vary over it: broadcast, it is the same for each example
     items:2   d  e
               a+d  b+d  c+d          the row of the result is {users, items}
               a+e  b+e  c+e
@@ -35,7 +35,7 @@ Rule = Callable[..., "UOp | Batched | Bundle"]
 
 
 def kind(brand: object, rows: Iterable[Collection[object]]) -> Kind:
-    """What happens over a brand to operands with these rows: all carry it, some do, or none does."""
+    """What happens over a brand to operands with these rows: all vary over it, some do, or none does."""
     carried = [brand in row for row in rows]
     return "none" if not any(carried) else "zip" if all(carried) else "broadcast"
 
@@ -56,9 +56,15 @@ class Resolution:
         return kind(brand, self.operands)
 
     def __str__(self) -> str:
-        at = {b: " and ".join(str(i) for i, row in enumerate(self.operands, 1) if b in row) for b in self.row}
-        who = {b: "all operands carry" if self.kind(b) == "zip" else f"only operand {at[b]} carries" for b in self.row}
-        return "\n".join([self.op.name.lower(), *(f"  {b!r}: {self.kind(b)}, {who[b]} it" for b in self.row)])
+        return "\n".join(
+            [self.op.name.lower(), *(f"  {b!r}: {self.kind(b)}, {self._who(b)} over it" for b in self.row)]
+        )
+
+    def _who(self, brand: Scope) -> str:
+        if self.kind(brand) == "zip":
+            return "all operands vary"
+        at = [str(i) for i, row in enumerate(self.operands, 1) if brand in row]
+        return f"only operand {at[0]} varies" if len(at) == 1 else f"only operands {' and '.join(at)} vary"
 
     def align(self, x: Batched, per_example: int, rank: int) -> UOp:
         """`x`, whose examples have rank `per_example`: axes of size 1 for the brands and for the axes that it lacks."""
@@ -111,8 +117,8 @@ def resolve(op: Ops, operands: Iterable[Row], within: Pass | None = None) -> Res
     >>> with brand("users", 3) as users, brand("items", 2) as items:
     ...     print(resolve(Ops.ADD, [(users,), (users, items)]))
     add
-      users:3: zip, all operands carry it
-      items:2: broadcast, only operand 2 carries it
+      users:3: zip, all operands vary over it
+      items:2: broadcast, only operand 2 varies over it
     """
     rows = tuple(operands)
     carried = {*rows} - {()}

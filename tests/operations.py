@@ -53,8 +53,8 @@ For each brand there is one question: which operands vary over it? `resolve` ans
 >>> with brand("users", 3) as users, brand("items", 2) as items:
 ...     print(resolve(Ops.MUL, [(users,), (users, items)]))
 mul
-  users:3: zip, all operands carry it
-  items:2: broadcast, only operand 2 carries it
+  users:3: zip, all operands vary over it
+  items:2: broadcast, only operand 2 varies over it
 
 ```
 

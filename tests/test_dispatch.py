@@ -36,7 +36,7 @@ def test_kinds() -> None:
         assert how.row == (users, items)
         assert [how.kind(b) for b in (users, items, days)] == ["zip", "broadcast", "none"]
         assert str(how) == (
-            "where\n  users:3: zip, all operands carry it\n  items:2: broadcast, only operand 2 carries it"
+            "where\n  users:3: zip, all operands vary over it\n  items:2: broadcast, only operand 2 varies over it"
         )
         assert resolve(Ops.ADD, [(items,), (users,)]).row == (users, items)
         assert resolve(Ops.ADD, [(users,), (users,)]).row == (users,)
