@@ -132,12 +132,19 @@ def _of_arguments(call: UOp, devices: Devices) -> UOp:
 
 def _of_buffers(u: UOp) -> UOp:
     """The same operation, in which what is copied to all devices is not a view."""
+    src = tuple(s if (v := _of_buffer(s)) is None else v for s in u.src)
+    return u if src == u.src else u.replace(src=src)
 
-    def moved(s: UOp) -> UOp:
-        is_view = s.op is Ops.COPY and isinstance(s.arg, tuple) and s.src[0].op in GroupOp.Movement
-        return copied(s.src[0], s.arg) if is_view and isinstance(s.src[0].device, str) else s
 
-    return u if (src := tuple(map(moved, u.src))) == u.src else u.replace(src=src)
+def _of_buffer(u: UOp) -> UOp | None:
+    """A copy of a view to all devices, as a view of a copy."""
+    is_view = u.op is Ops.COPY and isinstance(u.arg, tuple) and u.src[0].op in GroupOp.Movement
+    return copied(u.src[0], u.arg) if is_view and isinstance(u.src[0].device, str) else None
+
+
+def of_buffers(roots: Sequence[UOp]) -> list[UOp]:
+    """The same graphs, whose arguments have been put in: buffers, or views of them."""
+    return replaced(roots, _of_buffer)
 
 
 def on_one(x: UOp, device: str) -> UOp:

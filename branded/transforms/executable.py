@@ -19,6 +19,7 @@ from tinygrad.helpers import DEBUG, JIT, JIT_BATCH_SIZE, GlobalCounters, disable
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
+from branded.devices.exchange import of_buffers
 from branded.graph import replaced, tensor, tensors
 from branded.loops import compiled as replay
 from branded.loops.trace import Traced
@@ -364,7 +365,7 @@ class _Replayed:
 
 def _run(params: Sequence[UOp], leaves: Sequence[Tensor], *xs: Tensor) -> list[Tensor]:
     of = dict(zip(params, [x.uop for x in xs], strict=True))
-    outs = replaced([y.uop for y in leaves], of.get)
+    outs = of_buffers(replaced([y.uop for y in leaves], of.get))
     own = [tensor(u.cast(strong_dtype(u.dtype))).clone() for u in outs]
     if own:
         Tensor.realize(*own)
