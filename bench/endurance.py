@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import random
 import signal
 import subprocess
@@ -131,11 +130,12 @@ def bench(report: Report, minutes: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = measured(minutes, Path(folder))
     first, second = found.kills
+    same = "equal, bit for bit" if found.same else "NOT equal"
+    whole, parts = (f"{t / 60:.1f} minutes" for t in (found.seconds, found.interrupted))
     report.write(
-        f"The demo's ensemble, {found.networks:,} networks of {EPOCHS} epochs in {found.chunks:,} chunks, each of which is",
-        f"saved: {found.seconds / 60:.1f} minutes without a break; {found.interrupted / 60:.1f} minutes when it was killed"
-        f" after {first:,} and",
-        f"after {second:,} chunks. All weights and losses are {'equal, bit for bit' if found.same else 'NOT equal'}.",
+        f"The demo's ensemble, {found.networks:,} networks of {EPOCHS} epochs, in {found.chunks:,} chunks, each saved:",
+        f"{whole} without a break; {parts} when it was killed after {first:,} and after {second:,} chunks, and begun",
+        f"again. All weights and losses are {same}.",
     )
     if not found.same:
         raise SystemExit("the results differ")
@@ -150,7 +150,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         networks, save, out = options.child
         arrays = ensemble(int(networks), save or None)
         np.savez(f"{out}.part.npz", *arrays)
-        os.replace(f"{out}.part.npz", out)
+        Path(f"{out}.part.npz").replace(out)
         return
     bench(Report(), options.minutes)
 

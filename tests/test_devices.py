@@ -25,6 +25,7 @@ from branded import (
     grad,
     hessian,
     io_callback,
+    jacfwd,
     jit,
     jvp,
     linalg,
@@ -57,6 +58,7 @@ X, M, W = _data(8, 3), _data(8, 3, 3, seed=2), _data(3, 3, seed=1)
 SQUARE = _data(8, 8, seed=3)
 I = Tensor((np.arange(8) % 3).astype("int32")).realize()  # noqa: E741
 RING = [(i, (i + 1) % 8) for i in range(8)]
+HALF, FAR = [(i, i + 1) for i in range(7)], [(i, (i + 4) % 8) for i in range(8)]
 
 
 def _step(c: Tensor, w: Tensor) -> Tensor:
@@ -129,6 +131,10 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "psum, pmean, pmax": lambda v: v(lambda x: psum(x, "i") * pmean(x, "i") + pmax(x, "i") - x, axis_name="i")(X),
     "all_gather": lambda v: v(lambda x: all_gather(x, "i").cumsum(0)[2] + x, axis_name="i")(X),
     "ppermute": lambda v: v(lambda x: ppermute(x, "i", RING), axis_name="i")(X),
+    "ppermute, not in a ring": lambda v: v(lambda x: ppermute(x, "i", [(0, 3), (5, 1), (6, 6)]), axis_name="i")(X),
+    "ppermute of more brands": lambda v: vmap(
+        lambda w: v(lambda x: vmap(lambda r: ppermute(x * r, "i", HALF))(W * w), axis_name="i")(X)
+    )(W),
     "psum_scatter": lambda v: v(lambda x: psum_scatter(x, "i"), axis_name="i")(SQUARE),
     "all_to_all": lambda v: v(lambda x: all_to_all(x, "i", 0, 0), axis_name="i")(SQUARE),
     "axis_index": lambda v: v(lambda x: x + axis_index("i"), axis_name="i")(X),
@@ -136,6 +142,27 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
         lambda x: scan(lambda c, _: (c * 0.1 + psum(c, "i"), None), x, None, length=2)[0], axis_name="i"
     )(X),
     "a gradient through psum": lambda v: v(grad(lambda x: psum((x * x).sum(), "i")), axis_name="i")(X),
+    "collectives in a scan": lambda v: v(
+        lambda x: scan(
+            lambda c, _: (all_gather(ppermute(c, "i", RING), "i").sum(0) * 0.1 + c, None), x, None, length=2
+        )[0],
+        axis_name="i",
+    )(X),
+    "a gradient through all_gather, by all": lambda v: grad(
+        lambda xs: v(lambda x: all_gather(x.sin(), "i")[2] * x, axis_name="i")(xs).square().sum()
+    )(X),
+    "a gradient through ppermute, by each": lambda v: v(
+        grad(lambda x: (ppermute(x.sin(), "i", HALF) * x).sum()), axis_name="i"
+    )(X),
+    "a gradient through ppermute, by all": lambda v: grad(
+        lambda xs: v(lambda x: ppermute(x.sin(), "i", FAR) * ppermute(x, "i", HALF), axis_name="i")(xs).square().sum()
+    )(X),
+    "a jacobian of ppermute": lambda v: v(
+        jacfwd(lambda x: ppermute(x.sin(), "i", [(0, 3), (5, 1)]) * x), axis_name="i"
+    )(X),
+    "a compiled step of an ensemble": lambda v: jit(
+        vmap(lambda w: w - grad(lambda w: v(lambda x: (_step(x, w) - x).square().sum())(X).mean())(w))
+    )(M),
     "a mean of losses": lambda v: grad(lambda w: v(lambda x: pmean((x @ w).sum(), "i"), axis_name="i")(X).sum())(W),
     "a step of an ensemble": lambda v: vmap(
         lambda w: w - grad(lambda w: v(lambda x: (_step(x, w) - x).square().sum())(X).mean())(w)
@@ -169,7 +196,7 @@ def test_numbers_are_those_of_one_device(name: str) -> None:
 
 
 @pytest.mark.parametrize("layout", ["four", "others", "one"])
-@pytest.mark.parametrize("name", list(PROGRAMS)[::4])
+@pytest.mark.parametrize("name", [name for i, name in enumerate(PROGRAMS) if i % 4 == 0 or "ppermute" in name])
 def test_other_devices(name: str, layout: str) -> None:
     _same(LAYOUTS[layout], PROGRAMS[name])
 
@@ -267,6 +294,11 @@ def test_collectives_move_what_they_must(n: int) -> None:
     assert _moved(lambda x: x - all_gather(x, "i").sum(0), n) == (n - 1) * whole  # allgather: what each has not
     assert _moved(lambda x: all_to_all(x, "i", 0, 0), n) == whole * (n - 1) // n
     assert _moved(lambda x: psum_scatter(x, "i"), n) == (n - 1) * row  # reduce_scatter
+    ring, half = [(i, (i + 1) % 16) for i in range(16)], [(i, i + 1) for i in range(15)]
+    assert _moved(lambda x: ppermute(x, "i", ring), n) == _moved(lambda x: ppermute(x, "i", half), n) == n * row
+    far = [(i, (i + 8) % 16) for i in range(16)]
+    assert _moved(lambda x: ppermute(x, "i", far), n) == whole
+    assert _moved(lambda x: ppermute(x, "i", [(i, i ^ 2) for i in range(16)]), 2) == 0  # within a device
 
 
 def test_shard() -> None:

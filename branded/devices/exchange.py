@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
 
 from branded.devices.layout import Devices
 from branded.errors import UnsupportedError
-from branded.graph import on_device, replaced
+from branded.graph import on_device, replaced, tensor
 from branded.patches.tg import keep_device, part_of_each
 from branded.primitive import params, primitive_of
 from branded.rows import is_touched
@@ -62,6 +63,65 @@ def _all_to_all(x: UOp, devices: Devices, axis: int) -> UOp:
     return out
 
 
+# ---- rows that go from device to device ----
+
+
+class Rows(NamedTuple):
+    """Rows that each device gets from the one that is so many before it, in a circle: as many of each, from a start."""
+
+    before: int
+    start: int
+    many: int
+
+
+def passed_on(x: UOp, devices: Devices, runs: Sequence[Rows]) -> UOp:
+    """On each device the rows of these runs, one behind the other: of the leading axis of `x`, in parts on all.
+
+    What is written down is the part of a copy that each device would keep, for all rules; `copied_to_all` makes the
+    copies of it that are needed.
+    """
+    whole, number, n = _whole(x, devices), UOp.range(len(devices), -1, AxisType.DEVICE), len(devices)
+    own, rest = x.shape[0] // n, tuple((0, s) for s in x.shape[1:])
+    parts = list[UOp]()
+    for r in runs:
+        start = (number + (n - r.before)) % n * own + r.start
+        parts.append(whole.shrink(((start, start + r.many), *rest)))
+    joined = tensor(parts[0]).cat(*map(tensor, parts[1:])).uop if len(parts) > 1 else parts[0]
+    out: UOp = joined.contiguous().unshard(0, number)
+    return _as_example(out, x)
+
+
+def starts_of_each(u: UOp, axis: int) -> tuple[UOp | None, list[int]]:
+    """Of what each device keeps of an axis of what all have: the number of a device, and where each part begins."""
+    starts = u.src[1].src if u.src[1].op is Ops.STACK else (u.src[1],)
+    numbers = [v for v in starts[axis].toposort() if v.op is Ops.RANGE and v.arg[-1] is AxisType.DEVICE]
+    if len(numbers) != 1:
+        return None, []
+    r = numbers[0]
+    found = [starts[axis].substitute({r: r.const_like(i)}).simplify() for i in range(int(r.vmax) + 1)]
+    return (r, [int(s.arg) for s in found]) if all(s.op is Ops.CONST for s in found) else (None, [])
+
+
+def _passed(u: UOp) -> UOp | None:
+    """Of a copy to all devices of what they have parts of, rows of one part for each: they alone are moved."""
+    if u.op is not Ops.SHRINK or (copy := u.src[0]).op is not Ops.COPY or copy.src[0].device != copy.arg:
+        return None
+    x, devices = copy.src[0], copy.arg
+    if (axis := x.axis) is None or u.shape[:axis] + u.shape[axis + 1 :] != x.shape[:axis] + x.shape[axis + 1 :]:
+        return None
+    own, count = int(x.shape[axis]) // len(devices), int(u.shape[axis])
+    number, starts = starts_of_each(u, axis)
+    if number is None or any(start // own != (start + count - 1) // own for start in starts):
+        return None
+    x, parts = x.contiguous(), list[UOp]()
+    for device, start in zip(devices, starts, strict=True):
+        of, first = divmod(start, own)
+        rows = entries(x, axis, of, len(devices)).mselect(of)
+        bounds = tuple((first, first + count) if a == axis else (0, s) for a, s in enumerate(rows.shape))
+        parts.append(rows.shrink(bounds).contiguous().copy_to_device(device))
+    return UOp(Ops.MSTACK, u.dtype, tuple(parts))
+
+
 def copied_part(u: UOp) -> tuple[UOp, Devices, int] | None:
     """Where `u` is a value of which each device keeps its part: the value, the devices, and the axis."""
     if u.op is not Ops.UNSHARD or len(u.arg) > 1:
@@ -83,6 +143,8 @@ def copied_to_all(roots: Sequence[UOp], devices: Devices) -> list[UOp]:
     first = devices[0] if len(devices) == 1 else None
 
     def aligned(u: UOp) -> UOp | None:
+        if (rows := _passed(u)) is not None:
+            return rows
         if (found := copied_part(u)) is None:
             v = u if u.op is Ops.SHRINK else _of_buffers(u)
             w = _together(v, first)

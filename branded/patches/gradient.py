@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from tinygrad import Tensor, dtypes
-from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp, UPat
+from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.crossing import lower
 from branded.derivatives.forward import products_of_others
 from branded.derivatives.leaves import plain, pull, transforming
 from branded.derivatives.reverse import is_pulling
-from branded.devices.exchange import resharded
+from branded.devices.exchange import resharded, starts_of_each
 from branded.errors import EscapeError
 from branded.graph import on_device, tensor
 from branded.loops.bodies import differentiated
@@ -102,22 +102,36 @@ def _unshard_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
 
 
 def _part_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None, None] | None:
-    """Of the part that each device keeps of what all have: the parts together are the whole."""
-    numbers = [r for s in ret.src[1:] for r in s.toposort() if r.op is Ops.RANGE and r.arg[-1] is AxisType.DEVICE]
-    if not numbers:
+    """Of the part that each device keeps of what all have: the parts together, each where it was."""
+    devices, whole = ret.device, ret.src[0].shape
+    axis = next((i for i, (m, n) in enumerate(zip(whole, ret.shape, strict=True)) if m != n), None)
+    number, starts = (None, []) if axis is None else starts_of_each(ret, axis)
+    if axis is None or number is None:
         return None
-    axis = next(i for i, (m, n) in enumerate(zip(ret.src[0].shape, ret.shape, strict=True)) if m != n)
-    return ctx.unshard(axis, numbers[0]), None, None
+    n, parts = ret.shape[axis], ctx.unshard(axis, number)
+    if starts == [i * n for i in range(len(devices))] and n * len(devices) == whole[axis]:
+        return parts, None, None
+    every = parts.copy_to_device(devices)
+    out: Any = 0
+    for i, start in enumerate(starts):
+        own = every.shrink(tuple((i * n, (i + 1) * n) if a == axis else (0, s) for a, s in enumerate(ctx.shape)))
+        out = own.pad(tuple((start, s - start - n) if a == axis else (0, 0) for a, s in enumerate(whole))) + out
+    return out, None, None
 
 
 def _select_gradient(ctx: UOp, ret: UOp) -> tuple[UOp]:
     """Of what one device reads of a value that all have."""
-    return (ctx.copy_to_device(ret.src[0].device),)
+    return (ctx.contiguous().copy_to_device(ret.src[0].device),)
 
 
-def _stack_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, ...]:
-    """Of what the devices have, each its own: what each has of the cotangent, in memory."""
+def _stack_gradient(ctx: UOp, ret: UOp) -> tuple[UOp | None, ...]:
+    """Of what the devices have, each its own: what each has of the cotangent, in memory.
+
+    Of copies of one value to all the cotangent is that of all of them: the value gets it once.
+    """
     whole = ctx.contiguous()
+    if len({s.src[0] if s.op is Ops.COPY else s for s in ret.src}) == 1:
+        return (whole.mselect(0), *(None for _ in ret.src[1:]))
     return tuple(whole.mselect(i) for i in range(len(ret.src)))
 
 

@@ -14,7 +14,7 @@ from tinygrad import Tensor, dtypes
 
 from branded.brand import Brand
 from branded.derivatives.leaves import is_differentiating
-from branded.devices.exchange import resharded
+from branded.devices.exchange import passed_on, resharded
 from branded.graph import tensor
 from branded.rows import row_of
 from branded.transforms.named import COLLECTIVES as COLLECTIVES
@@ -24,7 +24,9 @@ from branded.transforms.named import (
     check_fits,
     each,
     find,
+    is_spread,
     move,
+    neighbours,
     of_all,
     own,
     recorded,
@@ -276,6 +278,8 @@ def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
     def one(t: Tensor) -> Tensor:
         if len(source) == b.size and b not in row_of(t.uop):
             return t  # the same value, whoever it is from
+        if is_spread(b) and source and b in row_of(t.uop):
+            return _over_devices(t, source, b)
         everyone, parts, d = of_all(t, b, "ppermute"), list[Tensor](), 0
         while d < b.size:  # a run of neighbours that come from neighbours is one slice
             first, start = d, source.get(d)
@@ -287,6 +291,25 @@ def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
         return own(parts[0].cat(*parts[1:]) if len(parts) > 1 else parts[0], b) if parts else t
 
     return each(x, "ppermute", one)
+
+
+def _gets(source: dict[int, int], b: Brand) -> Tensor:
+    """Does this example get a value?  By its number, so that nothing is moved for it."""
+    number, out = own(Tensor.arange(b.size), b), Tensor(False)
+    for first in sorted(d for d in source if d - 1 not in source):
+        behind = next(d for d in range(first, b.size + 1) if d not in source)
+        out = out | ((number >= first) & (number < behind))
+    return out
+
+
+def _over_devices(t: Tensor, source: dict[int, int], b: Brand) -> Tensor:
+    """`ppermute` of examples on several devices: rows go to where they are needed, if all devices get theirs alike."""
+    if (runs := neighbours(source, b)) is not None:
+        here = own(tensor(passed_on(of_all(t, b, "ppermute", 0).uop, b.devices, runs)), b)
+        return here if len(source) == b.size else _gets(source, b).where(here, 0)
+    everyone, of = of_all(t, b, "ppermute"), own(Tensor([source.get(d, -1) for d in range(b.size)]), b)
+    mine = (Tensor.arange(b.size) == of).reshape(b.size, *(1,) * t.ndim)
+    return mine.where(everyone, 0).sum(0).cast(t.dtype)
 
 
 @overload
@@ -372,7 +395,8 @@ def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled:
         check_fits(t, at, b, tiled, "psum_scatter", "scatter_dimension")
         if tiled:
             t = t.unflatten(at, (b.size, t.shape[at] // b.size))
-        if (n := len(b.devices)) < 2 or b not in row_of(t.uop):
+        n = len(b.devices)
+        if not is_spread(b) or b not in row_of(t.uop):
             return own(move(psum(t, b), at, 0), b)
         every = of_all(t, b, "psum_scatter", 0)  # a reduce_scatter: each device adds up what it has, and sends the sums
         of_each = _sum(every.reshape(n, b.size // n, *t.shape).transpose(0, 1))

@@ -12,7 +12,7 @@ from branded import tree
 from branded.brand import Brand
 from branded.crossing import copied, enter, stage
 from branded.derivatives.leaves import is_differentiating
-from branded.devices.exchange import everywhere, resharded
+from branded.devices.exchange import Rows, everywhere, resharded
 from branded.errors import AxesError, AxisRangeError, AxisTypeError, NameUnboundError, OptionError, SizeError
 from branded.graph import expand, tensor
 from branded.patches.arrays import np
@@ -66,9 +66,17 @@ def of_all(x: Tensor, b: Brand, what: str, part: int | None = None) -> Tensor:
             return tensor(expand(x.uop, (b.size,)))
         return tensor(stage(copied(x.uop, (b,)), b))  # a derivative sees the copy of each example
     every = stage(x.uop, b)
-    if len(b.devices) > 1 and part != 0:
+    if is_spread(b) and part != 0:
         every = everywhere(every, b.devices) if part is None else resharded(every, b.devices, part)
     return tensor(every)
+
+
+def is_spread(b: Brand) -> bool:
+    """Are the examples on several devices where this runs?  A loop in which they exchange values runs on one."""
+    if len(b.devices) < 2:
+        return False
+    scopes = open_brands()
+    return all(s.is_brand for s in scopes[scopes.index(b) :])
 
 
 def own(x: Tensor, b: Scope) -> Tensor:
@@ -153,6 +161,25 @@ def sources(perm: Any, b: Brand) -> dict[int, int]:
             fix="each source and each destination once; all_gather for a value that all get",
         )
     return source
+
+
+def neighbours(source: dict[int, int], b: Brand) -> list[Rows] | None:
+    """The rows that each device gets, of several, where each gets them alike; None where they do not.
+
+    `source` is where a value comes from; what none gets is in no row, and so it may be any.
+    """
+    n = len(b.devices)
+    own, runs = b.size // n, list[Rows]()
+    for row in range(own):
+        ways = {((i - s // own) % n, s % own) for i in range(n) if (s := source.get(i * own + row)) is not None}
+        if len(ways) > 1:
+            return None
+        before, start = ways.pop() if ways else (0, row)
+        if runs and runs[-1].before == before and runs[-1].start + runs[-1].many == start:
+            runs[-1] = runs[-1]._replace(many=runs[-1].many + 1)
+        else:
+            runs.append(Rows(before, start, 1))
+    return runs
 
 
 def check_fits(t: Tensor, axis: int, b: Brand, tiled: bool, what: str, option: str) -> None:
