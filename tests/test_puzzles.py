@@ -34,7 +34,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture
 def by_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     """What answers give is read from their graphs; those of the solutions are computed."""
-    monkeypatch.setattr(outcome, "_array", lambda x: read(x) if isinstance(x, Tensor) else compiled(x))
+    monkeypatch.setattr(outcome, "_array", lambda x: compiled(read(x) if isinstance(x, Tensor) else x))
 
 
 compiled = outcome._array

@@ -160,7 +160,7 @@ class Explained:
     def value(self, a: Atom) -> dict[str, Any]:
         if isinstance(a, Literal):
             own = {"name": str(a), "type": a.dtype, "row": [], "shape": [], "sizes": []}
-            return {**own, "dtype": a.dtype, "bytes": 0, "cells": [_plain(a.value)]}
+            return {**own, "dtype": a.dtype, "bytes": 0, "cells": [plain(a.value)]}
         t = a.type
         return {
             "name": self.names[a],
@@ -170,7 +170,7 @@ class Explained:
             "sizes": [*(b.size for b in t.row), *t.shape],
             "dtype": t.dtype,
             "bytes": bytes_of(t),
-            "cells": [_plain(x) for x in self.cells[a]] if a in self.cells else None if cells_of(t) else [],
+            "cells": [plain(x) for x in self.cells[a]] if a in self.cells else None if cells_of(t) else [],
         }
 
     # ---- steps ----
@@ -361,10 +361,10 @@ class Explained:
 
     def _nested(self, a: Atom) -> Any:
         if isinstance(a, Literal):
-            return _plain(a.value)
+            return plain(a.value)
         if a not in self.cells:
             return None if cells_of(a.type) else []
-        cells = [_plain(x) for x in self.cells[a]]
+        cells = [plain(x) for x in self.cells[a]]
         for n in reversed(a.type.shape):
             cells = [cells[i : i + n] for i in range(0, len(cells), n)]
         return cells[0]
@@ -393,6 +393,6 @@ def _reason(found: Sequence[Column]) -> list[str]:
     return [f"over {c.why.removesuffix('.')}" for c in found if c.how != "zip"]
 
 
-def _plain(x: Any) -> Any:
+def plain(x: Any) -> Any:
     """A number as JSON has it, which has no infinities."""
     return x if not isinstance(x, float) or math.isfinite(x) else str(float(x))

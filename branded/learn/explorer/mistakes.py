@@ -36,7 +36,7 @@ def mistaken(
         The data of an explanation without steps, and with a `failure`.
     """
     own = isinstance(error, BrandedError)
-    what, *rest = (in_readers_words(str(error), name) if own else _told(error, source)).split("\n")
+    what, *rest = (in_readers_words(str(error), name) if own else told(error, source)).split("\n")
     facts = [m.groups() for line in rest if (m := _FACT.match(line))] if own else []
     return {
         "name": name,
@@ -110,7 +110,7 @@ def _brands(what: str, facts: Sequence[tuple[str, ...]]) -> list[dict[str, Any]]
     return [{"name": name, "size": sizes.get(name), "where": opened.get(name, "")} for name in {**sizes, **opened}]
 
 
-def _told(error: BaseException, source: Source) -> str:
+def told(error: BaseException, source: Source) -> str:
     """An error as Python tells it, what it says first, with the frames of the reader's program only."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == source.file]
     *before, said = traceback.format_exception_only(error)

@@ -17,6 +17,17 @@ class ndarray:  # noqa: N801
     """No value is one."""
 
 
+class bool_:  # noqa: N801
+    """No value is one."""
+
+
+class ma:  # noqa: N801
+    """The module of masked arrays."""
+
+    class MaskedArray:
+        """No value is one."""
+
+
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape to which all of these broadcast.
 

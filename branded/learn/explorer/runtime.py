@@ -37,7 +37,6 @@ _UNUSED = (
     "tinygrad/runtime/autogen",
     "branded/learn/demo",
     "branded/mypy",
-    "branded/learn/puzzles",
     "branded/puzzles",
 )
 """Folders whose modules nothing imports in the browser."""

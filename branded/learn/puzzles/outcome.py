@@ -1,22 +1,54 @@
-"""What a function gives for some arguments: a tree of arrays, or an error."""
+"""What a function gives for some arguments: a tree of arrays, or an error.
+
+Arrays are compared as their numbers, as lists, so that puzzles are judged in a browser too, where there is no numpy.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tinygrad
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 
 import branded
 from branded import tree
+from branded.patches.arrays import np
 
 WIDTH = 88
 """Longer values are cut, so that a verdict stays readable."""
+
+
+class Array:
+    """The numbers of an array.
+
+    Args:
+        cells: Nested lists of them, or one number.
+        shape: The shape.
+        dtype: Its dtype, as tinygrad calls it.
+    """
+
+    def __init__(self, cells: Any, shape: tuple[int, ...], dtype: str) -> None:
+        self.cells, self.shape, self.dtype = cells, shape, dtype
+
+    @classmethod
+    def of(cls, x: Any) -> Array:
+        """Those of an array of numpy, or of a number."""
+        x = np.asarray(x)
+        return cls(x.tolist(), x.shape, x.dtype.name)
+
+    def flat(self) -> list[Any]:
+        found = [self.cells]
+        for _ in self.shape:
+            found = [x for part in found for x in part]
+        return found
+
+    def tensor(self) -> Tensor:
+        return Tensor(self.cells, dtype=getattr(dtypes, self.dtype)).reshape(self.shape)
 
 
 class Outcome:
@@ -54,9 +86,9 @@ _PACKAGES = tuple(str(Path(str(m.__file__)).parent) + os.sep for m in (branded, 
 """Where the code is that is not the learner's: branded, tinygrad, and Python's library with all that is installed."""
 
 
-def outcome(f: Callable[..., Any], args: tuple[Any, ...], *, as_arrays: bool = False) -> Outcome:
-    """Call `f` on fresh tensors of these arrays, or on the arrays."""
-    own = args if as_arrays else tuple(map(_tensors, args))
+def outcome(f: Callable[..., Any], args: tuple[Any, ...], *, as_tensors: bool = True) -> Outcome:
+    """Call `f` on fresh tensors of these arrays, or on the arguments as they are."""
+    own = tree.map(lambda x: x.tensor() if isinstance(x, Array) else x, args) if as_tensors else args
     try:
         out = f(*own)
         values = [_array(x) for x in tree.leaves(out)]
@@ -65,29 +97,31 @@ def outcome(f: Callable[..., Any], args: tuple[Any, ...], *, as_arrays: bool = F
     return Outcome(tree.rebuild(out, iter(values)))
 
 
+def arrays(x: Any) -> Any:
+    """A tree with the numbers of its arrays."""
+    return tree.map(lambda v: Array.of(v) if isinstance(v, np.ndarray) else v, x)
+
+
 def shown(x: Any) -> str:
     """A value for a message: `[[1.0, 2.0]], shape (1, 2)`; a function by its docstring."""
     if callable(x) and not isinstance(x, Tensor):
         return str(x.__doc__)
-    leaves = [_plain(v) for v in tree.leaves(x)]
+    leaves = [_rounded(v.cells) if isinstance(v, Array) else v for v in tree.leaves(x)]
     text = " ".join(str(tree.rebuild(x, iter(leaves))).split())
     text = text if len(text) <= WIDTH else text[:WIDTH] + " ..."
-    return f"{text}, shape {x.shape}" if isinstance(x, np.ndarray) else text
-
-
-def _tensors(x: Any) -> Any:
-    new = [Tensor(v) if isinstance(v, np.ndarray) else v for v in tree.leaves(x)]
-    return tree.rebuild(x, iter(new))
+    return f"{text}, shape {x.shape}" if isinstance(x, Array) else text
 
 
 def _array(x: Any) -> Any:
     if isinstance(x, Tensor):
-        return x.numpy()
-    return np.asarray(x) if isinstance(x, np.ndarray | np.generic | int | float) else x
+        return Array(x.tolist(), x.shape, x.dtype.name)
+    if isinstance(x, bool | int | float):
+        return Array(x, (), type(x).__name__)
+    return Array.of(x) if isinstance(x, np.ndarray | np.generic) else x
 
 
-def _plain(x: Any) -> Any:
-    return (np.round(np.asarray(x, float), 4) + 0.0).tolist() if isinstance(x, np.ndarray) else x
+def _rounded(x: Any) -> Any:
+    return list(map(_rounded, x)) if isinstance(x, list) else round(float(x), 4) + 0.0
 
 
 def _form(x: Any) -> Any:
@@ -98,9 +132,16 @@ def _form(x: Any) -> Any:
 
 
 def _close(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return a.shape == b.shape and np.allclose(a, b, rtol=1e-4, atol=1e-4, equal_nan=True)
-    return type(a) is type(b) and not isinstance(a, np.ndarray) and bool(a == b)
+    if isinstance(a, Array) and isinstance(b, Array):
+        return tuple(a.shape) == tuple(b.shape) and all(map(near, a.flat(), b.flat()))
+    return type(a) is type(b) and not isinstance(a, Array) and bool(a == b)
+
+
+def near(a: float, b: float) -> bool:
+    """Are two numbers the same to 4 digits?"""
+    if math.isfinite(a) and math.isfinite(b):
+        return abs(a - b) <= 1e-4 + 1e-4 * abs(b)
+    return a == b or (a != a and b != b)
 
 
 def _what(error: Exception | None) -> str:

@@ -14,14 +14,14 @@ from textwrap import dedent
 from types import CodeType
 from typing import Any, NamedTuple
 
-import numpy as np
 from tinygrad import Tensor
 
 from branded import tree
 from branded.brand import Brand
 from branded.errors import one_line
-from branded.learn.puzzles.outcome import Outcome, outcome, shown
+from branded.learn.puzzles.outcome import Outcome, arrays, outcome, shown
 from branded.learn.puzzles.truth import Unknown, printed, run_source, same_prediction, what_is_right
+from branded.patches.arrays import np
 
 __all__ = ["Predict", "Puzzle", "Status", "Verdict", "Write", "numbers"]
 
@@ -35,11 +35,34 @@ class Status(enum.Enum):
     UNKNOWN = "cannot tell"
 
 
+class Difference(NamedTuple):
+    """The first input for which an answer is not what it should be: the arguments, both results, the usual reason."""
+
+    given: tuple[str, ...]
+    wanted: Outcome
+    got: Outcome
+    why: str | None
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        given = [f"{'' if i else 'with:':<9} {text}" for i, text in enumerate(self.given)]
+        got = f"got:      {self.got}".replace("\n", f"\n{'':<8}").splitlines()
+        return (*given, f"expected: {self.wanted}", *got, *([self.why] if self.why else []))
+
+
 class Verdict(NamedTuple):
-    """A status, and the lines that say why."""
+    """A status, the lines that say why, and the difference that they tell of, if it is one of values."""
 
     status: Status
     lines: tuple[str, ...] = ()
+    difference: Difference | None = None
+
+
+class Case(NamedTuple):
+    """Arguments that a function is tried on, and what it should give."""
+
+    args: tuple[Any, ...]
+    wanted: Outcome
 
 
 UNTOUCHED = Verdict(Status.UNTOUCHED)
@@ -90,7 +113,8 @@ class Puzzle:
         """The program that the text is about; empty where there is none."""
         return ""
 
-    def judge(self, answer: Any) -> Verdict:
+    def judge(self, answer: Any, known: Any = None) -> Verdict:
+        """The verdict on an answer; `known` is what is right, where that was worked out before."""
         raise NotImplementedError  # a Write or a Predict
 
 
@@ -129,20 +153,24 @@ class Write(Puzzle):
     def solved(self) -> str:
         return dedent(self.solution).strip()
 
-    def judge(self, answer: Any) -> Verdict:
+    def cases(self) -> list[Case]:
+        """Every input, with what the loop gives for it."""
+        found = [(arrays(args), outcome(self.loop, args, as_tensors=False)) for args in self.inputs()]
+        return [Case(*each) for each in found]
+
+    def judge(self, answer: Any, known: Sequence[Case] | None = None) -> Verdict:
         """Run a function on every input, and compare it with the loop."""
         if answer is ... or _same_code(answer, self._function(self.starter)):
             return UNTOUCHED
         if not callable(answer):
             return not_yet(f"`{self.name}` is to be a function, and it is {tree.describe(answer)}")
         opened: list[int] = []
-        for args in self.inputs():
+        for args, wanted in self.cases() if known is None else known:
             before = Brand(0).number
             got = outcome(answer, args)
             opened.append(Brand(0).number - before - 1)
-            wanted = outcome(self.loop, args, as_arrays=True)
             if got != wanted:
-                return not_yet(*self._difference(args, wanted, got))
+                return self._differs(args, wanted, got)
         if loop := self._loops(opened):
             return not_yet(loop)
         if self.also is not None and (complaint := self.also(answer)) is not None:
@@ -152,15 +180,12 @@ class Write(Puzzle):
     def _function(self, source: str) -> Any:
         return run_source(source)[self.name]
 
-    def _difference(self, args: tuple[Any, ...], wanted: Outcome, got: Outcome) -> list[str]:
+    def _differs(self, args: tuple[Any, ...], wanted: Outcome, got: Outcome) -> Verdict:
         parameters = inspect.signature(self._function(self.starter)).parameters
-        given = [f"{n} = {shown(x)}" for n, x in zip(parameters, args, strict=True)]
-        lines = [f"{'' if i else 'with:':<9} {text}" for i, text in enumerate(given)]
-        lines += [f"expected: {wanted}", *f"got:      {got}".replace("\n", f"\n{'':<8}").splitlines()]
-        for source, why in self.wrong.items():
-            if outcome(self._function(source), args) == got:
-                return [*lines, why]
-        return lines
+        given = tuple(f"{name} = {shown(x)}" for name, x in zip(parameters, args, strict=True))
+        usual = (why for source, why in self.wrong.items() if outcome(self._function(source), args) == got)
+        difference = Difference(given, wanted, got, next(usual, None))
+        return Verdict(Status.NOT_YET, difference.lines, difference)
 
     def _loops(self, opened: list[int]) -> str | None:
         """What is said of right values that were come by without vmap."""
@@ -204,7 +229,7 @@ class Predict(Puzzle):
     def given(self) -> str:
         return dedent(self.program).strip()
 
-    def judge(self, answer: Any) -> Verdict:
+    def judge(self, answer: Any, known: str | None = None) -> Verdict:
         """Compare a prediction with what the program does; the order of brands does not matter."""
         if answer is ...:
             return UNTOUCHED
@@ -213,7 +238,7 @@ class Predict(Puzzle):
         except Exception:  # of the answer
             said = tree.describe(answer)
         try:
-            truth = self.truth(self)
+            truth = self.truth(self) if known is None else known
         except Unknown as reason:
             return Verdict(Status.UNKNOWN, (str(reason),))
         if same_prediction(said, truth):

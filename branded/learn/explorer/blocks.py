@@ -1,0 +1,124 @@
+"""What runs the blocks of a page in the browser: one after the other, in one namespace, as a session of Python."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import linecache
+import math
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tinygrad import Tensor
+
+from branded.crossing import closed
+from branded.dispatch import full
+from branded.errors import BrandedError
+from branded.explain.code import Source
+from branded.explain.data import plain
+from branded.graph import tensor
+from branded.learn.explorer.mistakes import place, told
+from branded.rows import row_of, type_text
+from branded.scope import outside
+
+DRAWN = 256
+"""So many cells are a picture that one can read."""
+
+PAGE = "page"
+"""The module that the blocks of a page are."""
+
+
+def run(source: str, number: int) -> str:
+    """Run a block, statement by statement, as at a prompt.
+
+    Args:
+        source: Its text, without prompts and results.
+        number: Its place on the page, from 1: what an error calls it.
+
+    Returns:
+        JSON: what was printed, the last value that was shown, if it is a tensor, and the mistake that ended it.
+    """
+    with session(source, f"block_{number}.py") as (path, space):
+        shown: list[Any] = []
+        out, failure = io.StringIO(), None
+        try:
+            with contextlib.redirect_stdout(out), _shows(shown):
+                for statement in ast.parse(source, path).body:
+                    exec(compile(ast.Interactive([statement]), path, "single", dont_inherit=True), space)
+        except (Exception, SystemExit) as error:  # whatever it is, the reader made it and has to see it
+            failure = mistake(error, source, path)
+        picture = drawn(shown[-1]) if shown and failure is None else None
+    return json.dumps({"out": out.getvalue(), "picture": picture, "failure": failure})
+
+
+def forget() -> None:
+    """Begin anew: no block of the page has run."""
+    sys.modules.pop(PAGE, None)
+
+
+@contextlib.contextmanager
+def session(source: str, file: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The file that a text is in, where tracebacks and messages find its lines, and the names of the page."""
+    path = Path(file).resolve()
+    path.write_text(source, encoding="utf-8")
+    linecache.checkcache(str(path))
+    module = sys.modules.setdefault(PAGE, types.ModuleType(PAGE))
+    yield str(path), module.__dict__
+
+
+@contextlib.contextmanager
+def _shows(shown: list[Any]) -> Iterator[None]:
+    """Keep each value that Python shows."""
+    before = sys.displayhook
+
+    def show(value: Any) -> None:
+        before(value)
+        if value is not None:
+            shown.append(value)
+
+    sys.displayhook = show
+    try:
+        yield
+    finally:
+        sys.displayhook = before
+
+
+def mistake(error: BaseException, source: str, path: str) -> dict[str, Any]:
+    """An error as the page shows it: ours by its message and its page, another one as Python tells it."""
+    own = isinstance(error, BrandedError)
+    return {
+        "error": type(error).__name__,
+        "code": error.code if isinstance(error, BrandedError) else None,
+        "line": place(error, path),
+        "text": str(error) if own else told(error, Source(source, path, 1)),
+    }
+
+
+def drawn(value: object) -> dict[str, Any] | None:
+    """A tensor as the page draws it: its type, its brands, the sizes of all axes, its cells."""
+    if not isinstance(value, Tensor):
+        return None
+    row = row_of(value.uop)
+    sizes = [*(b.size for b in row), *value.shape]
+    if (
+        not all(isinstance(n, int) for n in sizes)
+        or not all(b.is_brand for b in row)
+        or not 0 < math.prod(sizes) <= DRAWN
+    ):
+        return None
+    try:
+        with outside():
+            seen = tensor(full(closed([value.uop])[0], row)).flatten().tolist()
+    except Exception:  # a tensor that cannot be computed was shown as well as it can be
+        return None
+    return {
+        "type": type_text(value.uop),
+        "brands": [b.name for b in row],
+        "sizes": sizes,
+        "cells": list(map(plain, seen)),
+    }

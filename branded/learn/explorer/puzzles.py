@@ -1,0 +1,80 @@
+"""What judges the answers to puzzles in the browser."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import linecache
+from pathlib import Path
+from typing import Any
+
+from branded import tree
+from branded.errors import BrandedError
+from branded.explain.data import plain
+from branded.learn.explorer.blocks import mistake
+from branded.learn.puzzles import Puzzle, Status, Verdict, Write, find, key
+from branded.learn.puzzles.outcome import Array, Outcome
+from branded.learn.puzzles.puzzle import not_yet
+from branded.learn.puzzles.truth import run_source
+from branded.tree.nodes import paths
+
+
+def judge(number: int, answer: str, right: str) -> str:
+    """Judge an answer as it was typed.
+
+    Args:
+        number: The number of the puzzle.
+        answer: The code of a function, or a prediction.
+        right: What is right: as `branded.learn.puzzles.key` writes it, or what the program does.
+
+    Returns:
+        JSON: the status, what is said, what was printed, and where values differ what was expected and what was got.
+    """
+    puzzle, out = find(number), io.StringIO()
+    with contextlib.redirect_stdout(out):
+        verdict, failure = _judged(puzzle, answer, right)
+    found = verdict.difference
+    return json.dumps(
+        {
+            "status": verdict.status.value,
+            "lines": verdict.lines if found is None else [found.why] if found.why else [],
+            "difference": found and {"given": found.given, "wanted": _drawn(found.wanted), "got": _drawn(found.got)},
+            "out": out.getvalue(),
+            "failure": failure,
+        }
+    )
+
+
+def _judged(puzzle: Puzzle, answer: str, right: str) -> tuple[Verdict, dict[str, Any] | None]:
+    """The verdict, and the mistake for which there is no function to judge."""
+    if not isinstance(puzzle, Write):
+        return puzzle.judge(answer.strip() or ..., right), None
+    path = Path(f"answer_{puzzle.number}.py").resolve()
+    path.write_text(answer, encoding="utf-8")
+    linecache.checkcache(str(path))
+    names = run_source("")
+    try:
+        exec(compile(answer, str(path), "exec", dont_inherit=True), names)
+    except (Exception, SystemExit) as error:  # whatever it is, the learner made it and has to see it
+        return Verdict(Status.NOT_YET), mistake(error, answer, str(path))
+    if puzzle.name not in names:
+        return not_yet(f"there is no `{puzzle.name}`"), None
+    return puzzle.judge(names[puzzle.name], key.read(right)), None
+
+
+def _drawn(outcome: Outcome) -> dict[str, Any]:
+    """A result as the page draws it: all of it as text, and if it is a tree of arrays each of these by its path."""
+    error = outcome.error
+    leaves = [] if error is not None else tree.leaves(outcome.value)
+    places = paths(outcome.value, "") if leaves else []
+    tables = [
+        {"path": path, "sizes": x.shape, "cells": list(map(plain, x.flat()))}
+        for path, x in zip(places, leaves, strict=True)
+        if isinstance(x, Array)
+    ]
+    return {
+        "text": str(outcome),
+        "tables": tables if len(tables) == len(leaves) else [],
+        "code": error.code if isinstance(error, BrandedError) else None,
+    }
