@@ -16,12 +16,16 @@ import griffe
 from mkdocs.structure.files import File, Files, InclusionLevel
 
 import branded
+from branded.explain import html
+from branded.learn.explorer import runtime
+from branded.learn.puzzles.key import key
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = "source"
 """The folder of the site for what is not in docs/."""
 
 GALLERY = "gallery.md"
+RUN = Path(__file__).parent / "javascripts" / "run"
 
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#|/)([^)\s#]*)(#[^)\s]*)?(?=\))")
 FENCE = re.compile(r"^( *)(```+)(.*?)^\1\2", re.MULTILINE | re.DOTALL)
@@ -62,7 +66,25 @@ def on_files(files: Files, config: Any) -> Files:
             text = page_of(path)
             files.append(File.generated(config, place(path), content=text, inclusion=InclusionLevel.NOT_IN_NAV))
             todo.extend(outside(path, text) if path.endswith(".md") else ())
+    files.append(File.generated(config, "javascripts/run.js", content=running()))
     return files
+
+
+def running() -> str:
+    """The script that runs blocks and puzzles in their pages; what it shares with the explorer is taken from there."""
+    shared = html.scripts("dom", "cells", "python")
+    own = "\n".join(
+        path.read_text() for path in [RUN / f"{name}.js" for name in ("page", "blocks", "puzzles", "start")]
+    )
+    return f'(() => {{\n"use strict";\nconst PARTS = {json.dumps(runtime.parts())};\n{shared}\n{own}}})();\n'
+
+
+def on_page_content(text: str, page: Any, config: Any, files: Files) -> str:
+    """The page of the puzzles carries what is right."""
+    if page.file.src_uri != "puzzles.md":
+        return text
+    right = json.dumps(key()).replace("<", "\\u003c")
+    return f'{text}<script type="application/json" id="puzzle-key">{right}</script>'
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 
 ASSETS = Path(__file__).parent / "assets"
 
-_SCRIPTS = ("dom", "text", "code", "step", "memory", "groups", "graph", "program", "mistake", "page", "edit")
+_SCRIPTS = ("dom", "text", "code", "step", "cells", "memory", "groups", "graph", "program", "mistake")
+_PAGE = ("python", "page", "edit")
 """In the order in which they use one another; together they are one classic script, which also runs from a file."""
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'"
@@ -136,9 +137,18 @@ def document(
 
 
 def _script() -> str:
-    own = "\n".join(_read(f"{name}.js") for name in _SCRIPTS)
+    own = scripts(*_SCRIPTS, *_PAGE)
     library = _read("vendor/dagre.min.js").partition("\n//# sourceMappingURL")[0]
     return f'{_read("vendor/dagre.min.js.LEGAL.txt")}\n{library}\n(() => {{\n"use strict";\n{own}}})();'
+
+
+def scripts(*names: str) -> str:
+    """Parts of the script, for a page that needs these alone.
+
+    Args:
+        names: Their names, in the order in which they use one another.
+    """
+    return "\n".join(_read(f"{name}.js") for name in names)
 
 
 def _read(name: str) -> str:

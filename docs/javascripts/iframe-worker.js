@@ -1,7 +1,10 @@
 // The search of this site runs in a worker, and browsers start none from a file.  There, a hidden frame serves as one.
+// A worker that is made of text, as that of Python, they do start.
 if (location.protocol === "file:") {
+  const Own = window.Worker;
   window.Worker = class extends EventTarget {
     constructor(url) {
+      if (String(url).startsWith("blob:")) return new Own(url);
       super();
       this.frame = document.createElement("iframe");
       this.frame.hidden = true;

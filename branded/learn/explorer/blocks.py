@@ -41,19 +41,19 @@ def run(source: str, number: int) -> str:
         number: Its place on the page, from 1: what an error calls it.
 
     Returns:
-        JSON: what was printed, the last value that was shown, if it is a tensor, and the mistake that ended it.
+        JSON: what came of it, in order, each a `text` that was printed or a `picture` of a tensor that was shown; and
+        the mistake that ended it.
     """
     with session(source, f"block_{number}.py") as (path, space):
-        shown: list[Any] = []
-        out, failure = io.StringIO(), None
+        parts: list[dict[str, Any]] = []
+        failure = None
         try:
-            with contextlib.redirect_stdout(out), _shows(shown):
+            with _shows(parts):
                 for statement in ast.parse(source, path).body:
                     exec(compile(ast.Interactive([statement]), path, "single", dont_inherit=True), space)
         except (Exception, SystemExit) as error:  # whatever it is, the reader made it and has to see it
             failure = mistake(error, source, path)
-        picture = drawn(shown[-1]) if shown and failure is None else None
-    return json.dumps({"out": out.getvalue(), "picture": picture, "failure": failure})
+    return json.dumps({"parts": parts, "failure": failure})
 
 
 def forget() -> None:
@@ -72,20 +72,30 @@ def session(source: str, file: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @contextlib.contextmanager
-def _shows(shown: list[Any]) -> Iterator[None]:
-    """Keep each value that Python shows."""
-    before = sys.displayhook
+def _shows(parts: list[dict[str, Any]]) -> Iterator[None]:
+    """Collect what is printed, and the value of each statement that has one, as at a prompt."""
+    before, out = sys.displayhook, io.StringIO()
+
+    def printed() -> None:
+        if text := out.getvalue():
+            parts.append({"text": text})
+        out.seek(0)
+        out.truncate()
 
     def show(value: Any) -> None:
-        before(value)
-        if value is not None:
-            shown.append(value)
+        if (picture := drawn(value)) is None:
+            before(value)
+        else:
+            printed()
+            parts.append({"picture": picture})
 
     sys.displayhook = show
     try:
-        yield
+        with contextlib.redirect_stdout(out):
+            yield
     finally:
         sys.displayhook = before
+        printed()
 
 
 def mistake(error: BaseException, source: str, path: str) -> dict[str, Any]:
@@ -105,20 +115,14 @@ def drawn(value: object) -> dict[str, Any] | None:
         return None
     row = row_of(value.uop)
     sizes = [*(b.size for b in row), *value.shape]
-    if (
-        not all(isinstance(n, int) for n in sizes)
-        or not all(b.is_brand for b in row)
-        or not 0 < math.prod(sizes) <= DRAWN
-    ):
+    if not all(b.is_brand for b in row) or not all(isinstance(n, int) for n in sizes):
+        return None
+    if not 0 < math.prod(sizes) <= DRAWN:
         return None
     try:
         with outside():
             seen = tensor(full(closed([value.uop])[0], row)).flatten().tolist()
-    except Exception:  # a tensor that cannot be computed was shown as well as it can be
+    except Exception:  # what cannot be computed is shown as Python shows it
         return None
-    return {
-        "type": type_text(value.uop),
-        "brands": [b.name for b in row],
-        "sizes": sizes,
-        "cells": list(map(plain, seen)),
-    }
+    brands, cells = [b.name for b in row], list(map(plain, seen))
+    return {"type": type_text(value.uop), "brands": brands, "sizes": sizes, "cells": cells}

@@ -73,8 +73,12 @@ def write(out: Path, pyodide: Path) -> dict[str, object]:
         _write_part(folder, name, (pyodide / name).read_bytes())
     _write_part(folder, PACKAGES, packages())
     (folder / "NOTICE.txt").write_text(_NOTICE, encoding="utf-8")
-    worker = (_HERE / "worker.js").read_text(encoding="utf-8")
-    return {"folder": FOLDER, "assets": [*PARTS, PACKAGES], "worker": worker}
+    return parts()
+
+
+def parts() -> dict[str, object]:
+    """What a page has to know of the scripts: their folder, their names, and the text of the worker."""
+    return {"folder": FOLDER, "assets": [*PARTS, PACKAGES], "worker": (_HERE / "worker.js").read_text(encoding="utf-8")}
 
 
 def _write_part(folder: Path, name: str, data: bytes) -> None:

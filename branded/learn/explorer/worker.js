@@ -34,15 +34,15 @@ async function start(assets) {
   postMessage({ kind: "ready" });
 }
 
-function run(source, names) {
-  const said = python.pyimport("branded.learn.explorer.browser").run(source, python.toPy(names));
-  postMessage({ kind: "explained", text: said });
+function call(module, name, words) {
+  const said = python.pyimport(module)[name](...words.map((word) => python.toPy(word)));
+  postMessage({ kind: "said", text: said });
 }
 
 self.onmessage = async ({ data }) => {
   try {
     if (data.kind === "start") await start(data.assets);
-    else run(data.source, data.names);
+    else call(data.module, data.name, data.words);
   } catch (error) {
     postMessage({ kind: "broken", text: String(error) });
   }
