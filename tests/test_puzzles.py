@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -241,13 +242,29 @@ def test_from_nothing_to_solved(folder: Path, capsys: pytest.CaptureFixture[str]
     assert status == 0 and out.endswith(f"\n{n} of {n} solved\n")
 
 
-def test_hint_and_solution(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "hint", "4") == (
-        0,
-        "- A mapped function may have two arguments.\n"
-        "- Arguments of one vmap share one brand, so their examples meet one to one.\n",
-        "",
-    )
+def test_hints_come_one_by_one(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = "Hint 1 of 2: A mapped function may have two arguments.\n"
+    second = "Hint 2 of 2: Arguments of one vmap share one brand, so their examples meet one to one.\n"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    assert [said(capsys, "hint", "4") for _ in range(2)] == [(0, first, ""), (0, second, "")]
+    assert said(capsys, "hint", "9")[1].startswith("Hint 1 of ")  # each puzzle has its own
+    end = "There are no more hints. One answer: python -m branded puzzles solution 4\n"
+    assert [said(capsys, "hint", "4")[1] for _ in range(2)] == [end, first]
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")  # and each folder
+    assert said(capsys, "hint", "4")[1] == first
+    kept = folder / "cache" / "branded" / "hints.json"
+    for text in ("nonsense", "[]", json.dumps({str(Path.cwd()): 3})):
+        kept.write_text(text)
+        assert said(capsys, "hint", "4")[1] in (first, first + second)
+    (folder / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "file"))  # where nothing can be kept
+    assert said(capsys, "hint", "4") == (0, first + second, "")
+
+
+def test_solution(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "solution", "4") == (
         0,
         "def dots(X, Y):\n"
@@ -292,6 +309,30 @@ def test_a_file_that_does_not_run(folder: Path, capsys: pytest.CaptureFixture[st
     assert (status, out) == (1, "")
     assert err.startswith("Traceback") and 'mine.py", line 1' in err and err.endswith("division by zero\n")
     assert "cli.py" not in err
+
+
+def test_one_mistake_does_not_stop_the_others(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that is not there, a division, what is not Python; each is told under its own puzzle."""
+    text = "from __future__ import annotations\n" + sheet.blank("puzzles.py")
+    comment = "# 9. a comment in a function"
+    norms = f"def norms(X: Nothing):\n{comment}\n    return vmap(lambda x: (x * x).sum().sqrt())(X)"
+    text = text.replace("answer_1 = ...", 'answer_1 = "(3,)"').replace("answer_2 = ...", "answer_2 = outer")
+    text = text.replace("def norms(X):\n    ...", norms).replace("answer_10 = ...", "answer_10 = 1 / 0")
+    line = {n: text[: text.index(f"answer_{n} = ")].count("\n") + 1 for n in (2, 10, 12)}
+    for broken in ("", "answer_12 = (3"):
+        (folder / "puzzles.py").write_text(text.replace("answer_12 = ...", broken or "answer_12 = ..."))
+        status, out, err = said(capsys, "check")
+        assert (status, err) == (1, "") and "   1  What the function sees            solved\n" in out
+        assert f"        NameError: name 'outer' is not defined (line {line[2]})\n" in out
+        assert '        A word needs quotes: answer_2 = "outer"\n' in out
+        assert f"        ZeroDivisionError: division by zero (line {line[10]})\n" in out
+        if not broken:  # the comment stands in a function, where nothing ends
+            assert "   3  The norm of each row              solved\n" in out
+            assert out.endswith(f"\n2 of {len(PUZZLES)} solved, 2 not yet, {len(PUZZLES) - 4} untouched\n")
+        else:
+            assert f"        SyntaxError: '(' was never closed (puzzles.py, line {line[12]})\n" in out
+            assert "   4  Two lists of vectors              untouched\n" in out
+    assert said(capsys, "check", "1")[0] == 0 and said(capsys)[0] == 0
 
 
 def test_an_answer_that_is_gone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

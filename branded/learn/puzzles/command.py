@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from branded.cli.files import FAILED, OK, UsageError, load
+from branded.cli.files import FAILED, OK, UsageError
 from branded.errors import PuzzleError
-from branded.learn.puzzles import CHAPTERS, PUZZLES, Puzzle, Status, Verdict, find
-from branded.learn.puzzles.sheet import DOC, blank, judged, wrapped
+from branded.learn.puzzles import CHAPTERS, PUZZLES, Puzzle, Status, Verdict, answers, find, hints
+from branded.learn.puzzles.sheet import DOC, blank, wrapped
 from branded.learn.puzzles.truth import Unknown
 
 FILE = "puzzles.py"
@@ -30,9 +30,11 @@ def run(action: str | None, words: Sequence[str]) -> int:
 
     Example:
         >>> from branded.learn.puzzles.command import run
-        >>> run("hint", ["10"])
-        - The inner vmap gives a list for each `y`.
-        - The outer vmap puts its axis in front.
+        >>> run("solution", ["3"])
+        def norms(X):
+            return vmap(lambda x: (x * x).sum().sqrt())(X)
+        <BLANKLINE>
+        ...
         0
     """
     if action is None:
@@ -75,15 +77,15 @@ def _read(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None]:
 
 def _list() -> int:
     """All puzzles, by chapter, with what is known of the answers in puzzles.py, if it is here."""
-    names = load(Path(FILE), "puzzles") if _is_ours(Path(FILE)) else {}
-    if names is None:
+    given = answers.read(Path(FILE)) if (ours := _is_ours(Path(FILE))) else None
+    if ours and given is None:
         return FAILED
     for chapter in CHAPTERS:
         print(f"{chapter.title}")
         for p in chapter.puzzles:
-            print(_line(p, judged(p, names, FILE).status.value if names else ""))
+            print(_line(p, given.judged(p).status.value if given else ""))
     print()
-    if names:
+    if given:
         print(f"details: python -m branded puzzles check {FILE}")
     else:
         print(f"python -m branded puzzles start    writes {FILE}, to fill in")
@@ -107,11 +109,11 @@ def _check(file: Path, puzzles: Sequence[Puzzle]) -> int:
     if not file.is_file():
         what = "is not a file" if file.exists() else "is not there"
         raise UsageError(f"{file} {what}: `start {FILE}` writes a file to fill in")
-    if (names := load(file, "puzzles")) is None:
+    if (given := answers.read(file)) is None:
         return FAILED
     found: list[Status] = []
     for p in puzzles:
-        verdict = judged(p, names, str(file))
+        verdict = given.judged(p)
         _tell(p, verdict)
         found.append(verdict.status)
     solved = found.count(Status.SOLVED)
@@ -122,8 +124,11 @@ def _check(file: Path, puzzles: Sequence[Puzzle]) -> int:
 
 
 def _hint(puzzle: Puzzle) -> int:
-    for hint in puzzle.hints:
-        print(wrapped(f"- {hint}", indent="  "))
+    count, at = len(puzzle.hints), hints.turn(puzzle)
+    if at == count:
+        print(f"There are no more hints. One answer: python -m branded puzzles solution {puzzle.number}")
+    for i in range(count) if at is None else range(at, min(at + 1, count)):
+        print(wrapped(f"Hint {i + 1} of {count}: {puzzle.hints[i]}", indent="  "))
     return OK
 
 

@@ -1,14 +1,12 @@
-"""A learner's file: what is asked, as comments, and the code to change; and reading the answers back."""
+"""A learner's file: what is asked, as comments, and the code to change."""
 
 from __future__ import annotations
 
 import re
 import textwrap
 from textwrap import dedent
-from typing import Any
 
 from branded.learn.puzzles import CHAPTERS, Predict, Puzzle
-from branded.learn.puzzles.puzzle import Verdict, not_yet
 from branded.learn.puzzles.truth import PREAMBLE
 
 DOC = '''"""Puzzles of branded.
@@ -17,7 +15,7 @@ Fill in the functions, and put your predictions in place of the `...`, for examp
 
     python -m branded puzzles check {file}       what is solved
     python -m branded puzzles check {file} 4     one puzzle
-    python -m branded puzzles hint 4
+    python -m branded puzzles hint 4                the first hint, and again for the next
     python -m branded puzzles solution 4
 """
 
@@ -56,10 +54,3 @@ def _body(code: dict[int, str]) -> str:
             gap = "\n" if isinstance(p, Predict) else "\n\n"
             parts.append(f"# {p.number}. {p.title}\n#\n{comment}\n{gap[1:]}\n{dedent(code[p.number]).strip()}\n")
     return "\n\n" + "\n\n".join(parts)
-
-
-def judged(puzzle: Puzzle, names: dict[str, Any], file: str) -> Verdict:
-    """The verdict on what a file has under the name of the puzzle."""
-    if puzzle.name not in names:
-        return not_yet(f"there is no `{puzzle.name}` in {file}")
-    return puzzle.judge(names[puzzle.name])

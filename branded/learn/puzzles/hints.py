@@ -1,0 +1,42 @@
+"""Hints one by one: which of them a learner has had, in each folder, is kept beside what mypy keeps."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from branded.learn.puzzles import Puzzle
+
+
+def turn(puzzle: Puzzle) -> int | None:
+    """The place of the next hint, from 0; after the last one the number of hints, and then 0 again.
+
+    None where nothing can be kept.
+    """
+    try:
+        file = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "branded" / "hints.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        kept = _read(file)
+        had = kept.setdefault(str(Path.cwd()), {})
+        found = int(had.get(puzzle.title, 0))
+        had[puzzle.title] = (found + 1) % (len(puzzle.hints) + 1)
+        file.write_text(json.dumps(kept), encoding="utf-8")
+    except (
+        OSError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ):  # no such folder, or what is kept is something else
+        return None
+    return min(found, len(puzzle.hints))
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
