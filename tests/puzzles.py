@@ -75,10 +75,13 @@ def page() -> str:
 the others you say what a program does. `branded` is all that is needed; where a puzzle asks what mypy says, the extra
 `branded[mypy]`.
 
+On the site they are solved in this page: each has a place for the answer, hints one by one, and what was expected
+beside what was got. Nothing is installed, and answers stay in the browser. On your machine:
+
 ```console
 $ python -m branded puzzles start       # writes puzzles.py, to fill in
 $ python -m branded puzzles check       # says what is solved
-$ python -m branded puzzles hint 9
+$ python -m branded puzzles hint 9      # the first hint; again, the next
 $ python -m branded puzzles solution 9
 $ python -m branded puzzles             # the list
 ```

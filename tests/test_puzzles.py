@@ -354,6 +354,8 @@ def test_another_file_of_that_name_is_not_run_for_a_list(folder: Path, capsys: p
 
 def test_the_page_is_current() -> None:
     assert made.page() == made.PAGE.read_text(), "python -m tests.puzzles"
+    for p in PREDICTS:  # where the site reads what is right
+        assert not {"\n", "`"} & {*p.truth(p)}, p.title
 
 
 @pytest.mark.parametrize(("path", "chapters"), made.NOTEBOOKS.items(), ids=lambda x: getattr(x, "stem", ""))

@@ -7,8 +7,6 @@ import os
 import re
 import shutil
 import struct
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,6 +19,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 import branded
+from tests.site import REPOSITORY, SITE, built
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -58,23 +57,9 @@ class Page(HTMLParser):
         self.text.append(data)
 
 
-SITE, REPOSITORY = "https://example.org/docs/branded/", "https://example.org/code/branded"
-"""Where the site is to stand, below a host, and where the code is."""
-
-
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site as `make site` builds it, without what runs programs in the browser."""
-    out = tmp_path_factory.mktemp("site")
-    # not --quiet: it would not count the warnings
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)]
-    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "BRANDED_SITE": SITE, "BRANDED_REPO": REPOSITORY}
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
-    command = [sys.executable, "-m", "branded", "explorer", "--no-edit", str(out / "explorer")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return out
+def site() -> Path:
+    return built()
 
 
 @pytest.fixture(scope="module")

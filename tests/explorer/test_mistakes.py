@@ -96,7 +96,7 @@ def test_only_the_readers_own_lines_are_told() -> None:
 
 WORKER = """\
 onmessage = ({ data }) =>
-  postMessage(data.kind === "start" ? { kind: "ready" } : { kind: "explained", text: ANSWERS[data.source] });
+  postMessage(data.kind === "start" ? { kind: "ready" } : { kind: "said", text: ANSWERS[data.words[0]] });
 """
 """Stands for the worker with Python: it knows what Python says of some programs."""
 

@@ -1,0 +1,55 @@
+"""The site as `make site` builds it, once for all processes of a run of the tests."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from branded.learn.explorer import runtime
+from tests import warm
+
+ROOT = Path(__file__).resolve().parent.parent
+SITE, REPOSITORY = "https://example.org/docs/branded/", "https://example.org/code/branded"
+"""Where the site is to stand, below a host, and where the code is."""
+
+
+def built() -> Path:
+    """The folder of the site."""
+    made = Path(os.environ[warm.ROOT]).parent / "site"
+    with made.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the other processes wait for the one that builds it
+        if not (made / "explorer").exists():
+            _build(made)
+    return made
+
+
+def _build(out: Path) -> None:
+    # not --quiet: it would not count the warnings
+    _run("mkdocs", "build", "--strict", "--site-dir", str(out))
+    _run("branded", "explorer", "--no-edit", str(out / "explorer"))
+
+
+def _run(*words: str) -> None:
+    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "BRANDED_SITE": SITE, "BRANDED_REPO": REPOSITORY}
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=ROOT, capture_output=True, text=True, check=False, env=env
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def with_python(folder: Path) -> Path:
+    """The site with what runs programs in the browser.
+
+    Args:
+        folder: Where Pyodide is unpacked.
+
+    Raises:
+        ExplorerError: Pyodide does not come.
+    """
+    made = built()
+    if not (made / "explorer" / runtime.FOLDER).exists():
+        runtime.write(made / "explorer", runtime.fetch(folder))
+    return made
