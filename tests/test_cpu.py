@@ -15,8 +15,9 @@ from tinygrad import Device, Tensor, dtypes
 from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
-from branded import cpu, jit, scan
+from branded import cpu, jit, random, scan
 from branded.cpu import kernels
+from branded.cpu.once import once
 from branded.patches import tg, workers
 from tests import cpu_fuzz
 
@@ -125,6 +126,41 @@ def test_a_cosine_in_a_loop_is_one_of_c() -> None:
     x = data(3, 40) * 1000 + 5000
     found = jit(lambda x: scan(lambda c, x: (c, x.cos()), x[0] * 0, x)[1])(x)
     np.testing.assert_allclose(found.numpy(), np.cos(x.numpy().astype(np.float64)), atol=2e-7)
+
+
+# ---- what several kernels would work out ----
+
+
+def drawn(key: Tensor, x: Tensor) -> tuple[Tensor, ...]:
+    """Of numbers that are drawn three sums, each a kernel."""
+    y = random.normal(key, (20, 10)) * 2
+    return (y * x).sum(), (y + x).abs().sum(0), (y - x).square().sum(1)
+
+
+def test_what_many_kernels_read_is_worked_out_once() -> None:
+    key, x = random.key(3), data(10)
+    values = [y.uop for y in drawn(key, x)]
+    inserted = set(UOp.sink(*once(values)).toposort()) - set(UOp.sink(*values).toposort())
+    (new,) = [u for u in inserted if u.op is Ops.CONTIGUOUS]
+    assert new.shape == (20, 10)
+    with cpu.plain():
+        assert once(values) == values
+        expected = [y.numpy() for y in drawn(key, x)]
+    for found, right in zip(jit(drawn)(key, x), expected, strict=True):
+        np.testing.assert_allclose(found.numpy(), right, rtol=1e-5)
+
+
+def test_what_one_kernel_works_out_stays_in_it() -> None:
+    y = data(8, 16)
+    for k in range(60):
+        y = y * 0.9 + k
+    values = [u.uop for u in (y, y.sum(), data(8, 16).sum(0), data(8, 16).exp().sum(1))]
+    assert once(values) == values  # two kernels, or few operations
+    large = data(64, 64)
+    for k in range(60):
+        large = (large + k).abs()
+    values = [u.uop for u in (large.sum(), large.sum(0), (large + 1).sum(1))]
+    assert once(values) == values
 
 
 def test_only_what_is_added_up_may_be_added_in_any_order() -> None:

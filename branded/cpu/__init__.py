@@ -1,7 +1,8 @@
 """What makes the CPU fast.  `BRANDED_CPU=0`, in the environment or in a `Context`, switches all of it off.
 
 `kernels` says how kernels are made, `sines` how sines are worked out, `products` which kernels are products of
-matrices, `kept` what kernels give to one another, `parts` what all cores do; `docs/speed.md` is about all of them.
+matrices, `kept` and `once` what kernels give to one another, `parts` what all cores do; `docs/speed.md` is about all of
+them.
 
 Example:
     >>> from branded import cpu

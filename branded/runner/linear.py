@@ -17,6 +17,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.cpu import blas
 from branded.cpu.kernels import LOOPS
+from branded.cpu.once import once
 from branded.patches import tg
 from branded.runner import cores, host, native
 from branded.runner.native import Address, Ref
@@ -48,7 +49,8 @@ def _scheduled(
     Of `to.store(x + w)` with the buffers [to, x, w] as `params` it is one call: of the kernel of the sum, compiled, on
     the parameters 0, 1 and 2.
     """
-    sink = UOp.sink(*(_written(dest, value) for dest, value in results))
+    values = once([value for _, value in results])
+    sink = UOp.sink(*(_written(dest, value) for (dest, _), value in zip(results, values, strict=True)))
     with Context(CAPTURING=0, NO_MEMORY_PLANNER=1):  # type: ignore[no-untyped-call]
         big, _ = tg.transform_to_call(sink)
         linear, vals = tg.create_linear_with_vars(big)
