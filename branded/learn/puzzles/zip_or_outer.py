@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from tinygrad import Tensor
 
 from branded.brand import Brand
 from branded.learn.puzzles.outcome import outcome
@@ -27,7 +28,7 @@ def _area(x: Any, y: Any) -> Any:
 def _made_the_table(diagonal: Callable[..., Any]) -> str | None:
     """What is said of right values that were picked out of the whole table."""
     before = Brand(0).number
-    outcome(diagonal, (_difference, numbers(3), numbers(3)))
+    outcome(diagonal, (_difference, Tensor.ones(3), Tensor.ones(3)))
     if Brand(0).number - before - 1 == 1:
         return None
     return "The values are right, but it made the whole table. Numbers that share their brand never meet the others."
