@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import gc
 import importlib.util
 import io
 import os
@@ -115,6 +116,7 @@ def check(args: argparse.Namespace) -> int:
     try:
         with contextlib.redirect_stderr(said):
             text, status = check(args.paths)
+        gc.freeze()  # the process ends here, and would look for all that mypy has made, to free it: a third of its time
     except SystemExit as stop:  # of mypy, which does not go on with its configuration, or without files
         if args.paths:
             raise UsageError(said.getvalue().strip().splitlines()[-1]) from stop
