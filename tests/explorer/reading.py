@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from axe_playwright_python.base import AxeResults
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page
 
 from branded.learn.explorer import catalog
@@ -38,9 +41,19 @@ class Reader:
         self.page = page
         self.wrong: list[str] = []
         self.asked: list[str] = []
-        page.on("console", lambda message: self.wrong.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        page.on("request", lambda request: self.asked.append(request.url))
+        self.heard: dict[str, Callable[[Any], None]] = {
+            "console": lambda message: self.wrong.append(message.text) if message.type == "error" else None,
+            "pageerror": lambda error: self.wrong.append(str(error)),
+            "request": lambda request: self.asked.append(request.url),
+        }
+        for event, hear in self.heard.items():
+            page.on(event, hear)  # type: ignore[call-overload]
+
+    def close(self) -> None:
+        """Leave the page: nothing of it stays."""
+        self.page.goto("about:blank")
+        for event, hear in self.heard.items():
+            self.page.remove_listener(event, hear)
 
     def elsewhere(self, own: str) -> list[str]:
         """The requests to anything but `own` and what the page made itself."""
@@ -59,6 +72,13 @@ class Reader:
         """The cells of the value with this number that are lit."""
         cells = self.page.locator(f".value >> nth={value}").locator("[data-cell].lit")
         return [int(cell) for cell in cells.evaluate_all("cells => cells.map((cell) => cell.dataset.cell)")]
+
+
+def access(page: Page, options: dict[str, Any]) -> AxeResults:
+    """What axe-core says of a page."""
+    if page.evaluate("typeof axe") == "undefined":
+        page.evaluate(Axe().axe_script)
+    return AxeResults(page.evaluate("options => axe.run(options)", options))
 
 
 def contrast(one: Locator) -> float:

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from branded.explain import html
 from branded.learn.explorer import browser as in_browser
-from tests.explorer.reading import Reader
+from tests.explorer.reading import Reader, access
 
 PROGRAM = """\
 from tinygrad import Tensor
@@ -180,7 +179,7 @@ def test_the_rules_of_access_hold_of_groups(read: Callable[..., Reader]) -> None
     for scheme in ("light", "dark"):
         here = read(color_scheme=scheme, reduced_motion="reduce", bypass_csp=True)
         here.page.locator("#graph .folded").first.click()
-        found = Axe().run(here.page, options={"resultTypes": ["violations"]})
+        found = access(here.page, {"resultTypes": ["violations"]})
         assert found.violations_count == 0, scheme + found.generate_report()
 
 

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from branded.explain import html
 from branded.learn import why
 from branded.learn.explorer import browser as in_browser
 from branded.learn.explorer import catalog, write
-from tests.explorer.reading import ENTRIES, MISTAKES, Reader, contrast, data
+from tests.explorer.reading import ENTRIES, MISTAKES, Reader, access, contrast, data
 
 ROOT = Path(__file__).parents[2]
 
@@ -241,7 +240,7 @@ def test_the_rules_of_access_hold_of_mistakes(explorer: Callable[..., Reader]) -
     for scheme, width in (("light", 1280), ("dark", 360)):
         here = explorer("leaky/0/1", color_scheme=scheme, width=width, reduced_motion="reduce", bypass_csp=True)
         here.page.click(".why-more > summary")
-        found = Axe().run(here.page, options={"resultTypes": ["violations"]})
+        found = access(here.page, {"resultTypes": ["violations"]})
         assert found.violations_count == 0, scheme + found.generate_report()
         assert here.page.evaluate("document.documentElement.scrollWidth") == width
 
