@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import dask.array as da
@@ -19,10 +16,9 @@ from bench.scale import readable, seconds
 from branded.dask import vmap
 
 TASKS, ROUNDS = 500, 3
-TITLE = "## Tasks of dask"
 _LEGEND = (
-    "`python -m bench.cluster --markdown bench/SCALE.md` writes this part. A worker is a process of one thread on this",
-    f"machine, and {TASKS} tasks have almost no work; the best of {ROUNDS} rounds. `here` is the process of the bench,",
+    f"A worker is a process of one thread on this machine, and {TASKS} tasks have almost no work; the best of {ROUNDS}",
+    "rounds. `here` is the process of the bench,",
     'by `scheduler="sync"`. `worker` and `scheduler` are CPU for one task; that of the scheduler has its client in it.',
 )
 
@@ -114,21 +110,14 @@ def moved(client: distributed.Client, report: Report) -> None:
     )
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.cluster", description=__doc__)
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="put what is printed into a file, in its place")
-    options = parser.parse_args(argv)
-    report = Report()
-    report.write(TITLE, "", *_LEGEND, "")
+def bench(report: Report) -> None:
+    report.write(*_LEGEND, "")
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
     ) as cluster, distributed.Client(cluster) as client:  # fmt: skip
         for part in (rates, efficiency, moved):
             part(client, report)
-    if options.markdown:
-        page = options.markdown.read_text().partition(f"\n{TITLE}\n")[0].rstrip("\n")
-        options.markdown.write_text("\n".join([page, "", *report.lines]) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    bench(Report())

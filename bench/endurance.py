@@ -29,7 +29,6 @@ from branded.learn.demo import digits
 from branded.learn.demo.ensemble import HIDDEN, Network, train_step
 
 S = TypeVar("S", bound=Brand)
-TITLE = "## An interrupted run"
 CHUNK, EPOCHS, BATCH = 10, 20, 100
 ROOT = Path(__file__).parent.parent
 

@@ -1,10 +1,19 @@
-"""`python -m bench.scale`: how time and memory grow: with the batch, the depth, the operations, the steps of a loop."""
+"""`python -m bench.scale`: how time and memory grow with the batch, its chunks, the depth, the operations and the steps.
+
+And what is predicted of memory, what a step takes on several devices, what a task of a cluster costs, and a run that is
+interrupted.
+"""
 
 from __future__ import annotations
 
 import argparse
 import functools
 import inspect
+import json
+import os
+import re
+import runpy
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +28,7 @@ from tinygrad.helpers import GlobalCounters
 from bench.measure import Report, machine
 from branded import grad, jit, memory, scan, tree, vmap
 
+ROOT = Path(__file__).parent.parent
 CALLS = 5
 """Of so many calls of a compiled program the best counts."""
 
@@ -88,6 +98,16 @@ def batches() -> Iterator[tuple[int, Figures]]:
         yield n, figures(f, w, floats(n, 16))
 
 
+def chunks() -> Iterator[tuple[int, Figures]]:
+    """A table for each of 10,000 examples, of 16 kB, in as many chunks; what is between is that of one chunk.
+
+    Chunks share their kernels, so the first call grows little, and a call takes no longer.
+    """
+    f = lambda a: (a.reshape(64, 1) * a).contiguous().sin().sum(0)  # noqa: E731
+    for n in (1, 4, 16, 64):
+        yield n, figures(vmap(f, chunk_size=10_000 // n if n > 1 else None), floats(10_000, 64))
+
+
 def depths() -> Iterator[tuple[int, Figures]]:
     """Vmaps in vmaps, of four examples each, all of whose values meet in one sum.
 
@@ -132,6 +152,7 @@ def steps() -> Iterator[tuple[int, Figures]]:
 
 CURVES: dict[str, tuple[str, Callable[[], Iterator[tuple[int, Figures]]]]] = {
     "examples": ("Batch", batches),
+    "chunks": ("Chunks", chunks),
     "vmaps": ("Depth", depths),
     "operations": ("Graph", operations),
     "steps": ("Scan", steps),
@@ -149,37 +170,114 @@ def seconds(t: float) -> str:
 
 
 _LEGEND = (
-    "`python -m bench.scale --markdown bench/SCALE.md` writes this page. `first`: the first call of a compiled",
-    "function, in seconds of this process; compilers are others, and what an earlier run left on disk is used. `call`:",
-    "the best of five later calls. `each`: that for one example, cell, operation or step. `predicted`: the most memory",
-    "that a call takes beside its arguments, as `memory` says before it runs; `measured`: as it is.",
+    "`python -m bench.scale --minutes 60 --markdown bench/SCALE.md` writes this page, and with the names of parts these",
+    "alone. `first`: the first call of a compiled function, in seconds of this process; compilers are others, and what",
+    "an earlier run left on disk is used. `call`: the best of five later calls. `each`: that for one example, cell,",
+    "operation or step. `predicted`: the most memory that a call takes beside its arguments, as `memory` says before it",
+    "runs; `measured`: as it is.",
 )
+
+
+def _curve(what: str) -> Callable[[Report, argparse.Namespace], None]:
+    return lambda report, _: curve(what, report)
+
+
+def curve(what: str, report: Report) -> None:
+    """How time and memory grow with one number."""
+    law = inspect.getdoc(CURVES[what][1]) or ""
+    report.write(*law.splitlines(), "", f"| {what} | first | call | each | predicted | measured |", f"|{'---|' * 6}")
+    for n, f in CURVES[what][1]():
+        cells = {"vmaps": 4**n, "chunks": 10_000}.get(what, n)
+        row = (f"{n:,}", seconds(f.first), seconds(f.call), seconds(f.call / cells))
+        report.write(f"| {' | '.join((*row, readable(f.predicted), readable(f.measured)))} |")
+
+
+# ---- what else is on the page ----
+
+
+def memories(report: Report, options: argparse.Namespace) -> None:
+    # what malloc gets from the system goes back to it, so that the second run takes it again
+    own = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
+    command = [sys.executable, "-m", "tests.memory_cases"]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **own}, stdout=subprocess.PIPE, text=True, check=True)
+    report.write(
+        "What `memory` predicts beside what is measured, by tinygrad's buffers and by the resident set of a process."
+    )
+    report.write("", "| program | predicted | buffers | resident | predicted / resident |", f"|{'---|' * 5}")
+    for name, found in json.loads(done.stdout).items():
+        sizes = [readable(found[k]) for k in ("predicted", "tracked", "resident")]
+        report.write(f"| {name} | {' | '.join(sizes)} | {found['predicted'] / found['resident']:.2f} |")
+
+
+def devices(report: Report, options: argparse.Namespace) -> None:
+    example = runpy.run_path(str(ROOT / "examples" / "data_parallel.py"))
+    kind, given = Device.DEFAULT, [d.split(",") for d in options.devices]
+    sets = given or [[f"{kind}:{i}" for i in range(n)] for n in (2, 4) if kind == "CPU"]
+    rng = np.random.default_rng(0)
+    xs, ys = floats(65_536, 64), Tensor(rng.choice([-1.0, 1.0], 65_536).astype(np.float32)).realize()
+    report.write(
+        "A step of training (`examples/data_parallel.py`): 8 models on 65,536 examples of 64 numbers, which are on the",
+        "devices. Those of one CPU share its cores, so nothing is gained; `--devices CUDA:0,CUDA:1` takes others.",
+        "", "| devices | a step | largest difference of a weight |", "|---|---|---|",
+    )  # fmt: skip
+    one, _, time_of_one = example["train"](floats(8, 64), xs, ys, None, 20)
+    report.write(f"| {kind} | {seconds(time_of_one)} | |")
+    for names in sets:
+        found, _, taken = example["train"](floats(8, 64), xs, ys, names, 20)
+        apart = float(np.abs(found.numpy() - one.numpy()).max())
+        report.write(f"| {', '.join(names)} | {seconds(taken)} | {apart:.0e} |")
+
+
+def tasks(report: Report, options: argparse.Namespace) -> None:
+    from bench import cluster
+
+    cluster.bench(report)
+
+
+def interrupted(report: Report, options: argparse.Namespace) -> None:
+    from bench import endurance
+
+    endurance.bench(report, options.minutes)
+
+
+PARTS: dict[str, tuple[str, Callable[[Report, argparse.Namespace], None]]] = {
+    **{what: (title, _curve(what)) for what, (title, _) in CURVES.items()},
+    "memory": ("Memory that is predicted", memories),
+    "devices": ("Devices", devices),
+    "tasks": ("Tasks of dask", tasks),
+    "interrupted": ("An interrupted run", interrupted),
+}
+
+
+def merged(page: str, lines: Sequence[str]) -> str:
+    """The page with the parts that there are now, in the order of all parts, and the others as they were."""
+    parts: dict[str, str] = {}
+    for text in (page, "\n".join(lines)):
+        head, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+        parts[""] = head
+        parts |= {section.partition("\n")[0]: section for section in sections}
+    order = [title for title, _ in PARTS.values() if title in parts]
+    return "\n\n".join([parts[""].strip(), *(f"## {parts[title]}".strip() for title in order)]) + "\n"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
-    parser.add_argument("what", nargs="*", help=f"{', '.join(CURVES)}; all where none is named")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write what is printed to a file too")
+    parser.add_argument("what", nargs="*", help=f"{', '.join(PARTS)}; all where none is named")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="put what is printed into a file, in its place")
+    parser.add_argument("--minutes", type=float, default=1, help="how long the interrupted run is (default 1)")
+    parser.add_argument("--devices", action="append", default=[], metavar="A,B", help="devices beside the default one")
     options = parser.parse_args(sys.argv[1:] if argv is None else argv)
-    if unknown := [w for w in options.what if w not in CURVES]:
-        parser.error(f"nothing here grows with {unknown[0]!r}; there are {', '.join(CURVES)}")
+    if unknown := [w for w in options.what if w not in PARTS]:
+        parser.error(f"nothing here is called {unknown[0]!r}; there are {', '.join(PARTS)}")
     report = Report()
-    report.write(f"# How it grows, on {Device.DEFAULT}", "", *machine(), "")
-    report.write(*_LEGEND)
-    for what, (title, curve) in CURVES.items():
-        if options.what and what not in options.what:
-            continue
-        law = inspect.getdoc(curve) or ""
-        report.write(
-            "", f"## {title}", "", *law.splitlines(), "", f"| {what} | first | call | each | predicted | measured |"
-        )
-        report.write("|---|---|---|---|---|---|")
-        for n, f in curve():
-            cells = 4**n if what == "vmaps" else n
-            row = (f"{n:,}", seconds(f.first), seconds(f.call), seconds(f.call / cells))
-            report.write(f"| {' | '.join((*row, readable(f.predicted), readable(f.measured)))} |")
+    report.write(f"# How it grows, on {Device.DEFAULT}", "", *machine(), "", *_LEGEND)
+    for what, (title, part) in PARTS.items():
+        if not options.what or what in options.what:
+            report.write("", f"## {title}", "")
+            part(report, options)
     if options.markdown:
-        options.markdown.write_text("\n".join(report.lines) + "\n")
+        page = options.markdown.read_text() if options.markdown.exists() else ""
+        options.markdown.write_text(merged(page, report.lines))
 
 
 if __name__ == "__main__":
