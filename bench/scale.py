@@ -1,4 +1,4 @@
-"""`python -m bench.scale`: how time and memory grow with the batch, its chunks, the depth, the operations and the steps.
+"""`python -m bench.scale`: how time and memory grow with examples, chunks, depth, operations and steps.
 
 And what is predicted of memory, what a step takes on several devices, what a task of a cluster costs, and a run that is
 interrupted.
@@ -170,11 +170,11 @@ def seconds(t: float) -> str:
 
 
 _LEGEND = (
-    "`python -m bench.scale --minutes 60 --markdown bench/SCALE.md` writes this page, and with the names of parts these",
-    "alone. `first`: the first call of a compiled function, in seconds of this process; compilers are others, and what",
-    "an earlier run left on disk is used. `call`: the best of five later calls. `each`: that for one example, cell,",
-    "operation or step. `predicted`: the most memory that a call takes beside its arguments, as `memory` says before it",
-    "runs; `measured`: as it is.",
+    "`python -m bench.scale --minutes 60 --markdown bench/SCALE.md` writes this page; with the names of parts, these",
+    "alone. `first`: the first call of a compiled function, in seconds of this process; compilers are others, and",
+    "what an earlier run left on disk is used. `call`: the best of five later calls. `each`: that for one example,",
+    "cell, operation or step. `predicted`: the most memory that a call takes beside its arguments, as `memory` says",
+    "before it runs; `measured`: as it is.",
 )
 
 

@@ -1,17 +1,19 @@
 """What the mypy plugin costs: mypy with it against mypy without it, on one generated program.
 
-    python -m bench.typecheck [--markdown FILE]
+    python -m bench.typecheck [--markdown FILE] [--foreign PACKAGE ...]
 
 The program has 1,000 lines and 200 vmaps, in named functions that mypy accepts with and without the plugin.  A cold
 run has an empty cache, a warm one the cache of the run before; `edited` is a warm run after a change of one line.  Each
 figure is the median of the seconds of CPU of several runs, the two kinds of run in turn; the plugin is compiled to
 bytecode, as an installed package is.  Twelve nested lambdas, which no checker can follow
-without the plugin, are timed as the difference to one lambda.
+without the plugin, are timed as the difference to one lambda.  `--foreign` checks installed packages that know nothing
+of us, each from an empty cache: what mypy says of them has to be the same.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import resource
 import shutil
@@ -19,7 +21,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 HEAD = '''"""A generated program."""
@@ -47,6 +49,7 @@ def table{i}(xs: Tensor, ys: Tensor) -> Tensor:
 
 """
 BLOCKS = 100
+FOREIGN_ROUNDS = 3
 NAMES = "abcdefghijkl"
 
 
@@ -64,18 +67,26 @@ def nested(depth: int) -> str:
 
 
 def check(file: Path, cache: Path, plugin: bool) -> float:
-    """The seconds of CPU that one run of mypy takes."""
+    """The seconds of CPU that one run of mypy takes, which accepts the program."""
+    took, out = run(file, cache, plugin, "strict = True\n")
+    if out:
+        raise SystemExit(f"mypy does not accept the program:\n{out[-2000:]}")
+    return took
+
+
+def run(file: Path, cache: Path, plugin: bool, options: str) -> tuple[float, str]:
+    """The seconds of CPU that one run of mypy takes, and what it says but for a success."""
     config = file.parent / f"{plugin}.ini"
-    config.write_text("[mypy]\nstrict = True\n" + ("plugins = branded.mypy\n" if plugin else ""))
+    config.write_text(f"[mypy]\n{options}" + ("plugins = branded.mypy\n" if plugin else ""))
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "mypy", "--config-file", str(config), "--cache-dir", str(cache), str(file)]
     done = subprocess.run(command, capture_output=True, text=True, env=env)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    if done.returncode != 0:
-        raise SystemExit(f"mypy does not accept the program:\n{done.stdout[-2000:]}{done.stderr}")
-    return took
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"{done.stdout[-2000:]}{done.stderr}")
+    return took, done.stdout if done.returncode else ""
 
 
 def compare(
@@ -125,14 +136,54 @@ def measure() -> list[str]:
     return lines
 
 
+FOREIGN = (
+    "Packages that know nothing of us, from an empty cache: the least seconds of CPU of "
+    f"{FOREIGN_ROUNDS} runs without and with the plugin."
+)
+
+
+def lines_of(own: Sequence[str], kept: str) -> list[str]:
+    """The figures of the program, and those of foreign packages as they were."""
+    return ["\n".join(own), *([f"{FOREIGN}\n\n{kept}"] if kept else [])]
+
+
+def foreign(packages: Sequence[str]) -> list[str]:
+    """What the plugin costs where there is nothing for it to do, and whether mypy then says the same."""
+    lines = ["| package | files | without | with | ratio | said |", "|---|---:|---:|---:|---:|---|"]
+    for name in packages:
+        found = importlib.util.find_spec(name)
+        if found is None or not found.submodule_search_locations:
+            raise SystemExit(f"there is no package {name}")
+        times, said = {False: list[float](), True: list[float]()}, dict[bool, set[str]]()
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / name
+            shutil.copytree(found.submodule_search_locations[0], copy)
+            for _ in range(FOREIGN_ROUNDS):
+                for plugin in (False, True):
+                    empty(copy, cache := Path(folder) / "cache")
+                    took, out = run(copy, cache, plugin, "ignore_missing_imports = True\nfollow_imports = silent\n")
+                    times[plugin].append(took)
+                    said[plugin] = {line for line in out.splitlines() if ": error:" in line}
+        without, with_ = min(times[False]), min(times[True])
+        same = "the same" if said[False] == said[True] else "NOT the same"
+        n = sum(1 for _ in Path(found.submodule_search_locations[0]).rglob("*.py"))
+        lines.append(f"| {name} | {n} | {without:.2f} s | {with_:.2f} s | {with_ / without:.2f} | {same} |")
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.typecheck", description=__doc__.splitlines()[0])
     parser.add_argument("--markdown", metavar="FILE", help="write the table there too")
+    parser.add_argument("--foreign", metavar="PACKAGE", nargs="+", help="installed packages, in place of the program")
     args = parser.parse_args()
-    lines = [f"A program of {len(program().splitlines()):,} lines and {2 * BLOCKS} vmaps.", "", *measure()]
+    own = f"A program of {len(program().splitlines()):,} lines and {2 * BLOCKS} vmaps."
+    lines = [FOREIGN, "", *foreign(args.foreign)] if args.foreign else [own, "", *measure()]
     print("\n".join(lines))
     if args.markdown:
-        Path(args.markdown).write_text("# What the mypy plugin costs\n\n" + "\n".join(lines) + "\n")
+        page = Path(args.markdown).read_text() if Path(args.markdown).exists() else ""
+        kept = page.partition(FOREIGN)[0 if args.foreign else 2].strip()
+        parts = (kept, "\n".join(lines)) if args.foreign else ("# What the mypy plugin costs", *lines_of(lines, kept))
+        Path(args.markdown).write_text("\n\n".join(parts) + "\n")
 
 
 if __name__ == "__main__":
