@@ -30,6 +30,9 @@ DRAWS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "multivariate_normal": lambda k, a: random.multivariate_normal(k, a + Tensor([0.0, 1.0]), a * Tensor.eye(2)),
 }
 
+LOOPS = ("gamma", "laplace", "poisson")
+"""Those that have kernels which no other has."""
+
 
 @pytest.fixture
 def not_optimized() -> Iterator[None]:
@@ -43,7 +46,8 @@ def not_optimized() -> Iterator[None]:
 def test_vmap_is_the_loop(name: str) -> None:
     """Of keys and parameters, and of each alone; a loop in a mapped function runs until the last example is done.
 
-    Of both by kernels, beside what the graph of one example says; of each alone by its graph.
+    Of both by kernels, beside what the graph of one example says; of each alone, and of what is made of gamma numbers,
+    by its graph.
     """
     f = DRAWS[name]
     keys, parameters = examples(KEYS), examples(A)
@@ -55,7 +59,7 @@ def test_vmap_is_the_loop(name: str) -> None:
     for axes in ((0, 0), (0, None), (None, 0)):
         k, a = (x if axis == 0 else x[1] for x, axis in zip((KEYS, A), axes, strict=True))
         mapped = vmap(f, in_axes=axes)(k, a)
-        got = mapped.numpy() if axes == (0, 0) else read(mapped)
+        got = mapped.numpy() if axes == (0, 0) and name in LOOPS else read(mapped)
         for i in range(3):
             wanted = one(i if axes[0] == 0 else 1, i if axes[1] == 0 else 1)
             np.testing.assert_allclose(got[i], wanted, rtol=1e-5, err_msg=str(axes))
@@ -63,7 +67,7 @@ def test_vmap_is_the_loop(name: str) -> None:
 
 @pytest.mark.usefixtures("not_optimized")
 def test_each_key_meets_each_parameter() -> None:
-    got = vmap(lambda k: vmap(lambda a: random.gamma(k, a))(A))(KEYS).numpy()
+    got = read(vmap(lambda k: vmap(lambda a: random.gamma(k, a))(A))(KEYS))
     wanted = [[read(random.gamma(k, a)) for a in examples(A)] for k in examples(KEYS)]
     np.testing.assert_allclose(got, wanted, rtol=1e-5)
 
@@ -71,7 +75,7 @@ def test_each_key_meets_each_parameter() -> None:
 def test_a_compiled_function_draws_the_same() -> None:
     f = jit(lambda k, a: random.gamma(k, a, (4,)))
     for k, a in zip(examples(KEYS), examples(A), strict=True):
-        np.testing.assert_allclose(f(k, a).numpy(), random.gamma(k, a, (4,)).numpy(), rtol=1e-6)
+        np.testing.assert_allclose(f(k, a).numpy(), read(random.gamma(k, a, (4,))), rtol=1e-5)
 
 
 def normal_below(x: Any) -> Any:
@@ -138,6 +142,7 @@ def test_the_numbers_of_poisson(lam: float) -> None:
     assert ((found - wanted) ** 2 / wanted).sum() < n + 4 * math.sqrt(2 * n)
 
 
+@pytest.mark.usefixtures("not_optimized")
 def test_means_that_are_none() -> None:
     got = random.poisson(KEYS[0], Tensor([-1.0, float("nan"), float("inf"), 0.0]))
     assert got.tolist() == [-1, -1, -1, 0]
@@ -148,12 +153,13 @@ def test_a_mean_moves_as_its_formula() -> None:
     """The mean of gamma numbers is `a`, and that of their logarithms its digamma: so do the means of the slopes say."""
     at = examples(Tensor([0.3, 2.0, 50.0]))
     for x, rate in zip(at, (12.245364, 0.6449341, 0.0202013), strict=True):
-        by_mean = grad(lambda a: random.gamma(KEYS[0], a, (N,)).mean())(x).item()
+        by_mean = read(grad(lambda a: random.gamma(KEYS[0], a, (N,)).mean())(x)).item()
         by_log = read(grad(lambda a: random.loggamma(KEYS[1], a, (N,)).mean())(x)).item()
         assert abs(by_mean - 1) < 0.15
         assert abs(by_log / rate - 1) < 0.15
 
 
+@pytest.mark.usefixtures("not_optimized")
 def test_the_slope_at_the_ends() -> None:
     """Of a very small sample it is that of P = xᵃ / Γ(a + 1); of a large `a` that of a + √a z, with z fixed."""
     a, log_x = 0.5, -60.0
@@ -170,6 +176,7 @@ def test_the_slope_at_the_ends() -> None:
     assert abs(slope(Tensor([4000.0]), Tensor([math.log(x)])).item() * x - (1 + z / (2 * math.sqrt(4000)))) < 1e-3
 
 
+@pytest.mark.usefixtures("not_optimized")
 def test_a_gamma_number_of_no_parameter_is_nan_and_the_loop_ends() -> None:
     a = Tensor([float("nan"), 1.0, -2.0, float("inf")])
     drawn = random.gamma(random.key(3), a).tolist()
@@ -177,6 +184,7 @@ def test_a_gamma_number_of_no_parameter_is_nan_and_the_loop_ends() -> None:
     assert drawn[1] == random.gamma(random.key(3), Tensor([1.0, 1.0, 1.0, 1.0]))[1].item() and drawn[3] == float("inf")
 
 
+@pytest.mark.usefixtures("not_optimized")
 def test_the_slope_of_large_parameters_is_that_of_the_integral() -> None:
     """In float64 the integrals are good up to 10,000, in float32 up to 1,000; beyond, a series is."""
     a = np.array([900.0, 1001.0, 9990.0]).repeat(3)
@@ -186,6 +194,7 @@ def test_the_slope_of_large_parameters_is_that_of_the_integral() -> None:
     np.testing.assert_allclose(got, wanted, rtol=2e-5)
 
 
+@pytest.mark.usefixtures("not_optimized")
 def test_a_sample_of_a_large_parameter_moves_as_the_parameter() -> None:
     """x = a + z √a + ..., so x moves by 1 + z / 2 √a."""
     a = Tensor([1e5, 1e6, 1e7])

@@ -7,8 +7,9 @@ from .law import check, check_kernels
 from .table import Case
 
 FIRST = {name: case for case in reversed(CASES) for name in case.covers}
-COMPILED = sorted({str(case): case for case in FIRST.values()}.values(), key=str)
-"""A case for each name: what numpy says of a graph is what its kernels compute."""
+COMPILED = sorted({str(case): case for name, case in FIRST.items() if name != "keccak"}.values(), key=str)
+"""A case for each name: what numpy says of a graph is what its kernels compute.  Of `keccak`, which is hundreds of
+shifts and exclusive ors, those of the others say it."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
