@@ -31,6 +31,7 @@ from branded import (
     while_loop,
 )
 from branded.errors import UnsupportedError
+from tests.by_numpy import read
 
 Seen = list[Any]
 
@@ -154,7 +155,7 @@ def test_a_rule_does_what_it_must_once(name: str, own: Callable[[Log], Any]) -> 
         if name in ("of a scan", "jit of a scan"):
             assert next(iter(seen.values())) == expected  # from the end to the beginning
     for x, y in zip(found, tree.leaves(make(lambda x: x.sin())(xs)), strict=True):
-        assert np.allclose(x, y.numpy(), atol=1e-5)
+        assert np.allclose(x, read(y), atol=1e-5)
 
 
 def test_a_rule_in_forward_mode_does_what_it_must_for_those_that_go_on() -> None:
