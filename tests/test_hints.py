@@ -31,6 +31,7 @@ NAMES = {
     "math": math,
     "debug": debug,
     "Tensor": Tensor,
+    "np": np,
 }
 
 
@@ -139,6 +140,9 @@ def test_a_mask() -> None:
 
 FITTING = {
     "x + U": "X",
+    "x + np.ones(5)": "X",
+    "np.ones(5) + x": "X",
+    "x.maximum(np.ones(5))": "X",
     "U - x": "X",
     "x < U": "X",
     "x.maximum(U)": "X",
@@ -156,6 +160,14 @@ FITTING = {
 def test_what_fits(body: str) -> None:
     followed = re.split(r" for | with |: |, ?(?:or|if) ", hint(f"vmap(lambda x: {body})({FITTING[body]})"))[0]
     assert run(f"vmap(lambda x: {followed})({FITTING[body]})").numpy().size > 0
+
+
+def test_an_operand_that_has_an_entry_for_each_example() -> None:
+    """It is said as it was written, whichever operand it is."""
+    for body in ("x + V", "V + x", "x + np.ones(3)", "(x > 0).where(x, V)", "(x > 0).where(V, y=x)", "x.lerp(V, 0.5)"):
+        given, said = re.fullmatch(r"`(.*)` as an argument of vmap: (.*)", hint(f"vmap(lambda x: {body})(X)")).groups()  # type: ignore[union-attr]
+        assert said == "it has an entry for each of the 3 examples"
+        assert run(f"vmap(lambda x, v: {body.replace(given, 'v')})(X, {given})").shape == (3, 4)
 
 
 def test_a_reshape_and_an_axis_without_the_examples() -> None:

@@ -18,7 +18,7 @@ from tinygrad import Tensor, dtypes
 from branded import source
 from branded.errors import ArgumentError, AxisRangeError, BrandedError, CallError, ShapeError, counted
 from branded.patches.bodies import in_a_body
-from branded.patches.refused import Refused, error_of, outside_of
+from branded.patches.refused import Refused, error_of
 from branded.rows import row_of, visible
 from branded.scope import open_brands
 from branded.tree.text import shown
@@ -108,16 +108,9 @@ def _of_examples(r: Refused) -> str | None:
         for b in visible(open_brands()):
             fits = t.shape and t.shape[0] == b.size and b not in row_of(t.uop) and _fit(*rest, t.shape[1:])
             if fits and any(b in row_of(x.uop) for _, x in r.operands):
-                return (
-                    f"{_as_written(r, label)} as an argument of vmap: it has an entry for each of the {b.size} examples"
-                )
+                what = f"`{text}`" if (text := r.operand(label)) else f"the {label}"
+                return f"{what} as an argument of vmap: it has an entry for each of the {b.size} examples"
     return None
-
-
-def _as_written(r: Refused, label: str) -> str:
-    if label in ("left", "right") and (w := r.written()) is not None:
-        return f"`{outside_of(w[1] if label == 'right' else w[0])}`"
-    return f"`{label}`"
 
 
 def _fit(*shapes: tuple[Any, ...]) -> bool:
@@ -134,7 +127,8 @@ def _paired(r: Refused) -> str | None:
     if b.ndim == 2 and r.works(lambda: a + b.T):
         return f"{both(left, f'{right}.T')}, if the axes of the right are the other way round"
     if b.ndim == 1 and r.works(lambda: a + b.unsqueeze(-1)):
-        return f"{both(left, f'{right}.unsqueeze(-1)')} for every pair of entries, or as many entries in both"
+        column = "[:, None]" if r.has_array and not r.is_reflected else ".unsqueeze(-1)"
+        return f"{both(left, right + column)} for every pair of entries, or as many entries in both"
     return None
 
 

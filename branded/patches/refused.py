@@ -9,7 +9,7 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded import errors, source
+from branded import errors, source, tree
 from branded.errors import BrandedError
 from branded.recording.calls import DUNDERS
 from branded.rows import row_of, type_text, visible
@@ -29,7 +29,8 @@ class Refused:
     def __init__(
         self, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
     ) -> None:
-        self.method, self.args, self.kwargs = method, args, kwargs
+        self.method, self.args, self.kwargs = method, tuple(map(_of_array, args)), kwargs
+        self.has_array = any(x is not y for x, y in zip(self.args, args, strict=True))
         self.cause, self.words = error, " ".join(str(error).split())
         name = method.__name__.strip("_")
         self.is_reflected = method.__name__ == f"__{name}__" and name[0] == "r" and f"__{name[1:]}__" in DUNDERS
@@ -84,6 +85,19 @@ class Refused:
             return False
         return True
 
+    def operand(self, label: str) -> str | None:
+        """An operand as the user wrote it, where that is known."""
+        if label in ("left", "right") and (w := self.written()) is not None:
+            return outside_of(w[1] if label == "right" else w[0])
+        e = source.expression()
+        if not isinstance(e, ast.Call) or not isinstance(e.func, ast.Attribute) or e.func.attr != self.method.__name__:
+            return None
+        given = dict(zip(inspect.signature(self.method).parameters, (e.func.value, *e.args), strict=False))
+        given |= {k.arg: k.value for k in e.keywords if k.arg is not None}
+        called = {_LABELS.get((self.op, name), name): x for name, x in given.items()}
+        called |= dict(zip(("left", "right"), given.values(), strict=False)) if self.is_binary else {}
+        return ast.unparse(called[label]) if label in called else None
+
     def written(self) -> tuple[str, str, Callable[[str, str], str]] | None:
         """The two operands as the user wrote them, and the expression with others in their place."""
         e = source.expression()
@@ -98,6 +112,12 @@ class Refused:
             if name == self.method.__name__:
                 return source.part(e.func.value), source.part(e.args[0]), lambda a, b: f"{a}.{name}({outside_of(b)})"
         return None
+
+
+def _of_array(x: Any) -> Any:
+    """An array of numpy is a tensor in a body."""
+    found = tree.as_tensor(x) if hasattr(x, "__array__") and not isinstance(x, Tensor) else None
+    return x if found is None else found
 
 
 def error_of(
