@@ -80,7 +80,8 @@ def running() -> str:
 
 
 def on_page_content(text: str, page: Any, config: Any, files: Files) -> str:
-    """The page of the puzzles carries what is right."""
+    """An empty head of a column is a cell like others to a screen reader; the puzzles' page carries what is right."""
+    text = re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", text)
     if page.file.src_uri != "puzzles.md":
         return text
     right = json.dumps(key()).replace("<", "\\u003c")
@@ -96,7 +97,18 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     if not (ROOT / path).is_dir():
         markdown = beside_code(markdown, lambda text: LINK.sub(lambda m: moved(m, path, where), text))
     markdown = re.sub(r"^( *)```python\n(?=\1>>> )", r"\1```pycon\n", markdown, flags=re.MULTILINE)
-    return beside_code(markdown, readable)
+    markdown = beside_code(markdown, readable)
+    if where.startswith(("gallery/", f"{OUTSIDE}/", "reference/")) or where == "index.md":
+        return markdown
+    return re.sub(r"^# .*$", lambda head: f"{head[0]}\n\n{reading(markdown)}", markdown, count=1, flags=re.MULTILINE)
+
+
+def reading(markdown: str) -> str:
+    """How long a page is: words of text at the usual 200 a minute, and lines of code at three seconds each."""
+    words, lines = len(FENCE.sub("", markdown).split()), sum(b[0].count("\n") - 1 for b in FENCE.finditer(markdown))
+    minutes = max(1, round(words / 200 + lines / 20))
+    unit = "minute" if minutes == 1 else "minutes"
+    return f"{words:,} words and {lines} lines of code, about {minutes} {unit}\n{{: .reading }}"
 
 
 def readable(text: str) -> str:

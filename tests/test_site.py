@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, sync_playwright
 
 import branded
@@ -197,6 +198,30 @@ def test_pages_are_quiet_and_fit_the_screen(chromium: Browser, site: Path) -> No
             assert page.evaluate("[...document.images].every(x => x.naturalWidth > 0)"), (name, width)
     page.close()
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "name", ["index", "gallery", "gallery/if-on-an-example", "course/1-map-and-vmap", "errors", "puzzles"]
+)
+def test_the_rules_of_access_hold(chromium: Browser, site: Path, name: str) -> None:
+    """By axe-core, but for one rule: the theme calls each button to copy a landmark, and all by one name."""
+    page = chromium.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    page.goto((site / f"{name}.html").as_uri())
+    for scheme in ("default", "slate"):
+        page.evaluate("x => document.body.setAttribute('data-md-color-scheme', x)", scheme)
+        found = Axe().run(page, options={"rules": {"landmark-unique": {"enabled": False}}})
+        assert found.violations_count == 0, scheme + found.generate_report()
+    page.close()
+
+
+def test_a_page_says_how_long_it_is(pages: dict[Path, Page], site: Path) -> None:
+    for name in ("course/1-map-and-vmap", "speed", "applications/hmc", "gallery"):
+        said = re.search(
+            r"([\d,]+) words and (\d+) lines of code, about (\d+) minutes?", "".join(pages[site / f"{name}.html"].text)
+        )
+        assert said is not None, name
+        words, lines, minutes = (int(x.replace(",", "")) for x in said.groups())
+        assert 100 < words < 5000 and abs(minutes - words / 200 - lines / 20) <= 1, name
 
 
 def test_search_works_from_a_file(chromium: Browser, site: Path) -> None:
