@@ -74,3 +74,21 @@ def test_chapters() -> None:
     numbers = ("four", "five", "six", "seven", "eight")
     chapters = len(list((ROOT / "docs/course").glob("[0-9]-*.md")))
     assert figures("CHANGELOG.md", r"course in (\w+) chapters") == {numbers[chapters - 4]}
+
+
+def test_what_the_plugin_costs() -> None:
+    ratios = re.findall(r"\| ([\d.]+) \|$", page("bench/TYPECHECK.md"), re.MULTILINE)
+    assert len(ratios) == 3 and max(map(float, ratios)) <= 1.1
+    assert figures("README.md", r"the plugin costs (a tenth) of mypy's time at most") == {"a tenth"}
+
+
+def test_applications() -> None:
+    pages = [path for path in (ROOT / "docs/applications").glob("*.md") if path.stem != "index"]
+    assert len(pages) == 12 and figures("README.md", r"(\w+) \[applications\]") == {"Twelve"}
+
+
+def test_functions_of_arrays() -> None:
+    """Those of the table, by their names."""
+    table = page("docs/functions.md").partition("| what | functions |")[2].partition("\n\n")[0]
+    assert 35 <= len(set(re.findall(r"`(\w+)`", table))) <= 49
+    assert figures("README.md", r"some (\w+) functions of numpy") == {"forty"}
