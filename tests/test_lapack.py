@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor, dtypes
+from tinygrad import Context, Tensor, dtypes
 
 from branded import jit, linalg, scan, vmap
+from branded.cpu import batches
 from branded.cpu import lapack as drivers
 from branded.errors import OutOfMemoryError
 from branded.linalg import lapack
-from branded.runner import host, native
+from branded.runner import cores, host, native
 from branded.runner.host import Array
 
 Arrays = list[np.ndarray[Any, Any]]
@@ -206,3 +207,36 @@ def test_no_memory_to_work_in_is_an_error(kind: str, monkeypatch: pytest.MonkeyP
             with pytest.raises(OutOfMemoryError, match=rf"linalg\.{kind}: there is no memory left"):
                 program(a, b).numpy()
     assert np.isfinite(vmap(f)(a[:, 1:, 1:], b[:, 1:]).numpy()).all()
+
+
+# ---- several threads ----
+
+
+@pytest.mark.skipif(not cores.address(), reason="one core, or no threads")
+@pytest.mark.parametrize("kind", sorted(drivers.KINDS))
+@pytest.mark.parametrize("batch", [(5,), (1, 3), (3, 2)])
+def test_a_batch_that_is_shared_out(kind: str, batch: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the bits of one thread, and an example without an answer is NaN alone."""
+    n = 4
+    a = some(*batch, n, n).astype(np.float32)
+    a = a @ a.swapaxes(-1, -2) + np.eye(n, dtype=np.float32)
+    a[(0,) * len(batch)] = 0
+    b = some(batch[-1], n, 2).astype(np.float32)
+    xs = [a, b] if kind.startswith("solve") else [a]
+    tails = {"det": [()], "slogdet": [(), ()], "eigh": [(n,), (n, n)], "eigvalsh": [(n,)], "svdvals": [(n,)]}
+    tails |= {"qr": [(n, n)] * 2, "svd": [(n, n), (n,), (n, n)], "solve": [(n, 2)], "solve_triangular": [(n, 2)]}
+    shapes = [(*batch, *tail) for tail in tails.get(kind, [(n, n)])]
+    native._replay()
+    alone = by_c(kind, 0, shapes, xs)
+    seen: list[Any] = []
+    original = batches.shared
+    monkeypatch.setattr(batches, "shared", lambda *given: seen.append(original(*given)) or seen[-1])
+    monkeypatch.setattr(cores, "LARGE", 0)
+    with Context(NUM_CPU_THREADS=2):
+        parted = by_c(kind, 0, shapes, xs)
+    assert 1 < seen[0][2] <= 4
+    for x, y in zip(parted, alone, strict=True):
+        assert np.array_equal(x, y, equal_nan=True)
+    with Context(NUM_CPU_THREADS=1):
+        by_c(kind, 0, shapes, xs)
+    assert seen[1] == batches.BY_ONE

@@ -1,4 +1,7 @@
-"""How C goes through the examples of a batch: operands broadcast, and results lie one behind another."""
+"""How C goes through the examples of a batch: operands broadcast, and results lie one behind another.
+
+A batch that takes long is shared out to the threads of `cores`, each part of it the neighbours along one axis.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from tinygrad import Device
 
 from branded.patches import tg
 from branded.patches.tg import TinyELF
-from branded.runner import native
+from branded.runner import cores, native
 from branded.runner.host import Array
 
 LOOPS = 4
@@ -21,10 +24,13 @@ LOOPS = 4
 TAKES = (
     *("table", "alone", "option", "m", "n", "k"),
     *(f"{x}{i}" for x in ("size", "a_step", "b_step") for i in range(LOOPS)),
+    *("runner", "pool", "parts", "bytes0", "bytes1", "bytes2"),
     *("out0", "out1", "out2", "a", "b"),
 )
-"""What a function in C takes, behind its number and whether it failed: where others are, numbers, the batch, and where
-its results and operands are."""
+"""What a function in C takes, behind its number and whether it failed: where others are, numbers, the batch, how it is
+shared out, and where its results and operands are."""
+BY_ONE = (0,) * 6
+"""It is not shared out."""
 
 BEFORE = f"""
 typedef unsigned long long u64;
@@ -50,20 +56,52 @@ static void *taken(struct job *j, u64 malloc, i64 bytes) {{
 """
 
 
-def entry(name: str, body: str) -> str:
-    """The function that is called: `body` has a `struct job j` of what it takes."""
+def entry(name: str, body: str, before: str = "", after: str = "") -> str:
+    """The function that is called: `body`, for each part of the batch, has a `struct job j` of what it takes.
+
+    `before` and `after` are done once, and have all of what is taken.
+    """
+    taken = f"u64 *call = (u64 *)at, {', '.join(f'{x} = call[{i + 2}]' for i, x in enumerate(TAKES))};"
     return f"""
-void {name}(u64 at) {{
-  u64 *call = (u64 *)at, {", ".join(f"{x} = call[{i + 2}]" for i, x in enumerate(TAKES))};
+static void part_of_batch(u64 at, u64 part) {{
+  {taken}
   struct job j;
   j.f = (u64 *)table, j.full = 0, j.option = (i64)option, j.m = (i64)m, j.n = (i64)n, j.k = (i64)k;
   {" ".join(f"j.{x}[{i}] = (i64){x}{i};" for x in ("size", "a_step", "b_step") for i in range(LOOPS))}
   {" ".join(f"j.at[{i}] = 0;" for i in range(LOOPS))}
   {" ".join(f"j.out[{i}] = (char *)out{i};" for i in range(3))} j.a = (char *)a, j.b = (char *)b;
-  {body}
-  call[1] = j.full ? {native.FULL} : 0;
+  if (parts > 1) {{
+    i64 d = 0, inner = 1;
+    while (j.size[d] == 1) d++;
+    for (i64 i = d + 1; i < {LOOPS}; i++) inner *= j.size[i];
+    i64 low = j.size[d] * (i64)part / (i64)parts, high = j.size[d] * (i64)(part + 1) / (i64)parts;
+    j.size[d] = high - low, j.a += low * j.a_step[d], j.b += low * j.b_step[d];
+    {" ".join(f"j.out[{i}] += low * inner * (i64)bytes{i};" for i in range(3))}
+  }}
+  {body};
+  if (j.full) call[1] = {native.FULL};
+}}
+void {name}(u64 at) {{
+  {taken}
+  call[1] = 0;
+  {before}
+  if (parts < 2) part_of_batch(at, 0);
+  else {{
+    u64 all[] = {{0, pool, (u64)part_of_batch, {cores.SIZES[0]}, 1, parts, at, 0, 0, 0, 0, 0}};
+    ((u64 (*)(u64 *))runner)(all);
+  }}
+  {after}
 }}
 """
+
+
+def shared(work: float, steps: Sequence[int], results: Sequence[Array], examples: int) -> Sequence[int]:
+    """How a batch of so many examples, which takes so many nanoseconds, is shared out, if the C for it is there."""
+    size, threads = next((n for n in steps[:LOOPS] if n > 1), 1), min(tg.NUM_CPU_THREADS.value, cores.MOST)
+    if work < cores.LARGE or size == 1 or threads == 1 or not cores.address() or not native.is_compiled():
+        return BY_ONE
+    each = [x.nbytes // examples for x in results]
+    return [native.replay_address(), cores.address(), min(2 * threads, size), *each, *[0] * (3 - len(each))]
 
 
 def compiled(source: str, name: str) -> tuple[Any, int]:

@@ -174,7 +174,7 @@ def _made(what: str, dtype: DType, numbers: Sequence[int], steps: Sequence[int] 
         return None
     function, address = _glue(what, dtype)
     table = ctypes.addressof(_memory()) if what == "standing" else 0
-    return Called(address, function, functools.partial(batches.words, [table, 0, *numbers, *steps], 1))
+    return Called(address, function, functools.partial(batches.words, [table, 0, *numbers, *steps, *batches.BY_ONE], 1))
 
 
 @functools.cache

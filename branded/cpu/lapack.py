@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -21,6 +22,9 @@ from branded.runner.host import Array, Called, InC
 
 SMALL = 1 << 26
 """Less work than this, in multiplications, is not worth the threads of OpenBLAS: they wait for one another."""
+STRAIGHT, ITERATED = 0.3, 10.0
+"""So many nanoseconds for each multiplication of two such matrices: of what is eliminated, and of what is iterated."""
+_ITERATED = {"eigh", "eigvalsh", "svd", "svdvals"}
 _TAILS = {"det": 0, "slogdet": 0, "eigh": 1, "eigvalsh": 1, "svdvals": 1}
 """The axes of the first result behind those of the batch, where it is no matrix."""
 
@@ -44,7 +48,10 @@ def _called(kind: str, option: int, results: Sequence[Array], args: Sequence[Arr
     k, more = results[0].shape[-1] if results[0].shape else 0, option
     if kind == "svd":
         more = results[2].shape[-2]
-    numbers = [ctypes.addressof(table), int(max(m, n) ** 3 < SMALL), more, m, n, k, *steps]
+    alone, examples = int(max(m, n) ** 3 < SMALL), math.prod(batch)
+    work = examples * max(m, n) ** 3 * (ITERATED if kind in _ITERATED else STRAIGHT) if alone else 0
+    parts = batches.shared(work, steps, results, examples)
+    numbers = [ctypes.addressof(table), alone, more, m, n, k, *steps, *parts]
     function, address = _glue(kind, dtype)
     return Called(address, function, functools.partial(batches.words, numbers, len(results)))
 

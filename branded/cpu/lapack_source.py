@@ -271,12 +271,10 @@ KINDS = tuple(_CALLS)
 
 def source(kind: str, is_double: bool) -> str:
     """The function for an operation on one kind of numbers: what is not called takes the compiler no time."""
-    run = f"""
-  // threads of OpenBLAS wait for one another: a matrix that is not large is for one alone
-  int before = alone ? ((int (*)(int))j.f[{SYSTEM[0].upper()}])(1) : 0;
-  {_CALLS[kind]};
-  if (alone) ((int (*)(int))j.f[{SYSTEM[0].upper()}])(before);"""
-    text = _OF_REALS + LOOPS_OF_REALS + _OPERATIONS + entry("branded_lapack", run)
+    setting = f"((int (*)(int))((u64 *)table)[{SYSTEM[0].upper()}])"
+    # threads of OpenBLAS wait for one another: a matrix that is not large is for one alone
+    before, after = f"int before = alone ? {setting}(1) : 0;", f"if (alone) {setting}(before);"
+    text = _OF_REALS + LOOPS_OF_REALS + _OPERATIONS + entry("branded_lapack", _CALLS[kind], before, after)
     end = "" if is_double else "f"
     words = {
         "REAL": "double" if is_double else "float",

@@ -106,6 +106,7 @@ TAKEN = {
     "PROFILE": "tinygrad.helpers",  # the option that takes the time of methods and kernels
     "CACHELEVEL": "tinygrad.helpers",  # the option that leaves out the cache on disk
     "CACHEDB": "tinygrad.helpers",  # its file
+    "NUM_CPU_THREADS": "tinygrad.helpers",  # the option that says how many parts a kernel may have
     "disk_like": "tinygrad.tensor",  # is a value in a file?
     "replace_contig_with_store_after": "tinygrad.tensor",  # a copy of a value in memory of its own
 }

@@ -188,6 +188,11 @@ def _replay() -> tuple[Any, Any]:
     return ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)(program.addr), program
 
 
+def replay_address() -> int:
+    """Where the C is that goes through a table, or runs the parts of a kernel."""
+    return int(_replay()[1].addr)
+
+
 def is_loaded() -> bool:
     """Is the C that goes through a table there?"""
     return _replay.cache_info().currsize > 0
