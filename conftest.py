@@ -28,6 +28,7 @@ LONG = (
     "tests/test_examples.py",
     "tests/explorer/test_edit.py",
     "tests/explorer/test_page.py",
+    "tests/explorer/test_running.py",
     "tests/test_functions.py",
     "tests/test_killed.py",
     "tests/test_cluster.py",

@@ -236,7 +236,10 @@ def test_the_puzzles_in_their_page(
     assert sees.get_by_role("status").inner_text() == "Python is running something else on this page."
     dots.get_by_text("Stop", exact=True).click()
     expect(dots.get_by_role("status")).to_have_text("Stopped.")
-    type_and_run(dots, ANSWERS["right"])
+    dots.locator(".run-code").fill("broken")
+    dots.get_by_text("Run", exact=True).click()
+    expect(dots.get_by_role("status")).to_have_text("Python does not run here: no answer to broken")
+    type_and_run(dots, ANSWERS["right"])  # by Python that started anew
     sees.locator(".run-code").fill("(3,)")
     sees.get_by_text("Check", exact=True).click()  # the others are judged whatever one of them was
     done(sees)

@@ -56,12 +56,16 @@ class Python {
 
   ask(message) {
     return new Promise((resolve, reject) => {
+      const broken = (text) => {
+        this.end(); // Python that broke once answers nothing more
+        reject(new Error(text));
+      };
       this.worker.onmessage = ({ data }) => {
         if (data.kind === "progress") this.say(data.text);
-        else if (data.kind === "broken") reject(new Error(data.text));
+        else if (data.kind === "broken") broken(data.text);
         else resolve(data.text);
       };
-      this.worker.onerror = (event) => reject(new Error(event.message ?? "the worker could not start"));
+      this.worker.onerror = (event) => broken(event.message ?? "the worker could not start");
       this.worker.postMessage(message);
     });
   }
@@ -87,8 +91,11 @@ class Python {
   /** A worker that computes hears nothing: it is ended, and the next call starts another one. */
   stop() {
     this.halt();
-    if (this.worker === null) return; // still loading, which may go on
-    this.worker.terminate();
+    if (this.worker !== null) this.end(); // else it is still loading, which may go on
+  }
+
+  end() {
+    this.worker?.terminate();
     this.worker = null;
     this.started = null;
   }

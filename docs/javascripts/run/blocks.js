@@ -70,8 +70,8 @@ function block(element, i, blocks) {
       said = (text) => (status.textContent = text);
       await run();
     }).then(() => {
-      // a worker that was ended has forgotten all
-      if (status.textContent === "Stopped.") for (const each of blocks) each.ran = false;
+      // Python that was ended has forgotten all
+      if (interpreter.worker === null) for (const each of blocks) each.ran = false;
     });
   }
 
