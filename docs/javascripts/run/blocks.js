@@ -55,7 +55,7 @@ function block(element, i, blocks) {
     const { parts, failure } = found;
     const shown = parts.map((part) => (part.picture ? picture(part.picture) : output(part.text)));
     result.replaceChildren(...shown, ...(failure ? [failureOf(failure)] : []));
-    status.textContent = failure ? "" : result.children.length ? "Done." : "Done: nothing is printed.";
+    status.textContent = failure ? "Ended by an error." : result.children.length ? "Done." : "Done: nothing is printed.";
   }
 
   /** This block, and before it those that have not run. */
