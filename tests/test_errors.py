@@ -508,7 +508,7 @@ OUT_AXES = {
         lambda: vmap(lambda a: {"s": a.sum()}, out_axes=1)(X),
         errors.AxisRangeError,
         """
-        out_axes: the result['s']: axis 1 is out of range for a result with 1 axes
+        out_axes: the result['s']: axis 1 is out of range for a result with 1 axis
           try: -1 to 0
         """,
     ),

@@ -25,6 +25,7 @@ from branded.scope import open_brands
 from tests.malformed import (
     Command,
     Row,
+    blocks,
     bodies,
     brands,
     control,
@@ -39,7 +40,20 @@ from tests.malformed import (
 )
 from tests.malformed.commands import COMMANDS, folder
 
-TABLES = (mapping, bodies, brands, derivatives, control, exchanges, draws, functions, packages, programs, learning)
+TABLES = (
+    mapping,
+    bodies,
+    brands,
+    derivatives,
+    control,
+    exchanges,
+    draws,
+    functions,
+    packages,
+    programs,
+    learning,
+    blocks,
+)
 ROWS: tuple[Row, ...] = tuple(row for table in TABLES for row in table.ROWS)
 
 
@@ -201,6 +215,7 @@ def test_the_list_is_whole() -> None:
     types = {"Axes", "BrandedError", "Vec", "random"}
     assert set(branded.__all__) - types - begun == set()
     assert set(random.__all__) - begun == set()
+    assert {"dask.vmap", "on_arrays"} <= begun
     assert set(cli.COMMANDS) - {command.words[0] for command in COMMANDS if command.words} == set()
     assert len({row.name for row in ROWS}) == len(ROWS) >= 300
     kinds = [sum(row.error is not None for row in ROWS), sum(row.error is None for row in ROWS), len(COMMANDS)]

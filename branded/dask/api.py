@@ -16,7 +16,7 @@ from branded.dask.values import arrays_of, dask_array, is_distributed, native
 from branded.errors import UnsupportedError
 from branded.planning.chunks import WHOLE
 from branded.planning.progress import is_traced
-from branded.tree.given import as_tensor, caller, check_function
+from branded.tree.given import as_tensor, called, caller, check_function
 from branded.vmap import Axes, Options
 from branded.vmap import vmap as vmap_here
 
@@ -120,7 +120,8 @@ class _OnArrays:
         def given(x: Any) -> Any:
             return t if hasattr(x, "__array__") and (t := as_tensor(native(x))) is not None else x
 
-        out = self._f(*tree.map(given, args), **tree.map(given, kwargs))
+        args, kwargs = tree.map(given, args), tree.map(given, kwargs)
+        out = called(self._f, args, kwargs, "on_arrays", "a function with a parameter for each argument")
         tensors = {i: t for i, y in enumerate(tree.leaves(out)) if (t := as_tensor(y)) is not None}
         ys = dict(enumerate(tree.leaves(out))) | dict(zip(tensors, arrays_of(list(tensors.values())), strict=True))
         return tree.rebuild(out, iter(ys.values()))
@@ -149,7 +150,7 @@ def on_arrays(f: Callable[..., Any]) -> Callable[..., Any]:
         A function that gives the arrays of what `f` gives for the tensors of its arguments; other leaves stay.
 
     Raises:
-        CallError: `f` is not a function; or, where it is sent, it uses what cannot be.
+        CallError: `f` is not a function, or not one of these arguments; or, where it is sent, it uses what cannot be.
 
     Example:
         >>> import numpy as np

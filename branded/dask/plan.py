@@ -43,7 +43,7 @@ class Plan(Session):
         """`leaves` are those of the arguments; arrays that are mapped beside ones of dask become such too."""
         super().__init__()
         self.leaves = leaves
-        self.scope = Steps("jit")  # as there, an argument has no value
+        self.scope = Steps("dask.vmap")  # as in a jit, an argument has no value
         self.loops: list[tuple[int, ...]] = []
         self.inputs: list[Input] = []
         self.given_: dict[int, list[Any]] = {}

@@ -29,7 +29,7 @@ class Steps(Scope):
 
     def __init__(self, what: str) -> None:
         super().__init__(1, hint=lambda: what)
-        self.turn = "call" if what == "jit" else "step"
+        self.turn = "call" if what in ("jit", "dask.vmap") else "step"
 
 
 class LeafType(NamedTuple):

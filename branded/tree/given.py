@@ -146,7 +146,8 @@ def normalize_axis(axis: int, x: Any, what: str) -> int:
 def out_axis(axis: int, rank: int, what: str) -> int:
     if not -rank - 1 <= axis <= rank:
         raise AxisRangeError(
-            f"{what}: axis {axis} is out of range for a result with {rank + 1} axes", fix=f"{-rank - 1} to {rank}"
+            f"{what}: axis {axis} is out of range for a result with {counted(rank + 1, 'axis', 'axes')}",
+            fix=f"{-rank - 1} to {rank}",
         )
     return axis % (rank + 1)
 

@@ -230,7 +230,7 @@ ROWS = (
         "unvec: an axis out of range",
         lambda: inside(lambda b: b.unvec(b.vec(V), axis=1)),
         errors.AxisRangeError,
-        "unvec: brand `i`: axis 1 is out of range for a result with 1 axes",
+        "unvec: brand `i`: axis 1 is out of range for a result with 1 axis",
     ),
     refused(
         "unvec: None as the axis",
