@@ -210,6 +210,12 @@ def holds(t: Type) -> bool:
     return bool(each_row(t))
 
 
+def is_plain(t: Type) -> bool:
+    """Are there tensors in a tree, and none that varies?"""
+    found = each_row(t)
+    return bool(found) and not any(found)
+
+
 def _as_it_is(t: Instance) -> Instance:
     return t
 

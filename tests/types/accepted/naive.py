@@ -79,3 +79,47 @@ def of_others(a: Tensor, b: Tensor) -> Tensor:
 
 
 assert vmap(lambda a: of_others(a, weights), out_axes=None)(x).tolist() == 6.0
+
+
+# --- what a function does not use, though it hands it on
+def scaled(a: Tensor, b: Tensor) -> Tensor:
+    c = of_others(a, b)
+    return c * 2
+
+
+def as_shaped(a: Tensor, b: Tensor) -> Tensor:
+    return a.reshape(b.shape)
+
+
+def by_turns(a: Tensor, b: Tensor, n: int) -> Tensor:
+    return b if n == 0 else by_turns(a, b, n - 1)
+
+
+assert vmap(lambda a: scaled(a, weights), out_axes=None)(x).tolist() == 12.0
+assert vmap(lambda a: as_shaped(weights, a), out_axes=None)(x).tolist() == [1.0, 2.0]
+assert vmap(lambda a: by_turns(a, weights, 2), out_axes=None)(x).tolist() == [1.0, 2.0]
+
+
+# --- a method that does not use what it is given
+class Fixed:
+    def __init__(self, weight: Tensor) -> None:
+        self.weight = weight
+
+    def __call__(self, a: Tensor) -> Tensor:
+        return self.weight
+
+    def twice(self, a: Tensor, b: Tensor) -> Tensor:
+        return self.first(b, a) * 2
+
+    def first(self, a: Tensor, b: Tensor) -> Tensor:
+        return a
+
+    @staticmethod
+    def second(a: Tensor, b: Tensor) -> Tensor:
+        return b
+
+
+fixed = Fixed(weights)
+assert vmap(fixed, out_axes=None)(x).tolist() == [1.0, 2.0]
+assert vmap(lambda a: fixed.twice(a, weights), out_axes=None)(x).tolist() == [2.0, 4.0]
+assert vmap(lambda a: Fixed.second(a, weights), out_axes=None)(x).tolist() == [1.0, 2.0]

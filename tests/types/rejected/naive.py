@@ -151,3 +151,70 @@ class Layer:
 
 layer = Layer()
 vmap(layer.forward)(x)
+
+
+# --- what a function hands on to one that uses it
+def second(a: Tensor, b: Tensor) -> Tensor:
+    return b
+
+
+def first(a: Tensor, b: Tensor) -> Tensor:
+    return a
+
+
+def swapped(a: Tensor, b: Tensor, n: int) -> Tensor:
+    return a if n == 0 else swapped(b, a, n - 1)
+
+
+def around(a: Tensor, b: Tensor) -> Tensor:
+    return a + within(b)
+
+
+def within(p: Tensor) -> Tensor:
+    return around(p, x)
+
+
+def by_walrus(a: Tensor, b: Tensor) -> Tensor:
+    first(a, (c := b))
+    return c
+
+
+def hidden(a: Tensor, b: Tensor) -> Tensor:
+    first = second
+    return first(a, b)
+
+
+def by_star(a: Tensor, b: Tensor) -> Tensor:
+    return second(*(a, b))
+
+
+vmap(lambda a: second(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: swapped(x, a, 1), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: around(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: by_walrus(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: hidden(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: by_star(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
+
+
+# --- an object that is made in the call keeps what varies
+class Held:
+    def __init__(self) -> None:
+        self.value = Tensor([1.0])
+
+    def put(self, a: Tensor) -> None:
+        self.value = a
+
+    def get(self, a: Tensor) -> Tensor:
+        return self.value
+
+    def __call__(self, a: Tensor) -> Tensor:
+        return self.value
+
+
+def holding(a: Tensor) -> Tensor:
+    held = Held()
+    held.put(a)
+    return held.get(a) + held(a)
+
+
+vmap(holding, out_axes=None)(x)  # E: out_axes: None for a result that varies over
