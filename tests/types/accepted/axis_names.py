@@ -1,7 +1,7 @@
 """Tensors whose axes are known by name."""
 
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar, Union, assert_type
+from typing import Generic, Literal, TypeVar, Union, assert_type, reveal_type
 
 from tinygrad import Tensor, dtypes
 
@@ -306,6 +306,14 @@ assert_type(grown, Axes[Users] | Tensor)
 i = int(Tensor(1).item())
 assert_type(X[[i, 0]], Axes[int, Features])
 assert_type(X[[[i, 0], [0, 1]]], Tensor)
+
+# --- a type with a row that is a part of itself is left as it is
+Grove = Union[Vec[S, Axes[Users, Features]], list["Grove[S]"]]  # noqa: UP007
+
+
+def replanted(g: "Grove[Users]") -> None:
+    vmap(lambda t: reveal_type(t))(g)  # N: .Features]] | list[...]"
+
 
 # --- numbers of another size
 assert_type(X.bitcast(dtypes.int8), Axes[Users, int])

@@ -1,5 +1,6 @@
 """branded.dask: arrays of another library have no types here, and functions of tensors keep theirs."""
 
+import importlib
 from typing import Any, TypeVar, assert_type, reveal_type
 
 import numpy as np
@@ -18,13 +19,13 @@ def distance(a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
     return (a - b).square().sum()
 
 
-blocks: Any = ...
+blocks: Any = importlib.import_module("dask.array").ones((4, 2), chunks=(2, 2), dtype="float32")
 
 # --- a function of rows, over chunks
 assert_type(dask.vmap(distance)(blocks, blocks), Any)
 
 # --- axes and a name
-dask.vmap(distance, in_axes=(1, None), out_axes=-1)(blocks, Tensor([1.0]))
+dask.vmap(distance, in_axes=(1, None), out_axes=-1)(blocks.T, Tensor([1.0]))
 dask.vmap(lambda a: a - psum(a, Users), axis_name=Users)(blocks)
 
 # --- a loop over pairs of chunks
