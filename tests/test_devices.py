@@ -151,6 +151,9 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "a gradient through all_gather, by all": lambda v: grad(
         lambda xs: v(lambda x: all_gather(x.sin(), "i")[2] * x, axis_name="i")(xs).square().sum()
     )(X),
+    "a gradient through all_gather, by each": lambda v: v(
+        grad(lambda x: ((all_gather(x.sin(), "i") * W[0]).sum(0) * x).sum()), axis_name="i"
+    )(X),
     "a gradient through ppermute, by each": lambda v: v(
         grad(lambda x: (ppermute(x.sin(), "i", HALF) * x).sum()), axis_name="i"
     )(X),
@@ -255,11 +258,11 @@ def test_loops_run_on_the_device_of_their_examples() -> None:
     assert moved == [9], moved  # W, to the second
 
 
-def _moved(f: Any, n: int, size: int = 16) -> int:
+def _moved(f: Any, n: int, size: int = 16, sharded: bool = True, to: str | None = None) -> int:
     """The bytes that go from one device to another."""
-    devices = tuple(f"CPU:{i}" for i in range(n))
-    y = vmap(f, axis_name="i", devices=devices)(_data(size, size).shard(devices, 0).realize())
-    linear, _ = y.linear_with_vars()
+    devices, x = tuple(f"CPU:{i}" for i in range(n)), _data(size, size)
+    y = vmap(f, axis_name="i", devices=devices)(x.shard(devices, 0).realize() if sharded else x)
+    linear, _ = (y if to is None else y.to(to)).linear_with_vars()
     return sum(c.src[1].max_numel() * c.src[1].dtype.itemsize for c in linear.src if c.src[0].op is Ops.COPY)
 
 
@@ -289,6 +292,10 @@ def test_collectives_move_what_they_must(n: int) -> None:
     """`whole` are the bytes of all examples, `row` those of one: by hand, for n devices."""
     whole, row = 16 * 16 * 4, 16 * 4
     assert _moved(lambda x: x * 2, n) == 0
+    assert _moved(lambda x: x * 2, n, sharded=False) == whole * (n - 1) // n  # scatter
+    assert _moved(lambda x: x * 2, n, to="CPU") == whole * (n - 1) // n  # gather
+    shared = _data(16, 16, seed=5)
+    assert _moved(lambda x: x @ shared, n) == (n - 1) * whole  # broadcast
     # allreduce of a row: tinygrad sends it from each to each, and goes round a ring (2 (n - 1) rows) where it is large
     assert _moved(lambda x: x - psum(x, "i"), n) == _moved(lambda x: x - pmax(x, "i"), n) == n * (n - 1) * row
     assert _moved(lambda x: x - all_gather(x, "i").sum(0), n) == (n - 1) * whole  # allgather: what each has not

@@ -152,8 +152,12 @@ def copied_to_all(roots: Sequence[UOp], devices: Devices) -> list[UOp]:
         return _all_to_all(*found) if found[0].device == found[1] else None
 
     def gathered(u: UOp) -> UOp | None:
-        is_gather = u.op is Ops.COPY and isinstance(u.arg, tuple) and u.src[0].device == u.arg
-        return _allgather(u) if is_gather else None
+        if u.op is not Ops.COPY or not isinstance(u.src[0].device, tuple):
+            return None
+        if isinstance(u.arg, tuple):
+            return _allgather(u) if u.src[0].device == u.arg else None
+        # tinygrad 0.14 fails on a kernel for a copy that works out what all devices have from a sum over them
+        return u.replace(src=(u.src[0].contiguous(),)) if u.src[0].op in GroupOp.Elementwise else None
 
     return replaced(replaced(roots, aligned), gathered)
 
