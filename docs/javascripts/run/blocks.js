@@ -96,6 +96,7 @@ function course() {
       " starts Python in the browser, which takes some seconds, and runs first what stands before. Change a block with ",
       h("strong", null, "Edit"),
       "; Ctrl+Enter runs it.",
+      document.querySelector(".md-content .language-py.highlight") && " Programs for mypy are checked on your machine alone.",
     ),
   );
 }
