@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +22,13 @@ from tests.jaxfuzz.judge import close
 from tests.jaxfuzz.more import MORE
 from tests.jaxfuzz.shrink import shrunk
 
-PROGRAMS = [draw(0, number) for number in range(300)]
+
+@functools.cache
+def programs() -> list[Program]:
+    """Drawn when a test asks for them: it takes a second, in each process that collects."""
+    return [draw(0, number) for number in range(300)]
+
+
 EXCHANGES = re.compile(r"m\.(p\w+|all_\w+|axis_index)\([^)]*'[ijkl]'|with_vmap")
 
 
@@ -50,12 +57,12 @@ def test_programs_with_more_kinds_are_drawn_and_run(monkeypatch: pytest.MonkeyPa
     assert {"module_call", "with_jvp_static", "with_vjp_static", "jit_static", "write"} <= {
         *re.findall(r"m\.(\w+)", text)
     }
-    assert draw(0, 3, more=True).text() != PROGRAMS[3].text() == draw(0, 3).text()
+    assert draw(0, 3, more=True).text() != programs()[3].text() == draw(0, 3).text()
 
 
 def test_the_programs_have_all_public_functions() -> None:
     """But for those of modules, of types, of the text of values, and of packages, whose tests are their own."""
-    text = "\n".join(p.body() for p in PROGRAMS)
+    text = "\n".join(p.body() for p in programs())
     used = set(re.findall(r"m\.(\w+)", text))
     spelled = {"vjp": "pulled", "brand": "over", "make_expr": "through_expr"}
     spelled |= {f"custom_{kind}": f"with_{kind}" for kind in ("jvp", "vjp", "vmap")}
@@ -72,8 +79,8 @@ def test_the_programs_have_all_public_functions() -> None:
 
 
 def test_a_program_is_the_same_for_its_number() -> None:
-    assert all(draw(0, number).text() == PROGRAMS[number].text() for number in range(0, 40, 3))
-    assert len({p.text() for p in PROGRAMS}) == len(PROGRAMS)
+    assert all(draw(0, number).text() == programs()[number].text() for number in range(0, 40, 3))
+    assert len({p.text() for p in programs()}) == len(programs())
 
 
 def one_by_one(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, **options: Any) -> Any:
@@ -122,7 +129,7 @@ def has_examples(program: Program) -> bool:
 
 def test_programs_equal_their_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ours, "COMPILE", False)
-    chosen = [p for p in PROGRAMS if "m.vmap" in p.body() and not EXCHANGES.search(p.body()) and has_examples(p)]
+    chosen = [p for p in programs() if "m.vmap" in p.body() and not EXCHANGES.search(p.body()) and has_examples(p)]
     compared = 0
     for p in chosen[:40]:
         scope: dict[str, Any] = {}
@@ -140,7 +147,7 @@ def test_programs_equal_their_loops(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_failing_program_is_made_small() -> None:
-    big = next(p for p in PROGRAMS if p.body().count("m.cumsum") and p.body().count("\n") > 15)
+    big = next(p for p in programs() if p.body().count("m.cumsum") and p.body().count("\n") > 15)
     small = shrunk(big, lambda p: "m.cumsum" in p.body(), 10)
     assert "m.cumsum" in small.body() and small.body().count("\n") <= 6
     compile(small.text(), "small", "exec")
