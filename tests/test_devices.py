@@ -345,6 +345,7 @@ CLOSED: dict[str, Callable[[Any], Any]] = {
     "batched": lambda v: make_expr(lambda x: v(lambda a: a * W[0])(x))(X).at("batched")(X),
     "argument": lambda v: make_expr(lambda x, w: v(lambda a: a * w)(x))(X, W[0])(X, W[0]),
     "loop": lambda v: make_expr(lambda x: v(lambda a: _steps(a, W, 40))(x))(X)(X),
+    "gradient of a loop": lambda v: v(grad(lambda a: branded.map(lambda w: (a * w).sin(), W[0]).sum()))(X),
     "checkpoint": lambda v: v(lambda a: checkpoint(lambda b: b * W[0])(a))(X),
     "its derivative": lambda v: grad(lambda w: v(lambda a: checkpoint(lambda b: (b * w).sin())(a))(X).sum())(W[0]),
     "uneven, nested": lambda v: vmap(lambda a: v(lambda b: a * b + W[0])(X[0]))(X),

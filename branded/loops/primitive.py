@@ -26,7 +26,7 @@ from branded.errors import UnsupportedError
 from branded.graph import on_device, replaced
 from branded.patches.tg import broadcast_to, has_shape
 from branded.primitive import Batched, Primitive, Run, at_slot, info, params, primitive_of, results, slots
-from branded.rows import is_differentiated, is_marked, left_brands, row_of
+from branded.rows import is_differentiated, is_marked, is_touched, left_brands, row_of
 from branded.scope import Row, open_brands, union
 
 S = TypeVar("S")
@@ -257,19 +257,27 @@ def closed(outs: Sequence[UOp], own: Sequence[UOp], device: str | None = None) -
     return UOp.maketuple(*replaced(outs, over_params, at=stand_ins)), fixed
 
 
-def _at_home(results: list[UOp], device: str) -> list[UOp]:
-    """A step that a vmap takes to another device, on that of the loop."""
+def _at_home(results: list[UOp], own: Sequence[UOp], device: str) -> list[UOp]:
+    """A step that a vmap in it takes to another device, on that of the loop."""
     graph = UOp(Ops.SINK, src=tuple(results)).toposort(enter_calls=False)
-    away = {u for u in graph if u.op is Ops.COPY and u.arg != device}
+    varies, away, at = set(own), set[UOp](), dict[UOp, UOp]()
+    for u in graph:
+        if any(s in varies for s in u.src):
+            varies.add(u)
+            if u.op is Ops.COPY and isinstance(u.arg, str) and u.arg != device:
+                away.add(u)
     if not away or any(isinstance(u.device, tuple) for u in graph):
         return results
-
-    def moved(u: UOp) -> UOp | None:
-        if u.op is Ops.COPY and u.arg != device:
-            return u.src[0]
-        return u.copy_to_device(device) if u.op is Ops.BUFFER and u.device != device else None
-
-    return replaced(results, moved)
+    for u in varies:
+        for s in u.src[u.op is Ops.FUNCTION :]:
+            if s not in varies and isinstance(s.device, str) and s.device != device:
+                at[s] = s.copy_to_device(device)
+    still = {u for u in graph if u not in varies}
+    if any(map(is_touched, at)):  # examples of an outer vmap, which are where it has them
+        return results
+    return replaced(
+        results, lambda u: u.src[0] if u.op is Ops.COPY and u.arg != device and u not in still else None, at=at
+    )
 
 
 class Parts(NamedTuple):
@@ -288,7 +296,7 @@ def assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[
     device = next(p.device for p in (*(c.param for c in carries), *(x.param for x in inputs)))
     results = [on_device(x, device) for x in (*(c.next.cast(c.param.dtype) for c in carries), *outs)]
     own = [*(c.param for c in carries), *(x.param for x in inputs)]
-    step, fixed = closed(_at_home(results, device), own, device)
+    step, fixed = closed(_at_home(results, own, device), own, device)
     if any(isinstance(x.device, tuple) for x in (*fixed, *own)):
         raise UnsupportedError(
             "loop: a sharded tensor cannot go through a loop yet",
