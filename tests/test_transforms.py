@@ -693,3 +693,14 @@ def test_nothing_is_kept_of_a_transform() -> None:
         once()
     gc.collect()
     assert len(gc.get_objects()) - before < 500
+
+
+def test_a_maximum_of_what_two_kernels_would_round_in_two_ways() -> None:
+    """tinygrad multiplies the factors 0.2 and 1 to 8 beforehand in one kernel, and not in the other."""
+    a = np.random.RandomState(0).rand(8, 8).astype(np.float32)
+    x, factor = Tensor(a).realize(), np.arange(1, 9)[:, None] * 0.2
+    f = lambda x: (x * (Tensor.arange(8).reshape(8, 1) + 1.0) * 0.2).max(0)  # noqa: E731
+    most, slope = (a * factor).max(0), (a * factor == (a * factor).max(0)) * factor
+    found = grad(lambda x: (f(x) * x).square().sum())(x).numpy()
+    np.testing.assert_allclose(found, slope * 2 * most * (a * a).sum(0) + 2 * most**2 * a, rtol=1e-4)
+    np.testing.assert_allclose(jvp(f, (x,), (x,))[1].numpy(), (slope * a).sum(0), rtol=1e-5)

@@ -215,11 +215,31 @@ def reduce(u: UOp, d: UOp, *_: Tangent) -> Tangent:
     if op is Ops.ADD:
         return u.replace(src=(d, *u.src[1:]))
     if op is Ops.MAX:
-        attained = x.eq(u).cast(d.dtype)
-        mean: UOp = reduced(attained * d, Ops.ADD, axes) / reduced(attained, Ops.ADD, axes)
+        mask = attained(x, n, d.dtype) if is_inexact(x) else x.eq(u).cast(d.dtype)
+        mean: UOp = reduced(mask * d, Ops.ADD, axes) / reduced(mask, Ops.ADD, axes)
         return mean
     total: UOp = reduced(products_of_others(x, n) * d, Ops.ADD, axes)
     return total
+
+
+def attained(x: UOp, n: int, dtype: Any) -> UOp:
+    """Which entries are the maximum over the leading axes, as numbers.
+
+    Two kernels may round what is worked out in both in two ways: then none is equal to the maximum of the other kernel,
+    and the derivative would be 0 / 0.  So the values are kept, and their maximum is taken of these.
+    """
+    kept = x.contiguous()
+    mask: UOp = kept.eq(reduced(kept, Ops.MAX, tuple(range(n)))).cast(dtype)
+    return mask
+
+
+_ROUNDED = {Ops.ADD, Ops.MUL, Ops.RECIPROCAL, Ops.SIN, Ops.EXP2, Ops.LOG2, Ops.SQRT, Ops.POW}
+
+
+def is_inexact(x: UOp) -> bool:
+    """Is this worked out by more than one rounded operation, which kernels may put together in other ways?"""
+    inside = x.toposort(lambda u: u.op in GroupOp.Elementwise or u.op in GroupOp.Movement)
+    return sum(u.op in _ROUNDED and dtypes.is_float(u.dtype) for u in inside) > 1
 
 
 def products_of_others(x: UOp, n: int) -> UOp:

@@ -10,7 +10,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.crossing import lower
-from branded.derivatives.forward import products_of_others
+from branded.derivatives.forward import attained, is_inexact, products_of_others
 from branded.derivatives.leaves import plain, pull, transforming
 from branded.derivatives.reverse import is_pulling
 from branded.devices.exchange import resharded, starts_of_each
@@ -19,6 +19,7 @@ from branded.graph import on_device, tensor
 from branded.loops.bodies import differentiated
 from branded.patches import tg
 from branded.patches.methods import Method, wrap
+from branded.patches.tg import reduced
 from branded.primitive import at_slot, derives_from, params, primitive_of
 from branded.rows import check_live, is_marked, left_brands, row_of
 from branded.rules import storage
@@ -74,10 +75,19 @@ def _write_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, UOp] | None:
 
 def _product_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, ...] | None:
     """d prod x / dxⱼ is the product of the others: tinygrad's own rule, a quotient, cannot be differentiated again."""
+    if ret.arg[0] is Ops.MAX and is_inexact(ret.src[0]):
+        return (_shared_by_the_largest(ret.src[0], ret.arg[1], ctx),)
     if not is_pulling() or ret.arg[0] is not Ops.MUL:
         return None
     x = ret.src[0]
     return (ctx * products_of_others(x, ret.arg[1]),)
+
+
+def _shared_by_the_largest(x: UOp, n: int, ctx: UOp) -> UOp:
+    """The cotangent of a maximum over the leading axes, for those that attain it."""
+    mask = attained(x, n, ctx.dtype)
+    share: UOp = mask / reduced(mask, Ops.ADD, tuple(range(n))) * ctx
+    return share
 
 
 def _exp2_gradient(ctx: UOp, ret: UOp) -> tuple[UOp] | None:
