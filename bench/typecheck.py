@@ -49,7 +49,7 @@ def table{i}(xs: Tensor, ys: Tensor) -> Tensor:
 
 """
 BLOCKS = 100
-FOREIGN_ROUNDS = 3
+FOREIGN_ROUNDS = 7
 NAMES = "abcdefghijkl"
 
 
