@@ -538,3 +538,28 @@ def test_branches_that_give_numbers() -> None:
     for g in (lambda x: x * 1.5, lambda x: 1.5):
         with pytest.raises(CarryError, match="the branches disagree about the result"):
             choose(lambda x: x, g)
+
+
+@pytest.mark.parametrize("rule", [custom_jvp, custom_vjp])
+def test_what_a_rule_gave_is_differentiated_through_a_branch(rule: Any) -> None:
+    """A branch that is made safe leaves what a derivative goes by as it is: its derivative was 0."""
+    double = rule(lambda x: x * 2)
+    if rule is custom_jvp:
+        double.defjvp(lambda primals, tangents: (primals[0] * 2, tangents[0] * 2))
+    else:
+        double.defvjp(lambda x: (x * 2, ()), lambda _, d: (d * 2,))
+
+    def branch(x: Tensor) -> Tensor:
+        return cond(x.sum() > 0, lambda x: x.mean() * 2, lambda x: x.sum() * 0, x)
+
+    assert vmap(grad(branch))(double(Tensor.ones(2, 2))).tolist() == [[1, 1], [1, 1]]
+    given = double(Tensor.ones(2))
+
+    def step(x: Tensor) -> Any:
+        def body(i: Tensor, c: Tensor) -> Tensor:
+            return c + cond(i < 1, lambda: x.mean() * 2, lambda: 0 * x.sum())
+
+        return fori_loop(0, 2, body, 0 * x.sum())
+
+    assert grad(step)(given).tolist() == [1, 1]
+    assert jvp(step, (given,), (Tensor([1.0, 3.0]),))[1].item() == 4

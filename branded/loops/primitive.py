@@ -360,7 +360,9 @@ def safe(outs: Sequence[UOp], flag: UOp, *, effects: bool = False, done: Iterabl
             return None
         return u.replace(src=(u.src[0], flag.where(u.src[1], u.src[1].const_like(1))))
 
-    return replaced(outs, divides, at={u: u for u in done})
+    graph = UOp(Ops.SINK, src=tuple(outs)).toposort(is_differentiated, enter_calls=False)
+    leaves = (u for u in graph if is_marked(u))  # a derivative is by them as they are, and the branch made none of them
+    return replaced(outs, divides, at={u: u for u in (*done, *leaves)})
 
 
 def safe_body(u: UOp, flag: UOp, effects: bool) -> UOp | None:
