@@ -52,7 +52,7 @@ def unused(f: FuncDef, api: TypeChecker, shared: Names, around: tuple[FuncDef, .
     t, words = f.type, _words(f, api)
     if "." not in f.fullname or not isinstance(t, CallableType) or f in around or len(around) > MOST_CALLS:
         return frozenset()
-    own = 1 if f.info and not f.is_static else 0
+    own = _bound(f)
     if words is None or words & ALL_NAMES or not all(map(_tells_all, t.arg_types[own:])):
         return frozenset()
     if own and f.arg_names[0] in words and f.arg_names[0] not in shared:
@@ -71,7 +71,7 @@ def _depends(
         if isinstance(n, ast.Attribute) and n.attr in OF_ALL:
             idle.add(n.value)
         elif isinstance(n, ast.Call) and (g := _called(n.func, f, made, api)) is not None:
-            own = 1 if g.info and not g.is_static else 0
+            own = _bound(g)
             here = frozenset(g.arg_names[:own]) if own and f.arg_names[0] in shared else frozenset[str | None]()
             of_g = unused(g, api, here, around)
             for name, value in _arguments(n, g.arg_names[own:]):
@@ -79,6 +79,11 @@ def _depends(
                 if is_own or (name in of_g and not any(isinstance(x, ast.NamedExpr) for x in ast.walk(value))):
                     idle.update(ast.walk(value))
     return frozenset(n.id for n in ast.walk(source) if isinstance(n, ast.Name) and n not in idle)
+
+
+def _bound(f: FuncDef) -> int:
+    """How many parameters a call does not name: that of the object, or none."""
+    return int(bool(f.info) and not f.is_static)
 
 
 def _arguments(call: ast.Call, names: Sequence[str | None]) -> Iterator[tuple[str | None, ast.expr]]:

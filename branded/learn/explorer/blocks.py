@@ -6,12 +6,10 @@ import ast
 import contextlib
 import io
 import json
-import linecache
 import math
 import sys
 import types
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from tinygrad import Tensor
@@ -22,7 +20,7 @@ from branded.errors import BrandedError
 from branded.explain.code import Source
 from branded.explain.data import plain
 from branded.graph import tensor
-from branded.learn.explorer.mistakes import place, told
+from branded.learn.explorer.mistakes import place, told, written
 from branded.rows import row_of, type_text
 from branded.scope import outside
 
@@ -44,31 +42,22 @@ def run(source: str, number: int) -> str:
         JSON: what came of it, in order, each a `text` that was printed or a `picture` of a tensor that was shown; and
         the mistake that ended it.
     """
-    with session(source, f"block_{number}.py") as (path, space):
-        parts: list[dict[str, Any]] = []
-        failure = None
-        try:
-            with _shows(parts):
-                for statement in ast.parse(source, path).body:
-                    exec(compile(ast.Interactive([statement]), path, "single", dont_inherit=True), space)
-        except (Exception, SystemExit) as error:  # whatever it is, the reader made it and has to see it
-            failure = mistake(error, source, path)
+    path = written(source, f"block_{number}.py")
+    space = sys.modules.setdefault(PAGE, types.ModuleType(PAGE)).__dict__
+    parts: list[dict[str, Any]] = []
+    failure = None
+    try:
+        with _shows(parts):
+            for statement in ast.parse(source, path).body:
+                exec(compile(ast.Interactive([statement]), path, "single", dont_inherit=True), space)
+    except (Exception, SystemExit) as error:  # whatever it is, the reader made it and has to see it
+        failure = mistake(error, source, path)
     return json.dumps({"parts": parts, "failure": failure})
 
 
 def forget() -> None:
     """Begin anew: no block of the page has run."""
     sys.modules.pop(PAGE, None)
-
-
-@contextlib.contextmanager
-def session(source: str, file: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The file that a text is in, where tracebacks and messages find its lines, and the names of the page."""
-    path = Path(file).resolve()
-    path.write_text(source, encoding="utf-8")
-    linecache.checkcache(str(path))
-    module = sys.modules.setdefault(PAGE, types.ModuleType(PAGE))
-    yield str(path), module.__dict__
 
 
 @contextlib.contextmanager

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
-import linecache
 import sys
 import types
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from branded import tree
@@ -16,7 +14,7 @@ from branded.errors import ExplainError, ExplorerError
 from branded.explain import example_arguments, explain
 from branded.explain.code import Source
 from branded.explain.data import is_array
-from branded.learn.explorer.mistakes import in_own_words, mistaken
+from branded.learn.explorer.mistakes import in_own_words, mistaken, written
 from branded.patches import tg
 from branded.program import make_expr
 
@@ -47,21 +45,19 @@ def run(source: str, names: list[str]) -> str:
     Returns:
         A JSON list of explanations; or of the one mistake, which has no steps but says the line and what is wrong.
     """
-    path = Path(FILE).resolve()
-    path.write_text(source, encoding="utf-8")
-    linecache.checkcache()
+    path = written(source, FILE)
     module = types.ModuleType("program")
-    module.__dict__["__file__"] = str(path)
+    module.__dict__["__file__"] = path
     sys.modules["program"] = module
     name, begins = "the program", None
     try:
-        exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
+        exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
         found = []
         for f in _functions(module, names):
             name, begins = f.__name__, f.__code__.co_firstlineno
             found.append(_explained(f))
     except (Exception, SystemExit) as error:  # whatever it is, the reader made it and has to see it
-        found = [mistaken(name, Source(source, str(path), 1), error, begins=begins)]
+        found = [mistaken(name, Source(source, path, 1), error, begins=begins)]
     return json.dumps(found)
 
 

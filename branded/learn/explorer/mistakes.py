@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 import traceback
 from collections.abc import Callable, Sequence
@@ -18,6 +19,14 @@ _PLACE = re.compile(r"\bat (\S+):(\d+)|^(\S+):(\d+)$")
 _TYPED = re.compile(r"Vec\[([^,]*),")
 _NAMED = re.compile(r"(?:brand|over) `([^`]+)`")
 _OPENED = re.compile(r"^(opened by .*)$")
+
+
+def written(source: str, file: str) -> str:
+    """The path of a file with this text, where tracebacks and messages find its lines."""
+    path = Path(file).resolve()
+    path.write_text(source, encoding="utf-8")
+    linecache.checkcache(str(path))
+    return str(path)
 
 
 def mistaken(

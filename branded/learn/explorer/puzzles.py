@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import linecache
-from pathlib import Path
 from typing import Any
 
 from branded import tree
 from branded.errors import BrandedError
 from branded.explain.data import plain
 from branded.learn.explorer.blocks import mistake
+from branded.learn.explorer.mistakes import written
 from branded.learn.puzzles import Puzzle, Status, Verdict, Write, find, key
 from branded.learn.puzzles.outcome import Array, Outcome
 from branded.learn.puzzles.puzzle import not_yet
@@ -50,14 +49,12 @@ def _judged(puzzle: Puzzle, answer: str, right: str) -> tuple[Verdict, dict[str,
     """The verdict, and the mistake for which there is no function to judge."""
     if not isinstance(puzzle, Write):
         return puzzle.judge(answer.strip() or ..., right), None
-    path = Path(f"answer_{puzzle.number}.py").resolve()
-    path.write_text(answer, encoding="utf-8")
-    linecache.checkcache(str(path))
+    path = written(answer, f"answer_{puzzle.number}.py")
     names = run_source("")
     try:
-        exec(compile(answer, str(path), "exec", dont_inherit=True), names)
+        exec(compile(answer, path, "exec", dont_inherit=True), names)
     except (Exception, SystemExit) as error:  # whatever it is, the learner made it and has to see it
-        return Verdict(Status.NOT_YET), mistake(error, answer, str(path))
+        return Verdict(Status.NOT_YET), mistake(error, answer, path)
     if puzzle.name not in names:
         return not_yet(f"there is no `{puzzle.name}`"), None
     return puzzle.judge(names[puzzle.name], key.read(right)), None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from branded.learn.puzzles import Puzzle
+from branded.learn.puzzles.truth import own_cache
 
 
 def turn(puzzle: Puzzle) -> int | None:
@@ -16,20 +16,14 @@ def turn(puzzle: Puzzle) -> int | None:
     None where nothing can be kept.
     """
     try:
-        file = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "branded" / "hints.json"
+        file = own_cache() / "hints.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         kept = _read(file)
         had = kept.setdefault(str(Path.cwd()), {})
         found = int(had.get(puzzle.title, 0))
         had[puzzle.title] = (found + 1) % (len(puzzle.hints) + 1)
         file.write_text(json.dumps(kept), encoding="utf-8")
-    except (
-        OSError,
-        RuntimeError,
-        TypeError,
-        ValueError,
-        AttributeError,
-    ):  # no such folder, or what is kept is something else
+    except (OSError, RuntimeError, TypeError, ValueError, AttributeError):  # no folder, or the file is another one's
         return None
     return min(found, len(puzzle.hints))
 

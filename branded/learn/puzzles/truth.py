@@ -123,10 +123,15 @@ def _mypy() -> list[tuple[int, int, str]]:
     return [(int(m["number"]), int(m["line"]), m["text"]) for m in _SAID.finditer(text)]
 
 
+def own_cache() -> Path:
+    """Where things are kept from one run to the next, whether there is such a folder yet or not."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "branded"
+
+
 def _cache(folder: str) -> Path:
     """Where mypy keeps what it knows of tinygrad from one run to the next; in `folder`, if it cannot be kept."""
     try:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "branded" / "mypy"
+        cache = own_cache() / "mypy"
         cache.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):
         return Path(folder, "cache")
