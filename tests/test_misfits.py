@@ -445,6 +445,16 @@ def test_what_the_user_raises_is_the_users() -> None:
     assert type(info.value) is ValueError
 
 
+def test_what_no_tensor_can_do_tinygrad_says() -> None:
+    def f(x: Tensor) -> Tensor:
+        del x[0]
+        return x
+
+    with pytest.raises(TypeError, match=r"^Tensor does not support deleting items$") as told:
+        vmap(f)(Tensor.ones(2, 3))
+    assert not isinstance(told.value, BrandedError)
+
+
 def test_sizes_with_a_name_go_together() -> None:
     """Symbolic sizes are compared as tinygrad does."""
     from tinygrad import Variable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import pickle
 import re
@@ -9,12 +10,13 @@ import traceback
 from pathlib import Path
 
 import pytest
-from mypy.errorcodes import TRUTHY_BOOL
+from mypy.errorcodes import TRUTHY_BOOL, ErrorCode
 
 from branded import cli, errors
 from branded.errors import BrandedError
 from branded.learn import why
-from branded.mypy.codes import CODES, ERROR, code_of, is_ours
+from branded.mypy import codes
+from branded.mypy.codes import CODES, is_ours
 from tests import why as pages
 
 ROOT = Path(__file__).parent.parent
@@ -69,17 +71,29 @@ def test_the_gallery_leads_to_the_pages_and_back() -> None:
 
 
 def test_mypy_has_the_codes_of_what_runs() -> None:
-    """What it says in the words of an error has that error's code; and both are said in words alike."""
+    """What it says in the words of an error has that error's code, as tests/test_gallery.py sees in each mistake."""
     assert set(CODES) <= set(why.classes())
-    alike = set()
-    for code, cls in why.classes().items():
-        for message in re.findall(rf"^branded\.errors\.{cls.__name__}: (.*)", why.page(code), re.M):
-            assert code_of(message) in (ERROR, CODES.get(code)), message
-            alike |= {code} if code_of(message) is not ERROR else set()
-    assert len(alike) > 8
-    assert code_of("vmap: argument 2 is mapped, but score wants another type").code == "brand"
-    assert is_ours(CODES["read"]) and is_ours(ERROR) and not is_ours(TRUTHY_BOOL) and not is_ours(None)
+    assert is_ours(codes.READ) and is_ours(codes.ERROR) and not is_ours(TRUTHY_BOOL) and not is_ours(None)
     assert why.of("brand-read") == why.of("truthy-bool") == "read" and why.of("brand") is None
+
+
+def test_each_message_of_the_plugin_says_its_code() -> None:
+    """What tells of an error or a note gives a constant of codes.py, or hands one on; and each of them is used."""
+    names = {name for name, x in vars(codes).items() if isinstance(x, ErrorCode)}
+    assert len(names) == len(CODES) + 1
+    used = set()
+    for file in sorted((ROOT / "branded" / "mypy").glob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        if file.name != "codes.py":
+            used |= {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} & names
+        for call in (n for n in ast.walk(tree) if isinstance(n, ast.Call)):
+            what = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            if what in {"fail", "_fail", "fail_at_once", "refuse", "are_tensors", "note"}:
+                given = [*call.args, *(k.value for k in call.keywords)]
+                said = {n.id for n in given if isinstance(n, ast.Name)} & (names | {"code"})
+                own = file.name == "derivatives.py" and ast.unparse(call.func) in {"self.fail", "by.fail"}  # DERIVATIVE
+                assert len(said) == 1 or own, f"{file.name}:{call.lineno}"
+    assert used == names, names - used
 
 
 # ---- the command ----

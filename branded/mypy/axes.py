@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mypy.checker import TypeChecker
+from mypy.errorcodes import ErrorCode
 from mypy.nodes import DictExpr, Expression, IntExpr, ListExpr, NameExpr, StrExpr, TupleExpr, UnaryExpr
 from mypy.types import (
     AnyType,
@@ -19,6 +20,7 @@ from mypy.types import (
     get_proper_type,
 )
 
+from branded.mypy.codes import AXES, AXIS_TYPE
 from branded.mypy.rows import CONTAINERS, UNKNOWN, row_of
 
 
@@ -76,7 +78,7 @@ def show(axes: Type) -> str:
     return "..."
 
 
-def misfits(axes: Type, t: Type, what: str) -> Iterator[str]:
+def misfits(axes: Type, t: Type, what: str) -> Iterator[tuple[ErrorCode, str]]:
     """What is wrong with `axes` as a prefix tree of a value of type `t`, which is called `what`.
 
     axes  ((0, None), 0)     "(0, None) has 2 axes, but item 0 of argument 1 has 3 items"
@@ -84,9 +86,9 @@ def misfits(axes: Type, t: Type, what: str) -> Iterator[str]:
     """
     axes, t = get_proper_type(axes), get_proper_type(t)
     if isinstance(axes, Instance) and axes.type.fullname in ("builtins.bool", "builtins.str", "builtins.float"):
-        yield f"the axis of {what} is a {axes.type.name}: an axis is an int or None"
+        yield AXIS_TYPE, f"the axis of {what} is a {axes.type.name}: an axis is an int or None"
     elif row_of(axes) is not None:
-        yield "a tensor is no axis: the arguments go into a call of their own, vmap(f)(x)"
+        yield AXIS_TYPE, "a tensor is no axis: the arguments go into a call of their own, vmap(f)(x)"
     elif isinstance(axes, UnionType | AnyType) or isinstance(t, UnionType | AnyType):
         return
     elif isinstance(axes, TupleType):
@@ -95,24 +97,24 @@ def misfits(axes: Type, t: Type, what: str) -> Iterator[str]:
         yield from _misfits_of_dict(axes, t, what)
 
 
-def _misfits_of_tuple(axes: TupleType, t: ProperType, what: str) -> Iterator[str]:
+def _misfits_of_tuple(axes: TupleType, t: ProperType, what: str) -> Iterator[tuple[ErrorCode, str]]:
     if not isinstance(t, TupleType):
         if kind := _other_kind(t, "tuple"):
-            yield f"{show(axes)} is a tuple of axes, but {what} is {kind}"
+            yield AXES, f"{show(axes)} is a tuple of axes, but {what} is {kind}"
     elif len(axes.items) != len(t.items):
-        yield f"{show(axes)} has {count(len(axes.items), 'axis', 'axes')}, but {what} has {len(t.items)} items"
+        yield AXES, f"{show(axes)} has {count(len(axes.items), 'axis', 'axes')}, but {what} has {len(t.items)} items"
     else:
         for i, (a, item) in enumerate(zip(axes.items, t.items, strict=True)):
             yield from misfits(a, item, f"item {i} of {what}")
 
 
-def _misfits_of_dict(axes: TypedDictType, t: ProperType, what: str) -> Iterator[str]:
+def _misfits_of_dict(axes: TypedDictType, t: ProperType, what: str) -> Iterator[tuple[ErrorCode, str]]:
     if not isinstance(t, TypedDictType):
         if kind := _other_kind(t, "dict"):
-            yield f"{show(axes)} is a dict of axes, but {what} is {kind}"
+            yield AXES, f"{show(axes)} is a dict of axes, but {what} is {kind}"
         return
     for key in [*(k for k in axes.items if k not in t.items), *(k for k in t.items if k not in axes.items)]:
-        yield f"{show(axes)} and {what} do not have the same keys: `{key}` is in one of them"
+        yield AXES, f"{show(axes)} and {what} do not have the same keys: `{key}` is in one of them"
     for key in [k for k in axes.items if k in t.items]:
         yield from misfits(axes.items[key], t.items[key], f"{what}[{key!r}]")
 

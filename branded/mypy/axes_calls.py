@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mypy.checker import TypeChecker
+from mypy.errorcodes import ErrorCode
 from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
@@ -121,10 +122,10 @@ class Call:
 
     # ---- what is wrong ----
 
-    def fail(self, message: str, *notes: str) -> None:
+    def fail(self, code: ErrorCode, message: str, *notes: str) -> None:
         # of `x @ y` mypy tries `y.__rmatmul__(x)` where `x.__matmul__(y)` is wrong, and then it is Any
         tell = fail if isinstance(self.at, CallExpr) else fail_at_once
-        tell(self.api, self.at, f"{self.what}: {message}", *notes)
+        tell(self.api, self.at, code, f"{self.what}: {message}", *notes)
 
     def show(self, t: Type) -> str:
         return f'"{show(t, self.api)}"'

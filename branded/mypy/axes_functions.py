@@ -8,6 +8,7 @@ from mypy.types import Type
 from branded.mypy.axes_calls import Call, Known, Rule, axes_of_operand, call_of, placed
 from branded.mypy.axes_rules import count, positions, together
 from branded.mypy.axes_types import erased, has_axes, of_length
+from branded.mypy.codes import MATRIX
 from branded.mypy.opening import Scope
 from branded.mypy.results import emptied
 from branded.mypy.rows import UNKNOWN, change, same
@@ -46,7 +47,7 @@ def _matrix(call: Call) -> Known:
     axes = _first(call)
     if axes is not None and len(axes) < 2:
         given = next(iter(call.given.values()))
-        call.fail(f"a matrix has two axes, and this has {count(axes)}", f"value: {call.show(given[0][1])}")
+        call.fail(MATRIX, f"a matrix has two axes, and this has {count(axes)}", f"value: {call.show(given[0][1])}")
         return None
     return axes
 

@@ -7,6 +7,7 @@ from mypy.types import TupleType, Type, get_proper_type
 from branded.mypy.axes_calls import Axes, Call, Known, axes_of_operand
 from branded.mypy.axes_rules import count, together
 from branded.mypy.axes_types import equal
+from branded.mypy.codes import ERROR
 from branded.mypy.rows import UNKNOWN
 
 
@@ -29,11 +30,12 @@ def reversed_dot(call: Call) -> Known:
 def product(call: Call, x: Type, left: Axes, y: Type, right: Axes) -> Known:
     sides = f"left:  {call.show(x)}", f"right: {call.show(y)}"
     if not left or not right:
-        call.fail("a product of a tensor with no axes", *sides, "try:   x * y")
+        call.fail(ERROR, "a product of a tensor with no axes", *sides, "try:   x * y")
         return None
     inner = right[-2] if len(right) > 1 else right[-1]
     if equal(left[-1], inner) is None:
         call.fail(
+            ERROR,
             f"the inner axes are {call.shown(left[-1])} and {call.shown(inner)}",
             *sides,
             f"try:   {_turned(left, right)}",
@@ -94,13 +96,16 @@ def _read(call: Call, word: str, t: Type, letters: dict[str, tuple[Type, Type]])
         return True
     if len(axes) != len(word):
         call.fail(
-            f"`{word}` is for a tensor with {count(word)}, and this one has {count(axes)}", f"value: {call.show(t)}"
+            ERROR,
+            f"`{word}` is for a tensor with {count(word)}, and this one has {count(axes)}",
+            f"value: {call.show(t)}",
         )
         return False
     for letter, axis in zip(word, axes, strict=True):
         before, where = letters.get(letter, (axis, t))
         if (found := equal(before, axis)) is None:
             call.fail(
+                ERROR,
                 f"`{letter}` is {call.shown(before)} and {call.shown(axis)}",
                 f"left:  {call.show(where)}",
                 f"right: {call.show(t)}",

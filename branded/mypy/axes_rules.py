@@ -9,6 +9,7 @@ from mypy.types import Type
 
 from branded.mypy.axes_calls import Axes, Call, Known
 from branded.mypy.axes_types import broadcast, is_named, of_length
+from branded.mypy.codes import AXIS_RANGE, ERROR
 from branded.mypy.rows import UNKNOWN
 
 # ---- which axis ----
@@ -24,7 +25,7 @@ def place(call: Call, n: int | None, axes: Axes, more: int = 0) -> int | None:
     size = len(axes) + more
     if n is None or -max(size, 1) <= n < max(size, 1):  # tinygrad takes axis 0 of a scalar
         return n if n is None or n >= 0 else n + size
-    call.fail(f"axis {n} of a tensor with {count(axes)}", f"value: {call.show(call.self_type or axes[0])}")
+    call.fail(AXIS_RANGE, f"axis {n} of a tensor with {count(axes)}", f"value: {call.show(call.self_type or axes[0])}")
     return None
 
 
@@ -88,7 +89,7 @@ def together(call: Call, left: Known, right: Known, other: Type) -> Known:
     for i, (a, b) in enumerate(zip(*padded, strict=True)):
         if (axis := broadcast(a, b)) is None:
             met = f"{call.shown(a)} meets {call.shown(b)}, axis {i - n} of both"
-            call.fail(met, *_sides(call, other), f"try:   {_advice(left, right)}")
+            call.fail(ERROR, met, *_sides(call, other), f"try:   {_advice(left, right)}")
             return None
         found.append(axis)
     return found

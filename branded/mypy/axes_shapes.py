@@ -8,6 +8,7 @@ from mypy.types import Instance, NoneType, Type, get_proper_type
 from branded.mypy.axes_calls import Axes, Call, Known, axes_of_operand, is_one
 from branded.mypy.axes_rules import count, place
 from branded.mypy.axes_types import equal, is_named, length, of_length
+from branded.mypy.codes import ERROR
 from branded.mypy.rows import UNKNOWN
 
 
@@ -24,7 +25,7 @@ def transposed(call: Call) -> Known:
     if axes is None:
         return None
     if len(axes) < 2 and not (call.is_given("dim0") or call.is_given("dim1")):
-        call.fail(f"a tensor with {count(axes)} has no two to exchange", *_value(call))
+        call.fail(ERROR, f"a tensor with {count(axes)} has no two to exchange", *_value(call))
         return None
     i, j = (place(call, call.number(n, d), axes) for n, d in (("dim0", 1), ("dim1", 0)))
     if i is None or j is None or not axes:
@@ -43,6 +44,7 @@ def permuted(call: Call) -> Known:
         return None
     if len(numbers) != len(axes):
         call.fail(
+            ERROR,
             f"{count(numbers, 'position', 'positions')} for a tensor with {count(axes)}",
             *_value(call),
         )
@@ -80,6 +82,7 @@ def expanded(call: Call) -> Known:
         return None
     if len(shape) < len(axes):
         call.fail(
+            ERROR,
             f"{count(shape, 'length', 'lengths')} for a tensor with {count(axes)}",
             *_value(call),
         )
@@ -152,12 +155,12 @@ def _alike(call: Call, but: int | None) -> Known:
             return None
         sides = f"left:  {call.show(call.self_type or UNKNOWN)}", f"right: {call.show(t)}"
         if len(axes) != len(other):
-            call.fail(f"{count(axes)} and {count(other)}", *sides)
+            call.fail(ERROR, f"{count(axes)} and {count(other)}", *sides)
             return None
         for i, (a, b) in enumerate(zip(axes, other, strict=True)):
             found = UNKNOWN if i == but else equal(a, b)
             if found is None:
-                call.fail(f"{call.shown(a)} meets {call.shown(b)}, axis {i} of both", *sides)
+                call.fail(ERROR, f"{call.shown(a)} meets {call.shown(b)}, axis {i} of both", *sides)
                 return None
             axes[i] = a if i == but else found
     return axes
@@ -177,7 +180,7 @@ def indexed(call: Call) -> Known:
     taken = [i for i in entries if not (isinstance(i, EllipsisExpr) or _is_none(i))]
     if len(taken) > len(axes):
         wrong = f"{count(taken, 'index', 'indices')} for a tensor with {count(axes)}"
-        call.fail(wrong, *_value(call))
+        call.fail(ERROR, wrong, *_value(call))
         return None
     if not any(isinstance(i, EllipsisExpr) for i in entries):
         entries = [*entries, EllipsisExpr()]

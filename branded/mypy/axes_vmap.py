@@ -31,6 +31,7 @@ from mypy.types import (
 from branded.mypy.axes_calls import Known
 from branded.mypy.axes_rules import count
 from branded.mypy.axes_types import axes_of, equal, erased, has_axes, is_named, with_axes
+from branded.mypy.codes import AXIS_RANGE, ERROR
 from branded.mypy.opening import Scope, checker, class_of, fail, show
 from branded.mypy.rows import AXES, CONTAINERS, UNKNOWN, VEC, Brand, change, each_row, has_rows, same
 
@@ -62,7 +63,7 @@ class Mapped:
         if not -len(axes) <= n < len(axes):
             if axes:  # without, mypy's own check of the rows says that there is no axis to map over
                 wrong = f"in_axes: axis {n} of {what}, which has {len(axes)}"
-                fail(self.api, self.at, wrong, f'given: "{show(t, self.api)}"')
+                fail(self.api, self.at, AXIS_RANGE, wrong, f'given: "{show(t, self.api)}"')
             return None
         gone = axes.pop(n)
         self._tell(gone, what, t)
@@ -76,12 +77,13 @@ class Mapped:
             self.told_by = self.told_by or (what, t)
         elif self.told_by is None:
             wrong = f"axis_name: {other}, and {what} is mapped over `{name}`"
-            fail(self.api, self.at, wrong, given, f"try:   another axis in in_axes, or axis_name={name}")
+            fail(self.api, self.at, ERROR, wrong, given, f"try:   another axis in in_axes, or axis_name={name}")
         else:
             before, tree = self.told_by
             fail(
                 self.api,
                 self.at,
+                ERROR,
                 f"{self.what}: `{other}` of {before} goes together with `{name}` of {what}",
                 f'given: "{show(tree, self.api)}"',
                 given,
@@ -163,7 +165,7 @@ def named(ctx: FunctionContext, scope: Scope) -> Type:
     known = axes_of(given)
     if known is not None and len(known) != len(names):
         wrong = f"as_axes: {count(names, 'name', 'names')} for a tensor with {count(known)}"
-        fail(checker(ctx), ctx.context, wrong, f'value: "{show(given, checker(ctx))}"')
+        fail(checker(ctx), ctx.context, ERROR, wrong, f'value: "{show(given, checker(ctx))}"')
     return with_axes(change(t, same), names, scope)
 
 

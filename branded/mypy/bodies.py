@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mypy.checker import TypeChecker
-from mypy.errorcodes import ARG_TYPE, NO_UNTYPED_CALL, TRUTHY_BOOL
+from mypy.errorcodes import ARG_TYPE, NO_UNTYPED_CALL, TRUTHY_BOOL, ErrorCode
 from mypy.nodes import (
     ARG_POS,
     ARG_STAR,
@@ -101,8 +101,8 @@ class TransformCall:
                 return True
         return None
 
-    def fail(self, message: str, *notes: str) -> Type:
-        fail(self.api, self.at, f"{self.what}: {message}", *notes)
+    def fail(self, code: ErrorCode, message: str, *notes: str) -> Type:
+        fail(self.api, self.at, code, f"{self.what}: {message}", *notes)
         return UNKNOWN
 
     def show(self, t: Type) -> str:
@@ -151,11 +151,11 @@ class TransformCall:
     def vec(self, row: Sequence[Brand]) -> Type:
         return change(self.scope.instance(VEC, union(row), self.scope.instance(TENSOR)), same)
 
-    def are_tensors(self, t: Type, what: str, numbers: bool = True) -> bool:
+    def are_tensors(self, t: Type, what: str, code: ErrorCode, numbers: bool = True) -> bool:
         """Can all leaves of a tree be tensors?  If not, that is told."""
         for where, kind in misfits(t, what, numbers):
             kinds = "tensors, numbers, or trees of them" if numbers else "tensors, or trees of them"
-            self.fail(f"{where} is {kind}, not a tensor", f"try:   {kinds}")
+            self.fail(code, f"{where} is {kind}, not a tensor", f"try:   {kinds}")
             return False
         return True
 

@@ -12,6 +12,7 @@ from branded.mypy.axes import tree_of
 from branded.mypy.axes_types import erased
 from branded.mypy.axes_vmap import Mapped, number
 from branded.mypy.bodies import Rule, TransformCall, rows_of, widened
+from branded.mypy.codes import AXIS_TYPE, NAME_UNBOUND
 from branded.mypy.leaves import NUMBERS
 from branded.mypy.opening import class_of, name_of, text_of
 from branded.mypy.rows import BRAND, TENSOR, UNKNOWN, VEC, Brand, change, is_a, without
@@ -67,7 +68,7 @@ def _names(call: TransformCall) -> _Names:
         _read(names, e, call)
     if names.wrong is not None:
         fix = "try:   a subclass of Brand, the string that was its axis_name, or an open brand"
-        call.fail(f"{call.show(names.wrong)} is no name of a brand", fix)
+        call.fail(NAME_UNBOUND, f"{call.show(names.wrong)} is no name of a brand", fix)
     elif call.scope.is_all_known(call.api):
         for text in names.texts:
             if all(name_of(b) != text for b in call.scope.open):
@@ -90,6 +91,7 @@ def _unbound(call: TransformCall, name: str) -> None:
     names = [n for b in call.scope.open if (n := name_of(b))]
     names = [repr(n) for n in names] + [b.type.name for b in call.scope.open if isinstance(b, Instance)]
     call.fail(
+        NAME_UNBOUND,
         f"no brand {name!r} is open here",
         f"open:  {', '.join(names) or 'none with a name'}",
         f"try:   vmap(..., axis_name={name!r}) around it",
@@ -105,7 +107,7 @@ def _open(call: TransformCall, names: _Names, row: Sequence[Brand]) -> list[Bran
 def _reduced(call: TransformCall) -> Type:
     """`psum(x, Users)`: x that does not vary over Users; `all_gather` has it as an axis."""
     value, names = call.with_axes("x"), _names(call)
-    if not call.are_tensors(value, "the value"):
+    if not call.are_tensors(value, "the value", AXIS_TYPE):
         return value
     number = get_proper_type(value)
     if names.wrong is not None:
@@ -134,7 +136,7 @@ def _exchanged(call: TransformCall) -> Type:
     """`ppermute(x, Users, …)`: x that varies over Users, if it did not before."""
     call.has_axes = call.what == "ppermute"
     value, names = call.with_axes("x") if call.has_axes else call.type_of("x"), _names(call)
-    if not call.are_tensors(value, "the value"):
+    if not call.are_tensors(value, "the value", AXIS_TYPE):
         return value
     if names.wrong is not None:
         return FAILED

@@ -28,7 +28,7 @@ from branded.mypy.axes import count
 from branded.mypy.axes_types import erased
 from branded.mypy.bodies import Rule, TransformCall, joined, outcome, rows_of, widened
 from branded.mypy.callables import Arg, either, items_of
-from branded.mypy.codes import ERROR
+from branded.mypy.codes import DERIVATIVE, ERROR
 from branded.mypy.leaves import becoming
 from branded.mypy.opening import Scope, fail, show, trying
 from branded.mypy.rows import ARRAY, CONTAINERS, TENSOR, UNKNOWN, Brand, change, hides, row_of, same
@@ -61,7 +61,7 @@ class Derivative:
         return cls(call.what, call.at, call.api, call.scope, _argnums(e) if e else 0, call.is_true("has_aux"))
 
     def fail(self, message: str, *notes: str) -> Type:
-        fail(self.api, self.at, f"{self.what}: {message}", *notes)
+        fail(self.api, self.at, DERIVATIVE, f"{self.what}: {message}", *notes)
         return AnyType(TypeOfAny.from_error)
 
     # ---- called at once ----
@@ -284,15 +284,16 @@ def jvp(call: TransformCall) -> Type:
     """`jvp(f, primals, tangents)`"""
     f, given, moved = call.expression("f"), *(get_proper_type(call.type_of(n)) for n in ("primals", "tangents"))
     if f is None or not isinstance(given, TupleType):
-        bad = row_of(given) is not None
-        return call.fail("primals and tangents are tuples", "try:   jvp(f, (x,), (dx,))") if bad else UNKNOWN
+        if row_of(given) is None:
+            return UNKNOWN
+        return call.fail(DERIVATIVE, "primals and tangents are tuples", "try:   jvp(f, (x,), (dx,))")
     primals = list(given.items)
     d = Derivative("jvp", call.at, call.api, call.scope, list(range(len(primals))), call.is_true("has_aux"))
     if row_of(moved) is not None:
-        return call.fail("primals and tangents are tuples", "try:   jvp(f, (x,), (dx,))")
+        return call.fail(DERIVATIVE, "primals and tangents are tuples", "try:   jvp(f, (x,), (dx,))")
     if isinstance(moved, TupleType) and joined(d._leaf(given), d._leaf(moved)) is None:
         shown = f"tangent: {call.show(moved)}", f"primal:  {call.show(given)}"
-        return call.fail("the tangent has another tree than the primal", *shown)
+        return call.fail(DERIVATIVE, "the tangent has another tree than the primal", *shown)
     found = _value(d, f, primals)
     if found is None:
         return UNKNOWN

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mypy.checker import TypeChecker
+from mypy.errorcodes import ErrorCode
 from mypy.nodes import Expression, Import, ImportAll, ImportFrom, LambdaExpr
 from mypy.plugin import FunctionSigContext, MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnionType, get_proper_type
 
+from branded.mypy.codes import OPERAND, READ
 from branded.mypy.opening import checker, trying
 from branded.mypy.reading import TRUTH, known, refuse
 from branded.mypy.rows import as_vec, row_of
@@ -46,7 +48,8 @@ def called(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
     name = _name(getattr(ctx.context, "callee", None))
     for t in _types([e for given in ctx.args for e in given], api):
         if known(t) and name not in OF_ITSELF:
-            refuse(api, ctx.context, t, f"{name.removeprefix('builtins.')}: {_says(name)}", _instead(name, t))
+            code, says = _says(name)
+            refuse(api, ctx.context, t, code, f"{name.removeprefix('builtins.')}: {says}", _instead(name, t))
             anything: Type = AnyType(TypeOfAny.from_error)
             result = t if name in BUILTINS and row_of(t) is not None else sig.ret_type
             return sig.copy_modified(arg_types=[anything] * len(sig.arg_types), ret_type=result)
@@ -67,12 +70,13 @@ def _name(callee: Expression | None) -> str:
     return f"{module}.{name.rpartition('.')[2]}"
 
 
-def _says(name: str) -> str:
+def _says(name: str) -> tuple[ErrorCode, str]:
     if name.startswith("numpy."):
-        return "a value that varies over {} has no values that numpy could read"
+        return OPERAND, "a value that varies over {} has no values that numpy could read"
     if name in ("builtins.max", "builtins.min", "builtins.sorted"):
-        return "a value that varies over {} has no single truth value, which a comparison asks for"
-    return "a value that varies over {} is no single number"
+        return READ, "a value that varies over {} has no single truth value, which a comparison asks for"
+    code = OPERAND if name == "builtins.round" else READ  # the others ask for a float
+    return code, "a value that varies over {} is no single number"
 
 
 def _instead(name: str, t: Type) -> str:
@@ -91,7 +95,7 @@ def compared(ctx: MethodContext) -> Type:
     """`(x, 1) == (y, 1)`, which asks for the truth of `x == y`."""
     for t in (ctx.type, *(t for types in ctx.arg_types for t in types)):
         if known(t):
-            refuse(checker(ctx), ctx.context, t, TRUTH, "(x == y).all(), for each pair of tensors")
+            refuse(checker(ctx), ctx.context, t, READ, TRUTH, "(x == y).all(), for each pair of tensors")
             break
     return ctx.default_return_type
 

@@ -8,6 +8,7 @@ from mypy.nodes import Expression, OperatorAssignmentStmt, SliceExpr, TupleExpr
 from mypy.plugin import MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Type, TypeOfAny
 
+from branded.mypy.codes import SHAPE, WRITE
 from branded.mypy.opening import checker, show, trying
 from branded.mypy.operands import of_method
 from branded.mypy.reading import known, refuse
@@ -30,7 +31,7 @@ def index(ctx: MethodSigContext) -> CallableType:
             t = api.get_expression_type(bound)
         if known(t):
             says = "slice: a bound that varies over {} would give each example a size of its own"
-            refuse(api, ctx.context, t, says, "x[start + Tensor.arange(n)] for n entries, or a mask and where")
+            refuse(api, ctx.context, t, SHAPE, says, "x[start + Tensor.arange(n)] for n entries, or a mask and where")
             sig = ctx.default_signature
             return sig.copy_modified(arg_types=[AnyType(TypeOfAny.from_error)] * len(sig.arg_types))
     return of_method(ctx)
@@ -53,5 +54,5 @@ def in_place(ctx: MethodContext) -> Type:
     wanted = show(ctx.default_return_type, checker(ctx))
     says = f"{sign}=: a value that varies over {{}} cannot go into `{name}`, which varies over less"
     fix = f"{name} = {name} {sign} ..., and where it is first given `{name}: {wanted} = ...`"
-    refuse(checker(ctx), ctx.context, ctx.default_return_type, says, fix)
+    refuse(checker(ctx), ctx.context, ctx.default_return_type, WRITE, says, fix)
     return ctx.type

@@ -36,7 +36,7 @@ from mypy.nodes import (
 from mypy.types import AnyType, CallableType, Instance, ProperType, TupleType, Type, TypedDictType, get_proper_type
 
 from branded.mypy.again import is_here, look_again
-from branded.mypy.codes import ERROR, is_ours
+from branded.mypy.codes import ERROR, ESCAPE, is_ours
 from branded.mypy.opening import fail, show
 from branded.mypy.reading import known
 from branded.mypy.rows import CONTAINERS, hides, holds, row_of, row_variables, rows_in
@@ -259,7 +259,7 @@ def _held(place: Expression, api: TypeChecker) -> ProperType | None:
 
 def _tell(at: Context, place: Expression, t: Type, api: TypeChecker) -> None:
     where, fix = f"{_KEPT} in `{_text(place)}`, which outlives the call", "return it from the mapped function"
-    fail(api, at, where, f'value: "{show(t, api)}"', f"try:   {fix}")
+    fail(api, at, ESCAPE, where, f'value: "{show(t, api)}"', f"try:   {fix}")
 
 
 # ---- rows that are lost ----

@@ -11,6 +11,7 @@ from branded.mypy.axes import tree_of
 from branded.mypy.axes_types import axes_of, equal
 from branded.mypy.axes_vmap import Mapped
 from branded.mypy.bodies import Rule, TransformCall, joined, leaves, rows_of, widened
+from branded.mypy.codes import CARRY, SIZE
 from branded.mypy.rows import CONTAINERS, UNKNOWN, hides, row_of
 
 MOST = 8
@@ -34,17 +35,17 @@ def _carried(call: TransformCall, init: Type, after: Callable[[Type], Type | Non
 def _init(call: TransformCall, name: str) -> Type | None:
     init = call.with_axes(name)
     call.has_axes = True
-    return call.tensors(init) if call.are_tensors(init, "the carry") else None
+    return call.tensors(init) if call.are_tensors(init, "the carry", CARRY) else None
 
 
 def _same_tree(call: TransformCall, before: Type, after: Type) -> Type | None:
     both = joined(before, call.tensors(after))
     if both is None:
         shown = f"before: {call.show(before)}", f"after: {call.show(after)}"
-        call.fail("the carry has another tree after a step than before it", *shown, _AGAIN)
+        call.fail(CARRY, "the carry has another tree after a step than before it", *shown, _AGAIN)
     elif not _may_agree(before, after):
         shown = f"before: {call.show(before)}", f"after: {call.show(after)}"
-        call.fail("the carry has other axes after a step than before it", *shown, _AGAIN)
+        call.fail(CARRY, "the carry has other axes after a step than before it", *shown, _AGAIN)
     return both
 
 
@@ -69,10 +70,10 @@ def _steps(call: TransformCall) -> Mapped:
 def scan(call: TransformCall) -> Type:
     """`scan(f, init, xs)`"""
     f, init, xs = call.expression("f"), _init(call, "init"), call.with_axes("xs")
-    if f is None or init is None or not call.are_tensors(xs, "xs", numbers=False):
+    if f is None or init is None or not call.are_tensors(xs, "xs", CARRY, numbers=False):
         return UNKNOWN
     if isinstance(get_proper_type(xs), NoneType) and call.expression("length") is None:
-        return call.fail("nothing says how many steps there are", "try:   xs with an axis of steps, or length=n")
+        return call.fail(SIZE, "nothing says how many steps there are", "try:   xs with an axis of steps, or length=n")
     first, steps = tree_of(None, call.api), _steps(call)
     xs = steps.off(call.tensors(xs), first, "xs")
 
@@ -87,8 +88,9 @@ def scan(call: TransformCall) -> Type:
     if not isinstance(pair, TupleType) or len(pair.items) != 2:
         if isinstance(pair, Instance) and pair.type.fullname == "builtins.tuple":
             return UNKNOWN
-        return call.fail(f"the body returned {call.show(pair)}", "try:   a pair: the carry, and the output or None")
-    if _same_tree(call, carry, pair.items[0]) is None or not call.are_tensors(pair.items[1], "the output"):
+        fix = "try:   a pair: the carry, and the output or None"
+        return call.fail(CARRY, f"the body returned {call.show(pair)}", fix)
+    if _same_tree(call, carry, pair.items[0]) is None or not call.are_tensors(pair.items[1], "the output", CARRY):
         return UNKNOWN
     return pair.copy_modified(items=[carry, steps.on(call.tensors(pair.items[1]), first)])
 
@@ -96,10 +98,10 @@ def scan(call: TransformCall) -> Type:
 def fori_loop(call: TransformCall) -> Type:
     """`fori_loop(lower, upper, body_fun, init_val)`"""
     f, init = call.expression("body_fun"), _init(call, "init_val")
-    bounds = [call.type_of(n) for n in ("lower", "upper")]
-    if f is None or init is None or not all(map(call.are_tensors, bounds, ("lower", "upper"))):
+    bounds = {n: call.type_of(n) for n in ("lower", "upper")}
+    if f is None or init is None or not all(call.are_tensors(t, n, CARRY) for n, t in bounds.items()):
         return UNKNOWN
-    over = [b for t in bounds for b in rows_of(t)]
+    over = [b for t in bounds.values() for b in rows_of(t)]
     index, start = call.vec(over), widened(init, over)
     carry = _carried(call, start, lambda c: call.trial(f, [index, c])) or start
     out = call.step(f, [index, carry])
@@ -122,7 +124,8 @@ def while_loop(call: TransformCall) -> Type:
     carry = _carried(call, start, after) or start
     flag, out = get_proper_type(call.step(go, [carry])), call.step(f, [carry])
     if row_of(flag) is None and not hides(flag) and not _is(flag, "builtins.bool"):
-        return call.fail(f"the condition is {call.show(flag)}, not one bool", "try:   a comparison, .any() or .all()")
+        fix = "try:   a comparison, .any() or .all()"
+        return call.fail(CARRY, f"the condition is {call.show(flag)}, not one bool", fix)
     return UNKNOWN if hides(out) or _same_tree(call, carry, out) is None else carry
 
 
@@ -134,13 +137,13 @@ def _is(t: Type, name: str) -> bool:
 def map_(call: TransformCall) -> Type:
     """`map(f, xs)`"""
     f, xs = call.expression("f"), call.with_axes("xs")
-    if f is None or not call.are_tensors(xs, "xs", numbers=False):
+    if f is None or not call.are_tensors(xs, "xs", CARRY, numbers=False):
         return UNKNOWN
     if isinstance(get_proper_type(xs), NoneType):
-        return call.fail("nothing says how many steps there are", "try:   xs with an axis of steps")
+        return call.fail(SIZE, "nothing says how many steps there are", "try:   xs with an axis of steps")
     first, steps = tree_of(None, call.api), _steps(call)
     out = call.step(f, [steps.off(call.tensors(xs), first, "xs")])
-    if not call.are_tensors(out, "the output") or hides(out):
+    if not call.are_tensors(out, "the output", CARRY) or hides(out):
         return UNKNOWN
     call.has_axes = True
     return steps.on(call.tensors(out), first)
@@ -149,7 +152,7 @@ def map_(call: TransformCall) -> Type:
 def associative_scan(call: TransformCall) -> Type:
     """`associative_scan(fn, elems)`"""
     f, elems = call.expression("fn"), call.type_of("elems")
-    if f is None or not call.are_tensors(elems, "elems", numbers=False):
+    if f is None or not call.are_tensors(elems, "elems", CARRY, numbers=False):
         return UNKNOWN
     elems = call.tensors(elems)
     out = _carried(call, elems, lambda t: call.trial(f, [t, t])) or elems
@@ -157,8 +160,8 @@ def associative_scan(call: TransformCall) -> Type:
         return UNKNOWN
     both = joined(out, call.tensors(given))
     if both is None:
-        shown = f"gets: {call.show(out)}", f"gives: {call.show(given)}"
-        return call.fail("the function gives another tree than it gets", *shown, "try:   a tree like its arguments")
+        notes = f"gets: {call.show(out)}", f"gives: {call.show(given)}", "try:   a tree like its arguments"
+        return call.fail(CARRY, "the function gives another tree than it gets", *notes)
     return both
 
 
@@ -179,7 +182,7 @@ def switch(call: TransformCall) -> Type:
     if isinstance(given, ListExpr | TupleExpr):
         branches = list(given.items)
         if not branches:
-            return call.fail("there are no branches", "try:   a sequence of functions")
+            return call.fail(CARRY, "there are no branches", "try:   a sequence of functions")
     elif given is not None:
         t = get_proper_type(call.api.get_expression_type(given))
         items = t.items if isinstance(t, TupleType) else _items(t)
@@ -204,7 +207,7 @@ def _chosen(
         more = (
             ("try:   cond for a bool; .cast(int32)",) if by == "index" else ("try:   a comparison, .any() or .all()",)
         )
-        return call.fail(f"the {kind} is {call.show(choice)}, and must be one for each example", *more)
+        return call.fail(CARRY, f"the {kind} is {call.show(choice)}, and must be one for each example", *more)
     if operands is None or not branches:
         return UNKNOWN
     outs = [call.result(f, operands) for f in branches]
@@ -212,12 +215,12 @@ def _chosen(
         return UNKNOWN
     both: Type | None = call.tensors(outs[0])
     for name, out in zip(names, outs, strict=True):
-        if not call.are_tensors(out, f"the result of {name}"):
+        if not call.are_tensors(out, f"the result of {name}", CARRY):
             return UNKNOWN
         both = joined(both, call.tensors(out)) if both is not None else None
         if both is None:
             shown = f"{names[0]}: {call.show(outs[0])}", f"{name}: {call.show(out)}"
-            return call.fail("the branches give different trees", *shown, "try:   the same tree from each")
+            return call.fail(CARRY, "the branches give different trees", *shown, "try:   the same tree from each")
     call.has_axes = all(_axes_in(out) == _axes_in(outs[0]) for out in outs)
     return widened(both, rows_of(choice)) if both is not None else UNKNOWN
 

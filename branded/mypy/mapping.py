@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from mypy.checker import TypeChecker
-from mypy.errorcodes import NO_UNTYPED_CALL
+from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL, ErrorCode
+from mypy.errors import ErrorInfo
 from mypy.nodes import (
     ARG_NAMED,
     ARG_POS,
@@ -37,7 +38,7 @@ from mypy.types import (
 from branded.mypy import axes, keeping, unvaried
 from branded.mypy.axes_vmap import Mapped
 from branded.mypy.callables import Arg, call_of, either, items_of
-from branded.mypy.codes import ERROR, is_ours
+from branded.mypy.codes import AXES, AXIS_TYPE, CALL, ERROR, ESCAPE, is_ours
 from branded.mypy.leaves import STACKED, becoming, unmappable
 from branded.mypy.opening import Scope, class_of, fail, show, times_told, trying
 from branded.mypy.options import Options
@@ -107,6 +108,7 @@ class Vmap:
         for v in unknown:
             if v.type is not None and occurs(brand, v.type):
                 self._fail(
+                    ESCAPE,
                     f'escape: brand "{show(brand, self.api)}" of this vmap is kept in `{v.name}`, which outlives it',
                     f'value: "{show(v.type, self.api)}"',
                     "try:   return it from the mapped function",
@@ -129,9 +131,8 @@ class Vmap:
         positional = sum(a.kind == ARG_POS for a in args)
         tree = get_proper_type(self.options.in_axes)
         if isinstance(tree, TypedDictType):
-            self._fail(
-                "in_axes: a dict of axes stands for all the arguments", "try:   in_axes=({...},), one entry for each"
-            )
+            fix = "try:   in_axes=({...},), one entry for each"
+            self._fail(AXES, "in_axes: a dict of axes stands for all the arguments", fix)
             tree = UNKNOWN
         starred = any(a.kind in (ARG_STAR, ARG_STAR2) for a in args)
         each = axes.for_arguments(tree, positional)
@@ -140,6 +141,7 @@ class Vmap:
                 given = axes.count(len(tree.items), "axis", "axes")
                 wanted = axes.count(positional, "positional argument", "positional arguments")
                 self._fail(
+                    AXES,
                     f"in_axes: {given} for {wanted}",
                     f"axes:  {axes.show(tree)}",
                     "try:   one entry for each positional argument; keyword arguments are mapped over axis 0",
@@ -151,31 +153,29 @@ class Vmap:
 
     def _can_map(self, args: list[Arg], ways: list[Type]) -> bool:
         """Do the axes fit the arguments, and is there something to map over?"""
-        wrong: list[tuple[str, ...]] = []
+        wrong = list(self._misfits(args, ways))
+        for code, message, *notes in wrong:
+            self._fail(code, message, *notes)
+        return not wrong
+
+    def _misfits(self, args: list[Arg], ways: list[Type]) -> Iterator[tuple[ErrorCode, str, *tuple[str, ...]]]:
         for i, (arg, way) in enumerate(zip(args, ways, strict=True), 1):
             what = _called(i, arg)
-            wrong += [(f"in_axes: {message}",) for message in axes.misfits(way, arg.type, what)]
+            for code, wrong in axes.misfits(way, arg.type, what):
+                yield code, f"in_axes: {wrong}"
             share = "functools.partial(f, ...)" if arg.name else "None for it in in_axes"
             for where, why in unmappable(arg.type, way, what, plain=self._is_quiet):
-                wrong.append((f"in_axes: {where} is {why}: there is no axis to map over", f"try:   {share}"))
+                yield AXIS_TYPE, f"in_axes: {where} is {why}: there is no axis to map over", f"try:   {share}"
         known = all(a.kind in (ARG_POS, ARG_NAMED) for a in args)
         if known and all(map(is_shared, ways)) and not self.options.axis_size:
-            wrong.append(
-                (
-                    "in_axes: nothing is mapped, so there is no number of examples",
-                    "try:   an int for an argument with an axis of examples, or axis_size=n",
-                )
-            )
-        for message, *notes in wrong:
-            self._fail(message, *notes)
-        return not wrong
+            fix = "try:   an int for an argument with an axis of examples, or axis_size=n"
+            yield AXES, "in_axes: nothing is mapped, so there is no number of examples", fix
 
     def _takes_anything(self, f: Expression) -> bool:
         """Is this a `Callable[..., T]`, which says nothing of what the result depends on?"""
         if isinstance(f, LambdaExpr | CallExpr):
             return False
-        with trying(self.api):
-            return any(t.is_ellipsis_args for t in items_of(self.api.get_expression_type(f), self.api))
+        return any(t.is_ellipsis_args for t in self._callables(f))
 
     def _is_quiet(self, info: TypeInfo) -> bool:
         """Is this a class of a file that says nothing of rows?  Then what varies is not seen in its objects."""
@@ -210,7 +210,7 @@ class Vmap:
             if is_ours(error.code):  # of a vmap within f
                 self.api.msg.add_errors([error])
             elif error.severity == "error" and error.code is not NO_UNTYPED_CALL:
-                self._explain(error.message, lifted, args, ways)
+                self._explain(error, f, lifted, args, ways)
         return inside
 
     @contextmanager
@@ -225,12 +225,14 @@ class Vmap:
         finally:
             self.scope.unmapped -= kept
 
-    def _explain(self, message: str, lifted: list[Type], args: list[Arg], ways: list[Type]) -> None:
+    def _explain(self, error: ErrorInfo, f: Expression, lifted: list[Type], args: list[Arg], ways: list[Type]) -> None:
         """An error of calling `f` with one example: most often, `f` is not generic in the brand."""
+        message = error.message
         wrong = re.match(r'Argument (\d+)(?: to "?(.*?)"?)? has incompatible type .*; expected "(.*)"$', message)
         where = int(wrong[1]) - 1 if wrong else len(args)
         if wrong is None or not where < len(args) or is_shared(ways[where]):
-            self._fail(f"vmap: {message[0].lower()}{message[1:]}")
+            code = CALL if error.code in (CALL_ARG, CALL_OVERLOAD) else ERROR if self._callables(f) else AXIS_TYPE
+            self._fail(code, f"vmap: {message[0].lower()}{message[1:]}")
             return
         given, inside = show(args[where].type, self.api), show(lifted[where], self.api)
         name = (wrong[2] or "the function").replace('"', "")
@@ -240,6 +242,7 @@ class Vmap:
         elif wrong[3].startswith("Vec[") and not wrong[3].startswith("Vec[Never"):
             fix = "a row variable of the function's own, axis_name= for a named brand, or a Protocol for a parameter"
         self._fail(
+            ERROR,
             f'vmap: argument {where + 1} is mapped, but {name} wants "{wrong[3]}" for one example',
             f'given: "{given}", which is "{inside}" for one example',
             f"try:   {fix}",
@@ -247,22 +250,25 @@ class Vmap:
 
     def _leave(self, inside: Type, brand: Brand) -> Type:
         """The result without the brand."""
-        for wrong in axes.misfits(self.options.out_axes, inside, "the result"):
-            self._fail(f"out_axes: {wrong}")
+        for code, wrong in axes.misfits(self.options.out_axes, inside, "the result"):
+            self._fail(code, f"out_axes: {wrong}")
         outside = self._outside(inside, brand)
         if not occurs(brand, outside):
             for where, why in unmappable(inside, self.options.out_axes, "the result", result=True):
-                self._fail(f"out_axes: {where} is {why}, which cannot be stacked", "try:   None for it in out_axes")
+                wrong = f"out_axes: {where} is {why}, which cannot be stacked"
+                self._fail(AXIS_TYPE, wrong, "try:   None for it in out_axes")
             return outside
         name, bare = show(brand, self.api), change(inside, without(lambda b: b == brand))
         if not occurs(brand, bare):
             self._fail(
+                AXES,
                 f'out_axes: None for a result that varies over "{name}"',
                 f'value: "{show(inside, self.api)}"',
                 "try:   an int, or a reduction over the examples outside of vmap",
             )
             return bare
         self._fail(
+            ESCAPE,
             f'escape: brand "{name}" of this vmap is still in the result after it',
             f'value: "{show(inside, self.api)}"',
             "try:   return tensors, or tuples, lists, dicts and dataclasses of them",
@@ -275,8 +281,8 @@ class Vmap:
         with_axis = self.mapped.on(inside, self.options.out_axes) if self.mapped is not None else inside
         return change(with_axis, without(lambda b: b == brand), self.options.out_axes, stacked)
 
-    def _fail(self, message: str, *notes: str) -> None:
-        fail(self.api, self.at, message, *notes)
+    def _fail(self, code: ErrorCode, message: str, *notes: str) -> None:
+        fail(self.api, self.at, code, message, *notes)
 
     def _names(self, f: Expression) -> Sequence[str | None]:
         """What the parameters of f are called."""
@@ -284,9 +290,12 @@ class Vmap:
             return f.arg_names
         if isinstance(f, CallExpr) and f.args:  # vmap(f, ...) or partial(f, ...)
             return self._names(f.args[0])
-        with trying(self.api):
-            callables = items_of(self.api.get_expression_type(f), self.api)
+        callables = self._callables(f)
         return callables[0].arg_names if callables else []
+
+    def _callables(self, f: Expression) -> list[CallableType]:
+        with trying(self.api):
+            return items_of(self.api.get_expression_type(f), self.api)
 
     # ---- vmap(f), to be called later ----
 
@@ -302,7 +311,7 @@ class Vmap:
                     one = self._generic(f)
                 found += [] if errors.has_new_errors() else one.items
             if not found:
-                self._fail("vmap: no overload of the function takes one example of what is mapped")
+                self._fail(CALL, "vmap: no overload of the function takes one example of what is mapped")
             return Overloaded(found) if found else AnyType(TypeOfAny.from_error)
         return self._generic(items[-1]) if items else None
 

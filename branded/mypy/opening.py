@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mypy.checker import TypeChecker
+from mypy.errorcodes import ErrorCode
 from mypy.errors import ErrorWatcher
 from mypy.messages import format_type_bare
 from mypy.nodes import Context, Expression, FuncDef, StrExpr, SymbolTableNode, TypeInfo
@@ -25,7 +26,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy.codes import code_of
+from branded.mypy.codes import NAME_TAKEN, OPTION
 from branded.mypy.rows import BRAND, Brand, row_variables, rows_in
 
 AnyContext = AttributeContext | FunctionContext | FunctionSigContext | MethodContext | MethodSigContext
@@ -37,9 +38,8 @@ def checker(ctx: AnyContext) -> TypeChecker:
     return ctx.api
 
 
-def fail(api: TypeChecker, at: Context, message: str, *notes: str) -> None:
+def fail(api: TypeChecker, at: Context, code: ErrorCode, message: str, *notes: str) -> None:
     """One error in the user's words, and under it what to know and what to try."""
-    code = code_of(message)
     api.fail(message, at, code=code)
     for note in notes:
         api.note(f"  {note}", at, code=code)
@@ -61,15 +61,15 @@ def trying(api: TypeChecker) -> Iterator[ErrorWatcher]:
         _trials.pop()
 
 
-def fail_at_once(api: TypeChecker, at: Context, message: str, *notes: str) -> None:
+def fail_at_once(api: TypeChecker, at: Context, code: ErrorCode, message: str, *notes: str) -> None:
     """`fail`, also where mypy only tries something, as it tries both operands of `0 < a`: it is wrong in any case."""
     times_told[0] += 1
     if _trials:
-        return fail(api, at, message, *notes)
+        return fail(api, at, code, message, *notes)
     watchers, kept = api.errors._watchers, api.errors._watchers[:]
     watchers.clear()
     try:
-        fail(api, at, message, *notes)
+        fail(api, at, code, message, *notes)
     finally:
         watchers.extend(kept)
 
@@ -165,12 +165,13 @@ class Scope:
         given = get_proper_type(api.get_expression_type(axis_name)) if axis_name is not None else NoneType()
         if (brand := class_of(given)) is not None:
             if isinstance(brand, Instance) and brand.type.fullname == BRAND:
-                fail(api, at, "axis_name: `Brand` is every brand", "try:   class Users(Brand): ..., and its name here")
+                fix = "try:   class Users(Brand): ..., and its name here"
+                fail(api, at, OPTION, "axis_name: `Brand` is every brand", fix)
             elif brand in [*self.open, *rows]:
                 self._taken(show(brand, api), at, api)
             if isinstance(brand, Instance) and any(c.fullname == BRAND for c in brand.type.mro):
                 return brand
-            fail(api, at, f"axis_name: {show(brand, api)} is no name: a string, or a subclass of Brand")
+            fail(api, at, OPTION, f"axis_name: {show(brand, api)} is no name: a string, or a subclass of Brand")
         name = axis_name.value if isinstance(axis_name, StrExpr) else text_of(given)
         if name is not None and any(name_of(b) == name for b in self.open):
             self._taken(name, at, api)
@@ -180,7 +181,7 @@ class Scope:
         return self.fresh(name or stem, at, api, rows, named="" if unknown else name)
 
     def _taken(self, name: str, at: Context, api: TypeChecker) -> None:
-        fail(api, at, f'axis_name: brand "{name}" is open already', "try:   another name")
+        fail(api, at, NAME_TAKEN, f'axis_name: brand "{name}" is open already', "try:   another name")
 
 
 def text_of(t: Type) -> str | None:

@@ -10,7 +10,7 @@ from mypy.nodes import ARG_POS, ARG_STAR, ARG_STAR2, CallExpr, Context, Expressi
 from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, Type, get_proper_type
 
 from branded.mypy import axes
-from branded.mypy.codes import ERROR
+from branded.mypy.codes import ERROR, OPTION
 from branded.mypy.opening import fail, show
 from branded.mypy.rows import UNKNOWN, is_a
 
@@ -40,21 +40,22 @@ def options_of(call: CallExpr, api: TypeChecker) -> Options:
         if kind in (ARG_STAR, ARG_STAR2):
             api.note("vmap: options that are given by a star are not checked", call, code=ERROR)
         elif kind == ARG_POS and i > 2:
-            fail(api, call, f"vmap: {len(call.args)} arguments, of which it takes 3", "try:   vmap(f)(x)")
+            fail(api, call, ERROR, f"vmap: {len(call.args)} arguments, of which it takes 3", "try:   vmap(f)(x)")
         elif kind == ARG_POS and i > 0:
             given[OPTIONS[i - 1]] = e
         elif name in OPTIONS:
             given[name] = e
         elif name is not None and name != "f":
             like = difflib.get_close_matches(name, OPTIONS, 1)
-            fail(api, call, f"vmap: there is no option {name}", f"try:   {like[0] if like else ', '.join(OPTIONS)}")
+            fix = f"try:   {like[0] if like else ', '.join(OPTIONS)}"
+            fail(api, call, ERROR, f"vmap: there is no option {name}", fix)
     for name, wanted in KINDS.items():
         t = get_proper_type(api.get_expression_type(given[name])) if name in given else NoneType()
         kind_of = t.type.fullname if isinstance(t, Instance) else "type" if isinstance(t, FunctionLike) else None
         literal = given.get(name)
         text = literal.value if isinstance(literal, StrExpr) else None
         if (kind_of and kind_of not in wanted) or text not in TEXTS.get(name, (text,)):
-            fail(api, call, f"{name}: {show(t, api) if text is None else repr(text)} is no {wanted[-1]}")
+            fail(api, call, OPTION, f"{name}: {show(t, api) if text is None else repr(text)} is no {wanted[-1]}")
     in_axes, out_axes = (axes.tree_of(given.get(n), api) for n in ("in_axes", "out_axes"))
     is_repeat = bool(given.keys() - {"in_axes", "chunk_size", *_OF_RUNNING})
     return Options(in_axes, out_axes, given.get("axis_name"), "axis_size" in given, is_repeat)

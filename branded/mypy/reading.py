@@ -7,10 +7,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from mypy.checker import TypeChecker
+from mypy.errorcodes import ErrorCode
 from mypy.nodes import Context, FuncDef
 from mypy.plugin import ClassDefContext, FunctionContext, FunctionSigContext, MethodContext
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnboundType, get_proper_type
 
+from branded.mypy.codes import ERROR, OPERAND, READ
 from branded.mypy.opening import checker, fail_at_once, opened_at, show
 from branded.mypy.rows import AXES, TENSOR, VEC, Brand, row_of, rows_in
 
@@ -22,11 +24,11 @@ _BACKWARD = "has a gradient for each example, and .grad holds one", "loss.gradie
 COMPARISONS = {f"{c}.__{op}__" for c in (VEC, AXES, TENSOR) for op in ("lt", "le", "gt", "ge", "eq", "ne")}
 
 
-def refuse(api: TypeChecker, at: Context, t: Type, message: str, fix: str) -> None:
+def refuse(api: TypeChecker, at: Context, t: Type, code: ErrorCode, message: str, fix: str) -> None:
     row = known(t)
     opened = [f"{show(b, api)}: opened by vmap at {place}" for b in row if (place := opened_at(b))]
     names = " and ".join(f'"{show(b, api)}"' for b in row)
-    fail_at_once(api, at, message.format(names), f'value: "{show(t, api)}"', *opened, f"try:   {fix}")
+    fail_at_once(api, at, code, message.format(names), f'value: "{show(t, api)}"', *opened, f"try:   {fix}")
 
 
 def known(t: Type) -> list[Brand]:
@@ -54,7 +56,7 @@ def read(ctx: MethodContext) -> Type:
     if known(ctx.type):
         name = getattr(getattr(ctx.context, "callee", None), "name", "read")
         says, fix = _BACKWARD if name == "backward" else _READ
-        refuse(checker(ctx), ctx.context, ctx.type, f"{name}: a value that varies over {{}} {says}", fix)
+        refuse(checker(ctx), ctx.context, ctx.type, READ, f"{name}: a value that varies over {{}} {says}", fix)
     return ctx.default_return_type
 
 
@@ -73,7 +75,7 @@ def truth(ctx: FunctionContext | MethodContext) -> Type:
     # builtins.any wants objects, and mypy then takes a list of anything for a list of them; filter gives its types
     for t in map(_asked_of, [*alone, *ctx.arg_types[0]] if ctx.arg_types else alone):
         if known(t):
-            refuse(checker(ctx), ctx.context, t, TRUTH, _WHERE)
+            refuse(checker(ctx), ctx.context, t, READ, TRUTH, _WHERE)
             break
     return ctx.default_return_type
 
@@ -94,7 +96,7 @@ def tensor(ctx: FunctionContext) -> Type:
         t = checker(ctx).get_expression_type(e)  # without the context of Tensor, which takes lists of anything
         if known(t):
             message = "Tensor: values that vary over {} are no data to make a tensor of"
-            refuse(checker(ctx), ctx.context, t, message, "x.stack(y)")
+            refuse(checker(ctx), ctx.context, t, OPERAND, message, "x.stack(y)")
     return ctx.default_return_type
 
 
@@ -102,7 +104,7 @@ def comparison(ctx: MethodContext) -> Type:
     """`if a > 0: ...`, where mypy's truthy-bool does not look."""
     api, at = checker(ctx), ctx.context
     if known(ctx.default_return_type) and (at.line, at.column) in _asked(api.path, _version(api.path)):
-        refuse(api, at, ctx.default_return_type, TRUTH, _WHERE)
+        refuse(api, at, ctx.default_return_type, READ, TRUTH, _WHERE)
     return ctx.default_return_type
 
 
@@ -146,7 +148,7 @@ def compiled(ctx: MethodContext) -> Type:
     for t in (t for types in ctx.arg_types for t in types):
         if known(t):
             message = "TinyJit: a value that varies over {} is no input of a compiled program"
-            refuse(checker(ctx), ctx.context, t, message, "TinyJit(vmap(f)), with vmap inside of it")
+            refuse(checker(ctx), ctx.context, t, ERROR, message, "TinyJit(vmap(f)), with vmap inside of it")
             break
     return ctx.default_return_type
 
@@ -165,7 +167,7 @@ def number(ctx: FunctionSigContext) -> CallableType:
         if known(t):
             kind = NUMBERS.get(name, "number")
             message = f"{kind}: a value that varies over {{}} has no single {kind}"
-            refuse(checker(ctx), ctx.context, t, message, "tinygrad's methods, which take tensors")
+            refuse(checker(ctx), ctx.context, t, READ, message, "tinygrad's methods, which take tensors")
             anything: Type = AnyType(TypeOfAny.from_error)
             return sig.copy_modified(arg_types=[anything] * len(sig.arg_types))
     return sig

@@ -61,7 +61,8 @@ def arguments(call: CallExpr, api: TypeChecker) -> list[Arg]:
 def not_called(ctx: AttributeContext, name: str) -> Type:
     """`vmap(f, X).tolist()`, which has the arguments where the options go."""
     message = f'vmap: what it gives is a function, which has no attribute "{name}"'
-    fail(checker(ctx), ctx.context, message, f"try:   vmap(f)(x).{name}: the arguments go into a call of their own")
+    fix = f"try:   vmap(f)(x).{name}: the arguments go into a call of their own"
+    fail(checker(ctx), ctx.context, ERROR, message, fix)
     return AnyType(TypeOfAny.from_error)
 
 

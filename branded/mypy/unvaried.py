@@ -50,7 +50,7 @@ def tell(inside: Type, args: Iterable[Type], brand: Brand, at: Context, api: Typ
     message = f'vmap: nothing of the result varies over "{name}", so it is repeated for each example'
     fix = "out_axes=None; out_axes=0 if it is to be repeated"
     if how == "error":
-        fail(api, at, message, f'value: "{show(inside, api)}"', f"try:   {fix}")
+        fail(api, at, ERROR, message, f'value: "{show(inside, api)}"', f"try:   {fix}")
     else:
         api.note(f"{message}; try: {fix}", at, code=ERROR)
 

@@ -30,10 +30,8 @@ from branded.scope import may_be_in_brand
 
 _TOLD = (AssertionError, IndexError, RuntimeError, ValueError)
 _OF_TYPES = (AttributeError, TypeError)
-_NEVER = "Tensor does not support"
-"""What no tensor can do, of one example or not."""
-_READS = {*READS, "realize", tg.MEMORY_OF} - {"backward"}
-"""What they raise is of the devices and the compiler."""
+_LEFT = {*READS, "realize", tg.MEMORY_OF, "__delitem__"} - {"backward"}
+"""What they raise is of the devices and the compiler, or of what no tensor can do, of one example or not."""
 
 
 def _compared(original: Method) -> Method:
@@ -119,10 +117,10 @@ class _Told:
             call = call.tb_next
         if call is None or not _is_tinygrads(call):
             return
-        if isinstance(error, _OF_TYPES) and (call.tb_next is None or str(error).startswith(_NEVER)):
+        if isinstance(error, _OF_TYPES) and call.tb_next is None:
             return  # too many arguments, or too few: Python says so
         names = call.tb_frame.f_locals
-        if names["fn"].__name__ not in _READS and _is_ours(names["args"], names["kwargs"]):
+        if names["fn"].__name__ not in _LEFT and _is_ours(names["args"], names["kwargs"]):
             raise _said(names["fn"], names["args"], names["kwargs"], error) from None
 
 
