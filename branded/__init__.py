@@ -62,18 +62,8 @@ if not _for_mypy_alone:
         from branded.loops.api import fori_loop, map, scan, while_loop
         from branded.loops.branches import cond, switch
         from branded.patches import hooks
-        from branded.transforms.collectives import (
-            all_gather,
-            all_to_all,
-            axis_index,
-            axis_size,
-            pmax,
-            pmean,
-            pmin,
-            ppermute,
-            psum,
-            psum_scatter,
-        )
+        from branded.transforms.collectives import all_gather, axis_index, axis_size, pmax, pmean, pmin, psum
+        from branded.transforms.exchanges import all_to_all, ppermute, psum_scatter
         from branded.transforms.jit import jit
         from branded.transforms.modules import functional_call, stack_module_state
         from branded.tree import register_pytree_node

@@ -28,7 +28,7 @@ from branded import (
     vmap,
     while_loop,
 )
-from branded.loops.primitive import safe
+from branded.loops.safe import safe
 
 F = Callable[[Tensor], Tensor]
 

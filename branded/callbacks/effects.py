@@ -16,7 +16,7 @@ from branded.devices.exchange import on_one
 from branded.errors import DerivativeError, UnsupportedError
 from branded.loops.bodies import TOKEN, Body, before, body, flags, is_through_a_body, refusal
 from branded.loops.effects import calls_of, done, is_differentiated, own_brands
-from branded.loops.primitive import safe
+from branded.loops.safe import safe
 from branded.patches.tg import _function, canonicalize_device
 from branded.scope import in_call_body
 

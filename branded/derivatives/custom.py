@@ -19,7 +19,8 @@ from branded.derivatives.ruled_jvp import JvpCall
 from branded.derivatives.ruled_vjp import VjpCall
 from branded.errors import DerivativeError
 from branded.graph import replaced, tensor
-from branded.loops.primitive import closed, param
+from branded.loops.primitive import closed
+from branded.loops.step import param
 from branded.patches.tg import CallInfo
 from branded.primitive import results
 from branded.rows import no_change, visible

@@ -17,7 +17,9 @@ from branded.derivatives.leaves import Level
 from branded.derivatives.reverse import gradients
 from branded.errors import OptionError
 from branded.graph import replaced, tensor
-from branded.loops.primitive import closed, like, param, safe_body
+from branded.loops.primitive import closed
+from branded.loops.safe import safe_body
+from branded.loops.step import like, param
 from branded.patches.tg import CallInfo
 from branded.primitive import Batched, Bundle, Primitive, Run, params, results, slots
 from branded.recording import is_recording

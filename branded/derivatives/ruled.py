@@ -17,7 +17,7 @@ from branded.derivatives.reverse import ran_again
 from branded.errors import DerivativeError
 from branded.graph import against
 from branded.loops.bodies import Rule, only_if
-from branded.loops.primitive import safe, safe_body
+from branded.loops.safe import safe, safe_body
 from branded.patches.tg import CallInfo
 from branded.primitive import Batched, Bundle, Run
 from branded.rows import is_touched, is_zero

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
 from branded.explain.calls import NoTextError, empty
-from branded.loops.primitive import Args, cut
+from branded.loops.step import Args, cut
 from branded.program.terms import Atom, Eqn, Literal, Program, Var
 
 INDENT = "    "

@@ -24,7 +24,8 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.cpu.kernels import room
 from branded.derivatives.leaves import Level, pull, transforming
 from branded.graph import on_device, tensor
-from branded.loops.primitive import closed, param
+from branded.loops.primitive import closed
+from branded.loops.step import param
 from branded.patches.tg import CallInfo, broadcast_to
 from branded.primitive import Batched, Bundle, Primitive, Run, results
 from branded.rows import no_change

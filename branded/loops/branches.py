@@ -21,7 +21,7 @@ from branded.errors import CarryError
 from branded.graph import tensor
 from branded.loops.bodies import body, only_if
 from branded.loops.effects import calls_of
-from branded.loops.primitive import safe
+from branded.loops.safe import safe
 from branded.loops.trace import loses
 from branded.patches.tg import _function, all_tensors, capturing
 from branded.rows import check_live, is_differentiated, row_of

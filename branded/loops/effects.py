@@ -13,7 +13,8 @@ from branded.dispatch import Pass
 from branded.errors import UnsupportedError
 from branded.graph import replaced, tensor
 from branded.loops.bodies import Body, before, body, is_only_looked_at
-from branded.loops.primitive import Carry, Loop
+from branded.loops.primitive import Loop
+from branded.loops.step import Carry
 from branded.loops.trace import Traced
 from branded.patches import tg
 from branded.patches.serial import serial

@@ -16,8 +16,8 @@ from branded.graph import tensor
 from branded.loops.bodies import without_effects
 from branded.loops.effects import with_effect
 from branded.loops.parts import by_parts
-from branded.loops.primitive import Carry, Input
 from branded.loops.scan import scan as scan_steps
+from branded.loops.step import Carry, Input
 from branded.loops.trace import State, all_carried, are_loose
 from branded.loops.unroll import checkpointed, unrolled
 from branded.loops.while_loop import while_loop as while_steps

@@ -8,7 +8,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.graph import tensor
-from branded.loops.primitive import Carry, Input
+from branded.loops.step import Carry, Input
 from branded.planning.chunks import joined
 from branded.planning.progress import bar
 

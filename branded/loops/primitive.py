@@ -12,76 +12,26 @@ import copy
 import functools
 import itertools
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.crossing import enter_all, stage
-from branded.derivatives.forward import is_float, push, zero
+from branded.derivatives.forward import push, zero
 from branded.dispatch import Pass, full
 from branded.errors import UnsupportedError
 from branded.graph import on_device, replaced
+from branded.loops.safe import safe
+from branded.loops.step import Args, Carry, Input, Step, cut, like, pairs, wider
 from branded.patches.tg import broadcast_to, has_shape
 from branded.primitive import Batched, Primitive, Run, at_slot, info, params, primitive_of, results, slots
 from branded.rows import is_differentiated, is_marked, is_touched, left_brands, row_of
 from branded.scope import Row, open_brands, union
 
-S = TypeVar("S")
 T = TypeVar("T")
-
-
-class Carry(NamedTuple):
-    """A value that each step gives to the next: as a parameter of the step, at first, and what the step makes of it."""
-
-    param: UOp
-    init: UOp
-    next: UOp
-
-
-class Input(NamedTuple):
-    """A value of which each step gets a slice: as a parameter of the step, and whole, with the steps in front."""
-
-    param: UOp
-    whole: UOp
-
-
-class Args(NamedTuple, Generic[T]):
-    """The arguments of a loop, in their order, or something for each of them."""
-
-    carries: Sequence[T]
-    """What each step gives to the next."""
-    inputs: Sequence[T]
-    """Of which each step gets a slice."""
-    fixed: Sequence[T]
-    """What no step changes."""
-
-
-def cut(xs: Sequence[T], carries: int, inputs: int) -> Args[T]:
-    return Args(xs[:carries], xs[carries : carries + inputs], xs[carries + inputs :])
-
-
-class Step(NamedTuple):
-    """A step over parameters that no other graph has: what it makes of the carries, and what it gives beside."""
-
-    params: Args[UOp]
-    nexts: list[UOp]
-    outs: list[UOp]
-
-
-_slots = itertools.count(1 << 20)
-
-
-def param(shape: tuple[Any, ...], dtype: DType, device: str | tuple[str, ...] | None) -> UOp:
-    """A parameter that no other graph has."""
-    out: UOp = UOp.param(next(_slots), dtype, shape, device)
-    return out
-
-
-def like(x: UOp, drop: int = 0) -> UOp:
-    return param(x.shape[drop:], x.dtype, x.device)
 
 
 class Loop(Primitive):
@@ -342,61 +292,7 @@ def results_of(loop: Loop, call: UOp) -> list[UOp]:
     return [enter_all(x, row) for x, row in zip(out.uop.src, out.rows, strict=True)]
 
 
-def safe(outs: Sequence[UOp], flag: UOp, *, effects: bool = False, done: Iterable[UOp] = ()) -> list[UOp]:
-    """The same values where `flag` is true, which divide by one elsewhere, and call nothing of the user's.
-
-    With `effects` those are also of the examples with this flag alone.  What is `done` stays as it is.
-    """
-
-    def divides(u: UOp) -> UOp | None:
-        if (p := primitive_of(u)) is not None:
-            return p.only_if(u, flag, effects)
-        if u.op is Ops.FUNCTION and u.arg.grad_fxn is None:
-            return safe_body(u, flag, effects)
-        if u.op is Ops.GETTUPLE and u.src[0].op is Ops.TUPLE:  # of a loop that became another one
-            out: UOp = u.src[0].src[u.arg]
-            return out
-        if u.op not in _DIVISIONS or is_float(u) or u.src[1].op is Ops.CONST:
-            return None
-        return u.replace(src=(u.src[0], flag.where(u.src[1], u.src[1].const_like(1))))
-
-    graph = UOp(Ops.SINK, src=tuple(outs)).toposort(is_differentiated, enter_calls=False)
-    leaves = (u for u in graph if is_marked(u))  # a derivative is by them as they are, and the branch made none of them
-    return replaced(outs, divides, at={u: u for u in (*done, *leaves)})
-
-
-def safe_body(u: UOp, flag: UOp, effects: bool) -> UOp | None:
-    """The call of a function whose body is safe, which gets the flag as its last argument; None if it is as it was."""
-    body = u.src[0].src
-    new = safe(body, at_slot(like(flag), len(u.src) - 1), effects=effects)
-    if all(a is b for a, b in pairs(body, new)):
-        return None
-    return u.replace(src=(UOp.maketuple(*new), *u.src[1:], flag))
-
-
-_DIVISIONS = {Ops.CDIV, Ops.CMOD, Ops.FLOORDIV, Ops.FLOORMOD}
-
-
-def without_size_zero(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp]) -> list[UOp]:
-    """The results of the step, in which values without elements, which no kernel computes, are zeros."""
-    empty = {p: p.const_like(0) for p in (*(c.param for c in carries), *(x.param for x in inputs)) if 0 in p.shape}
-    return [x.const_like(0) if 0 in x.shape else x for x in (replaced(outs, empty.get) if empty else outs)]
-
-
-def steady_carries(carries: Sequence[Carry]) -> dict[UOp, UOp]:
-    """Carries that no step changes are constants."""
-    return {c.param: c.init for c in carries if c.next is c.param or 0 in c.param.shape}
-
-
 # ---- derivatives ----
-
-
-def pairs(xs: Iterable[T], ys: Iterable[S]) -> Iterator[tuple[T, S]]:
-    return zip(xs, ys, strict=True)
-
-
-def wider(p: UOp, row: Row) -> UOp:
-    return param((*(b.size for b in row), *p.shape), p.dtype, p.device) if row else p
 
 
 def moved_carries(

@@ -16,26 +16,17 @@ from branded.derivatives.reverse import gradients, ran_again
 from branded.dispatch import full
 from branded.graph import lead, replaced
 from branded.loops.primitive import (
-    Args,
-    Carry,
-    Input,
     Loop,
     Parts,
-    Step,
     assembled,
     beside,
     call_of,
-    cut,
     known_loop,
-    like,
     moved_carries,
     or_zero,
-    pairs,
-    param,
     results_of,
-    steady_carries,
-    without_size_zero,
 )
+from branded.loops.step import Args, Carry, Input, Step, cut, like, pairs, param, steady_carries, without_size_zero
 from branded.primitive import Batched, Bundle, Run, primitive_of
 from branded.scope import Row
 

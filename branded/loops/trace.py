@@ -16,7 +16,7 @@ from branded.dispatch import Pass
 from branded.errors import CarryError
 from branded.graph import replaced, tensor
 from branded.loops.bodies import TOKEN, Body, Effect, collected
-from branded.loops.primitive import Carry, param
+from branded.loops.step import Carry, param
 from branded.patches.methods import method_restored
 from branded.patches.tg import canonicalize_device
 from branded.primitive import Batched

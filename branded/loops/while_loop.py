@@ -11,22 +11,9 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.dispatch import full
 from branded.errors import DerivativeError
 from branded.graph import replaced
-from branded.loops.primitive import (
-    Args,
-    Carry,
-    Loop,
-    Step,
-    assembled,
-    beside,
-    call_of,
-    known_loop,
-    moved_carries,
-    pairs,
-    results_of,
-    safe,
-    steady_carries,
-    without_size_zero,
-)
+from branded.loops.primitive import Loop, assembled, beside, call_of, known_loop, moved_carries, results_of
+from branded.loops.safe import safe
+from branded.loops.step import Args, Carry, Step, pairs, steady_carries, without_size_zero
 from branded.patches.tg import reduced
 from branded.primitive import Batched, Bundle, Run
 from branded.scope import Row

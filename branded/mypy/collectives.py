@@ -17,7 +17,7 @@ from branded.mypy.leaves import NUMBERS
 from branded.mypy.opening import class_of, name_of, text_of
 from branded.mypy.rows import BRAND, TENSOR, UNKNOWN, VEC, Brand, change, is_a, without
 
-MODULE = "branded.transforms.collectives"
+COLLECTIVES_IN, EXCHANGES_IN = "branded.transforms.collectives", "branded.transforms.exchanges"
 OPENED = "branded.brand.Opened"
 FAILED = AnyType(TypeOfAny.from_error)
 
@@ -156,7 +156,7 @@ def _index(call: TransformCall) -> Type:
 
 
 COLLECTIVES: dict[str, Rule] = {
-    **{f"{MODULE}.{n}": _reduced for n in ("psum", "pmean", "pmax", "pmin", "all_gather")},
-    **{f"{MODULE}.{n}": _exchanged for n in ("ppermute", "all_to_all", "psum_scatter")},
-    f"{MODULE}.axis_index": _index,
+    **{f"{COLLECTIVES_IN}.{n}": _reduced for n in ("psum", "pmean", "pmax", "pmin", "all_gather")},
+    **{f"{EXCHANGES_IN}.{n}": _exchanged for n in ("ppermute", "all_to_all", "psum_scatter")},
+    f"{COLLECTIVES_IN}.axis_index": _index,
 }

@@ -12,8 +12,9 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.crossing import placed
 from branded.errors import ProgramTypeError
-from branded.loops.primitive import Loop, like
+from branded.loops.primitive import Loop
 from branded.loops.scan import Scan
+from branded.loops.step import like
 from branded.patches.tg import has_shape
 from branded.primitive import params as own_params
 from branded.primitive import primitive_of

@@ -18,8 +18,8 @@ from branded.graph import on_device, tensor
 from branded.loops.api import fori_loop, scan, while_loop
 from branded.loops.api import map as map_
 from branded.loops.branches import cond, switch
-from branded.loops.primitive import Carry, Input, cut, like
 from branded.loops.scan import scan as scan_steps
+from branded.loops.step import Carry, Input, cut, like
 from branded.loops.while_loop import while_loop as while_steps
 from branded.patches.tg import broadcast_to, canonicalize_device
 from branded.primitive import results as results_of
@@ -30,7 +30,7 @@ from branded.program.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Pr
 from branded.recording.calls import BINARY, WRITES, arguments
 from branded.rows import SHORT
 from branded.scope import Row, Scope, all_opened
-from branded.transforms import collectives
+from branded.transforms.named import COLLECTIVES
 
 _MISTAKES = (LookupError, StopIteration, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError)
 """What operations say of parameters and operands that are not theirs."""
@@ -138,9 +138,9 @@ class Evaluation:
         if op in BINARY and not p and len(given) == 2:
             x, y = given
             return BINARY[op](x if isinstance(y, Tensor) else _tensor(x), y)
-        if op in collectives.COLLECTIVES:
+        if op in COLLECTIVES:
             p = {k: _names(v) for k, v in p.items()}
-            return getattr(collectives, op)(*map(_tensor, given), **p)
+            return COLLECTIVES[op](*map(_tensor, given), **p)
         if (f := function_of(op)) is None:
             raise _unknown(op)
         if op in WRITES:

@@ -7,32 +7,24 @@ such a value by entering again (INDEX).  Every collective is made of these two.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from tinygrad import Tensor, dtypes
 
 from branded.brand import Brand
 from branded.derivatives.leaves import is_differentiating
-from branded.devices.exchange import passed_on, resharded
-from branded.graph import tensor
 from branded.rows import row_of
-from branded.transforms.named import COLLECTIVES as COLLECTIVES
 from branded.transforms.named import (
     Names,
     axis_of,
-    check_fits,
     each,
     find,
-    is_spread,
     move,
-    neighbours,
     of_all,
     own,
     recorded,
-    single,
     size_of,
-    sources,
 )
 from branded.vec import Vec
 
@@ -67,7 +59,7 @@ def _reduced(
     return each(x, what, one)
 
 
-def _sum(t: Tensor) -> Tensor:
+def summed(t: Tensor) -> Tensor:
     return t.sum(0).cast(dtypes.int32 if t.dtype == dtypes.bool else t.dtype)
 
 
@@ -109,7 +101,7 @@ def psum(x: Any, axis_name: Any) -> Any:
     """
     if isinstance(x, int | float) and not isinstance(x, bool):
         return x * size_of(axis_name, "psum")
-    return _reduced(x, axis_name, "psum", _sum, _times)
+    return _reduced(x, axis_name, "psum", summed, _times)
 
 
 @overload
@@ -138,7 +130,7 @@ def pmean(x: Any, axis_name: Any) -> Any:
     Source: `jax.lax.pmean`.
     """
     n = size_of(axis_name, "pmean")
-    return each(_reduced(x, axis_name, "pmean", _sum, _times), "pmean", lambda t: t / n)
+    return each(_reduced(x, axis_name, "pmean", summed, _times), "pmean", lambda t: t / n)
 
 
 @overload
@@ -197,9 +189,6 @@ def pmin(x: Any, axis_name: Any) -> Any:
     return _reduced(x, axis_name, "pmin", lambda t: t.min(0), lambda t, _: t)
 
 
-# ---- exchanges ----
-
-
 @overload
 def all_gather(x: Vec[S, T], axis_name: Only[S], *, axis: int = 0, tiled: bool = False) -> Vec[Never, T]: ...
 @overload
@@ -243,166 +232,6 @@ def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) ->
         return g.flatten(at, at + 1) if tiled else g
 
     return each(x, "all_gather", one)
-
-
-@overload
-def ppermute(x: Vec[S, T], axis_name: type[B], perm: Sequence[tuple[int, int]]) -> Vec[S | B, T]: ...
-@overload
-def ppermute(x: A, axis_name: Names, perm: Sequence[tuple[int, int]]) -> A: ...
-@recorded
-def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
-    """Example `d` gets the value of `s` for each pair `(s, d)` of `perm`; those that get none have zeros.
-
-    Args:
-        x: A tensor, or a tree of them.
-        axis_name: As for `psum`, but one alone.
-        perm: Pairs of the numbers of examples, each source and each destination at most once.
-
-    Returns:
-        A tree like `x`.
-
-    Raises:
-        AxesError, AxisRangeError: `perm` is not such pairs.
-
-    Example:
-        >>> from branded import ppermute, vmap
-        >>> from tinygrad import Tensor
-        >>> vmap(lambda x: ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(Tensor([1.0, 2.0, 3.0])).tolist()
-        [0.0, 1.0, 2.0]
-
-    Source: `jax.lax.ppermute`.
-    """
-    b = single(axis_name, "ppermute")
-    source = sources(perm, b)
-
-    def one(t: Tensor) -> Tensor:
-        if len(source) == b.size and b not in row_of(t.uop):
-            return t  # the same value, whoever it is from
-        if is_spread(b) and source and b in row_of(t.uop):
-            return _over_devices(t, source, b)
-        everyone, parts, d = of_all(t, b, "ppermute"), list[Tensor](), 0
-        while d < b.size:  # a run of neighbours that come from neighbours is one slice
-            first, start = d, source.get(d)
-            d += 1
-            while d < b.size and source.get(d) == (None if start is None else start + d - first):
-                d += 1
-            n = d - first
-            parts.append(t.const_like(0).expand(n, *t.shape) if start is None else everyone[start : start + n])
-        return own(parts[0].cat(*parts[1:]) if len(parts) > 1 else parts[0], b) if parts else t
-
-    return each(x, "ppermute", one)
-
-
-def _gets(source: dict[int, int], b: Brand) -> Tensor:
-    """Does this example get a value?  By its number, so that nothing is moved for it."""
-    number, out = own(Tensor.arange(b.size), b), Tensor(False)
-    for first in sorted(d for d in source if d - 1 not in source):
-        behind = next(d for d in range(first, b.size + 1) if d not in source)
-        out = out | ((number >= first) & (number < behind))
-    return out
-
-
-def _over_devices(t: Tensor, source: dict[int, int], b: Brand) -> Tensor:
-    """`ppermute` of examples on several devices: rows go to where they are needed, if all devices get theirs alike."""
-    if (runs := neighbours(source, b)) is not None:
-        here = own(tensor(passed_on(of_all(t, b, "ppermute", 0).uop, b.devices, runs)), b)
-        return here if len(source) == b.size else _gets(source, b).where(here, 0)
-    everyone, of = of_all(t, b, "ppermute"), own(Tensor([source.get(d, -1) for d in range(b.size)]), b)
-    mine = (Tensor.arange(b.size) == of).reshape(b.size, *(1,) * t.ndim)
-    return mine.where(everyone, 0).sum(0).cast(t.dtype)
-
-
-@overload
-def all_to_all(
-    x: Vec[S, T], axis_name: type[B], split_axis: int, concat_axis: int, *, tiled: bool = False
-) -> Vec[S | B, T]: ...
-@overload
-def all_to_all(x: A, axis_name: Names, split_axis: int, concat_axis: int, *, tiled: bool = False) -> A: ...
-@recorded
-def all_to_all(x: Any, axis_name: Names, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Any:
-    """Example `i` gets the `i`-th piece of each example's value: the brand and the axis `split_axis` change places.
-
-    Args:
-        x: A tensor, or a tree of them, whose axis `split_axis` has the size of the brand (or, `tiled`, a multiple).
-        axis_name: As for `psum`, but one alone.
-        split_axis: The axis of `x` that is taken apart.
-        concat_axis: Where the pieces of all examples go.
-        tiled: Take apart and put together along axes that stay, in place of axes that go and come.
-
-    Returns:
-        A tree like `x`.
-
-    Raises:
-        AxisRangeError, SizeError: The axes do not fit.
-
-    Example:
-        >>> from branded import all_to_all, vmap
-        >>> from tinygrad import Tensor
-        >>> vmap(lambda x: all_to_all(x, "i", 0, 0), axis_name="i")(Tensor([[1, 2], [3, 4]])).tolist()
-        [[1, 3], [2, 4]]
-
-    Source: `jax.lax.all_to_all`.
-    """
-    b = single(axis_name, "all_to_all")
-
-    def one(t: Tensor) -> Tensor:
-        split = axis_of(split_axis, t.ndim, "all_to_all", "split_axis")
-        at = axis_of(concat_axis, t.ndim, "all_to_all", "concat_axis")
-        check_fits(t, split, b, tiled, "all_to_all", "split_axis")
-        if tiled:
-            t = t.unflatten(split, (b.size, t.shape[split] // b.size))
-        mine = own(move(of_all(t, b, "all_to_all", 1 + split), 1 + split, 0), b)  # (from whom, ...)
-        return move(mine, 0, at).flatten(at, at + 1) if tiled else move(mine, 0, at)
-
-    return each(x, "all_to_all", one)
-
-
-@overload
-def psum_scatter(
-    x: Vec[S, T], axis_name: type[B], *, scatter_dimension: int = 0, tiled: bool = False
-) -> Vec[S | B, T]: ...
-@overload
-def psum_scatter(x: A, axis_name: Names, *, scatter_dimension: int = 0, tiled: bool = False) -> A: ...
-@recorded
-def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled: bool = False) -> Any:
-    """`psum`, of which each example keeps its own piece of the axis `scatter_dimension`.
-
-    Args:
-        x: A tensor, or a tree of them, whose axis `scatter_dimension` has the size of the brand (or, `tiled`, a
-            multiple).
-        axis_name: As for `psum`, but one alone.
-        scatter_dimension: The axis of `x` that is taken apart.
-        tiled: Keep the axis, in place of taking it away.
-
-    Returns:
-        A tree like `x` without that axis, or with a piece of it.
-
-    Raises:
-        AxisRangeError, SizeError: The axis does not fit.
-
-    Example:
-        >>> from branded import psum_scatter, vmap
-        >>> from tinygrad import Tensor
-        >>> vmap(lambda x: psum_scatter(x, "i"), axis_name="i")(Tensor([[1, 2], [3, 4]])).tolist()
-        [4, 6]
-
-    Source: `jax.lax.psum_scatter`.
-    """
-    b = single(axis_name, "psum_scatter")
-
-    def one(t: Tensor) -> Tensor:
-        at = axis_of(scatter_dimension, t.ndim, "psum_scatter", "scatter_dimension")
-        check_fits(t, at, b, tiled, "psum_scatter", "scatter_dimension")
-        if tiled:
-            t = t.unflatten(at, (b.size, t.shape[at] // b.size))
-        n = len(b.devices)
-        if not is_spread(b) or b not in row_of(t.uop):
-            return own(move(psum(t, b), at, 0), b)
-        every = of_all(t, b, "psum_scatter", 0)  # a reduce_scatter: each device adds up what it has, and sends the sums
-        of_each = _sum(every.reshape(n, b.size // n, *t.shape).transpose(0, 1))
-        return own(move(_sum(tensor(resharded(of_each.uop, b.devices, 1 + at))), at, 0), b)
-
-    return each(x, "psum_scatter", one)
 
 
 # ---- who am I ----

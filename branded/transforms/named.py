@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from tinygrad import Tensor
 
@@ -99,14 +99,14 @@ def each(x: Any, what: str, f: Callable[[Tensor], Tensor]) -> Any:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-COLLECTIVES: set[str] = set()
-"""The names of those that a typed program writes down."""
+COLLECTIVES: dict[str, Callable[..., Any]] = {}
+"""Those that a typed program writes down."""
 
 
 def recorded(f: F) -> F:
     """Write a collective down as one operation for each leaf."""
-    COLLECTIVES.add(f.__name__)
-    return leafwise(f, "axis_name", lambda name: one_or_all(find(name, f.__name__)))
+    COLLECTIVES[f.__name__] = leafwise(f, "axis_name", lambda name: one_or_all(find(name, f.__name__)))
+    return cast(F, COLLECTIVES[f.__name__])
 
 
 def one_or_all(brands: Sequence[Brand]) -> Brand | tuple[Brand, ...]:
