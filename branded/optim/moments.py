@@ -97,15 +97,7 @@ def scale_by_adam(
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
-    """Means of the updates over the square roots of means of their squares.
-
-    Args:
-        b1: How much of the mean of the updates stays at each step.
-        b2: How much of that of their squares does.
-        eps: What is added to the root.
-        eps_root: What is added under it.
-        mu_dtype: The dtype of the mean of the updates; None is that of the parameters.
-        nesterov: Look one step ahead.
+    """Means of the updates over the square roots of means of their squares; its arguments are those of `adam`.
 
     Example:
         >>> from branded import optim
@@ -141,13 +133,7 @@ def scale_by_adam(
 def scale_by_rms(
     decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True
 ) -> GradientTransformation:
-    """Updates over the square root of the mean of their squares.
-
-    Args:
-        decay: How much of the mean stays at each step.
-        eps: What is added to it.
-        initial_scale: The mean at first.
-        eps_in_sqrt: Is `eps` added under the root?
+    """Updates over the square root of the mean of their squares; its arguments are those of `rmsprop`.
 
     Example:
         >>> from branded import optim
@@ -173,13 +159,7 @@ def scale_by_rms(
 def scale_by_stddev(
     decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True
 ) -> GradientTransformation:
-    """Updates over their standard deviation.
-
-    Args:
-        decay: How much of the means stays at each step.
-        eps: What is added to the variance.
-        initial_scale: The mean of the squares at first.
-        eps_in_sqrt: Is `eps` added under the root?
+    """Updates over their standard deviation; its arguments are those of `rmsprop`.
 
     Example:
         >>> from branded import optim
@@ -206,11 +186,7 @@ def scale_by_stddev(
 
 
 def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> GradientTransformation:
-    """Updates over the square root of the sum of the squares of all so far.
-
-    Args:
-        initial_accumulator_value: The sum at first.
-        eps: What is added under the root.
+    """Updates over the square root of the sum of the squares of all so far; its arguments are those of `adagrad`.
 
     Example:
         >>> from branded import optim
@@ -237,12 +213,7 @@ def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> Gradi
 
 
 def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99, mu_dtype: Any = None) -> GradientTransformation:
-    """The signs of a mean of the updates.
-
-    Args:
-        b1: How much of the mean goes into the step.
-        b2: How much of it stays.
-        mu_dtype: Its dtype; None is that of the parameters.
+    """The signs of a mean of the updates; its arguments are those of `lion`.
 
     Example:
         >>> from branded import optim

@@ -56,7 +56,8 @@ def _what() -> str:
     return method.name.strip("_") if method is not None else "operand"
 
 
-def _as_tensor(x: list[Any]) -> str:
+def _of_list(x: list[Any]) -> str:
+    """What to write in place of a list that `tree.advice` knows no tensor for: numbers, or tensors among them."""
     if any(isinstance(e, Tensor) for e in x):
         return "Tensor.stack(...) of its tensors"
     text = repr(x)
@@ -66,7 +67,7 @@ def _as_tensor(x: list[Any]) -> str:
 def _refuse(x: Any, what: str) -> NoReturn:
     raise OperandError(
         f"{what}: {tree.describe(x)} is neither a tensor nor a number",
-        fix=tree.advice(x) or (_as_tensor(x) if isinstance(x, list) else "a tensor, a number, or an array"),
+        fix=tree.advice(x) or (_of_list(x) if isinstance(x, list) else "a tensor, a number, or an array"),
     )
 
 

@@ -56,10 +56,6 @@ def directory(save: Any) -> Path:
     raise OptionError(f"save: {tree.shown(save)} is no directory", fix='a path: save="run"')
 
 
-First = tuple[Any, list[Any], list[int]]
-"""The result of a chunk, its leaves, and which of them are a part of the whole."""
-
-
 class Saved:
     """The results of a run in a directory.
 
