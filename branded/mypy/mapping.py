@@ -21,6 +21,7 @@ from mypy.nodes import (
     LambdaExpr,
     TempNode,
     TypeInfo,
+    Var,
 )
 from mypy.types import (
     AnyType,
@@ -79,11 +80,7 @@ class Vmap:
     def apply(self, f: Expression, args: list[Arg], exact: bool = True) -> Type:
         """The type of `vmap(f, …)(*args)`; `exact` if there cannot be more arguments than these."""
         ways = self._axes(args, exact)
-        names = self._names(f)
-        mapped = next((i for i, a in enumerate(ways) if not is_shared(a)), 0)
-        stem = next((n for n in [*names[mapped : mapped + 1], *names] if n), "s")
-        rows = [b for a in args for b in rows_in(a.type)]
-        brand = self.scope.named(self.options.axis_name, stem, self.at, self.api, rows)
+        brand = self._brand(f, args, ways)
         self.mapped = Mapped(self.at, self.api, self.scope, brand)
         off = [
             self.mapped.off(a.type, way, _called(i, a)) for i, (a, way) in enumerate(zip(args, ways, strict=True), 1)
@@ -96,23 +93,10 @@ class Vmap:
         told = times_told[0]
         with self.scope.opened(brand), self.api.msg.filter_errors(filter_errors=False) as errors:
             inside = self._call(f, lifted, args, ways, brand)
-            keeping.look(
-                f,
-                self.api,
-                [
-                    i
-                    for i, (a, way) in enumerate(zip(args, ways, strict=True))
-                    if is_shared(way) and keeping.is_object(a.type)
-                ],
-            )
-        for v in unknown:
-            if v.type is not None and occurs(brand, v.type):
-                self._fail(
-                    ESCAPE,
-                    f'escape: brand "{show(brand, self.api)}" of this vmap is kept in `{v.name}`, which outlives it',
-                    f'value: "{show(v.type, self.api)}"',
-                    "try:   return it from the mapped function",
-                )
+            both = enumerate(zip(args, ways, strict=True))
+            objects = [i for i, (a, way) in both if is_shared(way) and keeping.is_object(a.type)]
+            keeping.look(f, self.api, objects)
+        self._tell_of_kept(unknown, brand)
         if hides(inside):
             if not errors.has_new_errors() and not any(hides(a.type) for a in args):
                 given = show(inside, self.api)
@@ -125,6 +109,25 @@ class Vmap:
             if not (unvaried.goes_below(f) or unvaried.tell_of_batch(f, axes_given, self.at, self.api)):
                 unvaried.tell(inside, lifted, brand, self.at, self.api, self.scope.unvaried)
         return self._leave(inside, brand)
+
+    def _brand(self, f: Expression, args: list[Arg], ways: list[Type]) -> Brand:
+        """The brand that this vmap opens: called after the parameter of the first argument that is mapped."""
+        names = self._names(f)
+        mapped = next((i for i, a in enumerate(ways) if not is_shared(a)), 0)
+        stem = next((n for n in [*names[mapped : mapped + 1], *names] if n), "s")
+        rows = [b for a in args for b in rows_in(a.type)]
+        return self.scope.named(self.options.axis_name, stem, self.at, self.api, rows)
+
+    def _tell_of_kept(self, unknown: Sequence[Var], brand: Brand) -> None:
+        """Variables from before the call, whose types it has made known: `kept = []`, and `kept.append(x)` in it."""
+        for v in unknown:
+            if v.type is not None and occurs(brand, v.type):
+                self._fail(
+                    ESCAPE,
+                    f'escape: brand "{show(brand, self.api)}" of this vmap is kept in `{v.name}`, which outlives it',
+                    f'value: "{show(v.type, self.api)}"',
+                    "try:   return it from the mapped function",
+                )
 
     def _axes(self, args: list[Arg], exact: bool) -> list[Type]:
         """The axes of each argument; keyword arguments are mapped over axis 0."""
