@@ -56,9 +56,8 @@ class Resolution:
         return kind(brand, self.operands)
 
     def __str__(self) -> str:
-        return "\n".join(
-            [self.op.name.lower(), *(f"  {b!r}: {self.kind(b)}, {self._who(b)} over it" for b in self.row)]
-        )
+        each = [f"  {b!r}: {self.kind(b)}, {self._who(b)} over it" for b in self.row]
+        return "\n".join([self.op.name.lower(), *each])
 
     def _who(self, brand: Scope) -> str:
         if self.kind(brand) == "zip":
@@ -86,7 +85,7 @@ def full(x: Batched, row: Sequence[Scope]) -> UOp:
     return lead(expand(x.uop, tuple(b.size for b in missing)), tuple(now.index(b) for b in row))
 
 
-_table: dict[Ops, list[tuple[Callable[[Carries], bool], Rule]]] = {}
+TABLE: dict[Ops, list[tuple[Callable[[Carries], bool], Rule]]] = {}
 LEAVES: set[Ops] = set()  # operations without operands that could carry a brand
 
 
@@ -99,15 +98,10 @@ def rule(*ops: Ops, when: Callable[[Carries], bool] = lambda carries: True) -> C
 
     def register(f: Rule) -> Rule:
         for op in ops:
-            _table.setdefault(op, []).insert(0, (when, f))
+            TABLE.setdefault(op, []).insert(0, (when, f))
         return f
 
     return register
-
-
-def covered() -> set[Ops]:
-    """The operations that have a rule, a refusal, or nothing to do."""
-    return {*_table, *LEAVES}
 
 
 def resolve(op: Ops, operands: Iterable[Row], within: Pass | None = None) -> Resolution:
@@ -125,7 +119,7 @@ def resolve(op: Ops, operands: Iterable[Row], within: Pass | None = None) -> Res
     row: Row = functools.reduce(union, carried) if carried else ()
     if op is Ops.STAGE:  # the one operation that closes a brand
         row = tuple(b for b in rows[0] if b not in rows[1])
-    for when, f in _table.get(op, ()):
+    for when, f in TABLE.get(op, ()):
         if when(tuple(map(bool, rows))):
             return Resolution(op, rows, row, tuple([b.size for b in row]), f, len({*rows}) == 1, within)
     fix = "compute it outside of vmap, or register a rule with branded.dispatch.rule"

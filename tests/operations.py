@@ -13,7 +13,7 @@ from tinygrad.uop.ops import Ops
 
 from branded import dispatch
 from branded.derivatives import forward
-from branded.dispatch import LEAVES, Resolution, Rule, covered, resolve
+from branded.dispatch import LEAVES, TABLE, Resolution, Rule, resolve
 from branded.rules import elementwise, function, index, kernel, movement, reduce, store
 
 from .conformance.cases import CASES
@@ -97,7 +97,7 @@ def write() -> None:
 
 
 def rules_of(op: Ops) -> list[Rule]:
-    return [f for _, f in dispatch._table.get(op, ())]
+    return [f for _, f in TABLE.get(op, ())]
 
 
 def _sorted(ops: Iterable[Ops]) -> list[Ops]:
@@ -122,7 +122,7 @@ def _tangent(op: Ops) -> str:
 
 def _family(title: str, seen: dict[Ops, list[str]]) -> Iterator[str]:
     of: dict[Rule, list[Ops]] = defaultdict(list)
-    for op in _sorted(covered() - LEAVES):
+    for op in _sorted({*TABLE} - LEAVES):
         for f in rules_of(op):
             if f.__module__ == FAMILIES[title].__name__ and f not in REFUSES:
                 of[f].append(op)
@@ -143,7 +143,7 @@ def _names(op: Ops, names: list[str]) -> str:
 def _refused_primitives() -> Iterator[str]:
     yield "## Refused primitives\n"
     of: dict[Rule, list[Ops]] = defaultdict(list)
-    for op in _sorted(covered()):
+    for op in _sorted({*TABLE, *LEAVES}):
         for f in rules_of(op):
             if f in REFUSES:
                 of[f].append(op)

@@ -18,7 +18,7 @@ from tinygrad import Context, GlobalCounters, Tensor, TinyJit, dtypes, function
 import branded.random.choices
 from branded import BrandedError, errors, grad, jvp, random, vmap
 from branded.loops.api import scan
-from branded.random.special import erf, erfinv, next_above
+from branded.random.erf import erf, erfinv, next_above
 from tests.by_numpy import read, reads
 from tests.examples import examples
 

@@ -89,7 +89,7 @@ def axes_of(axis: Axes, x: Tensor, what: str) -> tuple[int, ...]:
     return found
 
 
-def together(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+def merged(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """`x` with these axes as one, the last."""
     rest = [i for i in range(x.ndim) if i not in axes]
     moved = x.permute((*rest, *axes))

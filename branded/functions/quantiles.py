@@ -9,7 +9,7 @@ from typing_extensions import TypeVar
 
 from branded.brand import Brand
 from branded.errors import ArgumentError
-from branded.functions._given import Axes, axes_of, floats, kept, one_of, together
+from branded.functions._given import Axes, axes_of, floats, kept, merged, one_of
 from branded.functions._order import standing
 from branded.random.draws import as_number
 from branded.recording.calls import operation
@@ -159,7 +159,7 @@ def _quantile(
     if part.ndim > 1:
         raise ArgumentError(f"{what}: q has more than one axis", ("q", vec_type(part)), fix="q.flatten()")
     axes = axes_of(axis, x, what)
-    flat = together(x, axes)
+    flat = merged(x, axes)
     if not flat.shape[-1]:
         raise ArgumentError(f"{what}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
     found = _between(flat, part.reshape(-1) / whole if whole != 1 else part.reshape(-1), method, skip)

@@ -12,7 +12,7 @@ from typing_extensions import TypeVar
 from branded.brand import Brand
 from branded.derivatives.custom import custom_jvp
 from branded.functions._given import fit, floats
-from branded.random.special import erfinv as erfinv_between
+from branded.random.erf import erfinv as erfinv_between
 from branded.recording.calls import operation
 from branded.vec import Vec
 

@@ -8,7 +8,7 @@ from tinygrad import Tensor, dtypes
 
 from branded.brand import Brand
 from branded.errors import ArgumentError
-from branded.functions._given import Axes, axes_of, floats, kept, number, operand, together
+from branded.functions._given import Axes, axes_of, floats, kept, merged, number, operand
 from branded.patches.tg import least_upper_float
 from branded.recording.calls import operation
 from branded.values import vec_type
@@ -170,7 +170,7 @@ def _without(x: Tensor, value: float) -> Tensor:
 
 
 def _reduced(x: Tensor, axes: tuple[int, ...], keepdims: bool, how: str) -> Tensor:
-    y: Tensor = getattr(together(x, axes), how)(-1)
+    y: Tensor = getattr(merged(x, axes), how)(-1)
     return kept(y, x, axes) if keepdims else y
 
 

@@ -6,7 +6,7 @@ from mypy.plugin import FunctionContext
 from mypy.types import Type
 
 from branded.mypy.axes_calls import Call, Known, Rule, axes_of_operand, call_of, placed
-from branded.mypy.axes_rules import count, positions, together
+from branded.mypy.axes_rules import broadcast_axes, count, positions
 from branded.mypy.axes_types import erased, has_axes, of_length
 from branded.mypy.codes import MATRIX
 from branded.mypy.opening import Scope
@@ -39,7 +39,7 @@ def _zipped(call: Call) -> Known:
     """`logaddexp(a, b)`: by broadcasting from the right."""
     (a, t), (b, u) = [(axes_of_operand(given[0][1]), given[0][1]) for given in call.given.values()][:2]
     call.self_type = t
-    return together(call, a, b, u)
+    return broadcast_axes(call, a, b, u)
 
 
 def _matrix(call: Call) -> Known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mypy.types import TupleType, Type, get_proper_type
 
 from branded.mypy.axes_calls import Axes, Call, Known, axes_of_operand
-from branded.mypy.axes_rules import count, together
+from branded.mypy.axes_rules import broadcast_axes, count
 from branded.mypy.axes_types import equal
 from branded.mypy.codes import ERROR
 from branded.mypy.rows import UNKNOWN
@@ -42,7 +42,7 @@ def product(call: Call, x: Type, left: Axes, y: Type, right: Axes) -> Known:
         )
         return None
     if len(left) > 2 and len(right) > 2:
-        batch = together(call, left[:-2], right[:-2], y)
+        batch = broadcast_axes(call, left[:-2], right[:-2], y)
         return None if batch is None else [*batch, left[-2], right[-1]]
     outer = right[:-2] if len(right) > 2 else left[:-2]
     return [*outer, *(left[-2:-1]), *(right[-1:] if len(right) > 1 else [])]
@@ -64,7 +64,7 @@ def linear(call: Call) -> Known:
     if weight is None or len(weight) < 2:
         return None
     axes, bias = dot(call), call.types("bias")
-    return axes if not bias else together(call, axes, call.axes("bias"), bias[0])
+    return axes if not bias else broadcast_axes(call, axes, call.axes("bias"), bias[0])
 
 
 # ---- einsum ----

@@ -72,14 +72,14 @@ def zipped(call: Call) -> Known:
     for name in call.given:
         if name not in _NO_OPERANDS:
             for t in call.types(name):
-                axes = together(call, axes, call.axes(name), t)
+                axes = broadcast_axes(call, axes, call.axes(name), t)
     return axes
 
 
 _NO_OPERANDS = {"reverse", "rounding_mode", "dtype", "rtol", "atol", "equal_nan", "uops"}
 
 
-def together(call: Call, left: Known, right: Known, other: Type) -> Known:
+def broadcast_axes(call: Call, left: Known, right: Known, other: Type) -> Known:
     """Two operands by broadcasting; axes that do not go together are an error."""
     if left is None or right is None:
         return None

@@ -46,7 +46,7 @@ def dtype_of(text: str) -> DType:
     return found
 
 
-def together(program: Program, outs: Sequence[Tensor]) -> list[Tensor]:
+def on_one_device(program: Program, outs: Sequence[Tensor]) -> list[Tensor]:
     """The results of a program of the batched graph, in which values of several devices may meet."""
     to = [e.params["device"] for e in program.eqns if e.op == "COPY"]
     return list(map(tensor, copied_to_all([x.uop for x in outs], (to[-1],) if to and isinstance(to[-1], str) else ())))

@@ -21,7 +21,7 @@ from branded.loops.bodies import Body, body, collected
 from branded.loops.trace import LeafType
 from branded.program import build
 from branded.program.draft import type_of
-from branded.program.evaluate import Evaluation, evaluation, together
+from branded.program.evaluate import Evaluation, evaluation, on_one_device
 from branded.program.html import Shown, html
 from branded.program.operators import watched
 from branded.program.reader import read
@@ -186,7 +186,7 @@ class Expr:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result of the function on other arguments of the same types."""
         outs = Evaluation(self._levels.outer).run(self.program, self.consts, self._given(args, kwargs))
-        outs = together(self.program, outs) if self.level == "batched" else outs
+        outs = on_one_device(self.program, outs) if self.level == "batched" else outs
         if self._levels.does:
             outs = _done(outs)
         return tree.rebuild(self._levels.result, iter(outs))

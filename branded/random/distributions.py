@@ -21,7 +21,7 @@ from branded.random.draws import (
     fits,
     unit,
 )
-from branded.random.special import below_one, erf, erfinv, next_above
+from branded.random.erf import below_one, erf, erfinv, next_above
 from branded.random.uniforms import between, of_dtype, shape_of_all
 from branded.recording.calls import operation
 from branded.vec import Vec

@@ -18,8 +18,8 @@ from branded.linalg import cholesky, eigh, svd
 from branded.loops.api import while_loop
 from branded.random.distributions import normal
 from branded.random.draws import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
+from branded.random.erf import below_one
 from branded.random.keys import split
-from branded.random.special import below_one
 from branded.random.uniforms import uniform
 from branded.recording.calls import operation
 from branded.rows import check_live
