@@ -48,6 +48,10 @@ class Run(Protocol):
     def run(self, roots: Sequence[UOp], env: Env, gate: Callable[[UOp], bool] | None) -> list[Batched]: ...
 
 
+class OnOneDevice:
+    """A run over the step of a loop, which runs on one device, whatever devices its examples are on."""
+
+
 class Primitive:
     """What a call of FUNCTION means to the transforms.  Arguments are counted without the body."""
 

@@ -38,6 +38,7 @@ from branded import (
     pure_callback,
     random,
     scan,
+    sequential_vmap,
     shard,
     switch,
     tree,
@@ -45,6 +46,8 @@ from branded import (
     while_loop,
 )
 from branded.explain import explain
+from branded.graph import tensor
+from branded.rules.index import _diagonal
 
 TWO, FOUR = ("CPU:0", "CPU:1"), ("CPU:0", "CPU:1", "CPU:2", "CPU:3")
 LAYOUTS = {"two": TWO, "four": FOUR, "others": ("CPU:1", "CPU:2"), "one": ("CPU:1",)}
@@ -180,6 +183,62 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "one example": lambda v: v(lambda x: (x @ W).sin())(X[:1]),
     "no example": lambda v: v(lambda x: (x @ W).sin())(X[:0]),
 }
+
+
+NESTED: dict[str, Callable[[Any], Any]] = {
+    "a loop over examples in a branch": lambda v: v(lambda x: cond(x.sum() > 0, _one_by_one, _step_of_one, x))(X[:4]),
+    "and in a scan": lambda v: v(_scanned(_in_a_branch))(X[:4]),
+    "and its gradient": lambda v: v(grad(lambda x: _scanned(_in_a_branch)(x).sum()))(X[:4]),
+    "a loop over examples that exchange values": lambda v: v(
+        _scanned(lambda c: cond(c.sum() > 0, lambda c: _one_by_one(c - pmean(c, "i")), _step_of_one, c)), axis_name="i"
+    )(X[:4]),
+}
+"""What runs on one device, in what runs on one, where the examples are on several, or on another than the values."""
+
+ONE_BY_ONE = sequential_vmap(lambda x: x * 2 + W[0])
+
+
+def _one_by_one(x: Tensor) -> Tensor:
+    return ONE_BY_ONE(x)
+
+
+def _step_of_one(x: Tensor) -> Tensor:
+    return x * 3
+
+
+def _scanned(f: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    return lambda x: scan(lambda c, _: (f(c) * 0.5, None), x, None, length=3)[0]
+
+
+def _in_a_branch(c: Tensor) -> Tensor:
+    return cond(c.sum() > 0, _one_by_one, _step_of_one, c)
+
+
+@pytest.mark.parametrize("layout", ["two", "one"])
+@pytest.mark.parametrize("name", NESTED)
+def test_what_runs_on_one_device_in_another(name: str, layout: str) -> None:
+    _same(LAYOUTS[layout], NESTED[name])
+
+
+INNER: dict[str, Callable[[Any], Any]] = {
+    "a loop": lambda v: _scanned(lambda c: v(_scanned(lambda d: d + W[0]))(c))(X),
+    "its gradient": lambda v: grad(lambda w: _scanned(lambda c: v(_scanned(lambda d: d.sin() + w))(c))(X).sum())(W[0]),
+    "a system": lambda v: _scanned(lambda c: v(lambda d: linalg.solve(W, d))(c))(X),
+    "a function of the host": lambda v: _scanned(
+        lambda c: v(lambda d: pure_callback(lambda a: a * 2, d, d, vmap_method="sequential"))(c)
+    )(X),
+    "in a vmap": lambda v: vmap(lambda y: _scanned(lambda c: v(_scanned(lambda d: d * y + W[0]))(c))(X))(W),
+    "in a vmap over two": lambda v: vmap(
+        lambda y: _scanned(lambda c: v(_scanned(lambda d: d * y + W[0]))(c))(X), devices=TWO
+    )(M[:2, 0]),
+    "in another": lambda v: v(lambda y: v(lambda x: _scanned(lambda d: d * y + W[0])(x))(X))(W),
+}
+"""A vmap on another device, in a loop on one."""
+
+
+@pytest.mark.parametrize("name", INNER)
+def test_a_vmap_on_another_device_in_a_loop(name: str) -> None:
+    _same(("CPU:1",), INNER[name])
 
 
 def _arrays(out: Any) -> list[np.ndarray]:
@@ -413,3 +472,10 @@ def test_an_uneven_brand_is_refused() -> None:
         "brand `i`: 3 examples cannot be divided evenly among 2 devices\n  try: 2 or 4 examples, or fewer devices"
     )
     assert not branded.scope.open_brands()
+
+
+@pytest.mark.parametrize("axis", [0, 2])
+def test_own_entries_of_what_devices_have_parts_of(axis: int) -> None:
+    x = np.arange(8 * 3 * 8, dtype="float32").reshape(8, 3, 8)
+    own = tensor(_diagonal(Tensor(x).shard(FOUR, axis).uop, 0, 2))
+    np.testing.assert_array_equal(own.numpy(), x.diagonal(axis1=0, axis2=2).T)

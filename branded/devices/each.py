@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.devices.exchange import copied, entries, on_one
+from branded.devices.exchange import copied, entries
 from branded.devices.layout import home_of
 from branded.graph import on_device, replaced
 from branded.primitive import Batched, Bundle, Run, primitive_of, results
@@ -34,7 +34,7 @@ def on_each(u: UOp, run: Run, args: Sequence[Batched], brands: Collection[Scope]
     assert p is not None
     home = home_of(next(iter(brands)))
     if brand is None or is_touched(u.src[0]):  # examples exchange values in it
-        return p.batch(u, run, [x._replace(uop=on_one(x.uop, home)) for x in args])
+        return p.batch(u, run, [x._replace(uop=_at(x.uop, home)) for x in args])
     n, done = brand.size // len(brand.devices), list[Bundle]()
     for i, device in enumerate(brand.devices):
         part = _Part(brand, i, n)
@@ -58,6 +58,10 @@ def _laid(args: Sequence[Batched], brands: Collection[Scope]) -> Scope | None:
     return laid.pop() if len(laid) == 1 else None
 
 
+def _at(x: UOp, device: str) -> UOp:
+    return x if x.device in {None, device} else x.copy_to_device(device)
+
+
 def _local(x: Batched, brand: Scope, i: int) -> UOp:
     """What the device `i` has of a value, or a copy of it."""
     devices = brand.devices
@@ -71,8 +75,12 @@ def _local(x: Batched, brand: Scope, i: int) -> UOp:
 
 def _on(device: str, home: str, u: UOp) -> UOp:
     """The call on one of the devices, which was traced as if all examples were at home."""
-    if device == home:
-        return u
+    like = [UOp.param(i, x.dtype, x.shape, device) for i, x in enumerate(u.src[1:])]
+    return u if device == home else call_on(device, home, u.replace(src=(u.src[0], *like)))
+
+
+def call_on(device: str, home: str, call: UOp) -> UOp:
+    """A call on another device than that for which its body was traced: `home`."""
 
     def moved(graph: UOp) -> UOp:
         return replaced([graph], there)[0]
@@ -83,16 +91,12 @@ def _on(device: str, home: str, u: UOp) -> UOp:
         if v.op is Ops.COPY and v.arg == home:
             return v.replace(arg=device)
         if v.op is Ops.FUNCTION:
-            return call(v)
+            return call_on(device, home, v)
         return None
 
-    def call(v: UOp) -> UOp:
-        p = primitive_of(v)
-        arg = v.arg if p is None or (q := p.on_other_device(moved)) is p else dataclasses.replace(v.arg, aux=q)
-        return v.replace(src=(moved(v.src[0]), *v.src[1:]), arg=arg)
-
-    like = [UOp.param(i, x.dtype, x.shape, device) for i, x in enumerate(u.src[1:])]
-    return call(u.replace(src=(u.src[0], *like)))
+    p = primitive_of(call)
+    arg = call.arg if p is None or (q := p.on_other_device(moved)) is p else dataclasses.replace(call.arg, aux=q)
+    return call.replace(src=(moved(call.src[0]), *call.src[1:]), arg=arg)
 
 
 def _joined(ys: Sequence[UOp], row: Row, brand: Scope) -> UOp:

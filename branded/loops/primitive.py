@@ -21,17 +21,22 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.crossing import enter_all, stage
 from branded.derivatives.forward import push, zero
+from branded.devices.each import call_on
 from branded.dispatch import Pass, full
 from branded.errors import UnsupportedError
 from branded.graph import on_device, replaced
 from branded.loops.safe import safe
 from branded.loops.step import Args, Carry, Input, Step, cut, like, pairs, wider
 from branded.patches.tg import broadcast_to, has_shape
-from branded.primitive import Batched, Primitive, Run, at_slot, info, params, primitive_of, results, slots
-from branded.rows import is_differentiated, is_marked, is_touched, left_brands, row_of
+from branded.primitive import Batched, OnOneDevice, Primitive, Run, at_slot, info, params, primitive_of, results, slots
+from branded.rows import is_differentiated, is_marked, left_brands, row_of
 from branded.scope import Row, open_brands, union
 
 T = TypeVar("T")
+
+
+class _StepPass(Pass, OnOneDevice):
+    """The rules in a step."""
 
 
 class Loop(Primitive):
@@ -132,6 +137,7 @@ class Loop(Primitive):
         total = total + x         a carry of row {}: what comes of it has the row {i}, which is more
         total = total + x         a carry of row {i}: what comes of it has the row {i}: done
         """
+        run = run if isinstance(run, OnOneDevice) else _StepPass(run.closing)
         rows, inputs = (
             [a.row for a in args.carries],
             [wider(p, a.row) for p, a in pairs(step.params.inputs, args.inputs)],
@@ -208,26 +214,29 @@ def closed(outs: Sequence[UOp], own: Sequence[UOp], device: str | None = None) -
 
 
 def _at_home(results: list[UOp], own: Sequence[UOp], device: str) -> list[UOp]:
-    """A step that a vmap in it takes to another device, on that of the loop."""
+    """A step of which a vmap in it takes a part to another device, on that of the loop: what it calls there, too."""
     graph = UOp(Ops.SINK, src=tuple(results)).toposort(enter_calls=False)
-    varies, away, at = set(own), set[UOp](), dict[UOp, UOp]()
+    varies, fixed, away = set(own), dict[UOp, None](), False
     for u in graph:
         if any(s in varies for s in u.src):
             varies.add(u)
-            if u.op is Ops.COPY and isinstance(u.arg, str) and u.arg != device:
-                away.add(u)
-    if not away or any(isinstance(u.device, tuple) for u in graph):
+            fixed |= dict.fromkeys(s for s in u.src[u.op is Ops.FUNCTION :] if s not in varies)
+            away |= u.op is Ops.COPY and isinstance(u.arg, str) and u.arg != device
+    if not away or any(isinstance(u.device, tuple) for u in (*varies, *fixed)):
         return results
-    for u in varies:
-        for s in u.src[u.op is Ops.FUNCTION :]:
-            if s not in varies and isinstance(s.device, str) and s.device != device:
-                at[s] = s.copy_to_device(device)
+
     still = {u for u in graph if u not in varies}
-    if any(map(is_touched, at)):  # examples of an outer vmap, which are where it has them
-        return results
-    return replaced(
-        results, lambda u: u.src[0] if u.op is Ops.COPY and u.arg != device and u not in still else None, at=at
-    )
+
+    def back(u: UOp) -> UOp | None:
+        if u in still:
+            return None
+        if u.op is Ops.COPY and u.arg != device:
+            return u.src[0]
+        there = [d for p in params(u.src[0]) if isinstance(d := p.device, str)] if u.op is Ops.FUNCTION else []
+        return call_on(device, there[0], u) if there and there[0] != device else None
+
+    at = {s: s.copy_to_device(device) for s in fixed if isinstance(s.device, str) and s.device != device}
+    return replaced(results, back, at=at)
 
 
 class Parts(NamedTuple):

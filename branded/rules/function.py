@@ -15,7 +15,7 @@ from branded.devices.each import on_each
 from branded.dispatch import Pass, Resolution, rule
 from branded.graph import replaced
 from branded.patches.tg import reduced
-from branded.primitive import Batched, Bundle, Run, params, primitive_of, results
+from branded.primitive import Batched, Bundle, OnOneDevice, Run, params, primitive_of, results
 from branded.rows import row_of
 from branded.scope import Row, open_brands, reopened
 
@@ -25,7 +25,8 @@ def function(u: UOp, how: Resolution, _: Batched, *args: Batched) -> Bundle:
     """vmap(function(body))(xs) = function(vmap(body))(xs), or what the primitive that it is says of itself."""
     run = how.within or Pass()
     if (p := primitive_of(u)) is not None:
-        on_devices = dict.fromkeys(b for x in args for b in x.row if b.devices) if p.is_local else ()
+        is_spread = p.is_local and not isinstance(run, OnOneDevice)
+        on_devices = dict.fromkeys(b for x in args for b in x.row if b.devices) if is_spread else ()
         return on_each(u, run, args, on_devices) if on_devices else p.batch(u, run, args)
     out = batch_body(u, run, args)
     if u.arg.grad_fxn is None:

@@ -31,6 +31,8 @@ def index(u: UOp, how: Resolution, x: Batched, *at: Batched) -> UOp:
 
 def _diagonal(x: UOp, a: int, b: int) -> UOp:
     """The entries of `x` that have the same index along the axes `a` and `b`, along `a`: by movements alone."""
+    if isinstance(x.device, tuple) and x.axis in (a, b):
+        return _of_parts(x, a, b)
     size, rank = x.shape[a], len(x.shape)
     others = [i for i in range(rank) if i not in (a, b)]
     flat = x.permute((a, b, *others)).reshape((size * size, *(x.shape[i] for i in others)))
@@ -39,6 +41,36 @@ def _diagonal(x: UOp, a: int, b: int) -> UOp:
     kept = [a, *others]
     out: UOp = own.permute(tuple(kept.index(i) for i in range(rank) if i != b))
     return out
+
+
+def _of_parts(x: UOp, a: int, b: int) -> UOp:
+    """The same of a value of which each device has a part along `a` or `b`: tinygrad does not pad it along that axis.
+
+    Of the other axis each takes what is beside its own; there it has the diagonal.  Of f32[4, 4] on two devices:
+
+        0 1 . .      of the first [[0, 1], [2, 3]], whose diagonal is [0, 3]
+        2 3 . .
+        . . 4 5      of the second [[4, 5], [6, 7]], whose diagonal is [4, 7]
+        . . 6 7
+    """
+    devices, size = len(x.device), x.shape[a]
+    others = [i for i in range(len(x.shape)) if i not in (a, b)]
+    rest = tuple(x.shape[i] for i in others)
+    each = (devices, size // devices)
+    parts = x.permute((a, b, *others) if x.axis == a else (b, a, *others)).reshape((*each, *each, *rest))
+    number = UOp.arange(devices).reshape((devices, *(1,) * (2 + len(rest))))
+
+    def beside(i: int) -> UOp:
+        bounds = tuple((i, i + 1) if k == 2 else (0, s) for k, s in enumerate(parts.shape))
+        out: UOp = parts.shrink(bounds).reshape((*each, each[1], *rest))
+        return out
+
+    own = beside(0)
+    for i in range(1, devices):
+        own = number.eq(i).where(beside(i), own)
+    kept = [a, *others]
+    out: UOp = _diagonal(own, 1, 2).reshape((size, *rest))
+    return out.permute(tuple(kept.index(i) for i in range(len(x.shape)) if i != b))
 
 
 @rule(Ops.STAGE)
