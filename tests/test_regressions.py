@@ -15,6 +15,7 @@ from tinygrad import Tensor, TinyJit, dtypes, function
 from branded import (
     brand,
     brands,
+    checkpoint,
     cond,
     custom_jvp,
     custom_vjp,
@@ -563,3 +564,40 @@ def test_what_a_rule_gave_is_differentiated_through_a_branch(rule: Any) -> None:
 
     assert grad(step)(given).tolist() == [1, 1]
     assert jvp(step, (given,), (Tensor([1.0, 3.0]),))[1].item() == 4
+
+
+CLOSED_OVER: dict[str, Callable[[], Tensor]] = {
+    "an array": lambda: Tensor([[1.0, 2.0], [3.0, 4.0]]),
+    "computed": lambda: X * 2,
+    "kept": lambda: X,
+    "written before": lambda: X.clone(),
+}
+X = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize()
+
+
+def _ruled(make: Any) -> Callable[[Any], Any]:
+    def rule(f: Any) -> Any:
+        g = make(f)
+        g.defjvp(lambda *a: (g(*a[0]), a[1][0])) if make is custom_jvp else g.defvjp(
+            lambda *x: (f(*x), x), lambda _, d: d
+        )
+        return g
+
+    return rule
+
+
+@pytest.mark.parametrize("what", CLOSED_OVER)
+@pytest.mark.parametrize("made", [_ruled(custom_jvp), _ruled(custom_vjp), checkpoint, lambda f: f])
+def test_a_write_into_a_copy_of_what_a_body_closes_over(made: Any, what: str) -> None:
+    """What was written before is a write of the body, too: the other rows had any value."""
+
+    def f(v: Tensor) -> Tensor:
+        y = CLOSED_OVER[what]().clone()
+        y[0].assign(v)
+        return y
+
+    v = Tensor([7.0, 8.0]).realize()
+    expected = [[7, 8], [6, 8] if what == "computed" else [3, 4]]
+    assert made(f)(v).tolist() == expected
+    assert made(lambda v: made(f)(v))(v).tolist() == expected
+    assert vmap(made(f))(v.reshape(1, 2)).tolist() == [expected]

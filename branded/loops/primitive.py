@@ -178,21 +178,53 @@ class ForAll(NamedTuple):
 
 def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
     """What a step uses and no step changes: to be computed before the loop."""
-    varies: dict[UOp, bool] = {}
+    graph = UOp(Ops.SINK, src=tuple(outs)).toposort(enter_calls=False)
+    varies = _varying(graph, moving)
+    if memory := _written(graph, varies):
+        varies = _varying(graph, memory.union(moving))
     found: dict[UOp, None] = {}
-    for u in UOp(Ops.SINK, src=tuple(outs)).toposort(enter_calls=False):
-        varies[u] = u in moving or any(varies.get(s, False) for s in u.src)
+    for u in graph:
         if not varies[u] and u.op is not Ops.SINK:
             continue
         for i, s in enumerate(u.src):
-            into = i == 0 and u.op in {Ops.STORE, Ops.AFTER, Ops.FUNCTION}  # what is written to, and a body
-            if into or varies.get(s, True) or s.op is Ops.RANGE:
+            if _is_into(u, i) or varies.get(s, True) or s.op is Ops.RANGE:
                 continue
             while s.op in GroupOp.Movement:
                 s = s.src[0]  # a view costs nothing in the step, and its copy would
             if has_shape(s) and (s.device is not None or row_of(s) or is_differentiated(s)):
                 found[s] = None
     return list(found)
+
+
+def _is_into(u: UOp, i: int) -> bool:
+    """Is this source what is written to, or a body?"""
+    return i == 0 and u.op in {Ops.STORE, Ops.AFTER, Ops.FUNCTION}
+
+
+def _varying(graph: Iterable[UOp], moving: Set[UOp]) -> dict[UOp, bool]:
+    varies: dict[UOp, bool] = {}
+    for u in graph:
+        varies[u] = u in moving or any(varies.get(s, False) for s in u.src)
+    return varies
+
+
+def _written(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> set[UOp]:
+    """The earlier writes into memory that a step writes to: each step does them again.
+
+    Of `y = w.clone(); y[0].assign(x)` with an `x` that varies: the write of `w`, and all views of `y`.
+    """
+    due = [u.src[0] for u in graph if varies[u] and u.op in {Ops.STORE, Ops.AFTER}]
+    found = set[UOp]()
+    while due:
+        u = due.pop()
+        if u in found or varies.get(u, False) or u.op not in _MEMORY:
+            continue
+        found.add(u)
+        due.extend(u.src if u.op is Ops.AFTER else u.src[:1])
+    return found
+
+
+_MEMORY = GroupOp.Movement | {Ops.BITCAST, Ops.DETACH, Ops.AFTER, Ops.STORE}
 
 
 def closed(outs: Sequence[UOp], own: Sequence[UOp], device: str | None = None) -> tuple[UOp, list[UOp]]:
