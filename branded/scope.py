@@ -155,6 +155,7 @@ class Blocks(Generic[T]):
 
 _open: Blocks[Row] = Blocks("branded_open")
 _branches: Blocks[Region] = Blocks("branded_branches")
+_ruled: Blocks[Region | None] = Blocks("branded_ruled")
 _calls: Blocks[None] = Blocks("branded_calls")
 _numbers = itertools.count(1)
 _SCOPE = "_brand"
@@ -361,7 +362,7 @@ def reopened(brands: Iterable[Scope]) -> AbstractContextManager[Row]:
 
 
 class Branch(Region):
-    """What is made while a branch runs, though another one may be taken."""
+    """What is made while a branch runs, though another one may be taken, or a function, though its rule may run."""
 
     def __init__(self) -> None:
         self.first_slot = next(UOp.unique_num)
@@ -377,12 +378,27 @@ def branch() -> Block[Region]:
     return _branches.during(Branch())
 
 
+def ruled() -> Block[Region | None]:
+    """While a function runs that has a rule, which runs in its place where a derivative is taken."""
+    return _ruled.during(Branch())
+
+
+def unruled() -> Block[Region | None]:
+    """As if no such function ran."""
+    return _ruled.without(None)
+
+
 may_be_in_brand, may_be_in_call_body = _open.may_hold, _calls.may_hold
 
 
 def branches() -> tuple[Region, ...]:
     """The branches that we are in, outermost first."""
     return _branches.get()
+
+
+def ruled_functions() -> tuple[Region, ...]:
+    """The functions with rules that we are in, outermost first."""
+    return tuple(f for f in _ruled.get() if f is not None)
 
 
 def call_body() -> Block[None]:

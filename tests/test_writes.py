@@ -14,7 +14,9 @@ from tinygrad import Tensor, TinyJit, dtypes, function
 
 from branded import (
     brand,
+    checkpoint,
     cond,
+    custom_jvp,
     errors,
     functional_call,
     grad,
@@ -25,6 +27,7 @@ from branded import (
     scan,
     stop_gradient,
     value_and_grad,
+    vjp,
     vmap,
 )
 from tests.by_numpy import values
@@ -685,6 +688,78 @@ def test_writes_that_are_refused(name: str) -> None:
         text = text.replace(name, device)
     assert said(info.value) == textwrap.dedent(text).strip()
     close([rows], [ROWS])
+
+
+# ---- memory from outside of a derivative ----
+
+WRITTEN: dict[str, Callable[[Tensor], Tensor]] = {
+    "itself": lambda v: v,
+    "a loop": lambda v: scan(lambda c, _: (c * v, c.sum()), v, None, length=3)[0],
+    "a derivative": lambda v: grad(lambda w: (w * w * v).sum())(v),
+    "a branch": lambda v: cond(v.sum() > 0, lambda v: v * v, lambda v: v, v),
+}
+DIFFERENTIATED: dict[str, Callable[[Any, Tensor], tuple[Tensor, Tensor]]] = {
+    "value_and_grad": lambda f, v: value_and_grad(f)(v),
+    "twice": lambda f, v: value_and_grad(lambda v: value_and_grad(f)(v)[0])(v),
+    "checkpoint": lambda f, v: value_and_grad(checkpoint(f))(v),
+    "jvp": lambda f, v: jvp(f, (v,), (v,)),
+    "vjp": lambda f, v: (lambda y, pull: (y, pull(Tensor(1.0))[0]))(*vjp(f, v)),
+    "aux": lambda f, v: (value_and_grad(lambda v: (f(v), 0), has_aux=True)(v)[0][0], v),
+}
+
+
+@pytest.mark.parametrize("how", DIFFERENTIATED)
+@pytest.mark.parametrize("what", WRITTEN)
+def test_what_a_function_writes_outside_of_it_is_written_once(what: str, how: str) -> None:
+    """A state that counts on, and that the result is made of, counted on twice."""
+    state, v = Tensor([1.0, 2.0]).realize(), Tensor([2.0, 3.0]).realize()
+
+    def f(v: Tensor) -> Tensor:
+        state.assign(state + WRITTEN[what](v))
+        return (state * state * v).sum()
+
+    after = (Tensor([1.0, 2.0]) + WRITTEN[what](v)).numpy()
+    value, other = DIFFERENTIATED[how](f, v)
+    np.testing.assert_allclose(value.numpy(), (after * after * [2, 3]).sum())
+    np.testing.assert_allclose(state.numpy(), after)
+    other.realize()
+    np.testing.assert_allclose(state.numpy(), after)
+
+
+def test_a_pullback_does_not_write() -> None:
+    state, v = Tensor([1.0, 2.0]).realize(), Tensor([2.0, 3.0]).realize()
+
+    def f(v: Tensor) -> Tensor:
+        state.assign(state + v)
+        return (state * state * v).sum()
+
+    value, pullback = vjp(f, v)
+    assert state.tolist() == [3, 5]
+    for _ in range(2):
+        assert pullback(Tensor(1.0))[0].tolist() == [2 * 3 * 2 + 9, 2 * 5 * 3 + 25]
+    assert value.item() == 93
+    assert state.tolist() == [3, 5]
+
+
+def test_a_function_with_a_rule_writes_into_what_it_made() -> None:
+    """Its rule would do it again; what draws of `Tensor.rand` count does not matter."""
+    state = Tensor([1.0, 2.0]).realize()
+
+    @custom_jvp
+    def f(x: Tensor) -> Tensor:
+        state.assign(state + x)
+        return x
+
+    with pytest.raises(errors.WriteError) as info:
+        f(Tensor([1.0, 1.0]))
+    assert said(info.value) == textwrap.dedent("""\
+        assign: a function with a rule of its own writes into a tensor from outside, and the rule would again
+          tensor: f32[2]
+          try:    return the new value, and write it outside""")
+    assert state.tolist() == [1, 2]
+    g = custom_jvp(lambda x: x * Tensor.rand(2))
+    g.defjvp(lambda x, dx: (g(*x), dx[0]))
+    assert grad(lambda x: g(x).sum())(Tensor([1.0, 1.0])).tolist() == [1, 1]
 
 
 def test_an_index_that_is_wrong_is_the_fault_of_the_index() -> None:

@@ -18,7 +18,6 @@ from branded.derivatives.differentiated import (
     Differentiated,
     check,
     outputs,
-    plain_results,
     pushed,
     tensors,
     uops,
@@ -104,7 +103,7 @@ def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, what
             aux = with_tensors(aux, in_reverse(others, call.leaves))
         call.gave("gradient", grads)
         y, out = tensor(value), call.like_arguments(tensors(grads))
-        return plain_results(((y, aux) if has_aux else y, out))
+        return call.results(((y, aux) if has_aux else y, out))
 
     return differentiated
 
@@ -215,13 +214,13 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
         with transforming(call.levels):
             grads, _ = pull([t.uop for t in ys], cts, call.leaves)
         call.gave("gradient", grads)
-        return plain_results(call.like_arguments(tensors(grads)))
+        return call.results(call.like_arguments(tensors(grads)))
 
     with transforming(call.levels):
         values = in_reverse([*(t.uop for t in ys), *uops(aux)], call.leaves)
-    out = plain_results(tree.rebuild(y, iter(tensors(values[: len(ys)]))))
+    out = call.results(tree.rebuild(y, iter(tensors(values[: len(ys)]))))
     aux = with_tensors(aux, values[len(ys) :])
-    return (out, pullback, plain_results(aux)) if has_aux else (out, pullback)
+    return (out, pullback, call.results(aux)) if has_aux else (out, pullback)
 
 
 def _like(given: Any, wanted: Any, ts: Sequence[Tensor], what: str, kind: str, of: str) -> list[UOp]:
@@ -301,7 +300,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
     with transforming(call.levels):
         dys = pushed(ys, call.leaves, dxs)
     call.gave("tangent", (d.uop for d in dys))
-    out = plain_results((y, tree.rebuild(y, iter(dys)), aux))
+    out = call.results((y, tree.rebuild(y, iter(dys)), aux))
     return out if has_aux else out[:2]
 
 

@@ -25,7 +25,7 @@ from branded.patches.tg import CallInfo
 from branded.primitive import results
 from branded.rows import no_change, visible
 from branded.rules.function import Examples
-from branded.scope import call_body, open_brands
+from branded.scope import call_body, open_brands, ruled
 from branded.tree.given import check_function
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -83,7 +83,7 @@ class _Custom(Generic[P, R]):
             places += own
             new_args[i] = tree.rebuild(given[i], map(tensor, own))
         f: Callable[..., Any] = self.f
-        with call_body():
+        with call_body(), ruled():
             out = f(*new_args)
         if not (ys := self._tensors(out, "the result")):
             return cast(R, out)

@@ -13,7 +13,16 @@ from branded import recording, tree
 from branded.crossing import live_tensor, live_tensors, lower
 from branded.derivatives.apart import transposed
 from branded.derivatives.forward import push
-from branded.derivatives.leaves import Level, differentiated_from, kept, leaf, plain, transforming
+from branded.derivatives.leaves import (
+    Level,
+    differentiated_from,
+    is_differentiating,
+    kept,
+    leaf,
+    plain,
+    transforming,
+)
+from branded.derivatives.outside import Outside, noted
 from branded.derivatives.ruled_vjp import check_transposed
 from branded.errors import DerivativeError, counted
 from branded.graph import tensor
@@ -76,8 +85,18 @@ class Differentiated:
             full[i] = tree.rebuild(args[i], new)
         self.levels: list[Level] = [t.uop.arg for t in given]
         own = differentiated_from(next(UOp.unique_num))
-        with transforming(self.levels), kept(self._leaves), own:
+        self.outside = Outside()
+        with transforming(self.levels), kept(self._leaves), own, noted(self.outside):
             self.out = called(f, full, kwargs, what, "a function with a parameter for each argument")
+        if self.outside.memory:
+            self._settle()
+
+    def _settle(self) -> None:
+        """What the function wrote into memory from outside of it is of no leaf: that outlives the derivative."""
+        self.out = with_tensors(self.out, uops(self.out))  # tensors of our own: one may be what was written into
+        if not is_differentiating():
+            self.outside.follow(plain(uops(self.out)))
+            self.outside.settle(plain, [*self._leaves, *(x for x in tree.leaves(self.out) if isinstance(x, Tensor))])
 
     @property
     def leaves(self) -> list[UOp]:
@@ -99,8 +118,15 @@ class Differentiated:
 
     def without_entries(self, y: Any, aux: Any, has_aux: bool) -> Any:
         """A Jacobian of nothing, or with respect to nothing: trees without a tensor."""
-        out = plain_results((tree.rebuild(y, iter([self.like_arguments(()) for _ in tree.leaves(y)])), aux))
+        out = self.results((tree.rebuild(y, iter([self.like_arguments(()) for _ in tree.leaves(y)])), aux))
         return out if has_aux else out[0]
+
+    def results(self, y: Any) -> Any:
+        """What the user gets: the same tree without leaves."""
+        ts = [x for x in tree.leaves(y) if isinstance(x, Tensor)]
+        new = dict(zip(map(id, ts), self.outside.now(plain([t.uop for t in ts])), strict=True))
+        out = (x if not isinstance(x, Tensor) or new[id(x)] is x.uop else tensor(new[id(x)]) for x in tree.leaves(y))
+        return tree.rebuild(y, out)
 
     def like_arguments(self, grads: Iterable[Tensor]) -> Any:
         """Derivatives in the trees of the arguments."""
@@ -128,14 +154,6 @@ def with_tensors(x: Any, us: Sequence[UOp]) -> Any:
     new = iter(us)
     leaves = (tensor(next(new)) if isinstance(v, Tensor) else v for v in tree.leaves(x))
     return tree.rebuild(x, leaves) if us else x
-
-
-def plain_results(y: Any) -> Any:
-    """What the user gets: the same tree without leaves."""
-    ts = [x for x in tree.leaves(y) if isinstance(x, Tensor)]
-    new = dict(zip(map(id, ts), plain([t.uop for t in ts]), strict=True))
-    out = (x if not isinstance(x, Tensor) or new[id(x)] is x.uop else tensor(new[id(x)]) for x in tree.leaves(y))
-    return tree.rebuild(y, out)
 
 
 def pushed(ys: Sequence[Tensor], leaves: Sequence[UOp], dxs: Sequence[UOp]) -> list[Tensor]:

@@ -16,7 +16,6 @@ from branded.derivatives.differentiated import (
     Differentiated,
     check,
     outputs,
-    plain_results,
     pushed,
     tensors,
     uops,
@@ -104,7 +103,7 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
             )
         call.gave("Jacobian", uops(columns))
         rows = [call.like_arguments(_split(j, call.values, -1)) for j in columns]
-        out = plain_results((tree.rebuild(y, iter(rows)), aux))
+        out = call.results((tree.rebuild(y, iter(rows)), aux))
         return out if has_aux else out[0]
 
     return jacobian
@@ -151,7 +150,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
             aux = with_tensors(aux, in_reverse(uops(aux), call.leaves))
         call.gave("Jacobian", uops(by_argument))
         rows = zip(*(_split(j, ys, 0) for j in by_argument), strict=True)
-        out = plain_results((tree.rebuild(y, iter([call.like_arguments(r) for r in rows])), aux))
+        out = call.results((tree.rebuild(y, iter([call.like_arguments(r) for r in rows])), aux))
         return out if has_aux else out[0]
 
     return jacobian

@@ -14,6 +14,7 @@ from branded import tree
 from branded.crossing import lower
 from branded.derivatives.forward import through_body
 from branded.derivatives.leaves import Level
+from branded.derivatives.outside import Outside, noted
 from branded.derivatives.reverse import gradients
 from branded.errors import OptionError
 from branded.graph import replaced, tensor
@@ -93,12 +94,19 @@ def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dic
             x = tensor(places[-1])
         given.append(x)
     args, kwargs = tree.rebuild((args, kwargs), iter(given))
-    with call_body():
+    outside = Outside()
+    with call_body(), noted(outside):
         out = called(f, args, kwargs, "checkpoint", "a function with a parameter for each argument")
     values = tree.leaves(out)
     ys = [y.uop for y in values if isinstance(y, Tensor)]
     own = [param(p.shape, p.dtype, p.device) for p in places]
-    body, fixed = closed(lower(replaced(ys, dict(zip(places, own, strict=True)).get), open_brands()), own)
+    at = dict(zip(places, own, strict=True))
+    if outside.memory:  # what was written is there for others, too: the body is given it
+        done = functools.partial(replaced, new={p: p.src[0] for p in places}.get)
+        outside.settle(done)
+        written = outside.written(ys)
+        at |= zip(written, done(written), strict=True)
+    body, fixed = closed(lower(replaced(ys, lambda _: None, at=at), open_brands()), own)
     if not ys or not (places or fixed):
         return out
     u = UOp(Ops.FUNCTION, dtypes.void, (body, *(p.src[0] for p in places), *fixed), _info(Remat(policy)))

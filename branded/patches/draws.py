@@ -14,6 +14,7 @@ from tinygrad import Tensor
 
 from branded.patches import tg
 from branded.patches.serial import serial
+from branded.scope import unruled
 
 
 def _kept(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,7 +27,8 @@ def _kept(original: Callable[..., Any]) -> Callable[..., Any]:
         now = of[device].clone()
         low = now[0:1] + (num & 0xFFFFFFFF)
         high = now[1:2] + (num >> 32) + (low < now[0:1])
-        of[device].assign(low.cat(high))
+        with unruled():  # a draw counts on, however often it is made
+            of[device].assign(low.cat(high))
         # whoever computes a draw counts on, so that each replay of a TinyJit does; what another thread computes is no
         # part of what this one captures, so there it is counted at once
         own = Tensor(now.uop.after(of[device].uop))

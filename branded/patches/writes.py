@@ -10,6 +10,7 @@ from tinygrad import Tensor, nn
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.derivatives.leaves import is_own, unseen
+from branded.derivatives.outside import note
 from branded.errors import WriteError
 from branded.graph import tensor
 from branded.patches.methods import Method, wrap
@@ -17,7 +18,7 @@ from branded.patches.reads import names
 from branded.patches.serial import WRITES
 from branded.rows import check_live, is_differentiated, is_marked, row_of
 from branded.rules import storage
-from branded.scope import Region, Row, branches, open_brands
+from branded.scope import Region, Row, branches, open_brands, ruled_functions
 from branded.values import vec_type
 
 
@@ -53,6 +54,17 @@ def _check_write(target: Tensor, row: Row, what: str) -> None:
                 f"{what}: a write in a branch into a tensor from outside of it would be done whichever branch is taken",
                 ("tensor", vec_type(target)),
                 fix="return the new value from each branch, and write it outside",
+            )
+
+
+def _check_rules(target: Tensor, what: str) -> None:
+    """A function with a rule may run again, or not at all: it writes into what it made."""
+    for function in ruled_functions():
+        if not _is_own(target, None if what == "replace" else storage.root(target.uop), function):
+            raise WriteError(
+                f"{what}: a function with a rule of its own writes into a tensor from outside, and the rule would again",
+                ("tensor", vec_type(target)),
+                fix="return the new value, and write it outside",
             )
 
 
@@ -103,6 +115,8 @@ def _writer(what: str) -> Callable[[Method], Method]:
                 _check_write(self, row_of(x.uop) if isinstance(x, Tensor) else (), what)
             with WRITES:
                 if what == "replace" or not _is_value(self.uop, x):
+                    _check_rules(self, what)
+                    note(self.uop)
                     return unseen(lambda: original(self, *args, **kwargs))
                 new = _assign if what == "assign" else _set
                 return unseen(lambda: new(original, self, *args, **kwargs))
