@@ -566,13 +566,13 @@ def test_what_a_rule_gave_is_differentiated_through_a_branch(rule: Any) -> None:
     assert jvp(step, (given,), (Tensor([1.0, 3.0]),))[1].item() == 4
 
 
+KEPT = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize()
 CLOSED_OVER: dict[str, Callable[[], Tensor]] = {
     "an array": lambda: Tensor([[1.0, 2.0], [3.0, 4.0]]),
-    "computed": lambda: X * 2,
-    "kept": lambda: X,
-    "written before": lambda: X.clone(),
+    "computed": lambda: KEPT * 2,
+    "kept": lambda: KEPT,
+    "written before": lambda: KEPT.clone(),
 }
-X = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize()
 
 
 def _ruled(make: Any) -> Callable[[Any], Any]:
