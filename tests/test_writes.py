@@ -753,7 +753,7 @@ def test_a_function_with_a_rule_writes_into_what_it_made() -> None:
     with pytest.raises(errors.WriteError) as info:
         f(Tensor([1.0, 1.0]))
     assert said(info.value) == textwrap.dedent("""\
-        assign: a function with a rule of its own writes into a tensor from outside, and the rule would again
+        assign: a function with a rule of its own writes into a tensor from outside, as would the rule
           tensor: f32[2]
           try:    return the new value, and write it outside""")
     assert state.tolist() == [1, 2]

@@ -62,7 +62,7 @@ def _check_rules(target: Tensor, what: str) -> None:
     for function in ruled_functions():
         if not _is_own(target, None if what == "replace" else storage.root(target.uop), function):
             raise WriteError(
-                f"{what}: a function with a rule of its own writes into a tensor from outside, and the rule would again",
+                f"{what}: a function with a rule of its own writes into a tensor from outside, as would the rule",
                 ("tensor", vec_type(target)),
                 fix="return the new value, and write it outside",
             )
