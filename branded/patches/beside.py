@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tinygrad.helpers import DEBUG, Context
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.patches import tg
+from branded.patches import clang, tg
 
 if TYPE_CHECKING:  # the import of this package does not wait for threads
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -67,6 +67,7 @@ def made(tasks: Sequence[Any], threads: int) -> Iterator[tuple[int, UOp]]:
         try:
             for number, (kernel, renderer), options in tasks:
                 one = copy.copy(renderer)
+                clang.ready(renderer.compiler)
                 one.compiler = later = _Later(renderer.compiler, executor)
                 with Context(**options):  # type: ignore[no-untyped-call]
                     program = tg.codegen.do_to_program(kernel, one)

@@ -23,6 +23,7 @@ from tinygrad.uop.ops import UOp
 
 from branded import patches
 from branded.patches import tg
+from branded.patches.clang import features
 
 TABLE = "branded_programs"
 TABLES = "branded_%"
@@ -93,13 +94,8 @@ def made_by() -> str:
     ours = hashlib.sha256()
     for path in sorted([*(folder / "patches").glob("*.py"), *(folder / "cpu").glob("*.py")]):
         ours.update(path.read_bytes())
-    try:
-        info = Path("/proc/cpuinfo").read_text()
-        features = next((line for line in info.splitlines() if line.startswith(("flags", "Features"))), "")
-    except OSError:
-        features = platform.processor()
     variables = [os.environ.get(name, "") for name in ("CC", "BRANDED_ZIG", "BRANDED_PATCHES")]
-    return repr((patches.version(), patches.installed, platform.machine(), features, variables, ours.hexdigest()))
+    return repr((patches.version(), patches.installed, platform.machine(), features(), variables, ours.hexdigest()))
 
 
 def count() -> None:

@@ -1,0 +1,273 @@
+"""clang is started once for several kernels.
+
+tinygrad starts it for each: of the time that a kernel takes, clang is half done when it reads the first line.  What its
+driver starts in turn, `clang -cc1`, takes several files, one after another.  Here these are pipes: in each of them
+stands a source as soon as there is one, and the object files come out of another, in the same order.  It ends when all
+are read, or nobody is left who could write them.
+
+Where anything but an object file comes out, a warning as well as an error, tinygrad compiles this source as ever.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import platform
+import shutil
+import struct
+import subprocess
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import FunctionType, SimpleNamespace
+from typing import Any, Final
+
+from branded.patches import tg
+
+FILES = 16
+"""So many files does one take: each is a pipe that is open here."""
+SOON = 0.02
+"""So many seconds one waits for another thread's before a further one is started."""
+FAILURES = 3
+"""After so many that made nothing there are no more."""
+TABLE = "branded_clang"
+"""What the driver starts, in tinygrad's database."""
+_ELF, _HEADER = b"\x7fELF", 64
+
+
+class Clang:
+    """A clang that waits for sources."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words, self.made = words, 0
+        self.ends: list[int] = []
+        reads: list[int] = []
+        try:
+            for _ in range(FILES):
+                read, end = os.pipe()
+                reads.append(read)
+                self.ends.insert(0, end)
+            self.process: subprocess.Popen[bytes] = subprocess.Popen(
+                [*words, *(f"/dev/fd/{read}" for read in reads)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=reads,
+                process_group=0,  # Ctrl-C is not meant for it
+            )
+        except BaseException:
+            self._close()
+            raise
+        finally:
+            for read in reads:
+                os.close(read)
+
+    def compile(self, source: bytes) -> bytes | None:
+        """The object file; None where there is none, and then this is at its end."""
+        assert self.process.stdout is not None
+        end, read = self.ends.pop(), self.process.stdout.read
+        try:
+            left = memoryview(source)
+            while left:
+                left = left[os.write(end, left) :]
+        except BrokenPipeError:
+            return None
+        finally:
+            os.close(end)
+        if (head := read(_HEADER))[:4] != _ELF or len(head) < _HEADER:
+            return None
+        (table,), (entry, entries) = struct.unpack_from("<Q", head, 40), struct.unpack_from("<HH", head, 58)
+        rest = read(table + entry * entries - _HEADER)  # LLVM writes the table of sections last
+        if len(rest) < table + entry * entries - _HEADER:
+            return None
+        self.made += 1
+        return head + rest
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self._close()
+
+    def forget(self) -> None:
+        """In a child of this process, where it would keep the pipes open."""
+        self._close()
+        self.process.returncode = 0  # not a child of the child
+
+    def _close(self) -> None:
+        for end in self.ends:
+            os.close(end)
+        self.ends = []
+        if (process := getattr(self, "process", None)) is not None:
+            process.stdout.close()
+
+
+class _Clangs:
+    """Those of this process, each used by one thread at a time."""
+
+    def __init__(self) -> None:
+        self.lock: Final = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+        self.all: list[Clang] = []
+        self.free: list[Clang] = []
+        self.failures = 0
+
+    def compile(self, words: Sequence[str], source: bytes) -> bytes | None:
+        if (one := self.taken(words)) is None:
+            return None
+        code = None
+        try:
+            code = one.compile(source)
+        finally:
+            self.given_back(one, code is not None)
+        return code
+
+    def taken(self, words: Sequence[str]) -> Clang | None:
+        with self.lock:
+            if not (free := self._free(words)) and len(self.all) > len(self.free):
+                self.changed.wait(SOON)
+                free = self._free(words)
+            one = free[0] if free else self.started(words)
+            if one is not None and free:
+                self.free.remove(one)
+            return one
+
+    def _free(self, words: Sequence[str]) -> list[Clang]:
+        return [one for one in self.free if one.words == words]
+
+    def started(self, words: Sequence[str]) -> Clang | None:
+        if self.failures >= FAILURES:
+            return None
+        try:
+            one = Clang(words)
+        except OSError:  # no more processes, or no more files
+            self.failures += 1
+            return None
+        self.all.append(one)
+        return one
+
+    def given_back(self, one: Clang, went_well: bool) -> None:
+        with self.lock:
+            if went_well and one.ends:
+                self.free.append(one)
+            else:
+                self.failures += not one.made
+                self.all.remove(one)
+                one.end()
+            self.changed.notify()
+
+    def ready(self, words: Sequence[str]) -> None:
+        """There is one: it starts while Python writes the source."""
+        with self.lock:
+            if not self.all and (one := self.started(words)) is not None:
+                self.free.append(one)
+
+    def end(self) -> None:
+        with self.lock:
+            for one in self.all:
+                one.end()
+            self.all, self.free = [], []
+
+    def forget(self) -> None:
+        for one in self.all:
+            one.forget()
+        self.all, self.free, self.changed = [], [], threading.Condition(self.lock)
+
+
+# ---- what is started ----
+
+
+@functools.cache
+def features() -> str:
+    """What this processor can do, for which clang writes code."""
+    try:
+        info = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor()
+    return next((line for line in info.splitlines() if line.startswith(("flags", "Features"))), "")
+
+
+def _asked(compile_: Any, compiler: Any) -> list[str]:
+    """The words with which tinygrad calls the C compiler."""
+    said: list[str] = []
+
+    def check_output(words: Sequence[str], **_: Any) -> bytes:
+        said.extend(words)
+        return b""
+
+    stand_in = SimpleNamespace(check_output=check_output)
+    FunctionType(compile_.__code__, {**compile_.__globals__, "subprocess": stand_in})(compiler, "")
+    return said
+
+
+def _found(words: Sequence[str]) -> list[str] | None:
+    """What the driver would start for these words, but for the file; None where this is not clang."""
+    import shlex
+
+    out = subprocess.run([words[0], "-###", *words[1:]], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    lines = [line for line in out.stderr.splitlines() if '"-cc1"' in line]
+    if out.returncode or len(lines) != 1:
+        return None
+    _, *found = shlex.split(lines[0])
+    if found[:1] != ["-cc1"] or found[-1] != "-" or "-o" not in found or found[found.index("-o") + 1] != "-":
+        return None
+    return [words[0], *(word for word in found[:-1] if word != "-disable-free")]
+
+
+def _kept(words: Sequence[str]) -> list[str] | None:
+    programs = [shutil.which(words[0]), os.environ.get("BRANDED_ZIG")]
+    files = [(name, (stat := Path(name).stat()).st_size, stat.st_mtime_ns) for name in programs if name]
+    key = repr((words, files, features()))
+    if isinstance(kept := tg.helpers.diskcache_get(TABLE, key), list):
+        return kept
+    if (found := _found(words)) is not None:
+        tg.helpers.diskcache_put(TABLE, key, found)
+    return found
+
+
+clangs = _Clangs()
+_original: list[Any] = []
+"""tinygrad's own way to compile, where there is another."""
+_known: dict[str, list[str] | None] = {}
+
+
+def _words(compiler: Any) -> list[str] | None:
+    """What is started for a compiler, found once; None where it is not known."""
+    if (key := repr(vars(compiler))) not in _known:
+        try:
+            _known[key] = _kept(_asked(_original[0], compiler))
+        except Warning:
+            raise  # of the database, which is left out from now on
+        except Exception:  # whatever it is, tinygrad's own way says it better
+            _known[key] = None
+    return _known[key]
+
+
+def ready(compiler: Any) -> None:
+    """There will be something to compile: clang starts while Python writes the source."""
+    if _original and isinstance(compiler, tg.ClangCompiler) and (words := _words(compiler)) is not None:
+        clangs.ready(words)
+
+
+def _in_a_child() -> None:
+    clangs.forget()
+    clangs.lock.release()
+
+
+def install() -> None:
+    if not hasattr(os, "register_at_fork") or not Path("/dev/fd").exists():
+        return
+    compiler = tg.ClangCompiler
+    compile_ = compiler.compile
+    _original.append(compile_)
+
+    @functools.wraps(compile_)
+    def compile_here(self: Any, src: str) -> bytes:
+        words = _words(self)
+        code = None if words is None else clangs.compile(words, src.encode())
+        return compile_(self, src) if code is None else code
+
+    compiler.compile = compile_here
+    atexit.register(clangs.end)
+    lock = clangs.lock
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=_in_a_child)

@@ -1,0 +1,190 @@
+"""clang is started once for several kernels: what it makes of them, and what happens when it does not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tinygrad import Device, Tensor
+from tinygrad.runtime.support.elf import jit_loader
+
+from branded import BrandedError
+from branded.patches import clang, tg
+from branded.runner import native
+
+KERNELS = [
+    f"void k{i}(float* restrict x) {{ for (int j = 0; j < {i + 8}; j++) x[j] = x[j] * {i} + 1; }}" for i in range(12)
+]
+WRONG = "void k(float* x) { x[0] = ; }"
+WARNS = "int k(int* x) { x[0] == 1; return x[0]; }"
+
+if not isinstance(getattr(Device["CPU"].renderer, "compiler", None), tg.ClangCompiler) or not clang._original:
+    pytest.skip("clang does not compile here", allow_module_level=True)
+
+COMPILER: Any = Device["CPU"].renderer.compiler
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[clang._Clangs]:
+    """Those of this test, of which there are none yet."""
+    monkeypatch.setattr(clang, "clangs", own := clang._Clangs())
+    yield own
+    own.end()
+
+
+def by_tinygrad(source: str) -> bytes:
+    code: bytes = clang._original[0](COMPILER, source)
+    return code
+
+
+def loaded(code: bytes) -> bytes:
+    """The machine code, without the name of the file that it is of."""
+    program = tg.CPUProgram
+    out: bytes = jit_loader(code, base=0, link_libs=[program.libm, program.rt_lib])
+    return out
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list[Any]:
+    """With what it is called."""
+    calls: list[Any] = []
+    original = getattr(place, name)
+
+    def noted(*args: Any, **options: Any) -> Any:
+        calls.append(args)
+        return original(*args, **options)
+
+    monkeypatch.setattr(place, name, noted)
+    return calls
+
+
+def test_twelve_kernels_are_one_start_and_the_code_of_tinygrad(
+    alone: clang._Clangs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clang._words(COMPILER)
+    started = counted(monkeypatch, subprocess, "Popen")
+    codes = [COMPILER.compile(source) for source in KERNELS]
+    assert len(started) == 1 and alone.all[0].made == len(KERNELS)
+    monkeypatch.undo()
+    assert [loaded(codes[i]) for i in (0, 11)] == [loaded(by_tinygrad(KERNELS[i])) for i in (0, 11)]
+    assert len({loaded(code) for code in codes}) == len(KERNELS)
+
+
+def test_the_next_is_started_when_all_files_are_read(alone: clang._Clangs) -> None:
+    for _ in range(clang.FILES - 1):
+        COMPILER.compile(KERNELS[0])
+    (first,) = alone.all
+    COMPILER.compile(KERNELS[0])
+    assert alone.all == [] and first.process.returncode is not None
+    COMPILER.compile(KERNELS[0])
+    assert len(alone.all) == 1 and alone.all[0] is not first
+
+
+def test_a_source_that_is_longer_than_a_pipe(alone: clang._Clangs) -> None:
+    code = COMPILER.compile(f"/* {'x' * 300_000} */{KERNELS[1]}")
+    assert loaded(code) == loaded(COMPILER.compile(KERNELS[1])) and alone.all[0].made == 2
+
+
+def test_one_that_fails_fails_alone_and_as_ever(alone: clang._Clangs, capfd: pytest.CaptureFixture[str]) -> None:
+    before = COMPILER.compile(KERNELS[2])
+    with pytest.raises(BrandedError, match="does not compile what tinygrad wrote"):
+        COMPILER.compile(WRONG)
+    assert "<stdin>:1:27: error: expected expression" in capfd.readouterr().err
+    assert alone.all == []
+    assert loaded(COMPILER.compile(KERNELS[2])) == loaded(before) and alone.all[0].made == 1
+
+
+def test_a_warning_is_seen(alone: clang._Clangs, capfd: pytest.CaptureFixture[str]) -> None:
+    assert loaded(COMPILER.compile(WARNS)) == loaded(by_tinygrad(WARNS))
+    assert capfd.readouterr().err.count("warning: equality comparison result unused") == 2
+
+
+def test_one_that_was_ended_is_replaced(alone: clang._Clangs) -> None:
+    before = COMPILER.compile(KERNELS[3])
+    alone.all[0].process.send_signal(signal.SIGKILL)
+    alone.all[0].process.wait()
+    assert loaded(COMPILER.compile(KERNELS[3])) == loaded(before) and alone.all == []
+    COMPILER.compile(KERNELS[3])
+    assert len(alone.all) == 1
+
+
+def test_an_interrupt_leaves_none_that_has_read_half(alone: clang._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
+    COMPILER.compile(KERNELS[4])
+    one = alone.all[0]
+
+    def interrupted(*_: Any) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(os, "write", interrupted)
+        COMPILER.compile(KERNELS[4])
+    assert alone.all == alone.free == [] and one.process.returncode == -signal.SIGKILL
+
+
+def test_it_ends_by_itself_when_nobody_is_left_who_could_write(alone: clang._Clangs) -> None:
+    """As where the process was killed that started it."""
+    COMPILER.compile(KERNELS[5])
+    one = alone.all.pop()
+    one._close()
+    assert one.process.wait(timeout=60) is not None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_child_does_not_keep_the_pipes_open(alone: clang._Clangs) -> None:
+    """With a write end that is open in the child, clang would wait for the rest of the source."""
+    right = COMPILER.compile(KERNELS[6])
+    read, end = os.pipe()
+    if not (child := os.fork()):
+        os.close(end)
+        mine = alone.all == [] and loaded(COMPILER.compile(KERNELS[6])) == loaded(right)
+        os.read(read, 1)  # until the parent has compiled
+        alone.end()
+        os._exit(0 if mine else 1)
+    os.close(read)
+    assert loaded(COMPILER.compile(KERNELS[6])) == loaded(right) and alone.all[0].made == 2
+    os.close(end)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_what_makes_nothing_is_given_up(alone: clang._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [alone.compile(["false"], b"") for _ in range(clang.FAILURES)] == [None] * clang.FAILURES
+    assert alone.all == [] and alone.started(["false"]) is None
+    monkeypatch.setattr(alone, "failures", 0)
+    assert alone.compile(["/no/compiler"], b"") is None and alone.failures == 1
+
+
+@pytest.mark.parametrize("cc", ["true", "false", "echo", "/no/compiler"])
+def test_what_is_no_clang_compiles_as_tinygrad_says(cc: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clang, "_known", {})
+    monkeypatch.setattr(clang, "_asked", lambda *_: [cc, "-c", "-", "-o", "-"])
+    assert clang._words(COMPILER) is None
+
+
+def test_what_the_driver_starts_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict[Any, Any] = {}
+    monkeypatch.setattr(tg.helpers, "diskcache_get", lambda table, key: kept.get((table, key)))
+    monkeypatch.setattr(tg.helpers, "diskcache_put", lambda table, key, value: kept.setdefault((table, key), value))
+    monkeypatch.setattr(clang, "_found", lambda words: ["cc", "-cc1"])
+    asked = counted(monkeypatch, clang, "_found")
+    words = clang._asked(clang._original[0], COMPILER)
+    assert [clang._kept(words), clang._kept(words)] == [["cc", "-cc1"]] * 2 and len(asked) == 1
+    monkeypatch.setattr(clang, "features", lambda: "of another machine")
+    clang._kept(words)
+    assert len(asked) == 2 and words[1:3] == ["-c", "-x"]
+
+
+def test_the_c_that_runs_tables_is_that_of_tinygrad(alone: clang._Clangs) -> None:
+    assert loaded(COMPILER.compile(native._SOURCE)) == loaded(by_tinygrad(native._SOURCE))
+
+
+def test_the_kernels_of_a_program_are_one_start(alone: clang._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = int.from_bytes(os.urandom(4)) / 7  # that no cache has
+    starts = counted(monkeypatch, alone, "started")
+    monkeypatch.setattr(tg.worker.PARALLEL, "value", 1)
+    x = Tensor([1.0, 2.0, 3.0]).realize()
+    ys = [(x * number + i).contiguous() for i in range(4)]
+    Tensor.realize(*ys, *[(y * number).sum().contiguous() for y in ys[:2]])
+    assert len(starts) == 1 and alone.all[0].made >= 3
