@@ -377,6 +377,7 @@ FORMS = {
     "gater.pm_move_gates_from_index": "PatternMatcher",
     "gradient._compact_params": "body all_args",
     "gradient._deepwalk": "root targets",
+    "gradient.all_metadata": "WeakKeyDictionary",
     "gradient.call_gradient": "ctx k needed",
     "gradient.pm_gradient": "PatternMatcher",
     "helpers._db_connection": "NoneType",

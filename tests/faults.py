@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from tinygrad import Context, Device, Tensor, TinyJit, codegen, dtypes, function
 from tinygrad.engine.realize import get_runtime
-from tinygrad.uop.ops import AxisType, KernelInfo, Ops, UOp
+from tinygrad.uop.ops import AxisType, KernelInfo, Ops, UOp, all_metadata
 
 CRASHES = ("alignment", "numbering")
 """Those that end the process."""
@@ -204,9 +204,16 @@ def byte_order() -> None:
     assert Tensor(np.array([1.0, 2.0], dtype=">f4")).tolist() == [1.0, 2.0]
 
 
+def metadata() -> None:
+    x = Tensor([1.0, 2.0]).realize()
+    for _ in range(5):
+        (x * 2).sin().sum().gradient(x)
+    assert max(map(len, all_metadata.values()), default=0) < 5
+
+
 MENDED: tuple[Callable[[], None], ...] = (
     *(images, ranges, numbering, gates, alignment, views, empty, whole, workers, byte_order, products),
-    *(ordering, constants, vector_casts, nan),
+    *(ordering, constants, vector_casts, nan, metadata),
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints)

@@ -132,6 +132,7 @@ REPLACED = {
     "gater.pm_move_gates_from_index": "the rules, of which one is changed",
     "gradient._compact_params": "knows the parameters of a function from those of functions in it",
     "gradient._deepwalk": "does not go through what is detached, nor into what a primitive does not derive from",
+    "gradient.all_metadata": "has each name once, and none of a constant",
     "gradient.call_gradient": "asks a primitive for its own cotangents",
     "gradient.pm_gradient": "has rules for brands, leaves, writes, casts and products",
     "helpers._db_connection": "forgets the connection, which another thread or process has made",
