@@ -19,6 +19,7 @@ says); then the brand is removed; if it still occurs, it escaped.
 - `walking`, `again`  the parts of a body, and a body that is looked at once more
 - `instances` functions of quiet files, for values that vary
 - `keeping`   values that a mapped function keeps, and rows that are lost in it
+- `flow`      the arguments on which the parts of a result depend
 - `unvaried`  batches that were closed over
 - `marks`     calls put into a file, by which mypy asks us of patterns and displays
 - `displays`  what `[a, b]` of two rows holds

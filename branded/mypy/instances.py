@@ -13,18 +13,19 @@ method in it by which values are read stays one of plain tensors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import TRUTHY_BOOL
 from mypy.errors import ErrorInfo
-from mypy.nodes import Decorator, Expression, FuncDef, LambdaExpr, MemberExpr, MypyFile, Node, ReturnStmt
+from mypy.nodes import CallExpr, Decorator, Expression, FuncDef, LambdaExpr, MemberExpr, MypyFile, Node, ReturnStmt
 from mypy.plugin import FunctionSigContext, MethodSigContext
-from mypy.types import AnyType, CallableType, Type
+from mypy.types import AnyType, CallableType, TupleType, Type, get_proper_type
 
 from branded.mypy.again import is_here, look_again
 from branded.mypy.codes import is_ours
+from branded.mypy.flow import Flow, Place, flow_of, joined
 from branded.mypy.foreign import knows_us
 from branded.mypy.keeping import function_of, look_in, outlives
 from branded.mypy.opening import Scope, checker, trying
@@ -78,7 +79,7 @@ class Instances:
             found = self._result(node, types, result, united, shared, api)
             if found is None:
                 return None
-            result = found
+            result = self._by_flow(node, ctx, found, api)
         return sig.copy_modified(arg_types=types, ret_type=result)
 
     def _shared(self, ctx: FunctionSigContext | MethodSigContext, f: FuncDef, api: TypeChecker) -> Names:
@@ -94,6 +95,18 @@ class Instances:
         bound = isinstance(owner, Expression) and is_shared(owner)
         own = zip(ctx.default_signature.arg_names, ctx.args, strict=False)
         return frozenset([*(f.arg_names[:1] if bound else []), *(n for n, es in own if any(map(is_shared, es)))])
+
+    def _by_flow(self, f: FuncDef, ctx: FunctionSigContext | MethodSigContext, result: Type, api: TypeChecker) -> Type:
+        """The result with no rows of arguments on which it does not depend, as far as that is known."""
+        call, sig = ctx.context, ctx.default_signature
+        if not isinstance(call, CallExpr) or any(k.is_star() for k in call.arg_kinds):
+            return result
+        given = {n or "": es for n, es in zip(sig.arg_names, ctx.args, strict=False)}
+        flow = flow_of(f, {n: len(es) for n, es in given.items()}, api)
+        if flow is None:
+            return result
+        rows = {(n, i): self._rows([e], api) for n, es in given.items() for i, e in enumerate(es)}
+        return _less(result, flow, rows)
 
     def _rows(self, given: Sequence[Expression], api: TypeChecker) -> list[Brand]:
         rows: list[Brand] = []
@@ -152,6 +165,16 @@ class Instances:
             return result, told
         found = {b for t in certain for b in rows_in(t)}
         return _widened(f.type.ret_type, [b for b in rows if b in found]), told
+
+
+def _less(t: Type, flow: Flow, rows: Mapping[Place, list[Brand]]) -> Type:
+    """A tree whose parts vary over no more than what they depend on."""
+    p = get_proper_type(t)
+    is_tuple = isinstance(p, TupleType) and not p.partial_fallback.type.is_named_tuple
+    if isinstance(flow, tuple) and isinstance(p, TupleType) and is_tuple and len(flow) == len(p.items):
+        return p.copy_modified(items=[_less(item, x, rows) for item, x in zip(p.items, flow, strict=True)])
+    own = [b for place in joined(flow) for b in rows[place]]
+    return change(t, lambda row: [b for b in row if b in own])
 
 
 def _returns(f: FuncDef) -> Iterator[ReturnStmt]:

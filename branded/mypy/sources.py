@@ -53,11 +53,11 @@ def unused(f: FuncDef, api: TypeChecker, shared: Names, around: tuple[FuncDef, .
     if "." not in f.fullname or not isinstance(t, CallableType) or f in around or len(around) > MOST_CALLS:
         return frozenset()
     own = _bound(f)
-    if words is None or words & ALL_NAMES or not all(map(_tells_all, t.arg_types[own:])):
+    if words is None or words & ALL_NAMES or not all(map(tells_all, t.arg_types[own:])):
         return frozenset()
     if own and f.arg_names[0] in words and f.arg_names[0] not in shared:
         return frozenset()
-    source = _source(f, api)
+    source = source_of(f, api)
     depends = _depends(source, f, api, shared, (*around, f)) if source is not None else words
     return frozenset(f.arg_names[own:]) - depends
 
@@ -119,13 +119,13 @@ def _called(func: ast.expr, f: FuncDef, made: Collection[str], api: TypeChecker)
     return node if isinstance(node, FuncDef) and is_here(node, api) else None
 
 
-def _tells_all(t: Type) -> bool:
+def tells_all(t: Type) -> bool:
     """Does the type of a parameter say what is in it: tensors, or a number?"""
     p = get_proper_type(t)
     return (is_plain(t) and not hides(t)) or (isinstance(p, Instance) and p.type.fullname in NUMBERS)
 
 
-def _source(f: FuncDef, api: TypeChecker) -> ast.FunctionDef | None:
+def source_of(f: FuncDef, api: TypeChecker) -> ast.FunctionDef | None:
     """A function as it is written; None if its source is not there."""
     module = module_of(f, api)
     path = Path(module.path) if module is not None else Path()
@@ -137,7 +137,7 @@ def _source(f: FuncDef, api: TypeChecker) -> ast.FunctionDef | None:
 
 def _words(f: FuncDef, api: TypeChecker) -> frozenset[str] | None:
     """The names that a function uses, and `if` and `while`; None if its source is not there."""
-    source = _source(f, api)
+    source = source_of(f, api)
     return _words_of(source) if source is not None else None
 
 

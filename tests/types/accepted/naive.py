@@ -123,3 +123,38 @@ fixed = Fixed(weights)
 assert vmap(fixed, out_axes=None)(x).tolist() == [1.0, 2.0]
 assert vmap(lambda a: fixed.twice(a, weights), out_axes=None)(x).tolist() == [2.0, 4.0]
 assert vmap(lambda a: Fixed.second(a, weights), out_axes=None)(x).tolist() == [1.0, 2.0]
+
+
+# --- what a part of a result depends on
+def both(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    return a, b
+
+
+def the_first(*xs: Tensor) -> Tensor:
+    return xs[0]
+
+
+def by_inner(a: Tensor, b: Tensor) -> Tensor:
+    def inner(c: Tensor) -> Tensor:
+        return a
+
+    return inner(b)
+
+
+def assigned_twice(a: Tensor, b: Tensor) -> Tensor:
+    c = b * 2
+    c = a
+    return c  # noqa: RET504
+
+
+def unpacked(a: Tensor, *, b: Tensor) -> Tensor:
+    c, d = both(a=a, b=b.exp())
+    return the_first(*(c.sin(), d))
+
+
+assert vmap(lambda a: both(weights, a)[0], out_axes=None)(x).tolist() == [1.0, 2.0]
+assert vmap(lambda a: both(weights, a), out_axes=(None, 0))(x)[0].tolist() == [1.0, 2.0]
+assert vmap(lambda a: the_first(weights, a), out_axes=None)(x).tolist() == [1.0, 2.0]
+assert vmap(lambda a: by_inner(weights, a), out_axes=None)(x).tolist() == [1.0, 2.0]
+assert vmap(lambda a: assigned_twice(weights, a), out_axes=None)(x).tolist() == [1.0, 2.0]
+assert vmap(lambda a: unpacked(weights, b=a), out_axes=None)(x).shape == (2,)

@@ -218,3 +218,36 @@ def holding(a: Tensor) -> Tensor:
 
 
 vmap(holding, out_axes=None)(x)  # E: out_axes: None for a result that varies over
+
+
+# --- a part of a result that depends on what varies
+def both(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    c = a
+    return c, b
+
+
+def the_last(*xs: Tensor) -> Tensor:
+    return xs[-1]
+
+
+def by_inner(a: Tensor, b: Tensor) -> Tensor:
+    c = a
+
+    def inner(d: Tensor) -> Tensor:
+        return c
+
+    c = b
+    return inner(a)
+
+
+def written(a: Tensor, b: Tensor) -> Tensor:
+    c = a
+    c.assign(b)
+    return a
+
+
+vmap(lambda a: both(x, a)[1], out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: both(x, a), out_axes=(0, None))(x)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: the_last(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: by_inner(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: written(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"

@@ -1,0 +1,218 @@
+"""Which arguments the parts of a function's result depend on: its source is followed, where it is plain enough.
+
+    def pair(a, b): return a, b         (a, b): the first on `a`, the second on `b`
+    def last(a, b): c = b; c = a; ...   return c: on `a`
+    def second(*xs): return xs[1]       on the second of `xs`
+
+It is plain enough if it makes names once after the other and returns, and calls what is so too, or methods of tensors.
+Nothing in it can then change a value that has another name.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from mypy.checker import TypeChecker
+from mypy.nodes import FuncDef, TypeInfo
+from mypy.types import CallableType
+
+from branded.mypy.again import is_here
+from branded.mypy.rows import TENSOR
+from branded.mypy.sources import MOST_CALLS, OF_ALL, source_of, tells_all
+
+Place = tuple[str, int]
+"""A parameter, and which of its arguments: the first, but where it is a `*xs`."""
+Flow: TypeAlias = "frozenset[Place] | tuple[Flow, ...]"
+"""The places on which a value depends, or those of each of its items."""
+
+NONE: frozenset[Place] = frozenset()
+WRITES = {"assign", "replace", "append", "extend", "insert", "put", "setdefault", "update", "add_", "backward", "pop"}
+"""The methods after which a value with another name may be another one."""
+
+
+class Unknown(Exception):
+    """There is more in a function than is followed."""
+
+
+class Local(NamedTuple):
+    """A function that is made in another one, and the names around it."""
+
+    source: ast.FunctionDef
+    names: MutableMapping[str, Flow | Local]
+
+
+Names = MutableMapping[str, "Flow | Local"]
+
+
+def flow_of(f: FuncDef, counts: Mapping[str, int], api: TypeChecker) -> Flow | None:
+    """What a function's result depends on, where each parameter is given so many arguments; None if it is not known."""
+    if f.info or "." not in f.fullname:
+        return None
+    try:
+        source = _followed(f, api)
+        spec = source.args
+        given = [frozenset({(a.arg, 0)}) for a in (*spec.posonlyargs, *spec.args) if counts.get(a.arg)]
+        rest = [frozenset({(spec.vararg.arg, i)}) for i in range(counts.get(spec.vararg.arg, 0))] if spec.vararg else []
+        named = {a.arg: frozenset({(a.arg, 0)}) for a in spec.kwonlyargs if counts.get(a.arg)}
+        if len(given) < sum(map(bool, counts.values())) - len(named) - bool(rest):
+            return None  # some are left out before others, or stand in a `**`
+        return _Follower(api).result(source, {}, [*given, *rest], named)
+    except (Unknown, RecursionError):
+        return None
+
+
+def joined(flow: Flow | Local) -> frozenset[Place]:
+    """All the places of a value."""
+    if isinstance(flow, Local):
+        raise Unknown
+    return flow if isinstance(flow, frozenset) else union(flow)
+
+
+def union(flows: Iterable[Flow]) -> frozenset[Place]:
+    return frozenset(place for x in flows for place in joined(x))
+
+
+def _followed(f: FuncDef, api: TypeChecker) -> ast.FunctionDef:
+    source = source_of(f, api) if is_here(f, api) and isinstance(f.type, CallableType) else None
+    if source is None or not isinstance(f.type, CallableType) or not all(map(tells_all, f.type.arg_types)):
+        raise Unknown
+    return source
+
+
+class _Follower:
+    def __init__(self, api: TypeChecker) -> None:
+        self.api, self.depth = api, 0
+
+    def result(self, source: ast.FunctionDef, around: Names, args: Sequence[Flow], named: Mapping[str, Flow]) -> Flow:
+        """What a function gives for these arguments."""
+        self.depth += 1
+        if self.depth > MOST_CALLS or source.decorator_list:
+            raise Unknown
+        names: Names = ChainMap({}, around)
+        names.update(self._bound(source.args, around, list(args), dict(named)))
+        for s in source.body:
+            match s:
+                case ast.Return(value=None):
+                    break
+                case ast.Return(value=ast.expr() as e):
+                    self.depth -= 1
+                    return self.value(e, names)
+                case ast.Assign(targets=targets, value=e):
+                    flow = self.value(e, names)
+                    for t in targets:
+                        self._assign(t, flow, names)
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as e):
+                    names[name] = self.value(e, names)
+                case ast.FunctionDef(name=name):
+                    names[name] = Local(s, names)
+                case ast.Pass() | ast.Expr(value=ast.Constant()):
+                    pass
+                case _:
+                    raise Unknown
+        self.depth -= 1
+        return NONE
+
+    def _bound(self, spec: ast.arguments, around: Names, args: list[Flow], named: dict[str, Flow]) -> Names:
+        """The parameters, with what they stand for."""
+        own = [*spec.posonlyargs, *spec.args]
+        names: Names = {a.arg: x for a, x in zip(own, args, strict=False)}
+        if len(args) > len(own) and spec.vararg is None:
+            raise Unknown
+        if spec.vararg is not None:
+            names[spec.vararg.arg] = tuple(args[len(own) :])
+        defaults = [*zip(own[len(own) - len(spec.defaults) :], spec.defaults, strict=True)]
+        defaults += [(a, e) for a, e in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if e is not None]
+        for a, e in defaults:
+            if a.arg not in names and a.arg not in named:
+                names[a.arg] = self.value(e, around)
+        names.update(named)
+        if names.keys() != {a.arg for a in (*own, *spec.kwonlyargs, *([spec.vararg] if spec.vararg else []))}:
+            raise Unknown  # something is given twice, or not at all
+        return names
+
+    def _assign(self, target: ast.expr, flow: Flow, names: Names) -> None:
+        match target:
+            case ast.Name(id=name):
+                names[name] = flow
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                each = flow if isinstance(flow, tuple) and len(flow) == len(items) else [joined(flow)] * len(items)
+                for item, x in zip(items, each, strict=True):
+                    self._assign(item, x, names)
+            case _:
+                raise Unknown
+
+    def value(self, e: ast.expr, names: Names) -> Flow:
+        """What an expression depends on."""
+        match e:
+            case ast.Constant():
+                return NONE
+            case ast.Name(id=name):
+                found = names.get(name, NONE)
+                if isinstance(found, Local):
+                    raise Unknown
+                return found
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                return tuple(self.value(item, names) for item in items)
+            case ast.Subscript(value=of, slice=at):
+                whole, i = self.value(of, names), _number(at)
+                if isinstance(whole, tuple) and i is not None and -len(whole) <= i < len(whole):
+                    return whole[i]
+                return joined(whole) | self._all(ast.iter_child_nodes(at) if isinstance(at, ast.Slice) else [at], names)
+            case ast.Attribute(value=of, attr=attr):
+                return NONE if attr in OF_ALL else joined(self.value(of, names))
+            case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.BoolOp() | ast.IfExp():
+                return self._all(ast.iter_child_nodes(e), names)
+            case ast.Call():
+                return self._called(e, names)
+        raise Unknown
+
+    def _all(self, parts: Iterable[ast.AST], names: Names) -> frozenset[Place]:
+        return union(self.value(x, names) for x in parts if isinstance(x, ast.expr))
+
+    def _called(self, e: ast.Call, names: Names) -> Flow:
+        args = list[Flow]()
+        for a in e.args:
+            flow = self.value(a.value if isinstance(a, ast.Starred) else a, names)
+            if isinstance(a, ast.Starred) and not isinstance(flow, tuple):
+                raise Unknown
+            args += flow if isinstance(a, ast.Starred) and isinstance(flow, tuple) else [flow]
+        named = {k.arg: self.value(k.value, names) for k in e.keywords if k.arg is not None}
+        if len(named) < len(e.keywords):
+            raise Unknown
+        given = union((*args, *named.values()))
+        match e.func:
+            case ast.Name(id=name) if isinstance(local := names.get(name), Local):
+                return self.result(local.source, local.names, args, named)
+            case ast.Name(id=name) if name not in names:
+                node = self._global(name)
+                if isinstance(node, FuncDef):
+                    return self.result(_followed(node, self.api), {}, args, named)
+                if isinstance(node, TypeInfo) and node.fullname == TENSOR:
+                    return given
+            case ast.Attribute(value=of, attr=attr) if not (attr in WRITES or attr.endswith("_")):
+                root = of
+                while not isinstance(root, ast.Name):
+                    below = getattr(root, "value", None) or getattr(root, "func", None) or getattr(root, "left", None)
+                    if not isinstance(below, ast.expr):
+                        raise Unknown
+                    root = below
+                node = self._global(root.id) if root.id not in names else None
+                if root.id in names or (isinstance(node, TypeInfo) and node.fullname == TENSOR):
+                    return given | joined(self.value(of, names))
+        raise Unknown
+
+    def _global(self, name: str) -> object:
+        found = self.api.tree.names.get(name)
+        return found.node if found is not None else None
+
+
+def _number(e: ast.expr) -> int | None:
+    match e:
+        case ast.Constant(value=int(i)):
+            return i
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(i))):
+            return -i
+    return None
