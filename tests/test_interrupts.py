@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from tinygrad import Tensor, dtypes
 from tinygrad.engine import realize
+from tinygrad.helpers import GlobalCounters
+from tinygrad.uop.ops import KernelInfo, UOp
 
 from branded import BrandedError, brand, grad, vmap
 from branded.patches import tg, unfinished
@@ -167,6 +169,28 @@ def test_a_first_write_is_done_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         x.realize()
     assert not getattr(raised.value, "__notes__", ()) and x.tolist() == [2, 4, 6]
     assert unfinished._run.get() is None
+
+
+def test_a_kernel_written_by_hand_beside_what_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It writes into a parameter, which is no buffer."""
+
+    def plus_one(out: UOp, x: UOp) -> UOp:
+        i = UOp.range(3, 0)
+        kernel: UOp = out[i].store(x[i] + 1).end(i).sink(arg=KernelInfo(name="plus_one"))
+        return kernel
+
+    x = Tensor([1.0, 2.0, 3.0]).realize()
+    y, z = x * 3, Tensor.empty(3).custom_kernel(x * 3, fxn=plus_one)[0]
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        failing(patched, after=True)
+        y.realize()
+    assert y.tolist() == [3, 6, 9] and z.tolist() == [4, 7, 10]
+
+
+def test_realize_takes_what_tinygrad_takes() -> None:
+    before = GlobalCounters.kernel_count
+    x = (Tensor([1.0, 2.0]).realize(do_update_stats=False) * 3).realize(do_update_stats=False)
+    assert GlobalCounters.kernel_count == before and x.tolist() == [3, 6]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
