@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -601,3 +602,40 @@ def test_a_write_into_a_copy_of_what_a_body_closes_over(made: Any, what: str) ->
     assert made(f)(v).tolist() == expected
     assert made(lambda v: made(f)(v))(v).tolist() == expected
     assert vmap(made(f))(v.reshape(1, 2)).tolist() == [expected]
+
+
+def test_gradients_of_a_ctc_loss_of_each_sequence() -> None:
+    """A scan over the log-probabilities of paths, by each of 64 sequences: a segmentation fault, once."""
+    steps, kinds, labels, n = 4, 3, 2, 64
+    places = 2 * labels + 1
+    rng = np.random.default_rng(0)
+    logits = rng.standard_normal((n, steps, kinds)).astype(np.float32)
+    words = rng.integers(1, kinds, (n, labels)).astype(np.int32)
+
+    def ctc(logit: Tensor, word: Tensor) -> Tensor:
+        blank = Tensor.zeros(labels, dtype="int32")
+        way = blank.stack(word, dim=1).reshape(2 * labels).cat(blank[:1])
+        skips = (way != 0) & (way != way.roll(2, 0)) & (Tensor.arange(places) >= 2)
+        said = logit.log_softmax(-1).gather(1, way.reshape(1, places).expand(steps, places))
+
+        def step(a: Tensor, at: Tensor) -> tuple[Tensor, None]:
+            one, two = (a.pad(((k, 0),), value=-1e5)[:places] for k in (1, 2))
+            return a.stack(one, skips.where(two, -1e5)).logsumexp(0) + at, None
+
+        last, _ = scan(step, (Tensor.arange(places) < 2).where(said[0], -1e5), said[1:])
+        return -last[places - 2 :].logsumexp(0)
+
+    def by_paths(logit: np.ndarray, word: np.ndarray) -> np.ndarray:
+        """softmax - how often each label is said, over all the paths that are read as the word."""
+        p = np.exp(logit - logit.max(-1, keepdims=True))
+        p /= p.sum(-1, keepdims=True)
+        often, total = np.zeros_like(p), 0.0
+        for path in itertools.product(range(kinds), repeat=steps):
+            if [k for k, _ in itertools.groupby(path) if k] == [*word]:
+                here = p[range(steps), path].prod()
+                often[range(steps), path] += here
+                total += here
+        return p - often / total
+
+    found = vmap(grad(ctc))(Tensor(logits), Tensor(words))
+    close(found, [by_paths(a, b) for a, b in zip(logits, words, strict=True)])
