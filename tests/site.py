@@ -6,8 +6,11 @@ import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from branded.learn import explorer
 from branded.learn.explorer import runtime
 from tests import warm
 
@@ -19,8 +22,7 @@ SITE, REPOSITORY = "https://example.org/docs/branded/", "https://example.org/cod
 def built() -> Path:
     """The folder of the site."""
     made = Path(os.environ[warm.ROOT]).parent / "site"
-    with made.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the other processes wait for the one that builds it
+    with _alone(made):
         if not (made / "explorer").exists():
             _build(made)
     return made
@@ -40,16 +42,38 @@ def _run(*words: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def with_python(folder: Path) -> Path:
-    """The site with what runs programs in the browser.
-
-    Args:
-        folder: Where Pyodide is unpacked.
+def with_python() -> Path:
+    """The site with what runs programs in the browser, as pages of the course and the explorer in it need it.
 
     Raises:
         ExplorerError: Pyodide does not come.
     """
-    made = built()
-    if not (made / "explorer" / runtime.FOLDER).exists():
-        runtime.write(made / "explorer", runtime.fetch(folder))
+    made, new = built(), pyodide().with_name("explorer")
+    with _alone(made):
+        if not (made / "explorer" / runtime.FOLDER).exists():
+            new.mkdir()
+            explorer.write(new, pyodide(), site="..")
+            for part in (runtime.FOLDER, "index.html"):  # whoever reads the page meanwhile has a whole one
+                (new / part).rename(made / "explorer" / part)
     return made
+
+
+def pyodide() -> Path:
+    """The npm package, unpacked.
+
+    Raises:
+        ExplorerError: It does not come.
+    """
+    folder = Path(os.environ[warm.ROOT]).parent / "npm"
+    with _alone(folder):
+        if not (folder / "package").exists():
+            runtime.fetch(folder)
+    return folder / "package"
+
+
+@contextmanager
+def _alone(made: Path) -> Iterator[None]:
+    """The other processes wait for the one that makes it."""
+    with made.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
-import shutil
 import struct
 import threading
 from collections.abc import Iterator
@@ -16,10 +14,13 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, sync_playwright
+from axe_playwright_python.sync_playwright import DEFAULT_OPTIONS
+from playwright.sync_api import Browser
+from playwright.sync_api import Page as BrowserPage
 
 import branded
+from tests.browser import started
+from tests.explorer.reading import COLOURS, Reader, access
 from tests.site import REPOSITORY, SITE, built
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -161,26 +162,24 @@ def test_a_page_that_is_shared_tells_what_it_is(site: Path) -> None:
 # ---- in a browser, from files ----
 
 
+chromium = pytest.fixture(started, scope="module", name="chromium")
+
+
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if path is None:
-        where = "there is no Chromium here"
-        pytest.fail(where) if os.environ.get("BRANDED_BROWSER") == "1" else pytest.skip(where)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+def window(chromium: Browser) -> BrowserPage:
+    """One for all tests: a new one takes longer than a page in it."""
+    return chromium.new_page(reduced_motion="reduce")
 
 
-def test_pages_are_quiet_and_fit_the_screen(chromium: Browser, site: Path) -> None:
-    page = chromium.new_page()
-    wrong: list[str] = []
-    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on(
-        "request", lambda request: None if request.url.startswith(("file:", "data:")) else wrong.append(request.url)
-    )
+@pytest.fixture
+def page(window: BrowserPage) -> Iterator[BrowserPage]:
+    window.set_viewport_size({"width": 1280, "height": 800})
+    yield window
+    window.goto("about:blank")
+
+
+def test_pages_are_quiet_and_fit_the_screen(page: BrowserPage, site: Path) -> None:
+    here = Reader(page)
     for name in (
         "index",
         "gallery",
@@ -196,22 +195,36 @@ def test_pages_are_quiet_and_fit_the_screen(chromium: Browser, site: Path) -> No
             page.set_viewport_size({"width": width, "height": 800})
             assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
             assert page.evaluate("[...document.images].every(x => x.naturalWidth > 0)"), (name, width)
-    page.close()
-    assert wrong == []
+    here.close()
+    assert here.wrong == [] and here.asked and here.elsewhere("file:") == []
 
 
 @pytest.mark.parametrize(
     "name", ["index", "gallery", "gallery/if-on-an-example", "course/1-map-and-vmap", "errors", "puzzles"]
 )
-def test_the_rules_of_access_hold(chromium: Browser, site: Path, name: str) -> None:
-    """By axe-core, but for one rule: the theme calls each button to copy a landmark, and all by one name."""
-    page = chromium.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+def test_the_rules_of_access_hold(page: BrowserPage, site: Path, name: str) -> None:
+    """By axe-core, but for one rule: the theme calls each button to copy a landmark, and all by one name.
+
+    In the dark, which differs in colours alone, the rules of colours.
+    """
     page.goto((site / f"{name}.html").as_uri())
-    for scheme in ("default", "slate"):
+    for scheme, options in (
+        ("default", {**DEFAULT_OPTIONS, "rules": {"landmark-unique": {"enabled": False}}}),
+        ("slate", COLOURS),
+    ):
         page.evaluate("x => document.body.setAttribute('data-md-color-scheme', x)", scheme)
-        found = Axe().run(page, options={"rules": {"landmark-unique": {"enabled": False}}})
+        found = access(page, options)
         assert found.violations_count == 0, scheme + found.generate_report()
-    page.close()
+        assert "color-contrast" in {rule["id"] for rule in found.response["passes"]}
+
+
+def test_dark_differs_in_colours_alone(site: Path) -> None:
+    """In our styles; in those of the theme, also in which of two pictures is shown, and we have no such pairs."""
+    for style in (DOCS / "stylesheets").glob("*.css"):
+        for rule in re.findall(r"slate[^{]*\{([^}]*)\}", style.read_text(encoding="utf-8")):
+            assert re.fullmatch(r"\s*((--[\w-]+-color|color): [^;]+;\s*)+", rule), rule
+    for path in site.rglob("*.html"):
+        assert "#only-" not in path.read_text(encoding="utf-8"), path.name
 
 
 def test_a_page_says_how_long_it_is(pages: dict[Path, Page], site: Path) -> None:
@@ -224,31 +237,26 @@ def test_a_page_says_how_long_it_is(pages: dict[Path, Page], site: Path) -> None
         assert 100 < words < 5000 and abs(minutes - words / 200 - lines / 20) <= 1, name
 
 
-def test_search_works_from_a_file(chromium: Browser, site: Path) -> None:
+def test_search_works_from_a_file(page: BrowserPage, site: Path) -> None:
     """The index is a script, and a frame serves as the worker: a page that is a file may start none."""
-    page = chromium.new_page()
     page.goto((site / "index.html").as_uri() + "?q=ppermute")
     result = page.locator(".md-search-result__link", has_text="ppermute").first
     result.wait_for(state="attached", timeout=20_000)
     assert "ppermute" in (result.get_attribute("href") or "")
-    page.close()
 
 
-def test_a_copied_session_is_a_program(chromium: Browser, site: Path) -> None:
+def test_a_copied_session_is_a_program(page: BrowserPage, site: Path) -> None:
     """The theme marks what it copies, and the style of that leaves out prompts and results."""
-    page = chromium.new_page()
     page.goto((site / "index.html").as_uri())
     copied = page.evaluate(
         "() => { const x = document.querySelector('.highlight code'); x.setAttribute('data-md-copying', '');"
         " return x.innerText }"
     )
-    page.close()
     assert copied.startswith("from tinygrad import Tensor\nfrom branded import vmap\n") and "[5, 8, 11]" not in copied
     exec(compile(copied, "copied", "exec"), {})
 
 
-def test_the_first_page_switches_between_zip_and_outer(chromium: Browser, site: Path) -> None:
-    page = chromium.new_page()
+def test_the_first_page_switches_between_zip_and_outer(page: BrowserPage, site: Path) -> None:
     page.goto((site / "index.html").as_uri())
     panels = page.locator(".one-vmap"), page.locator(".two-vmaps")
     assert [x.is_visible() for x in panels] == [True, False]
@@ -257,13 +265,14 @@ def test_the_first_page_switches_between_zip_and_outer(chromium: Browser, site: 
     assert [x.is_visible() for x in panels] == [False, True]
     page.get_by_text("one vmap: zip").click()
     assert [x.is_visible() for x in panels] == [True, False]
-    page.close()
 
 
-def test_the_gallery_is_narrowed_by_keyboard_and_is_whole_without_scripts(chromium: Browser, site: Path) -> None:
+def test_the_gallery_is_narrowed_by_keyboard_and_is_whole_without_scripts(
+    page: BrowserPage, chromium: Browser, site: Path
+) -> None:
     index, count = (site / "gallery.html").as_uri(), len(list((DOCS / "gallery").iterdir()))
     mistakes = "td:first-child a[href^='gallery/']"
-    page = chromium.new_page(viewport={"width": 360, "height": 800})
+    page.set_viewport_size({"width": 360, "height": 800})
     page.goto(index)
     assert page.locator(mistakes).evaluate_all("x => x.filter(a => a.offsetParent).length") == count
     page.get_by_label("Found by").focus()
@@ -278,14 +287,13 @@ def test_the_gallery_is_narrowed_by_keyboard_and_is_whole_without_scripts(chromi
     page.get_by_role("button", name="Show all").press("Enter")
     page.wait_for_function(f"document.querySelector('output').value.startsWith('{count} of')")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    page.close()
     plain = chromium.new_page(java_script_enabled=False)
     plain.goto(index)
     assert plain.locator(f"{mistakes}:visible").count() == count and plain.locator("form.narrow").count() == 0
     plain.close()
 
 
-def test_a_page_that_is_not_there_leads_home(chromium: Browser, site: Path) -> None:
+def test_a_page_that_is_not_there_leads_home(page: BrowserPage, site: Path) -> None:
     """Below a folder of a host, at any depth, and as a file."""
 
     class Handler(SimpleHTTPRequestHandler):
@@ -302,7 +310,6 @@ def test_a_page_that_is_not_there_leads_home(chromium: Browser, site: Path) -> N
         def log_message(self, *args: object) -> None:
             return
 
-    page = chromium.new_page()
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         base = f"http://127.0.0.1:{server.server_port}/docs/branded/"
@@ -315,4 +322,3 @@ def test_a_page_that_is_not_there_leads_home(chromium: Browser, site: Path) -> N
     page.goto((site / "404.html").as_uri())
     page.click("#home")
     assert page.title() == "branded"
-    page.close()

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from axe_playwright_python.base import AxeResults
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page
 
 from branded.learn.explorer import catalog
 
-MUST_RUN = os.environ.get("BRANDED_BROWSER") == "1"
 ENTRIES = {entry["name"]: entry for entry in catalog.load()}
 MISTAKES = [name for name, entry in ENTRIES.items() if entry["group"] == catalog.MISTAKES]
 VIEWS = [(name, i) for name in ENTRIES if name not in MISTAKES for i in range(len(ENTRIES[name]["choices"]))]
-
-
-def missing(what: str) -> Any:
-    """Skip, or fail where nothing may be skipped."""
-    return pytest.fail(what) if MUST_RUN else pytest.skip(what)
 
 
 def data(name: str, choice: int = 0) -> dict[str, Any]:
@@ -72,6 +64,10 @@ class Reader:
         """The cells of the value with this number that are lit."""
         cells = self.page.locator(f".value >> nth={value}").locator("[data-cell].lit")
         return [int(cell) for cell in cells.evaluate_all("cells => cells.map((cell) => cell.dataset.cell)")]
+
+
+COLOURS = {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]}
+"""What is asked of a page in its other colours."""
 
 
 def access(page: Page, options: dict[str, Any]) -> AxeResults:

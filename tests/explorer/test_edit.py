@@ -17,24 +17,20 @@ from hypothesis import strategies as st
 from playwright.sync_api import expect
 
 from branded.errors import ExplorerError
-from branded.learn import explorer
 from branded.learn.explorer import browser as in_browser
 from branded.learn.explorer import catalog, no_numpy, runtime
-from tests.explorer.reading import ENTRIES, MISTAKES, Reader, data, missing
+from tests.browser import missing
+from tests.explorer.reading import ENTRIES, MISTAKES, Reader, data
+from tests.site import pyodide, with_python
 
 
 @pytest.fixture(scope="module")
-def pyodide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def full() -> Path:
+    """The explorer with all that `edit` needs."""
     try:
-        return runtime.fetch(tmp_path_factory.mktemp("pyodide"))
+        return with_python() / "explorer" / "index.html"
     except ExplorerError as error:
         return Path(missing(str(error)))
-
-
-@pytest.fixture(scope="module")
-def full(pyodide: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The explorer with all that `edit` needs."""
-    return explorer.write(tmp_path_factory.mktemp("full"), pyodide)
 
 
 @pytest.fixture
@@ -108,6 +104,18 @@ def test_editing_from_a_file(full: Path, reader: Callable[..., Reader]) -> None:
         np.testing.assert_allclose(json.loads(here.text("#result")), shown["result"], rtol=1e-3, err_msg=name)
         assert here.texts("#code > .lines > li > .source") == shown["source"].split("\n"), name
 
+    here.page.click("#edit")
+    here.page.fill("#program", BODY.replace("return BODY", "\n    while True: pass"))
+    here.page.click("#run")
+    expect(here.page.locator("#progress")).to_have_text("Running …", timeout=STARTS)
+    here.page.keyboard.press("ArrowRight")  # the page lives on while Python works
+    here.page.click("#forward")
+    assert here.step().startswith("step 3 of")
+    here.page.click("#stop")
+    assert here.text("#progress") == "Stopped."
+    run(here, BODY.replace("BODY", "vmap(lambda x: x * 2)(b)"))  # by Python that started anew
+    assert json.loads(here.text("#result")) == [2, 4]
+
 
 BODY = """\
 from tinygrad import Tensor
@@ -121,31 +129,19 @@ def f(a: Tensor = A, b: Tensor = B) -> Tensor:
 """
 
 
-def test_editing_from_a_host_and_stopping(host: str, reader: Callable[..., Reader]) -> None:
+def test_a_host_gives_all_that_a_file_gives(host: str, reader: Callable[..., Reader]) -> None:
+    """From there on all is in the worker, as in the page that is a file; test_running.py has a host of it."""
     here = reader(host)
     here.page.click("#edit")
-    endless = BODY.replace("return BODY", "\n    while True: pass")
-    here.page.fill("#program", endless)
-    here.page.click("#run")
-    expect(here.page.locator("#progress")).to_have_text("Running …", timeout=STARTS)
-    here.page.keyboard.press("ArrowRight")  # the page lives on while Python works
-    here.page.click("#forward")
-    assert here.step().startswith("step 3 of")
-    here.page.click("#stop")
-    assert here.text("#progress") == "Stopped."
-    run(here, BODY.replace("BODY", "vmap(lambda x: x * 2)(b)"))
-    assert json.loads(here.text("#result")) == [2, 4]
+    expect(here.page.locator("#progress")).to_have_text("Starting Python …", timeout=STARTS)
     assert here.elsewhere(host) == []
 
 
-def test_what_a_browser_loads_is_the_same_for_the_same_parts(pyodide: Path, tmp_path: Path) -> None:
-    written = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        runtime.write(tmp_path / name, pyodide)
-        written.append({f.name: f.read_bytes() for f in (tmp_path / name / "edit").iterdir()})
-    assert written[0] == written[1]
-    assert sum(map(len, written[0].values())) < 12_000_000
+def test_what_a_browser_loads_is_the_same_for_the_same_parts(full: Path, tmp_path: Path) -> None:
+    runtime.write(tmp_path, pyodide())
+    one, two = ({f.name: f.read_bytes() for f in (x / "edit").iterdir()} for x in (full.parent, tmp_path))
+    assert one == two
+    assert sum(map(len, one.values())) < 12_000_000
 
 
 def test_the_runner_without_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

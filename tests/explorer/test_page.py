@@ -16,7 +16,7 @@ from tinygrad import Tensor
 from branded.explain import explain, html
 from branded.learn import explorer
 from branded.learn.explorer import catalog
-from tests.explorer.reading import MISTAKES, VIEWS, Reader, access, data, step_of
+from tests.explorer.reading import COLOURS, MISTAKES, VIEWS, Reader, access, data, step_of
 
 
 @pytest.fixture(scope="module")
@@ -347,9 +347,6 @@ def test_dark_differs_in_colours_alone() -> None:
     for file in html.ASSETS.glob("*.js"):
         assert "prefers-color-scheme" not in file.read_text(encoding="utf-8")
     assert re.fullmatch(r"(?:\s*--[\w-]+: #[0-9a-f]{6};)+\s*", dark)
-
-
-COLOURS = {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]}
 
 
 @pytest.mark.parametrize(("name", "choice"), VIEWS)

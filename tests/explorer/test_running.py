@@ -24,7 +24,8 @@ from branded.errors import ExplorerError
 from branded.learn.explorer.puzzles import judge
 from branded.learn.puzzles import PUZZLES, Write
 from branded.learn.puzzles.key import written
-from tests.explorer.reading import Reader, missing
+from tests.browser import missing
+from tests.explorer.reading import Reader
 from tests.explorer.test_edit import STARTS
 from tests.site import ROOT, built, with_python
 
@@ -35,9 +36,9 @@ COURSE = sorted((ROOT / "docs" / "course").glob("*.md"))
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site() -> Path:
     try:
-        return with_python(tmp_path_factory.mktemp("pyodide"))
+        return with_python()
     except ExplorerError as error:
         return Path(missing(str(error)))
 
@@ -113,9 +114,15 @@ def assert_accessible(here: Reader) -> None:
         assert "color-contrast" in {rule["id"] for rule in found.response["passes"]}
 
 
-def test_the_blocks_of_a_page(site: Path, read: Callable[..., Reader]) -> None:
-    base = f"{site.as_uri()}/"
-    here = read(base, "course/1-map-and-vmap.html")
+def test_a_file_gives_python_all_that_a_host_gives(site: Path, read: Callable[..., Reader]) -> None:
+    """From there on all is in the worker; test_edit.py has one of a page that is a file."""
+    here = read(f"{site.as_uri()}/", "course/1-map-and-vmap.html")
+    part(here, "Block 1").get_by_text("Run", exact=True).click()
+    expect(part(here, "Block 1").get_by_role("status")).to_have_text("Starting Python …", timeout=STARTS)
+
+
+def test_the_blocks_of_a_page(site: Path, host: str, read: Callable[..., Reader]) -> None:
+    here = read(host, "course/1-map-and-vmap.html")
     assert not [url for url in here.asked if "/explorer/" in url]  # no Python before it is wanted
     second = part(here, "Block 2")
     second.get_by_text("Run", exact=True).press("Enter")

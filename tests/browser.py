@@ -1,0 +1,40 @@
+"""The browser of the tests: Chromium as the machine has it, which works for the pages that a test opens alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+MUST_RUN = os.environ.get("BRANDED_BROWSER") == "1"
+UNUSED = (
+    # each window draws these two pages for its address bar, which takes longer than a page of ours
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),
+    # what Playwright switches off; the last list counts
+    *("AimEnabled", "AvoidCorsURLLoaderRestartOnRedirect", "AvoidUnnecessaryBeforeUnloadCheckSync"),
+    *("DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable", "HttpsUpgrades", "LensOverlay"),
+    *("MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding", "PreconnectToSearch"),
+    *("TcpPortRandomizationWin", "ThirdPartyStoragePartitioning"),
+)
+"""Features of Chromium that no test needs."""
+
+
+def missing(what: str) -> Any:
+    """Skip, or fail where nothing may be skipped."""
+    return pytest.fail(what) if MUST_RUN else pytest.skip(what)
+
+
+def started() -> Iterator[Browser]:
+    """What a fixture yields: a browser, until it is no longer needed."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        missing("there is no Chromium here")
+    with sync_playwright() as playwright:
+        args = ["--no-sandbox", f"--disable-features={','.join(UNUSED)}"]
+        browser = playwright.chromium.launch(executable_path=path, args=args)
+        yield browser
+        browser.close()
