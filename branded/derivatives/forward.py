@@ -41,11 +41,6 @@ def tangent(*ops: Ops) -> Callable[[Push], Push]:
     return register
 
 
-def covered() -> set[Ops]:
-    """The operations that have a rule, or no derivative."""
-    return {*_table, *_FLAT, Ops.FUNCTION, Ops.GETTUPLE}
-
-
 def push(roots: Sequence[UOp], tangents: Mapping[UOp, UOp]) -> list[Tangent]:
     """The tangents of `roots`, from those of some values below them; None where a root has none.
 

@@ -34,6 +34,7 @@ from branded.program import Expr, make_expr
 from branded.program.evaluate import evaluation
 from branded.program.expr import Which
 from branded.program.terms import Atom, BrandName, Eqn, Literal, Printer, Program, Var
+from branded.tree.readings import argument
 
 SHOWN = 256
 """The cells of the largest value whose numbers are shown, and traced to where they come from."""
@@ -67,7 +68,8 @@ def explained(
     except ReadError:
         f(*args, **kwargs)  # what is wrong with the function itself is said in its own words
         raise
-    paths = [p for i, a in enumerate(args) if i not in fixed for p in tree.paths(a, _parameter(f, i))]
+    names = [argument(f, i) or f"argument {i + 1}" for i in range(len(args))]
+    paths = [p for i, a in enumerate(args) if i not in fixed for p in tree.paths(a, names[i])]
     paths += [p for k, a in kwargs.items() for p in tree.paths(a, k)]
     return Explained(f, expr, expr._given(tuple(args), kwargs), _Taken(paths, told), limit)
 
@@ -77,20 +79,6 @@ class _Taken(NamedTuple):
 
     paths: Sequence[str]
     axes: Sequence[str]
-
-
-def _parameter(f: Callable[..., Any], i: int) -> str:
-    """What the argument `i` is called."""
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        return f"argument {i + 1}"
-    for k, p in enumerate(parameters):
-        if p.kind is p.VAR_POSITIONAL:
-            return f"{p.name}[{i - k}]"
-        if k == i:
-            return p.name
-    return f"argument {i + 1}"
 
 
 def is_array(x: Any) -> bool:

@@ -7,7 +7,6 @@ examples of a brand is hatched.  Every picture carries a title and a description
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from branded.learn._shown import Value, drawable, value
 from branded.rows import row_of, type_text, visible
 from branded.scope import Row, Scope, union
 from branded.tree import normalize_axis
+from branded.tree.readings import argument
 from branded.vmap import vmap
 
 
@@ -305,7 +305,7 @@ def journey(f: Callable[..., Any], *args: object, in_axes: Any = 0, out_axes: An
 
     Source: the question of users of `jax.vmap`, "what does out_axes do?" (jax-ml/jax#1368).
     """
-    names, inside = [_parameter(f, i) for i in range(len(args))], []
+    names, inside = [argument(f, i) or f"argument {i + 1}" for i in range(len(args))], []
 
     @functools.wraps(f)
     def seen(*xs: Any) -> Any:
@@ -321,13 +321,6 @@ def journey(f: Callable[..., Any], *args: object, in_axes: Any = 0, out_axes: An
     after = beside(*_leaves(out, "result", out_axes, brand))
     steps = [f"in_axes={in_axes}: take it apart", "the function, on one example", f"out_axes={out_axes}: put together"]
     return flow(before, *inside, after, arrows=steps, title="An axis leaves and comes back")
-
-
-def _parameter(f: Callable[..., Any], i: int) -> str:
-    try:
-        return list(inspect.signature(f).parameters)[i]
-    except (TypeError, ValueError, IndexError):
-        return f"argument {i + 1}"
 
 
 def _leaves(x: object, name: str, axes: Any = None, brand: str = "") -> list[Picture]:

@@ -43,17 +43,20 @@ def readings(mapped: Sequence[tuple[int, int] | None]) -> str:
     return ", or ".join(texts[:3])
 
 
-def parameter(f: Callable[..., Any], which: int | str) -> str:
-    """The name of the parameter for an argument, given by position or by name."""
-    if isinstance(which, str):
-        return which
+def argument(f: Callable[..., Any], at: int) -> str | None:
+    """What the argument at this position is called, `x` or `xs[1]`, if that is known."""
     try:
         params = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
-        return "brand"
+        return None
     for i, p in enumerate(params):
         if p.kind is p.VAR_POSITIONAL:
+            return f"{p.name}[{at - i}]"
+        if i == at and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
             return p.name
-        if i == which and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
-            return p.name
-    return "brand"
+    return None
+
+
+def parameter(f: Callable[..., Any], which: int | str) -> str:
+    """The name of the parameter for an argument, given by position or by name."""
+    return which if isinstance(which, str) else (argument(f, which) or "brand").partition("[")[0]
