@@ -119,6 +119,18 @@ def lead(x: UOp, order: tuple[int, ...]) -> UOp:
     return permute(x, (*order, *range(len(order), rank)))
 
 
+def nbytes(u: UOp) -> int:
+    """The memory that a value takes."""
+    return int(u.max_numel()) * u.dtype.itemsize
+
+
+def base_of(u: UOp) -> UOp:
+    """The value that `u` is, but for its shape."""
+    while u.op is Ops.RESHAPE:
+        u = u.src[0]
+    return u
+
+
 # ---- rewriting ----
 
 

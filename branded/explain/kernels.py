@@ -16,7 +16,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.cpu import blas, products
 from branded.cpu.kernels import suits
-from branded.graph import replaced
+from branded.graph import nbytes, replaced
 from branded.loops.compiled import Name
 from branded.loops.primitive import Loop
 from branded.loops.scan import Scan
@@ -86,8 +86,8 @@ def _kernel(call: UOp) -> Kernel | None:
     program = to_program(ast, _PlainC(Target("CPU")))
     code = "\n".join([*_on_the_cpu(call), next(s.arg for s in program.src if s.op is Ops.SOURCE)])
     buffers = [s for s in call.src[1:] if not s.is_bound_var]
-    outs = [_bytes(buffers[i]) for i in program.arg.outs]
-    ins = [_bytes(buffers[i]) for i in program.arg.ins]
+    outs = [nbytes(buffers[i]) for i in program.arg.outs]
+    ins = [nbytes(buffers[i]) for i in program.arg.ins]
     return Kernel(ansistrip(program.arg.name), sum(ins), sum(outs), code, max(outs, default=0))
 
 
@@ -113,13 +113,9 @@ def _loop(call: UOp, loop: Loop) -> Kernel:
     """A loop, which replays the kernels of its step."""
     results = len(call.src) - 1 - len(call.src[0].src)
     outs = len(loop.step.src) if isinstance(loop, Scan) else loop.carries
-    writes, reads = [_bytes(b) for b in call.src[1 : 1 + outs]], [_bytes(b) for b in call.src[1 + outs : results + 1]]
+    writes, reads = [nbytes(b) for b in call.src[1 : 1 + outs]], [nbytes(b) for b in call.src[1 + outs : results + 1]]
     stand_ins = {p: UOp.new_buffer(p.device, int(p.max_numel()), p.dtype).reshape(p.shape) for p in loop.params()}
     step = kernels([x for x in replaced(loop.step.src, stand_ins.get) if x not in stand_ins.values()])
     often = f"{loop.length} steps" if isinstance(loop, Scan) else "as many steps as its predicate wants"
     code = "\n".join([f"// {loop.what}: {often}, each of them", *(k.code for k in step)])
     return Kernel(loop.what, sum(reads), sum(writes), code, max(writes, default=0))
-
-
-def _bytes(buffer: UOp) -> int:
-    return int(buffer.max_numel()) * buffer.dtype.itemsize

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from branded.errors import ShapeError
 from branded.explain.code import at
-from branded.explain.terminal import Line, Span, listed
+from branded.explain.steps import listed
+from branded.explain.terminal import Line, Span
 from branded.recording import Call, Frame
 from branded.rows import type_text
 from branded.scope import Scope

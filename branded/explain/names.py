@@ -12,12 +12,11 @@ import itertools
 import keyword
 import linecache
 import re
-import string
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from branded.program.terms import RESERVED, Atom, BrandName, Eqn, Program, Var
+from branded.program.terms import RESERVED, Atom, BrandName, Eqn, Program, Var, letters
 from branded.recording.calls import WRITES
 from branded.source import Where
 
@@ -159,7 +158,7 @@ def _brands(p: Program) -> Iterator[BrandName]:
 def _told_apart(wanted: _Wanted, loops: Mapping[BrandName, str]) -> dict[Var, str]:
     names: dict[Var, str] = {}
     taken = {*loops.values(), *CALLED}
-    letters = (n for n in _letters() if n not in taken and n not in {*wanted.names.values()})
+    fresh = (n for n in letters() if n not in taken and n not in {*wanted.names.values()})
     for v in sorted(wanted.order, key=lambda v: v not in wanted.last):  # the result before what it is made of
         if v in wanted.same or v in wanted.taken:
             continue
@@ -167,10 +166,10 @@ def _told_apart(wanted: _Wanted, loops: Mapping[BrandName, str]) -> dict[Var, st
         if v in wanted.entered and name in taken:
             x, b = wanted.entered[v]
             name = f"{name}_{loops[b]}" if names.get(x, "").split("_")[0] == name.split("_")[0] else name
-        names[v] = name = _free(name, taken) if name else next(letters)
+        names[v] = name = _free(name, taken) if name else next(fresh)
         taken.add(name)
     for v in wanted.taken:
-        names[v] = wanted.names.get(v) or next(letters)
+        names[v] = wanted.names.get(v) or next(fresh)
     for v, x in wanted.same.items():
         while x in wanted.same:
             x = wanted.same[x]
@@ -180,13 +179,6 @@ def _told_apart(wanted: _Wanted, loops: Mapping[BrandName, str]) -> dict[Var, st
 
 def _free(name: str, taken: set[str]) -> str:
     return next(n for n in itertools.chain([name], (f"{name}{i}" for i in itertools.count(2))) if n not in taken)
-
-
-def _letters() -> Iterator[str]:
-    for n in itertools.count(1):
-        for letters in itertools.product(string.ascii_lowercase, repeat=n):
-            if (name := "".join(letters)) not in RESERVED:
-                yield name
 
 
 def identifier(text: str) -> str:

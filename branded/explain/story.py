@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from branded.errors import counted, examples
-from branded.explain.steps import readable
-from branded.explain.terminal import Line, Span, block, caller_lines, kernel_lines, listed, numbers, section
+from branded.explain.steps import listed, readable
+from branded.explain.terminal import Line, Span, block, caller_lines, kernel_lines, numbers, section
 
 Data = Mapping[str, Any]
 _LONGEST = 110

@@ -104,11 +104,6 @@ def _arguments(data: Data) -> list[Line]:
     return out
 
 
-def listed(words: Sequence[str]) -> str:
-    """`a, b and c`"""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
 # ---- one step ----
 
 

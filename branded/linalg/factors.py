@@ -10,6 +10,7 @@ from branded.brand import Brand
 from branded.errors import MatrixError
 from branded.linalg import spectra
 from branded.linalg.arguments import check_matrix, check_square, floats
+from branded.linalg.orthogonal import epsilon
 from branded.linalg.primitive import transposed
 from branded.recording.calls import operation
 from branded.values import vec_type
@@ -197,11 +198,6 @@ def svd(a: Vec[S], full_matrices: bool = True, compute_uv: bool = True) -> SVDRe
         rows, columns = (m, n) if full_matrices else (k, k)
         return SVDResult(_eye(x, m, rows), s, _eye(x, columns, n)) if compute_uv else s
     return SVDResult(*spectra.svd(x, full_matrices)) if compute_uv else spectra.singular_values(x)
-
-
-def epsilon(x: Tensor) -> float:
-    """The distance from 1 to the next float."""
-    return 2.0 ** (-52 if x.dtype == dtypes.float64 else -23)
 
 
 @operation

@@ -112,7 +112,8 @@ def _even(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return x.pad(tuple(pads))
 
 
-def _tolerance(x: Tensor) -> float:
+def epsilon(x: Tensor) -> float:
+    """The distance from 1 to the next float."""
     return 2.0 ** (-52 if x.dtype == dtypes.float64 else -23)
 
 
@@ -163,7 +164,7 @@ def eigh(a: Tensor) -> tuple[Tensor, Tensor]:
     def left(carry: tuple[Tensor, Tensor]) -> Tensor:
         x = carry[0]
         off = Tensor.eye(x.shape[-1], dtype=dtypes.bool).where(0, x).abs()
-        return off.max() > _tolerance(x) / 4
+        return off.max() > epsilon(x) / 4
 
     x, v = _sweeps((x, v), step, 2 * h - 1, left)
     w = x.diagonal(dim1=-2, dim2=-1)[..., :n] * scale.squeeze(-1)
@@ -209,7 +210,7 @@ def svd(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         on = gram.diagonal(dim1=-2, dim2=-1)
         sizes = (on.unsqueeze(-1) * on.unsqueeze(-2)).sqrt()
         off = Tensor.eye(x.shape[-1], dtype=dtypes.bool).where(0, gram.abs())
-        return (off > sizes * (_tolerance(x) * math.sqrt(m))).max()
+        return (off > sizes * (epsilon(x) * math.sqrt(m))).max()
 
     if n > 1:
         x, v = _sweeps((x, v), step, 2 * h - 1, left)

@@ -25,6 +25,7 @@ from tinygrad.helpers import disable_gc
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.cpu import kernels
+from branded.graph import nbytes
 from branded.loops.numbers import without_numbers
 from branded.loops.primitive import Loop
 from branded.loops.scan import Scan
@@ -192,7 +193,7 @@ class _Step:
     ) -> native.Table | None:
         """The loop on these buffers."""
         n = loop.carries
-        spare: list[Address] = [memory.take(_bytes(u)) for u in self.spare]
+        spare: list[Address] = [memory.take(nbytes(u)) for u in self.spare]
         finals, rest = list(outs[:n]), [*outs[n:], *(args[i] for i in self.slots[n:]), *numbers]
         length, down = _extent(loop)
         turns = _turns(length, finals, list(args[:n]), spare)
@@ -202,11 +203,11 @@ class _Step:
         if isinstance(loop, Scan):
             return native.Table(ops, length, down)
         assert self.test is not None
-        flag = memory.take(_bytes(self.flag))
+        flag = memory.take(nbytes(self.flag))
         tests = self.test.ops([[flag, *of, *rest] for _, of in turns], memory, tables)
         if not tests:
             return None
-        copies = [native.Copy(*c) for c in zip(finals, spare, args[:n], map(_bytes, self.spare), strict=True)]
+        copies = [native.Copy(*c) for c in zip(finals, spare, args[:n], map(nbytes, self.spare), strict=True)]
         return native.Table(ops, length, down, tests, flag, copies)
 
 
@@ -248,10 +249,6 @@ def _turns(length: int, finals: list[T], first: list[T], spare: list[T]) -> list
 
 def _bases(*xs: UOp) -> list[UOp]:
     return [x.base for x in xs]
-
-
-def _bytes(u: UOp) -> int:
-    return int(u.max_numel()) * u.dtype.itemsize
 
 
 def _slice(x: UOp, at: Any) -> UOp:

@@ -36,7 +36,7 @@ def tree_of(e: Expression | None, api: TypeChecker) -> Type:
         case NameExpr(name="None"):
             return NoneType()
         case TupleExpr() | ListExpr():
-            return _tuple([tree_of(i, api) for i in e.items], api)
+            return tuple_of([tree_of(i, api) for i in e.items], api)
         case DictExpr() if all(isinstance(k, StrExpr) for k, _ in e.items):
             items = {k.value: tree_of(v, api) for k, v in e.items if isinstance(k, StrExpr)}
             return TypedDictType(items, set(items), set(), api.named_generic_type("typing._TypedDict", []))
@@ -48,7 +48,7 @@ def _int(value: int, api: TypeChecker) -> Instance:
     return t.copy_modified(last_known_value=LiteralType(value, t))
 
 
-def _tuple(items: list[Type], api: TypeChecker) -> TupleType:
+def tuple_of(items: list[Type], api: TypeChecker) -> TupleType:
     return TupleType(items, api.named_generic_type("builtins.tuple", [api.named_generic_type("builtins.object", [])]))
 
 

@@ -56,6 +56,7 @@ from branded.mypy.rows import (
     rows_in,
     same,
     union,
+    widened,
 )
 
 
@@ -255,11 +256,6 @@ def has_body(e: Expression) -> bool:
 
 
 # ---- trees ----
-
-
-def widened(t: Type, brands: Sequence[Brand]) -> Type:
-    """A tree that varies over these brands too."""
-    return change(t, lambda row: [*row, *brands])
 
 
 def leaves(t: Type, what: str) -> Iterator[tuple[str, ProperType]]:

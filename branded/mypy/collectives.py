@@ -11,11 +11,11 @@ from mypy.types import AnyType, Instance, TupleType, Type, TypeOfAny, get_proper
 from branded.mypy.axes import tree_of
 from branded.mypy.axes_types import erased
 from branded.mypy.axes_vmap import Mapped, number
-from branded.mypy.bodies import Rule, TransformCall, rows_of, widened
+from branded.mypy.bodies import Rule, TransformCall, rows_of
 from branded.mypy.codes import AXIS_TYPE, NAME_UNBOUND
 from branded.mypy.leaves import NUMBERS
 from branded.mypy.opening import class_of, name_of, text_of
-from branded.mypy.rows import BRAND, TENSOR, UNKNOWN, VEC, Brand, change, is_a, without
+from branded.mypy.rows import BRAND, TENSOR, UNKNOWN, VEC, Brand, change, is_a, widened, without
 
 COLLECTIVES_IN, EXCHANGES_IN = "branded.transforms.collectives", "branded.transforms.exchanges"
 OPENED = "branded.brand.Opened"

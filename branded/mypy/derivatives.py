@@ -24,14 +24,14 @@ from mypy.types import (
 )
 
 from branded.mypy import bodies
-from branded.mypy.axes import count
+from branded.mypy.axes import count, tuple_of
 from branded.mypy.axes_types import erased
-from branded.mypy.bodies import Rule, TransformCall, joined, outcome, rows_of, widened
+from branded.mypy.bodies import Rule, TransformCall, joined, outcome, rows_of
 from branded.mypy.callables import Arg, either, items_of
 from branded.mypy.codes import DERIVATIVE, ERROR
 from branded.mypy.leaves import becoming
 from branded.mypy.opening import Scope, fail, show, trying
-from branded.mypy.rows import ARRAY, CONTAINERS, TENSOR, UNKNOWN, Brand, change, hides, row_of, same
+from branded.mypy.rows import ARRAY, CONTAINERS, TENSOR, UNKNOWN, Brand, change, hides, row_of, same, widened
 
 API, JACOBIANS = "branded.derivatives.api", "branded.derivatives.jacobians"
 LATER = {
@@ -194,10 +194,6 @@ class Derivative:
 
     def _tuple(self, items: list[Type]) -> TupleType:
         return tuple_of(items, self.api)
-
-
-def tuple_of(items: list[Type], api: TypeChecker) -> TupleType:
-    return TupleType(items, api.named_generic_type("builtins.tuple", [api.named_generic_type("builtins.object", [])]))
 
 
 def split(by: Derivative, inside: Type, has_aux: bool | None) -> tuple[Type, Type | None] | None:

@@ -31,7 +31,7 @@ from branded.mypy.keeping import function_of, look_in, outlives
 from branded.mypy.opening import Scope, checker, trying
 from branded.mypy.operands import is_deep
 from branded.mypy.quiet import is_quiet_function
-from branded.mypy.rows import Brand, change, hides, is_plain, row_variables, rows_in
+from branded.mypy.rows import Brand, change, hides, is_plain, row_variables, rows_in, widened
 from branded.mypy.sources import Names, reads, unused
 from branded.mypy.walking import own_parts
 
@@ -69,12 +69,12 @@ class Instances:
         ]
         if not any(rows):
             return None
-        types = [_widened(t, row) for t, row in zip(sig.arg_types, rows, strict=True)]
+        types = [widened(t, row) for t, row in zip(sig.arg_types, rows, strict=True)]
         shared = self._shared(ctx, node, api) if isinstance(node, FuncDef) else frozenset()
         idle = unused(node, api, shared) if isinstance(node, FuncDef) else frozenset()
         used = [row for n, row in zip(sig.arg_names, rows, strict=True) if n not in idle]
         united = list(dict.fromkeys(b for row in used for b in row))
-        result = _widened(sig.ret_type, united)
+        result = widened(sig.ret_type, united)
         if isinstance(node, FuncDef):
             found = self._result(node, types, result, united, shared, api)
             if found is None:
@@ -164,7 +164,7 @@ class Instances:
         if len(copy.errors) > len(told) or len(certain) < len(returned) or not returned:
             return result, told
         found = {b for t in certain for b in rows_in(t)}
-        return _widened(f.type.ret_type, [b for b in rows if b in found]), told
+        return widened(f.type.ret_type, [b for b in rows if b in found]), told
 
 
 def _less(t: Type, flow: Flow, rows: Mapping[Place, list[Brand]]) -> Type:
@@ -180,7 +180,3 @@ def _less(t: Type, flow: Flow, rows: Mapping[Place, list[Brand]]) -> Type:
 def _returns(f: FuncDef) -> Iterator[ReturnStmt]:
     """The statements by which a function itself returns."""
     return (part for part in own_parts(f) if isinstance(part, ReturnStmt))
-
-
-def _widened(t: Type, rows: Sequence[Brand]) -> Type:
-    return change(t, lambda row: [*row, *rows])

@@ -10,9 +10,9 @@ from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, Typ
 from branded.mypy.axes import tree_of
 from branded.mypy.axes_types import axes_of, equal
 from branded.mypy.axes_vmap import Mapped
-from branded.mypy.bodies import Rule, TransformCall, joined, leaves, rows_of, widened
+from branded.mypy.bodies import Rule, TransformCall, joined, leaves, rows_of
 from branded.mypy.codes import CARRY, SIZE
-from branded.mypy.rows import CONTAINERS, UNKNOWN, hides, row_of
+from branded.mypy.rows import CONTAINERS, UNKNOWN, hides, row_of, widened
 
 MOST = 8
 """How often a carry may gain brands before we stop looking; each time it gains one at least."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from mypy.nodes import LambdaExpr, StrExpr
 from mypy.plugin import FunctionContext, MethodContext, MethodSigContext
@@ -12,7 +12,21 @@ from branded.mypy import axes
 from branded.mypy.axes_vmap import Mapped
 from branded.mypy.callables import either
 from branded.mypy.opening import Scope, checker
-from branded.mypy.rows import BRAND, UNKNOWN, Brand, Change, change, hides, holds, is_a, row_of, rows_in, same, without
+from branded.mypy.rows import (
+    BRAND,
+    UNKNOWN,
+    Brand,
+    Change,
+    change,
+    hides,
+    holds,
+    is_a,
+    row_of,
+    rows_in,
+    same,
+    widened,
+    without,
+)
 
 
 def emptied(ctx: FunctionContext | MethodContext) -> Type:
@@ -46,12 +60,8 @@ def lifted(ctx: FunctionContext, scope: Scope) -> Type:
     for i, (name, t) in enumerate(zip(f.arg_names, f.arg_types, strict=True)):
         if is_plain := holds(t) and not rows_in(t):
             rows.append(scope.fresh((name or "x").upper(), ctx.context, checker(ctx), place=f"{place}:{i}"))
-        types.append(_widened(t, rows[-1:]) if is_plain else t)
-    return either(f.copy_modified(arg_types=types, ret_type=_widened(f.ret_type, rows), variables=rows))
-
-
-def _widened(t: Type, rows: Sequence[Type]) -> Type:
-    return change(t, lambda row: [*row, *rows])
+        types.append(widened(t, rows[-1:]) if is_plain else t)
+    return either(f.copy_modified(arg_types=types, ret_type=widened(f.ret_type, rows), variables=rows))
 
 
 def opening(ctx: FunctionContext, scope: Scope) -> Type:

@@ -154,6 +154,11 @@ def change(
     return leaf(t)
 
 
+def widened(t: Type, brands: Sequence[Type]) -> Type:
+    """A tree that varies over these brands too."""
+    return change(t, lambda row: [*row, *brands])
+
+
 def _changed(variables: Sequence[Type], args: Sequence[Type], f: Change) -> list[Type]:
     """The arguments of a class or an alias, those for row variables changed."""
     return [union(f(brands(a))) if is_row(v) else a for v, a in zip(variables, args, strict=False)]

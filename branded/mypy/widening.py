@@ -14,7 +14,7 @@ from mypy.subtypes import is_same_type
 from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
 
 from branded.mypy.opening import checker, trying
-from branded.mypy.rows import CONTAINERS, Brand, as_vec, change, each_row, rows_in
+from branded.mypy.rows import CONTAINERS, Brand, as_vec, change, each_row, rows_in, widened
 
 Call = FunctionSigContext | MethodSigContext
 
@@ -76,10 +76,6 @@ def replaced(ctx: MethodSigContext) -> CallableType:
     for i, given in enumerate(ctx.args):
         with trying(api):
             own = [b for e in given for b in rows_in(api.get_expression_type(e))]
-        types[i] = _with(types[i], own)
+        types[i] = widened(types[i], own)
         rows += own
-    return sig.copy_modified(arg_types=types, ret_type=_with(sig.ret_type, rows))
-
-
-def _with(t: Type, rows: Sequence[Brand]) -> Type:
-    return change(t, lambda row: [*row, *rows])
+    return sig.copy_modified(arg_types=types, ret_type=widened(sig.ret_type, rows))

@@ -11,17 +11,12 @@ import functools
 from typing import Any
 
 from tinygrad import Tensor
-from tinygrad.uop.ops import Ops, UOp
+from tinygrad.uop.ops import Ops
 
+from branded.graph import base_of
 from branded.patches import tg
 
 _written: contextvars.ContextVar[Tensor | None] = contextvars.ContextVar("branded_written", default=None)
-
-
-def _storage(u: UOp) -> UOp:
-    while u.op is Ops.RESHAPE:
-        u = u.src[0]
-    return u
 
 
 def install() -> None:
@@ -33,8 +28,8 @@ def install() -> None:
         target = _written.get()
         if target is None or target is self:
             return assign(self, x)
-        storage = _storage(self.uop)
-        if storage.op is not Ops.BUFFER or storage is not _storage(target.uop):
+        storage = base_of(self.uop)
+        if storage.op is not Ops.BUFFER or storage is not base_of(target.uop):
             return assign(self, x)
         value: Any = x if isinstance(x, Tensor) else Tensor(x, device=self.device, dtype=self.dtype)
         return assign(target, tg.broadcast_to(value, self.shape).reshape(target.shape))

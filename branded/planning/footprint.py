@@ -16,7 +16,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.callbacks.host import Host
 from branded.crossing import closed
-from branded.graph import replaced
+from branded.graph import nbytes, replaced
 from branded.loops.compiled import Name, laid_out
 from branded.loops.primitive import Loop
 from branded.patches import tg
@@ -59,16 +59,12 @@ def footprint(values: Sequence[UOp], *, is_replayed: bool = False) -> Footprint:
     wanted = [u for u in roots if not u.is_virtual and not u.base.is_realized and u.base.op is not Ops.BUFFER]
     results = sum(int(u.max_numel()) * u.dtype.itemsize for u in wanted)
     if not wanted:
-        return Footprint(0, sum(map(bytes_of, {u.base for u in roots if not u.is_virtual})), 0, 0, ())
+        return Footprint(0, sum(map(nbytes, {u.base for u in roots if not u.is_virtual})), 0, 0, ())
     plain, planned = _replayed(wanted) if is_replayed else _run(wanted)
     made = {b for call in plain for i, b in enumerate(_arguments(call)) if i in writes(call)}
     there = {b for call in plain for b in _arguments(call) if b not in made or b.is_realized}
     taken, work = _most(planned, there)
-    return Footprint(taken, sum(map(bytes_of, there)), results, work, _live(plain, there))
-
-
-def bytes_of(b: UOp) -> int:
-    return int(b.max_numel()) * b.dtype.itemsize
+    return Footprint(taken, sum(map(nbytes, there)), results, work, _live(plain, there))
 
 
 def _run(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
@@ -101,7 +97,7 @@ def _most(calls: Sequence[UOp], there: set[UOp]) -> tuple[int, int]:
         for b in _arguments(call):
             if b not in seen:
                 seen.add(b)
-                now += bytes_of(b)
+                now += nbytes(b)
         work = _work(call)
         most = max(most, (now + work, work))
     return max(most, (now, 0))
@@ -114,14 +110,14 @@ def _live(calls: Sequence[UOp], there: set[UOp]) -> tuple[UOp, ...]:
     now: dict[UOp, None] = {}
     size, most, live = 0, -1, tuple[UOp, ...]()
     for i, bs in enumerate(used):
-        size += sum(bytes_of(b) for b in bs if b not in now)
+        size += sum(nbytes(b) for b in bs if b not in now)
         now |= bs
         if size > most:
             most, live = size, tuple(now)
         for b in [b for b in bs if last[b] == i]:
             del now[b]
-            size -= bytes_of(b)
-    return tuple(sorted(live, key=bytes_of, reverse=True))
+            size -= nbytes(b)
+    return tuple(sorted(live, key=nbytes, reverse=True))
 
 
 # ---- loops, functions of the host ----
@@ -145,5 +141,5 @@ def _of_loop(loop: Loop) -> int:
     if (found := _of_loops.get(loop)) is None:
         own, parts = laid_out(loop)
         inner = max((_work(call) for part in parts for call in part.linear.src), default=0)
-        found = _of_loops[loop] = sum(map(bytes_of, own)) + inner
+        found = _of_loops[loop] = sum(map(nbytes, own)) + inner
     return found

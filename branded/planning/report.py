@@ -13,8 +13,7 @@ from branded import tree
 from branded.errors import BrandedError
 from branded.explain.code import Source
 from branded.explain.steps import bytes_of, columns, readable
-from branded.graph import replaced
-from branded.planning import footprint as plans
+from branded.graph import nbytes, replaced
 from branded.planning.footprint import Footprint, footprint
 from branded.planning.looked import looked_at
 from branded.program import Expr, make_expr
@@ -158,13 +157,13 @@ def _written(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
 
 def _largest(found: Footprint, expr: Expr | None, f: Callable[..., Any]) -> list[Large]:
     least = LARGE * max(found.taken, 1)
-    large = [b for b in found.live if plans.bytes_of(b) >= least][:SHOWN]
+    large = [b for b in found.live if nbytes(b) >= least][:SHOWN]
     return [_large(b, expr, Source.of(f._f if isinstance(f, Jitted) else f)) for b in large]
 
 
 def _large(b: UOp, expr: Expr | None, source: Source) -> Large:
     """The value that a buffer has: the last of its size, of the user's operations or of what they are made of."""
-    size = plans.bytes_of(b)
+    size = nbytes(b)
     levels: tuple[Which, ...] = ("operations", "primitives")
     for found in [expr.at(level) for level in levels] if expr is not None else ():
         eqns = found.program.eqns

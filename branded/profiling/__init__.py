@@ -5,7 +5,6 @@ python -m branded profile FILE.py:function
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from tinygrad import Tensor
 from branded import tree
 from branded.explain import example_arguments
 from branded.explain.data import is_array
-from branded.profiling.kernels import Timed
+from branded.profiling.kernels import Timed, seconds_of
 from branded.profiling.lines import Line, whole_and_lines
 from branded.program import make_expr
 from branded.transforms.jit import Jitted
@@ -131,12 +130,6 @@ def peak() -> Peak:
 
     a, out = np.ones((512, 512), np.float32), np.empty((512, 512), np.float32)
     x, y = (np.ones(1 << 23, np.float32) for _ in range(2))
-    product = min(_seconds(lambda: np.matmul(a, a, out=out)) for _ in range(20))
-    walk = min(_seconds(lambda: np.add(x, 1, out=y)) for _ in range(20))
+    product = min(seconds_of(lambda: np.matmul(a, a, out=out)) for _ in range(20))
+    walk = min(seconds_of(lambda: np.add(x, 1, out=y)) for _ in range(20))
     return Peak(2 * 512**3 / product, 2 * x.nbytes / walk)
-
-
-def _seconds(run: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start

@@ -59,7 +59,8 @@ def kernels(values: Sequence[UOp]) -> list[Timed]:
 def _of(op: native.Op, call: UOp, runs: int, depth: int, addresses: Sequence[int], steps: int = 1) -> Iterator[Timed]:
     """A call, and the kernels in it; it stands in a loop of so many steps."""
     if isinstance(op, native.Hosted) and not op.is_c:
-        yield Timed("function of the host", _once(lambda: native.Plan(native.Table([op])).run(addresses)), runs, 0, 0)
+        seconds = seconds_of(lambda: native.Plan(native.Table([op])).run(addresses))
+        yield Timed("function of the host", seconds, runs, 0, 0)
         return
     if not isinstance(op, native.Inner) and op.step >= 0:  # it reads and writes what there is for each step
         whole = native.Inner([native.Table([op], length=steps)] * 3)
@@ -95,12 +96,12 @@ def best(run_of: Callable[[int], Callable[[Sequence[int]], Any]], addresses: Seq
     """The seconds of one run, of those that C makes in a row."""
     one = run_of(1)
     one(addresses)
-    n = max(1, min(_MOST, round(ENOUGH / max(_once(lambda: one(addresses)), 1e-7))))
+    n = max(1, min(_MOST, round(ENOUGH / max(seconds_of(lambda: one(addresses)), 1e-7))))
     many = run_of(n)
-    return min(_once(lambda: many(addresses)) for _ in range(ROUNDS)) / n
+    return min(seconds_of(lambda: many(addresses)) for _ in range(ROUNDS)) / n
 
 
-def _once(run: Callable[[], Any]) -> float:
+def seconds_of(run: Callable[[], Any]) -> float:
     start = time.perf_counter()
     run()
     return time.perf_counter() - start
@@ -120,7 +121,7 @@ def _by_tinygrad(linear: Linear, buffers: Sequence[UOp]) -> Iterator[Timed]:
 
         run()
         flops, moved = _work(call)
-        yield Timed(_name(call), min(_once(run) for _ in range(ROUNDS)), 1, flops, moved)
+        yield Timed(_name(call), min(seconds_of(run) for _ in range(ROUNDS)), 1, flops, moved)
 
 
 def _name(call: UOp) -> str:

@@ -160,11 +160,11 @@ def _brands(value: Any) -> tuple[BrandName, ...]:
 # ---- as text ----
 
 
-def _names() -> Iterator[str]:
+def letters() -> Iterator[str]:
     """a, b, …, z, aa, ab, …, without the words of the language."""
     for n in itertools.count(1):
-        for letters in itertools.product(string.ascii_lowercase, repeat=n):
-            if (name := "".join(letters)) not in RESERVED:
+        for each in itertools.product(string.ascii_lowercase, repeat=n):
+            if (name := "".join(each)) not in RESERVED:
                 yield name
 
 
@@ -173,7 +173,7 @@ class Printer:
 
     def __init__(self, names: dict[Var, str] | None = None) -> None:
         self.names: dict[Var, str] = {} if names is None else names
-        self._free = _names()
+        self._free = letters()
 
     def name(self, v: Var) -> str:
         if v not in self.names:

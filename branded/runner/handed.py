@@ -17,6 +17,7 @@ from tinygrad.device import Buffer
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp
 
+from branded.graph import base_of
 from branded.patches import tg
 from branded.runner.linear import buffer_of
 
@@ -60,12 +61,6 @@ def known(u: UOp) -> Known | None:
     address = opaque.va_addr if b.device.startswith("CPU") else 0
     found = u.__dict__[KNOWN] = Known((u.shape, u.dtype, b.device, None), b, tg.memories(b), opaque, b.device, address)
     return found
-
-
-def base_of(u: UOp) -> UOp:
-    while u.op is Ops.RESHAPE:
-        u = u.src[0]
-    return u
 
 
 def part_of(u: UOp) -> tuple[UOp, int] | None:

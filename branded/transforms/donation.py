@@ -10,7 +10,8 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.crossing import Donated
-from branded.runner.handed import KNOWN, Handed, Result, base_of, known
+from branded.graph import base_of
+from branded.runner.handed import KNOWN, Handed, Result, known
 from branded.runner.linear import Linear
 
 # ---- which result may lie in the memory of which argument ----

@@ -20,7 +20,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.devices.exchange import of_buffers
-from branded.graph import replaced, tensor, tensors
+from branded.graph import base_of, replaced, tensor, tensors
 from branded.loops import compiled as replay
 from branded.loops.trace import Traced
 from branded.patches import tg
@@ -31,7 +31,7 @@ from branded.primitive import primitive_of
 from branded.rows import is_marked, row_of
 from branded.runner import native
 from branded.runner.direct import Direct, planned
-from branded.runner.handed import Handed, Known, Result, base_of, known, part_of
+from branded.runner.handed import Handed, Known, Result, known, part_of
 from branded.runner.linear import Linear, Memory
 from branded.runner.native import Ref
 from branded.scope import branches
