@@ -1,8 +1,8 @@
 """`python -m bench.endurance --minutes 60`: an ensemble that is killed and begun again, beside one that is not.
 
 The ensemble is the demo's: networks that learn to read digits, each from weights drawn by a key of its own, in chunks
-that are compiled once and saved.  It is worked out twice, side by side, in about so many minutes: without a break, and by
-three processes of which two are killed at random.  Every weight and loss has to be the same, bit for bit.
+that are compiled once and saved.  It is worked out twice, side by side, in about so many minutes: without a break, and
+by three processes of which two are killed at random.  Every weight and loss has to be the same, bit for bit.
 """
 
 from __future__ import annotations
