@@ -13,6 +13,7 @@ import argparse
 import compileall
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -31,48 +32,35 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests import mutants_types
+from tests import mutants_types, noting
 from tests.mutants_types import is_of_plugin
 from tests.mutations import Key, Mutant, mutants, mutated, name_of
 
 ROOT = Path(__file__).resolve().parent.parent
 EQUAL = ROOT / "tests" / "mutants_equal.toml"
 BUILD = ROOT / "build" / "mutants"
-SOURCES = (
-    *(
-        "graph.py",
-        "scope.py",
-        "rows.py",
-        "primitive.py",
-        "dispatch.py",
-        "crossing.py",
-        "brand.py",
-        "vmap.py",
-    ),
-    *("tree", "rules", "derivatives", "loops", "runner", "transforms", "mypy"),
-    *(f"patches/{name}.py" for name in ("reads", "writes", "shapes", "gradient", "function", "operands", "rand")),
-    *(f"patches/{name}.py" for name in ("matching", "nan", "unfinished", "written")),
-)
+VERDICTS = BUILD / "verdicts.json"
+SHOWN = ("branded/learn/demo", "branded/learn/explorer/examples")
+"""Programs that are there to be looked at: no test asks of their numbers to be these."""
 SLOW = (
-    "brandbugs cc checkers cli command conformance course demo docs edit examples explain gallery golden interrupts"
-    " jaxfuzz killed laws leaks methods models mutants page pictures puzzles random_keys reference site static threads"
+    "brandbugs cc checkers command conformance course demo docs edit examples gallery golden interrupts jaxfuzz killed"
+    " laws leaks lines methods models mutants packages page random_keys reference running site static threads"
     " transform_laws types types_law workers"
 )
 """Files of tests that take long, or look at the package from another process: no mutant is run against them."""
-BUDGET, OF_TYPES, LIMIT = 8.0, 60.0, 60.0
-"""Seconds of tests for each mutant, as they were measured, and of programs for one of the plugin; and how long they may
-take beyond five times that."""
-FAILED, NONE_THERE = 1, 5
+BUDGET, OF_TYPES, OF_FILE = 8.0, 60.0, 20.0
+"""Seconds of tests for each mutant, as measured; of programs for one of the plugin; of the tests in a file."""
+CPU, LIMIT = 20.0, 400.0
+"""How many more seconds of the processor than three times that a mutant may take, and how many of the clock in all."""
+FAILED = 1
+LARGER = 200
+"""So many mutants make a file a larger one."""
 
 
 def files() -> dict[str, str]:
     """The files that are mutated, with their text."""
-    paths = [
-        p
-        for s in SOURCES
-        for p in ([ROOT / "branded" / s] if s.endswith(".py") else (ROOT / "branded" / s).glob("*.py"))
-    ]
-    return {str(p.relative_to(ROOT)): p.read_text() for p in sorted(paths) if p.name != "__init__.py"}
+    found = {str(p.relative_to(ROOT)): p for p in sorted((ROOT / "branded").rglob("*.py"))}
+    return {name: p.read_text() for name, p in found.items() if not name.startswith(SHOWN)}
 
 
 def equal() -> dict[Key, str]:
@@ -81,11 +69,11 @@ def equal() -> dict[Key, str]:
 
 
 def sample(all_of: dict[str, list[Mutant]], n: int, seed: int) -> list[Mutant]:
-    """So many mutants, of each file in proportion to how many it has, and at least three."""
+    """So many mutants, of each file in proportion to how many it has, and at least one, or two of a larger one."""
     total = sum(map(len, all_of.values()))
     chosen = []
     for file, ms in all_of.items():
-        k = min(len(ms), max(3, round(n * len(ms) / total)))
+        k = min(len(ms), max(2 if len(ms) >= LARGER else 1, round(n * len(ms) / total)))
         chosen += random.Random(f"{seed} {file}").sample(ms, len(ms))[:k]  # a larger sample has the smaller one in it
     return chosen
 
@@ -113,8 +101,8 @@ class Copy:
         for old in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
             old.unlink()  # a file of the same size and second would be taken for the one that is compiled
 
-    def run(self, work: Callable[[], int], limit: float | None) -> int | None:
-        """The exit status of what runs in the copy, or None where it took too long."""
+    def run(self, work: Callable[[], int], called: set[str] | None = None, limit: float = math.inf) -> int | None:
+        """The exit status of what runs in the copy, or None where it took too long; `called` gets what is called."""
         pid = os.fork()
         if not pid:
             os.setsid()
@@ -125,10 +113,10 @@ class Copy:
             log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(log, 1)
             os.dup2(log, 2)
-            os._exit(_child(work))
-        end = None if limit is None else time.monotonic() + limit
+            os._exit(_child(work, called))
+        end = time.monotonic() + limit
         while not (done := os.waitpid(pid, os.WNOHANG))[0]:
-            if end is not None and time.monotonic() > end:
+            if time.monotonic() > end:
                 os.killpg(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
                 return None
@@ -136,8 +124,10 @@ class Copy:
         return os.waitstatus_to_exitcode(done[1])
 
 
-def _child(work: Callable[[], int]) -> int:
+def _child(work: Callable[[], int], called: set[str] | None) -> int:
     try:
+        if called is not None:
+            noting.install(Path.cwd(), called)
         for name in [m for m in sys.modules if m == "tests" or m.startswith("tests.")]:
             del sys.modules[name]
         import branded
@@ -157,40 +147,33 @@ def _pytest(tests: Sequence[str], plugin: Any = None) -> int:
     return int(pytest.main(words if plugin else ["-x", *words], plugins=[plugin] if plugin else []))
 
 
+def _seconds() -> float:
+    """Of the processor, for this process and those that it has started."""
+    return sum(os.times()[:4])
+
+
 class Reach:
     """A plugin of pytest that notes which functions a test calls, and how long it takes."""
 
-    def __init__(self, out: Path) -> None:
-        self.out = out
+    def __init__(self, out: Path, most: float) -> None:
+        self.out, self.most = out, most
         self.found: dict[str, list[Any]] = {}
+        self.called: set[str] = set()
 
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> None:
         from _pytest.runner import runtestprotocol
 
-        codes: set[Any] = set()
-        add = codes.add
-
-        def trace(frame: Any, event: str, arg: Any) -> None:
-            add(frame.f_code)
-
-        start = time.process_time()
-        sys.settrace(trace)
-        try:
-            reports = runtestprotocol(item, nextitem=nextitem, log=False)
-        finally:
-            sys.settrace(None)
-        took = time.process_time() - start
+        self.called.clear()
+        start = _seconds()
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        took = _seconds() - start
         if all(r.passed for r in reports):
-            here = f"{Path.cwd()}/"
-            called = {
-                f"{c.co_filename.removeprefix(here)} {name_of(c.co_qualname)}"
-                for c in codes
-                if c.co_filename.startswith(here + "branded")
-            }
             # an example in a docstring is named by its line, which another mutant moves
             name = item.nodeid if item.nodeid.startswith("tests") else item.nodeid.split("::")[0]
             old = self.found.get(name, [0.0, []])
-            self.found[name] = [old[0] + took, sorted({*old[1], *called})]
+            self.found[name] = [old[0] + took, sorted({*old[1], *self.called})]
+        if sum(x[0] for x in self.found.values()) > self.most:
+            item.session.shouldstop = "long enough"
         return True
 
     def pytest_sessionfinish(self) -> None:
@@ -199,24 +182,27 @@ class Reach:
 
 def reached(copy: Copy, wanted: list[str]) -> dict[str, list[Any]]:
     """Of each test, its seconds and the functions that it calls."""
-    stored = BUILD / "reach.json"
+    stored, out = BUILD / "reach.json", BUILD / "reached.json"
     known: dict[str, Any] = json.loads(stored.read_text()) if stored.exists() else {}
-    tests: dict[str, list[Any]] = {}
-    for name in wanted:
-        mark = hashlib.sha256((ROOT / name).read_bytes()).hexdigest()
-        if known.get(name, {}).get("mark") != mark:
-            print(f"which functions does {name} reach?", flush=True)
-            out = BUILD / "reached.json"
-            out.unlink(missing_ok=True)
-            status = copy.run(partial(_pytest, [name], Reach(out)), None)
-            if status not in (0, FAILED, NONE_THERE):
-                raise SystemExit(f"{name} does not run without a mutant:\n{copy.log.read_text()}")
-            known[name] = {"mark": mark, "tests": json.loads(out.read_text())}
-            if status:
-                print(f"  pytest gave {status}, {len(known[name]['tests'])} tests pass", flush=True)
-            stored.write_text(json.dumps(known))
-        tests |= known[name]["tests"]
-    return tests
+    marks = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in wanted}
+    new = [name for name in wanted if known.get(name, {}).get("mark") != marks[name]]
+    files = [name for name in new if name.startswith("tests")]
+    examples = [name for name in new if not name.startswith("tests")]
+    for names in [*([name] for name in files), *([examples] if examples else [])]:
+        print(f"which functions does {names[0] if len(names) == 1 else 'each example'} reach?", flush=True)
+        out.unlink(missing_ok=True)
+        plugin = Reach(out, OF_FILE * len(names))
+        status = copy.run(partial(_pytest, names, plugin), plugin.called)
+        if not out.exists():
+            raise SystemExit(f"{names} do not run without a mutant:\n{copy.log.read_text()}")
+        found = json.loads(out.read_text())
+        if status:
+            print(f"  pytest gave {status}, {len(found)} tests pass", flush=True)
+        for name in names:
+            own = {test: x for test, x in found.items() if test.split("::")[0] == name}
+            known[name] = {"mark": marks[name], "tests": own}
+        stored.write_text(json.dumps(known))
+    return {test: x for name in wanted for test, x in known[name]["tests"].items()}
 
 
 def reached_by_types(copy: Copy) -> dict[str, Any]:
@@ -224,12 +210,12 @@ def reached_by_types(copy: Copy) -> dict[str, Any]:
     stored, out = BUILD / "types.json", BUILD / "reached.json"
     known: dict[str, Any] = json.loads(stored.read_text()) if stored.exists() else {}
     shutil.rmtree(BUILD / "mypy", ignore_errors=True)  # another copy is another package to mypy
-    failed = copy.run(partial(mutants_types.fill, BUILD / "mypy"), None)
+    failed = copy.run(partial(mutants_types.fill, BUILD / "mypy"))
     for name in mutants_types.programs(ROOT):
         mark = mutants_types.mark(ROOT, name)
         if known.get(name, {}).get("mark") != mark:
             print(f"which functions of the plugin does tests/types/{name} reach?", flush=True)
-            if failed or copy.run(partial(mutants_types.note, name, BUILD / "mypy", out), None):
+            if failed or copy.run(partial(mutants_types.note, name, BUILD / "mypy", out)):
                 raise SystemExit(f"{name} is not as its comments say without a mutant:\n{copy.log.read_text()}")
             known[name] = json.loads(out.read_text()) | {"mark": mark}
             stored.write_text(json.dumps(known))
@@ -256,11 +242,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--files", default="", help="only files whose names have this in them, or one of a|b")
     parser.add_argument("--again", action="store_true", help="those that survived the last time, and no others")
+    parser.add_argument("--resume", action="store_true", help="go on where the last run was broken off")
     args = parser.parse_args()
     BUILD.mkdir(parents=True, exist_ok=True)
+    import hypothesis  # noqa: F401
     import mypy.api  # noqa: F401
     import numpy  # noqa: F401
     import pytest  # noqa: F401
+    import sybil  # noqa: F401
     import tinygrad  # noqa: F401
 
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
@@ -268,45 +257,69 @@ def main() -> int:
 
 
 def _run(copy: Copy, args: argparse.Namespace) -> int:
-    slow = {f"test_{name}.py" for name in SLOW.split()}
-    survivors = BUILD / "survivors.json"
     sources = files()
     all_of = {f: mutants(f, text) for f, text in sources.items()}
+    before = _verdicts() if args.again or args.resume else {}
     if args.again:
-        keys = {tuple(k) for k in json.loads(survivors.read_text())}
-        ms = [m for ms in all_of.values() for m in ms if m.key in keys]
+        ms = [m for ms in all_of.values() for m in ms if before.get(m.key) == "survived"]
+        before = {}
     else:
         ms = [m for m in sample(all_of, args.sample, args.seed) if re.search(args.files, m.file)]
+        random.Random(args.seed).shuffle(ms)  # what is broken off has looked at all rooms
+    tests, programs, types = _there(copy, [m for m in ms if m.key not in before])
+    known, kills = equal(), Counter[str]()
+    verdicts = dict(before)
+    for m in ms:
+        if m.key in known:
+            verdicts[m.key] = "equal"
+        if m.key in verdicts:
+            continue
+        names, seconds = chosen(m, programs if is_of_plugin(m.file) else tests, kills)
+        check = partial(mutants_types.check, names, BUILD / "mypy", types)
+        start = time.monotonic()
+        copy.write(m.file, mutated(m, sources[m.file]))
+        work = _within(seconds, check if is_of_plugin(m.file) else partial(_pytest, names))
+        status = copy.run(work, limit=LIMIT) if names else 0
+        copy.write(m.file, sources[m.file])
+        verdicts[m.key] = "survived" if status == 0 else "timed out" if status in (None, -signal.SIGXCPU) else "killed"
+        if status:  # of the plugin, the last name in the log is that of the killer
+            kills.update([name for name in copy.log.read_text().splitlines() if name in names][-1:])
+        print(f"{verdicts[m.key]:9} {time.monotonic() - start:5.1f} s {m.file}:{m.line} {m.function}", flush=True)
+        if status == 0:
+            print(f"    was: {m.was}\n    now: {m.now}", flush=True)
+        VERDICTS.write_text(json.dumps([[*key, v] for key, v in verdicts.items()]))
+    VERDICTS.write_text(json.dumps([[*key, v] for key, v in verdicts.items()]))
+    print(table(Counter((key[0], v) for key, v in verdicts.items())))
+    return FAILED if "survived" in verdicts.values() else 0
+
+
+def _verdicts() -> dict[Key, str]:
+    """What became of the mutants of the last run."""
+    return (
+        {(f, of, was, now): v for f, of, was, now, v in json.loads(VERDICTS.read_text())} if VERDICTS.exists() else {}
+    )
+
+
+def _there(copy: Copy, ms: list[Mutant]) -> tuple[dict[str, list[Any]], dict[str, list[Any]], dict[str, Any]]:
+    """The tests for these mutants; the programs for those of the plugin; and what mypy says of each program."""
+    slow = {f"test_{name}.py" for name in SLOW.split()}
     there = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "tests").glob("**/test_*.py")) if p.name not in slow]
-    wanted = [f for f in (*there, *sources) if not is_of_plugin(f)]
+    wanted = [*there, *(f for f, text in files().items() if ">>>" in text and not is_of_plugin(f))]
     tests = reached(copy, wanted) if any(not is_of_plugin(m.file) for m in ms) else {}
     types = reached_by_types(copy) if any(is_of_plugin(m.file) for m in ms) else {}
     programs = {name: [x["seconds"], [f"{f} {name_of(of)}" for f, of in x["called"]]] for name, x in types.items()}
-    known, counts, alive, kills = equal(), Counter[tuple[str, str]](), list[Mutant](), Counter[str]()
-    for m in ms:
-        if m.key in known:
-            counts[m.file, "equal"] += 1
-            continue
-        names, seconds = chosen(m, programs if is_of_plugin(m.file) else tests, kills)
-        work = partial(mutants_types.check, names, BUILD / "mypy", types)
-        copy.write(m.file, mutated(m, sources[m.file]))
-        start = time.monotonic()
-        status = (
-            copy.run(work if is_of_plugin(m.file) else partial(_pytest, names), 5 * seconds + LIMIT) if names else 0
-        )
-        copy.write(m.file, sources[m.file])
-        verdict = "survived" if status == 0 else "timed out" if status in (None, -signal.SIGXCPU) else "killed"
-        counts[m.file, verdict] += 1
-        if status:  # of the plugin, the last name in the log is that of the killer
-            kills.update([name for name in copy.log.read_text().splitlines() if name in names][-1:])
-        print(f"{verdict:9} {time.monotonic() - start:5.1f} s {m.file}:{m.line} {m.function}", flush=True)
-        if status == 0:
-            alive.append(m)
-            print(f"    was: {m.was}\n    now: {m.now}", flush=True)
-            survivors.write_text(json.dumps([m.key for m in alive]))
-    survivors.write_text(json.dumps([m.key for m in alive]))
-    print(table(counts))
-    return FAILED if alive else 0
+    return tests, programs, types
+
+
+def _within(seconds: float, work: Callable[[], int]) -> Callable[[], int]:
+    """The same, but it may take no longer than a mutant that is only slow."""
+    limit = int(3 * seconds + CPU)
+
+    def limited() -> int:
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+        return work()
+
+    return limited
 
 
 def table(counts: Counter[tuple[str, str]]) -> str:
