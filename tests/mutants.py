@@ -48,7 +48,7 @@ SLOW = (
     " transform_laws types types_law workers"
 )
 """Files of tests that take long, or look at the package from another process: no mutant is run against them."""
-BUDGET, OF_TYPES, OF_FILE = 8.0, 60.0, 20.0
+BUDGET, OF_TYPES, OF_FILE = 8.0, 60.0, 6.0
 """Seconds of tests for each mutant, as measured; of programs for one of the plugin; of the tests in a file."""
 CPU, LIMIT = 20.0, 400.0
 """How many more seconds of the processor than three times that a mutant may take, and how many of the clock in all."""
@@ -101,8 +101,8 @@ class Copy:
         for old in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
             old.unlink()  # a file of the same size and second would be taken for the one that is compiled
 
-    def run(self, work: Callable[[], int], called: set[str] | None = None, limit: float = math.inf) -> int | None:
-        """The exit status of what runs in the copy, or None where it took too long; `called` gets what is called."""
+    def run(self, work: Callable[[], int], before: Callable[[], None] | None = None, limit: float = math.inf) -> Any:
+        """The exit status of what runs in the copy, or None where it took too long; `before` runs before imports."""
         pid = os.fork()
         if not pid:
             os.setsid()
@@ -113,7 +113,7 @@ class Copy:
             log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(log, 1)
             os.dup2(log, 2)
-            os._exit(_child(work, called))
+            os._exit(_child(work, before))
         end = time.monotonic() + limit
         while not (done := os.waitpid(pid, os.WNOHANG))[0]:
             if time.monotonic() > end:
@@ -124,10 +124,10 @@ class Copy:
         return os.waitstatus_to_exitcode(done[1])
 
 
-def _child(work: Callable[[], int], called: set[str] | None) -> int:
+def _child(work: Callable[[], int], before: Callable[[], None] | None) -> int:
     try:
-        if called is not None:
-            noting.install(Path.cwd(), called)
+        if before is not None:
+            before()
         for name in [m for m in sys.modules if m == "tests" or m.startswith("tests.")]:
             del sys.modules[name]
         import branded
@@ -155,29 +155,30 @@ def _seconds() -> float:
 class Reach:
     """A plugin of pytest that notes which functions a test calls, and how long it takes."""
 
-    def __init__(self, out: Path, most: float) -> None:
-        self.out, self.most = out, most
+    def __init__(self, out: Path, called: set[str]) -> None:
+        self.out, self.called = out, called
         self.found: dict[str, list[Any]] = {}
-        self.called: set[str] = set()
+        self.took = Counter[str]()
 
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> None:
         from _pytest.runner import runtestprotocol
 
-        self.called.clear()
-        start = _seconds()
-        reports = runtestprotocol(item, nextitem=nextitem, log=False)
-        took = _seconds() - start
-        if all(r.passed for r in reports):
-            # an example in a docstring is named by its line, which another mutant moves
-            name = item.nodeid if item.nodeid.startswith("tests") else item.nodeid.split("::")[0]
-            old = self.found.get(name, [0.0, []])
-            self.found[name] = [old[0] + took, sorted({*old[1], *self.called})]
-        if sum(x[0] for x in self.found.values()) > self.most:
-            item.session.shouldstop = "long enough"
+        # an example in a docstring is named by its line, which another mutant moves
+        file = item.nodeid.split("::")[0]
+        name = item.nodeid if file.startswith("tests") else file
+        if self.took[file] < OF_FILE:
+            self.called.clear()
+            start = _seconds()
+            reports = runtestprotocol(item, nextitem=nextitem, log=False)
+            took = _seconds() - start
+            self.took[file] += took
+            if all(r.passed for r in reports):
+                old = self.found.get(name, [0.0, []])
+                self.found[name] = [old[0] + took, sorted({*old[1], *self.called})]
+        if nextitem is None or nextitem.nodeid.split("::")[0] != file:
+            print(f"{file}: {self.took[file]:.1f} s", flush=True)
+            self.out.write_text(json.dumps([self.found, [*self.took]]))
         return True
-
-    def pytest_sessionfinish(self) -> None:
-        self.out.write_text(json.dumps(self.found))
 
 
 def reached(copy: Copy, wanted: list[str]) -> dict[str, list[Any]]:
@@ -185,24 +186,20 @@ def reached(copy: Copy, wanted: list[str]) -> dict[str, list[Any]]:
     stored, out = BUILD / "reach.json", BUILD / "reached.json"
     known: dict[str, Any] = json.loads(stored.read_text()) if stored.exists() else {}
     marks = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in wanted}
-    new = [name for name in wanted if known.get(name, {}).get("mark") != marks[name]]
-    files = [name for name in new if name.startswith("tests")]
-    examples = [name for name in new if not name.startswith("tests")]
-    for names in [*([name] for name in files), *([examples] if examples else [])]:
-        print(f"which functions does {names[0] if len(names) == 1 else 'each example'} reach?", flush=True)
+    if new := [name for name in wanted if known.get(name, {}).get("mark") != marks[name]]:
+        print(f"which functions do {len(new)} files of tests reach?", flush=True)
+        called: set[str] = set()
+        before = partial(noting.install, noting.compiled(copy.path), called)
         out.unlink(missing_ok=True)
-        plugin = Reach(out, OF_FILE * len(names))
-        status = copy.run(partial(_pytest, names, plugin), plugin.called)
+        copy.run(partial(_pytest, new, Reach(out, called)), before)
         if not out.exists():
-            raise SystemExit(f"{names} do not run without a mutant:\n{copy.log.read_text()}")
-        found = json.loads(out.read_text())
-        if status:
-            print(f"  pytest gave {status}, {len(found)} tests pass", flush=True)
-        for name in names:
+            raise SystemExit(f"the tests do not run without a mutant:\n{copy.log.read_text()}")
+        found, done = json.loads(out.read_text())
+        for name in done:
             own = {test: x for test, x in found.items() if test.split("::")[0] == name}
             known[name] = {"mark": marks[name], "tests": own}
         stored.write_text(json.dumps(known))
-    return {test: x for name in wanted for test, x in known[name]["tests"].items()}
+    return {test: x for name in wanted for test, x in known.get(name, {"tests": {}})["tests"].items()}
 
 
 def reached_by_types(copy: Copy) -> dict[str, Any]:
@@ -245,7 +242,6 @@ def main() -> int:
     parser.add_argument("--resume", action="store_true", help="go on where the last run was broken off")
     args = parser.parse_args()
     BUILD.mkdir(parents=True, exist_ok=True)
-    import hypothesis  # noqa: F401
     import mypy.api  # noqa: F401
     import numpy  # noqa: F401
     import pytest  # noqa: F401

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
@@ -48,18 +49,19 @@ class _Noting(ast.NodeTransformer):
         return node  # type: ignore[no-any-return]
 
 
-def install(root: Path, called: set[str]) -> None:
-    """From now on each function of the package in this folder adds `file function` to what is called."""
-    import builtins
+def compiled(root: Path) -> dict[str, CodeType]:
+    """The files of the package in this folder, so that each of their functions notes itself as `file function`."""
+    paths = sorted((root / "branded").rglob("*.py"))
+    trees = {str(p): _Noting(str(p.relative_to(root))).visit(ast.parse(p.read_text())) for p in paths}
+    return {path: compile(tree, path, "exec", dont_inherit=True) for path, tree in trees.items()}
 
+
+def install(codes: dict[str, CodeType], called: set[str]) -> None:
+    """What is imported from now on is this; what is called is added."""
     setattr(builtins, NOTE, called.add)
     get_code = SourceFileLoader.get_code
 
     def noting(self: SourceFileLoader, fullname: str) -> CodeType | None:
-        path = Path(self.path)
-        if not path.is_relative_to(root / "branded"):
-            return get_code(self, fullname)
-        tree = _Noting(str(path.relative_to(root))).visit(ast.parse(path.read_text()))
-        return compile(tree, self.path, "exec", dont_inherit=True)
+        return codes.get(self.path) or get_code(self, fullname)
 
     SourceFileLoader.get_code = noting  # type: ignore[assignment, method-assign]

@@ -141,6 +141,10 @@ def test_gradients_of_closed_values_are_refused() -> None:
             total.gradient(x)
 
 
+def test_a_loss_that_does_not_vary_has_a_gradient_of_zero_for_what_does() -> None:
+    close(vmap(lambda a: (W * W).sum().gradient(a)[0])(X), np.zeros((3, 4)))
+
+
 def test_backward_from_a_per_example_gradient_is_refused() -> None:
     q = tensor(4)
     with pytest.raises(errors.ReadError):
