@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tinygrad import Tensor, nn
 
-from branded import BrandedError, brand, cond, errors, fori_loop, grad, jacfwd, make_expr, scan, vmap
+from branded import BrandedError, brand, cond, errors, fori_loop, grad, jacfwd, jit, make_expr, scan, vmap
 from branded.patches import methods
 
 pytestmark = pytest.mark.places
@@ -432,6 +432,12 @@ def test_outside_of_a_body_tinygrad_does_what_it_did() -> None:
     assert type(info.value) is IndexError
     with pytest.raises(AssertionError):
         X.cat(U)
+
+
+@pytest.mark.parametrize("transform", [grad, jit])
+def test_where_there_are_no_examples_nothing_is_said_of_their_axis(transform: Any) -> None:
+    with pytest.raises(errors.AxisRangeError, match=r"\n  try: +an axis from -1 to 0\n"):
+        transform(lambda x: x.sum(1))(X[0])
 
 
 def test_what_the_user_raises_is_the_users() -> None:

@@ -209,7 +209,7 @@ def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
 def _axis(r: Refused, m: re.Match[str]) -> BrandedError:
     dim, low, high = map(int, m.groups())
     what = f"axis {dim} is out of range for {the_value()}"
-    if dim > 0 and low <= dim - 1 <= high and open_brands():
+    if dim > 0 and low <= dim - 1 <= high and visible(row_of(r.operands[0][1].uop)):
         return r.error(AxisRangeError, what, f"axis {dim - 1}: inside of vmap there is no axis for the examples")
     return r.error(AxisRangeError, what, f"an axis from {low} to {high}")
 
