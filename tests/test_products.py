@@ -97,6 +97,14 @@ def test_it_is_one_product_and_nothing_else(
     close(got, want(*args))
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_is_read_backwards_is_copied_for_a_product(which: int) -> None:
+    a, b = (x.flip(0) if i == which else x for i, x in enumerate(here(AS, BS)))
+    made, kernels, got = done(a @ b)
+    assert (len(made), len(kernels)) == (1, 1)
+    close(got, AS[::-1] @ BS if which == 0 else AS @ BS[::-1])
+
+
 def test_what_is_done_to_the_sums_is_a_kernel_after_it() -> None:
     made, kernels, got = done((here(A)[0] @ here(B)[0] + 1).relu())
     assert (len(made), len(kernels)) == (1, 1)
@@ -189,7 +197,7 @@ def test_it_can_be_switched_off() -> None:
 def test_without_a_library_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blas, "library", lambda: None)
     made, kernels, got = done(here(A)[0] @ here(B)[0])
-    assert (len(made), len(kernels)) == (0, 1)
+    assert (len(made), len(kernels)) == (1, 1)
     close(got, A @ B)
 
 
