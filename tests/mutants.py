@@ -48,7 +48,7 @@ SLOW = (
     " transform_laws types types_law workers"
 )
 """Files of tests that take long, or look at the package from another process: no mutant is run against them."""
-BUDGET, OF_TYPES, OF_FILE = 8.0, 60.0, 6.0
+BUDGET, OF_TYPES, OF_FILE = 8.0, 60.0, 30.0
 """Seconds of tests for each mutant, as measured; of programs for one of the plugin; of the tests in a file."""
 CPU, LIMIT = 20.0, 400.0
 """How many more seconds of the processor than three times that a mutant may take, and how many of the clock in all."""
