@@ -16,9 +16,9 @@ from branded.mypy.codes import ERROR, OPERAND, READ
 from branded.mypy.opening import checker, fail_at_once, opened_at, show
 from branded.mypy.rows import AXES, TENSOR, VEC, Brand, row_of, rows_in
 
-_METHODS = "numpy data tolist item linear_with_vars schedule_linear callify backward"
-READS = tuple(f"{VEC}.{name}" for name in _METHODS.split())
+METHODS = ["numpy", "data", "tolist", "item", "linear_with_vars", "schedule_linear", "callify", "backward"]
 """Those of `branded.patches.reads`, which a plugin does not import; a test compares them."""
+READS = tuple(f"{VEC}.{name}" for name in METHODS)
 _READ = "has no single value to read", "return it from the mapped function and read the result"
 _BACKWARD = "has a gradient for each example, and .grad holds one", "loss.gradient(w), which is per example"
 COMPARISONS = {f"{c}.__{op}__" for c in (VEC, AXES, TENSOR) for op in ("lt", "le", "gt", "ge", "eq", "ne")}

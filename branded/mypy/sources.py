@@ -14,9 +14,10 @@ from mypy.types import CallableType, Instance, Type, get_proper_type
 from branded.mypy.again import is_here
 from branded.mypy.leaves import NUMBERS
 from branded.mypy.quiet import module_of
+from branded.mypy.reading import METHODS
 from branded.mypy.rows import hides, is_plain
 
-READS = {"numpy", "data", "tolist", "item", "realize", "backward", "float", "int", "bool", "range", "while", "if"}
+READS = {*METHODS, "realize", "float", "int", "bool", "range", "while", "if"}
 """What reads values, in the source of a function that is not at hand."""
 
 ALL_NAMES = {"locals", "vars", "dir", "eval", "exec", "inspect"}
