@@ -156,6 +156,22 @@ def test_what_makes_nothing_is_given_up(alone: clang._Clangs, monkeypatch: pytes
     assert alone.compile(["/no/compiler"], b"") is None and alone.failures == 1
 
 
+def test_a_short_word_is_not_waited_for() -> None:
+    """What says it may then wait for the next file."""
+    one = clang.Clang(["sh", "-c", "echo no; exec sleep 60", "sh"])
+    assert one.compile(b"") is None and one.process.poll() is None
+    one.end()
+
+
+def test_a_program_may_close_all_that_is_open(alone: clang._Clangs) -> None:
+    before = COMPILER.compile(KERNELS[7])
+    (one,) = alone.all
+    assert one.process.stdout is not None
+    for end in (*one.ends, one.process.stdout.fileno()):
+        os.close(end)
+    assert loaded(COMPILER.compile(KERNELS[7])) == loaded(before) and alone.all == []
+
+
 @pytest.mark.parametrize("cc", ["true", "false", "echo", "/no/compiler"])
 def test_what_is_no_clang_compiles_as_tinygrad_says(cc: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clang, "_known", {})

@@ -11,6 +11,7 @@ Where anything but an object file comes out, a warning as well as an error, tiny
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
 import platform
@@ -65,21 +66,28 @@ class Clang:
 
     def compile(self, source: bytes) -> bytes | None:
         """The object file; None where there is none, and then this is at its end."""
-        assert self.process.stdout is not None
-        end, read = self.ends.pop(), self.process.stdout.read
+        end = self.ends.pop()
         try:
-            left = memoryview(source)
-            while left:
-                left = left[os.write(end, left) :]
-        except BrokenPipeError:
+            try:
+                left = memoryview(source)
+                while left:
+                    left = left[os.write(end, left) :]
+            finally:
+                os.close(end)
+            return self._object()
+        except OSError:  # it was ended, or its pipes were closed
             return None
-        finally:
-            os.close(end)
-        if (head := read(_HEADER))[:4] != _ELF or len(head) < _HEADER:
+
+    def _object(self) -> bytes | None:
+        out: Any = self.process.stdout
+        head: bytes = out.read1(_HEADER)  # what is no object may be shorter, and nothing come after it
+        if head[:4] != _ELF:
+            return None
+        if len(head := head + out.read(_HEADER - len(head))) < _HEADER:
             return None
         (table,), (entry, entries) = struct.unpack_from("<Q", head, 40), struct.unpack_from("<HH", head, 58)
-        rest = read(table + entry * entries - _HEADER)  # LLVM writes the table of sections last
-        if len(rest) < table + entry * entries - _HEADER:
+        rest: bytes = out.read(size := table + entry * entries - _HEADER)  # LLVM writes the table of sections last
+        if len(rest) < size:
             return None
         self.made += 1
         return head + rest
@@ -96,10 +104,12 @@ class Clang:
 
     def _close(self) -> None:
         for end in self.ends:
-            os.close(end)
+            with contextlib.suppress(OSError):  # a program may close all that is open
+                os.close(end)
         self.ends = []
         if (process := getattr(self, "process", None)) is not None:
-            process.stdout.close()
+            with contextlib.suppress(OSError):
+                process.stdout.close()
 
 
 class _Clangs:
