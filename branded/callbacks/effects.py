@@ -15,7 +15,7 @@ from branded.crossing import closed, enter_all
 from branded.devices.exchange import on_one
 from branded.errors import DerivativeError, UnsupportedError
 from branded.loops.bodies import TOKEN, Body, before, body, flags, is_through_a_body, refusal
-from branded.loops.effects import calls_of, done, is_differentiated, own_brands
+from branded.loops.effects import calls_of, done, own_brands, reach_a_leaf
 from branded.loops.safe import safe
 from branded.patches.tg import _function, canonicalize_device
 from branded.scope import in_call_body
@@ -60,7 +60,7 @@ def _check(what: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> None:
             f"{what}: it is not known how often it would run in {where}",
             fix="outside of it; or pure_callback, which may run any number of times",
         )
-    if any(dtypes.is_float(t.dtype) for t in types) and is_differentiated(args):
+    if any(dtypes.is_float(t.dtype) for t in types) and reach_a_leaf(args):
         raise DerivativeError(
             f"{what}: a function of the host has no derivative",
             fix="stop_gradient of its arguments; or pure_callback, with custom_jvp or custom_vjp around it",

@@ -19,7 +19,7 @@ from branded.derivatives.ruled_jvp import JvpCall
 from branded.derivatives.ruled_vjp import VjpCall
 from branded.errors import DerivativeError
 from branded.graph import replaced, tensor
-from branded.loops.primitive import closed
+from branded.loops.primitive import closure_converted
 from branded.loops.step import param
 from branded.patches.tg import CallInfo
 from branded.primitive import results
@@ -89,7 +89,7 @@ class _Custom(Generic[P, R]):
             return cast(R, out)
         params = [param(p.shape, p.dtype, p.device) for p in places]
         body = lower(replaced(ys, dict(zip(places, params, strict=True)).get), open_brands())
-        closed_body, fixed = closed(body, params)
+        closed_body, fixed = closure_converted(body, params)
         given_to_it = (*(p.src[0] for p in places), *fixed)
         examples = Examples([()] * len(given_to_it), [()] * len(ys), visible(open_brands()))
         call = self.primitive(self, tuple(new_args), len(places), tree.rebuild(out, iter(ys)), examples)

@@ -10,10 +10,10 @@ What it wrote is there for others too: they hold the value that the results are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tinygrad import Tensor
-from tinygrad.uop.ops import Ops, UOp, sint
+from tinygrad.uop.ops import Ops, UOp
 
 from branded.graph import replaced, tensor
 from branded.patches.serial import WRITES
@@ -68,7 +68,7 @@ class _Write(NamedTuple):
 
     memory: UOp
     number: int
-    shape: tuple[sint, ...]
+    shape: tuple[Any, ...]
     joins: bool
     """Does it join a part to the whole, and not write itself?"""
 

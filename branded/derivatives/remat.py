@@ -18,7 +18,7 @@ from branded.derivatives.outside import Outside, noted
 from branded.derivatives.reverse import gradients
 from branded.errors import OptionError
 from branded.graph import replaced, tensor
-from branded.loops.primitive import closed
+from branded.loops.primitive import closure_converted
 from branded.loops.safe import safe_body
 from branded.loops.step import like, param
 from branded.patches.tg import CallInfo
@@ -106,7 +106,7 @@ def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dic
         outside.settle(done)
         written = outside.written(ys)
         at |= zip(written, done(written), strict=True)
-    body, fixed = closed(lower(replaced(ys, lambda _: None, at=at), open_brands()), own)
+    body, fixed = closure_converted(lower(replaced(ys, lambda _: None, at=at), open_brands()), own)
     if not ys or not (places or fixed):
         return out
     u = UOp(Ops.FUNCTION, dtypes.void, (body, *(p.src[0] for p in places), *fixed), _info(Remat(policy)))

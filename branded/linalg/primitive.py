@@ -24,7 +24,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.cpu.kernels import room
 from branded.derivatives.leaves import Level, pull, transforming
 from branded.graph import on_device, tensor
-from branded.loops.primitive import closed
+from branded.loops.primitive import closure_converted
 from branded.loops.step import param
 from branded.patches.tg import CallInfo, broadcast_to
 from branded.primitive import Batched, Bundle, Primitive, Run, results
@@ -145,7 +145,7 @@ def _body(p: MatrixOperation, types: tuple[Any, ...], has_room: bool) -> UOp:
     params = [param(*t) for t in types]
     with call_body():
         ys = p.run(*map(tensor, params))
-    body, fixed = closed([y.uop for y in ys], params)
+    body, fixed = closure_converted([y.uop for y in ys], params)
     assert not fixed, "an operation on matrices has no values of its own"
     return body
 
@@ -165,7 +165,7 @@ def summed_to(g: Tensor, shape: tuple[int, ...]) -> Tensor:
     return g.reshape(shape)
 
 
-def beside(a: Tensor, b: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+def as_columns(a: Tensor, b: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
     """`b` with those of its batch axes as columns along which there is one matrix `a`; and the way back.
 
     a: [4, 1, n, n]     b: [4, 5, n, k]     one of four matrices is for five of `b`

@@ -9,7 +9,7 @@ from tinygrad import Tensor
 
 from branded.callbacks.host import serves
 from branded.linalg import elimination, lapack, unrolled
-from branded.linalg.primitive import MatrixOperation, beside, call, one, summed_to, transposed
+from branded.linalg.primitive import MatrixOperation, as_columns, call, one, summed_to, transposed
 
 
 class _Cholesky(MatrixOperation):
@@ -47,7 +47,7 @@ class _System(MatrixOperation):
     """`x` of `a x = b`, where right sides of one matrix are columns beside each other."""
 
     def of_all(self, *xs: Tensor) -> list[Tensor]:
-        wide, back = beside(*xs)
+        wide, back = as_columns(*xs)
         return [back(call(self, xs[0], wide)[0])]
 
 

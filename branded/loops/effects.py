@@ -31,7 +31,7 @@ def with_effect(what: str, traced: Traced, run: Callable[[list[Carry]], list[UOp
     around, (param, new) = body(), traced.effect
     first = before(around, param.device)
     made = run([Carry(param, first, new)])
-    if is_differentiated(made):
+    if reach_a_leaf(made):
         # a derivative may run it again: what it does is done by a loop that no derivative goes through
         if param in UOp.sink(*traced.leaves).toposort():
             raise UnsupportedError(
@@ -44,7 +44,7 @@ def with_effect(what: str, traced: Traced, run: Callable[[list[Carry]], list[UOp
     return done(around, made)
 
 
-def is_differentiated(us: Sequence[UOp]) -> bool:
+def reach_a_leaf(us: Sequence[UOp]) -> bool:
     """Is a derivative taken of these?"""
     graph = UOp.sink(*us).toposort(lambda u: u.op is not Ops.DETACH)
     return any(map(is_leaf, graph))

@@ -227,7 +227,7 @@ def _written(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> set[UOp]:
 _MEMORY = GroupOp.Movement | {Ops.BITCAST, Ops.DETACH, Ops.AFTER, Ops.STORE}
 
 
-def closed(outs: Sequence[UOp], own: Sequence[UOp], device: str | None = None) -> tuple[UOp, list[UOp]]:
+def closure_converted(outs: Sequence[UOp], own: Sequence[UOp], device: str | None = None) -> tuple[UOp, list[UOp]]:
     """A body over numbered parameters, its own first, and the values from outside that the others stand for."""
     found = constants(outs, set(own))
     empty = {x for x in found if 0 in x.shape}  # nothing is read of them, and no kernel makes them
@@ -287,7 +287,7 @@ def assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[
     device = next(p.device for p in (*(c.param for c in carries), *(x.param for x in inputs)))
     results = [on_device(x, device) for x in (*(c.next.cast(c.param.dtype) for c in carries), *outs)]
     own = [*(c.param for c in carries), *(x.param for x in inputs)]
-    step, fixed = closed(_at_home(results, own, device), own, device)
+    step, fixed = closure_converted(_at_home(results, own, device), own, device)
     if any(isinstance(x.device, tuple) for x in (*fixed, *own)):
         raise UnsupportedError(
             "loop: a sharded tensor cannot go through a loop yet",
@@ -354,7 +354,9 @@ def moved_carries(
     return carries, ds[n:]
 
 
-def beside(values: Sequence[UOp], moved: Sequence[object], tangents: Sequence[UOp]) -> tuple[UOp, list[int | None]]:
+def with_tangents(
+    values: Sequence[UOp], moved: Sequence[object], tangents: Sequence[UOp]
+) -> tuple[UOp, list[int | None]]:
     """Values, the tangents of those that have `moved`, and where among all of them the tangent of each one is."""
     where = itertools.count(len(values))
     return UOp.maketuple(*values, *tangents), [None if x is None else next(where) for x in moved]

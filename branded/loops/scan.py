@@ -19,12 +19,12 @@ from branded.loops.primitive import (
     Loop,
     Parts,
     assembled,
-    beside,
     call_of,
     known_loop,
     moved_carries,
     or_zero,
     results_of,
+    with_tangents,
 )
 from branded.loops.step import Args, Carry, Input, Step, cut, like, pairs, param, steady_carries, without_size_zero
 from branded.primitive import Batched, Bundle, Run, primitive_of
@@ -74,7 +74,7 @@ class Scan(Loop):
             dict(pairs(step.params.fixed, args.fixed)),
         )
         n, k = self.carries, len(step.outs)
-        return beside([*finals[:n], *ys[:k]], [*dcarries, *dys], [*finals[n:], *ys[k:]])
+        return with_tangents([*finals[:n], *ys[:k]], [*dcarries, *dys], [*finals[n:], *ys[k:]])
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """The transpose of a scan is a scan from its end to its beginning, over the carries that each step had.

@@ -11,7 +11,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.dispatch import full
 from branded.errors import DerivativeError
 from branded.graph import replaced
-from branded.loops.primitive import Loop, assembled, beside, call_of, known_loop, moved_carries, results_of
+from branded.loops.primitive import Loop, assembled, call_of, known_loop, moved_carries, results_of, with_tangents
 from branded.loops.safe import safe
 from branded.loops.step import Args, Carry, Step, pairs, steady_carries, without_size_zero
 from branded.patches.tg import reduced
@@ -60,7 +60,7 @@ class While(Loop):
             step.outs[0],
             dict(pairs(step.params.fixed, args.fixed)),
         )
-        return beside(finals[:n], dcarries, finals[n:])
+        return with_tangents(finals[:n], dcarries, finals[n:])
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         raise DerivativeError(

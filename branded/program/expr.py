@@ -243,7 +243,7 @@ class Expr:
 def _done(outs: list[Tensor]) -> list[Tensor]:
     """The results without the token, of which all is done; the others are worked out with it, for they may be its."""
     us = [x.uop for x in outs]
-    if effects.is_differentiated(us):
+    if effects.reach_a_leaf(us):
         effects.done(body(), us[-1:])
         return outs[:-1]
     return [tensor(u) for u in effects.done(body(), us)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from branded.errors import CallError, TreeError
-from branded.tree.nodes import Flat, IsLeaf, beside, flat, node, outline, places
+from branded.tree.nodes import Flat, IsLeaf, aux_of, flat, node, outline, places
 from branded.tree.paths import ways
 from branded.tree.structures import Structure, check_structure
 from branded.tree.text import describe
@@ -103,7 +103,7 @@ def _along(what: str, parts: Flat, other: Any, names: tuple[str, str]) -> list[A
             found.append(y)
             continue
         m = node(y)
-        if type(x) is not type(y) or m is None or m.keys != n.keys or beside(x) != beside(y):
+        if type(x) is not type(y) or m is None or m.keys != n.keys or aux_of(x) != aux_of(y):
             at = list(places(parts, "tree"))[i]
             raise TreeError(
                 f"{what}: {second} {'have' if second.endswith('s') else 'has'} another form than {first}",

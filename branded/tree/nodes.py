@@ -263,14 +263,14 @@ def form(x: Any) -> Hashable:
 
 
 def form_of(parts: Flat) -> Hashable:
-    return tuple(_LEAF if n is None else (type(y), n.keys, beside(y)) for y, n in parts)
+    return tuple(_LEAF if n is None else (type(y), n.keys, aux_of(y)) for y, n in parts)
 
 
 def is_registered(x: Any) -> bool:
     return type(x) in _registry
 
 
-def beside(x: Any) -> Hashable:
+def aux_of(x: Any) -> Hashable:
     """What `flatten` of a registered class gives beside the children."""
     reg = _registry.get(type(x))
     return None if reg is None else _flattened(x, reg)[1]
