@@ -30,7 +30,7 @@ class Operand(NamedTuple):
         return f"Tensor({self.text})" if self.is_number else self.text
 
 
-class Primitive(NamedTuple):
+class Entry(NamedTuple):
     """A row of the table.
 
     Attributes:
@@ -79,9 +79,9 @@ _WRITTEN: dict[Ops, Callable[..., str]] = {
 _PLAIN = (*GroupOp.ALU, Ops.STACK, Ops.DETACH, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.AFTER, Ops.MSTACK)
 
 
-def _plain(op: Ops) -> Primitive:
+def _plain(op: Ops) -> Entry:
     """The row of an operation that is its operands alone."""
-    return Primitive(
+    return Entry(
         lambda u: {} if u.arg is None or op in GroupOp.ALU else None,
         lambda dtype, src: UOp(op, dtype, tuple(src)),
         _WRITTEN.get(op),
@@ -91,15 +91,15 @@ def _plain(op: Ops) -> Primitive:
 # ---- with parameters ----
 
 
-def _cast(op: Ops) -> Primitive:
-    return Primitive(
+def _cast(op: Ops) -> Entry:
+    return Entry(
         lambda u: {"dtype": Dtype(dtype_text(u.dtype))},
         lambda to, src, dtype: UOp(op, to, tuple(src), to),
         lambda x, dtype: f'{x.tensor}.{op.name.lower()}("{dtype.long}")',
     )
 
 
-def _part(op: Ops, python: Callable[..., str]) -> Primitive:
+def _part(op: Ops, python: Callable[..., str]) -> Entry:
     """PAD and SHRINK: where the result begins in the other value, and its size."""
 
     def params(u: UOp) -> dict[str, Any] | None:
@@ -109,7 +109,7 @@ def _part(op: Ops, python: Callable[..., str]) -> Primitive:
     def build(dtype: DType, src: Sequence[UOp], offset: Any, size: Any) -> UOp:
         return UOp(op, dtype, (*src, _sizes(offset), _sizes(size)))
 
-    return Primitive(params, build, python)
+    return Entry(params, build, python)
 
 
 def _padded(x: Operand, offset: tuple[int, ...], size: tuple[int, ...]) -> str:
@@ -136,37 +136,37 @@ def _sizes(sizes: Any) -> UOp:
 
 _REDUCTIONS = {"add": "sum", "mul": "prod", "max": "max"}
 
-PRIMITIVES: dict[str, Primitive] = {
+PRIMITIVES: dict[str, Entry] = {
     **{op.name: _plain(op) for op in _PLAIN},
     **{op.name: _cast(op) for op in (Ops.CAST, Ops.BITCAST)},
     "PAD": _part(Ops.PAD, _padded),
     "SHRINK": _part(Ops.SHRINK, _shrunk),
-    "RESHAPE": Primitive(
+    "RESHAPE": Entry(
         lambda u: {"shape": tuple(u.shape)},
         lambda dtype, src, shape: UOp(Ops.RESHAPE, dtype, (*src, _sizes(shape))),
         lambda x, shape: f"{x.tensor}.reshape({shape!r})",
     ),
-    "EXPAND": Primitive(
+    "EXPAND": Entry(
         lambda u: {"sizes": tuple(u.shape[: len(u.shape) - len(u.src[0].shape)])},
         lambda dtype, src, sizes: UOp(Ops.EXPAND, dtype, (*src, _sizes(sizes))),
         lambda x, sizes: f"{x.tensor}.expand({(*sizes, *x.shape)!r})",
     ),
-    "PERMUTE": Primitive(
+    "PERMUTE": Entry(
         lambda u: {"order": tuple(u.arg)},
         lambda dtype, src, order: UOp(Ops.PERMUTE, dtype, tuple(src), order),
         lambda x, order: f"{x.tensor}.permute({order!r})",
     ),
-    "FLIP": Primitive(
+    "FLIP": Entry(
         lambda u: {"axes": tuple(i for i, flipped in enumerate(u.arg) if flipped)},
         lambda dtype, src, axes: UOp(Ops.FLIP, dtype, tuple(src), tuple(i in axes for i in range(len(src[0].shape)))),
         lambda x, axes: f"{x.tensor}.flip({axes!r})",
     ),
-    "REDUCE": Primitive(
+    "REDUCE": Entry(
         lambda u: {"op": Dtype(u.arg[0].name.lower()), "leading": u.arg[1]},
         lambda dtype, src, op, leading: UOp(Ops.REDUCE, dtype, tuple(src), (Ops[op.name.upper()], leading)),
         lambda x, op, leading: f"{x.tensor}.{_REDUCTIONS[op.name]}({tuple(range(leading))!r})",
     ),
-    "COPY": Primitive(
+    "COPY": Entry(
         lambda u: {"device": u.arg},
         lambda dtype, src, device: UOp(Ops.COPY, dtype, tuple(src), device),
         lambda x, device: f"{x.tensor}.to({device!r})",
