@@ -47,16 +47,21 @@ class Block:
         return x + self.f(x).gelu()
 
 def trained(make, x, loss, compiled):
-    model = weights(make())
-    opt = nn.optim.Adam(nn.state.get_parameters(model), lr=1e-2)
     def step(x):
         with Context(TRAINING=1):
             opt.zero_grad()
             l = loss(model(x)).backward()
             opt.step()
             return l.realize()
-    step = TinyJit(step) if compiled else step
-    return lambda: [step(x).numpy() for _ in range(3)]
+    def run():
+        nonlocal model, opt, step
+        if model is None:
+            model = weights(make())
+            opt = nn.optim.Adam(nn.state.get_parameters(model), lr=1e-2)
+            step = TinyJit(step) if compiled else step
+        return [step(x).numpy() for _ in range(3)]
+    model = opt = None
+    return run
 
 y = Tensor(rng.integers(0, 10, 16)).realize()
 a, b, img, seq, digits = data(48, 48), data(48, 48), data(16, 1, 8, 8), data(2, 8, 32), data(16, 64)

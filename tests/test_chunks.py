@@ -351,7 +351,7 @@ slow = len(sys.argv) > 3
 def f(key):
     if slow: time.sleep(0.02)
     return member(key)
-last, sums = vmap(f, chunk_size=4, save=sys.argv[1] if sys.argv[1] else None)(X)
+last, sums = vmap(f, chunk_size=4, save=sys.argv[1])(X)
 np.savez(sys.argv[2], last=last.numpy(), sums=sums.numpy())
 """
 
@@ -360,7 +360,8 @@ def test_a_run_that_is_killed_at_random_goes_on(tmp_path: Path) -> None:
     rng, at, out = random.Random(time.time_ns()), tmp_path / "run", tmp_path / "out.npz"
 
     def start(*args: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-c", LONG, *args], cwd=ROOT)
+        env = {**os.environ, "NOOPT": "1"}  # what its kernels are is not what this is about
+        return subprocess.Popen([sys.executable, "-c", LONG, *args], cwd=ROOT, env=env)
 
     def done() -> int:
         return len(list(at.glob("chunk-*.safetensors")))
@@ -381,7 +382,7 @@ def test_a_run_that_is_killed_at_random_goes_on(tmp_path: Path) -> None:
     assert start(str(at), str(out)).wait() == 0
     assert all(p.stat().st_mtime_ns == t for p, t in before.items()) and done() == 15
     undisturbed = tmp_path / "undisturbed.npz"
-    assert start("", str(undisturbed)).wait() == 0
+    assert start(str(tmp_path / "another"), str(undisturbed)).wait() == 0  # all chunks in one graph take twice as long
     a, b = np.load(out), np.load(undisturbed)
     assert all(np.array_equal(a[k], b[k]) for k in ("last", "sums"))
     assert json.loads((at / "run.json").read_text())["size"] == 60
