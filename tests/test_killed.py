@@ -13,12 +13,15 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
 from branded.patches import compiler as cc
+from tests.forked import server
 
 ROOT = Path(__file__).parents[1]
 RIGHT = "[[36, 127], [127, 358]] [[3, 7, 28], [5, 15, 72]]"
@@ -72,27 +75,43 @@ def ended(folder: Path, program: str, **env: str) -> tuple[int, list[str]]:
     return process.returncode, [*out.splitlines(), *(x for x in err.splitlines() if "Warning" in x)]
 
 
-def check_next(folder: Path) -> None:
+Run: TypeAlias = Callable[..., tuple[int, list[str]]]
+
+
+@pytest.fixture(scope="module")
+def forked() -> Iterator[Run]:
+    """`ended`, of processes that do not import branded anew."""
+    with server() as one:
+
+        def run(folder: Path, program: str, **env: str) -> tuple[int, list[str]]:
+            home = {"XDG_CACHE_HOME": str(folder), "HOME": str(folder), **env}
+            status, out, err = one.run(program, CACHEDB=str(folder / "tinygrad" / "cache.db"), **home)
+            return status, [*out.splitlines(), *(x for x in err.splitlines() if "Warning" in x)]
+
+        yield run
+
+
+def check_next(folder: Path, run: Run = ended) -> None:
     """The next process is right and warns of nothing, the one after it has all in the cache; there is no other file."""
-    assert ended(folder, PROGRAM) == (0, [RIGHT])
-    assert ended(folder, PROGRAM, CC="/no/compiler") == (0, [RIGHT])
+    assert run(folder, PROGRAM) == (0, [RIGHT])
+    assert run(folder, PROGRAM, CC="/no/compiler") == (0, [RIGHT])
     db = folder / "tinygrad" / "cache.db"
     with closing(sqlite3.connect(db)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert {p.name for p in folder.rglob("*") if p.is_file()} <= {"cache.db", "cache.db-wal", "cache.db-shm"}
 
 
-def test_killed_at_one_compile_after_another(tmp_path: Path) -> None:
+def test_killed_at_one_compile_after_another(tmp_path: Path, forked: Run) -> None:
     """Each process has what those that were killed before it had compiled, and comes three kernels further."""
     for _ in range(20):
-        status, lines = ended(tmp_path, KILLED_AT.format(at=3) + PROGRAM)
+        status, lines = forked(tmp_path, KILLED_AT.format(at=3) + PROGRAM)
         if status == 0:
             break
         assert (status, lines) == (-signal.SIGKILL, [])
     else:
         pytest.fail("none of them came to the end")
     assert lines == [RIGHT]
-    check_next(tmp_path)
+    check_next(tmp_path, forked)
 
 
 def test_killed_at_the_first_compile_of_all(tmp_path: Path) -> None:
@@ -103,11 +122,11 @@ def test_killed_at_the_first_compile_of_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 40_000, 100_000])
-def test_killed_in_the_midst_of_a_write(tmp_path: Path, limit: int) -> None:
-    assert ended(tmp_path, LIMITED.format(limit=limit) + PROGRAM) == (-signal.SIGXFSZ, [])
+def test_killed_in_the_midst_of_a_write(tmp_path: Path, limit: int, forked: Run) -> None:
+    assert forked(tmp_path, LIMITED.format(limit=limit) + PROGRAM) == (-signal.SIGXFSZ, [])
     sizes = [p.stat().st_size for p in tmp_path.rglob("*") if p.is_file()]
     assert max(sizes) == limit or limit < 32_768 >= max(sizes)
-    check_next(tmp_path)
+    check_next(tmp_path, forked)
 
 
 def test_no_process_stays_when_the_one_that_started_it_is_killed(tmp_path: Path) -> None:
