@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -46,6 +48,13 @@ def loaded(code: bytes) -> bytes:
     program = tg.CPUProgram
     out: bytes = jit_loader(code, base=0, link_libs=[program.libm, program.rt_lib])
     return out
+
+
+def until(holds: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 30
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.01)
+    return holds()
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list[Any]:
@@ -147,6 +156,26 @@ def test_a_child_does_not_keep_the_pipes_open(alone: clang._Clangs) -> None:
     assert loaded(COMPILER.compile(KERNELS[6])) == loaded(right) and alone.all[0].made == 2
     os.close(end)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_child_of_a_process_in_which_a_thread_compiles(alone: clang._Clangs) -> None:
+    """It closes the pipe that the thread reads from, and takes no lock that the thread has there."""
+    one = clang.Clang(["sh", "-c", "exec sleep 60", "sh"])
+    alone.all.append(one)
+    thread = threading.Thread(target=one.compile, args=(b"",))
+    thread.start()
+    until(lambda: len(one.ends) < clang.FILES)
+    time.sleep(0.05)  # now it reads
+    if not (child := os.fork()):
+        os._exit(0 if alone.all == [] else 1)
+    ended = until(lambda: os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+    alone.all.remove(one)
+    one.end()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0 and ended
 
 
 def test_what_makes_nothing_is_given_up(alone: clang._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
-from typing import Any, Final
+from typing import Any
 
 from branded.patches import tg
 
@@ -34,7 +34,9 @@ FAILURES = 3
 """After so many that made nothing there are no more."""
 TABLE = "branded_clang"
 """What the driver starts, in tinygrad's database."""
-_ELF, _HEADER = b"\x7fELF", 64
+LOCK = threading.RLock()
+"""A child of this process begins when no other thread starts one."""
+_ELF, _HEADER, _PIPE = b"\x7fELF", 64, 1 << 16
 
 
 class Clang:
@@ -51,6 +53,7 @@ class Clang:
                 self.ends.insert(0, end)
             self.process: subprocess.Popen[bytes] = subprocess.Popen(
                 [*words, *(f"/dev/fd/{read}" for read in reads)],
+                bufsize=0,  # no lock, which another thread may hold at a fork
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -66,31 +69,39 @@ class Clang:
 
     def compile(self, source: bytes) -> bytes | None:
         """The object file; None where there is none, and then this is at its end."""
-        end = self.ends.pop()
         try:
             try:
                 left = memoryview(source)
                 while left:
-                    left = left[os.write(end, left) :]
+                    left = left[os.write(self.ends[-1], left) :]
             finally:
-                os.close(end)
+                os.close(self.ends[-1])
+                self.ends.pop()  # a child that is forked before closes it too
             return self._object()
         except OSError:  # it was ended, or its pipes were closed
             return None
 
     def _object(self) -> bytes | None:
-        out: Any = self.process.stdout
-        head: bytes = out.read1(_HEADER)  # what is no object may be shorter, and nothing come after it
-        if head[:4] != _ELF:
+        code = self._more(b"", 1)
+        if code[:4] != _ELF:  # what is no object may be short, and nothing come after it
             return None
-        if len(head := head + out.read(_HEADER - len(head))) < _HEADER:
+        if len(code := self._more(code, _HEADER)) < _HEADER:
             return None
-        (table,), (entry, entries) = struct.unpack_from("<Q", head, 40), struct.unpack_from("<HH", head, 58)
-        rest: bytes = out.read(size := table + entry * entries - _HEADER)  # LLVM writes the table of sections last
-        if len(rest) < size:
+        (table,), (entry, entries) = struct.unpack_from("<Q", code, 40), struct.unpack_from("<HH", code, 58)
+        size = table + entry * entries  # LLVM writes the table of sections last
+        if len(code := self._more(code, size)) != size:
             return None
         self.made += 1
-        return head + rest
+        return code
+
+    def _more(self, code: bytes, size: int) -> bytes:
+        """So many bytes, or less where no more come."""
+        assert self.process.stdout is not None
+        parts, there = [code], len(code)
+        while there < size and (part := os.read(self.process.stdout.fileno(), _PIPE)):
+            parts.append(part)
+            there += len(part)
+        return b"".join(parts)
 
     def end(self) -> None:
         self.process.kill()
@@ -116,8 +127,7 @@ class _Clangs:
     """Those of this process, each used by one thread at a time."""
 
     def __init__(self) -> None:
-        self.lock: Final = threading.RLock()
-        self.changed = threading.Condition(self.lock)
+        self.changed = threading.Condition(LOCK)
         self.all: list[Clang] = []
         self.free: list[Clang] = []
         self.failures = 0
@@ -133,7 +143,7 @@ class _Clangs:
         return code
 
     def taken(self, words: Sequence[str]) -> Clang | None:
-        with self.lock:
+        with LOCK:
             if not (free := self._free(words)) and len(self.all) > len(self.free):
                 self.changed.wait(SOON)
                 free = self._free(words)
@@ -157,23 +167,24 @@ class _Clangs:
         return one
 
     def given_back(self, one: Clang, went_well: bool) -> None:
-        with self.lock:
+        with LOCK:
             if went_well and one.ends:
                 self.free.append(one)
             else:
                 self.failures += not one.made
-                self.all.remove(one)
+                if one in self.all:  # and not at the end of the process
+                    self.all.remove(one)
                 one.end()
             self.changed.notify()
 
     def ready(self, words: Sequence[str]) -> None:
         """There is one: it starts while Python writes the source."""
-        with self.lock:
+        with LOCK:
             if not self.all and (one := self.started(words)) is not None:
                 self.free.append(one)
 
     def end(self) -> None:
-        with self.lock:
+        with LOCK:
             for one in self.all:
                 one.end()
             self.all, self.free = [], []
@@ -181,7 +192,7 @@ class _Clangs:
     def forget(self) -> None:
         for one in self.all:
             one.forget()
-        self.all, self.free, self.changed = [], [], threading.Condition(self.lock)
+        self.all, self.free, self.changed = [], [], threading.Condition(LOCK)
 
 
 # ---- what is started ----
@@ -261,7 +272,7 @@ def ready(compiler: Any) -> None:
 
 def _in_a_child() -> None:
     clangs.forget()
-    clangs.lock.release()
+    LOCK.release()
 
 
 def install() -> None:
@@ -279,5 +290,4 @@ def install() -> None:
 
     compiler.compile = compile_here
     atexit.register(clangs.end)
-    lock = clangs.lock
-    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=_in_a_child)
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=_in_a_child)
