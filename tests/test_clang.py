@@ -51,10 +51,11 @@ def loaded(code: bytes) -> bytes:
 
 
 def until(holds: Callable[[], bool]) -> bool:
+    """Wait for it; does it hold now?"""
     end = time.monotonic() + 30
-    while not holds() and time.monotonic() < end:
+    while not (held := holds()) and time.monotonic() < end:
         time.sleep(0.01)
-    return holds()
+    return held
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list[Any]:
@@ -169,13 +170,20 @@ def test_a_child_of_a_process_in_which_a_thread_compiles(alone: clang._Clangs) -
     time.sleep(0.05)  # now it reads
     if not (child := os.fork()):
         os._exit(0 if alone.all == [] else 1)
-    ended = until(lambda: os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None)
-    if not ended:
+    found: list[int] = []
+
+    def has_ended() -> bool:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        found.extend([status] * (pid == child))
+        return bool(found)
+
+    if not until(has_ended):
         os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
     alone.all.remove(one)
     one.end()
     thread.join()
-    assert os.waitpid(child, 0)[1] == 0 and ended
+    assert found == [0]
 
 
 def test_what_makes_nothing_is_given_up(alone: clang._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
