@@ -9,16 +9,17 @@ from tinygrad import Tensor
 from tinygrad.dtype import DType, _from_np_dtype
 
 
-def in_memory(x: np.ndarray[Any, Any], dtype: DType | None = None) -> Tensor:
+def in_memory(x: np.ndarray[Any, Any], dtype: DType | None = None, device: str | None = None) -> Tensor:
     """`Tensor(x).realize()`, with the same graph: nothing is scheduled for it, which takes longer than most tests.
 
     Args:
         x: Numbers.
         dtype: That of the tensor, where numpy has none that is it: the bits of `x` are its own.
+        device: Where, if not where tensors are made.
     """
     if not x.size:
-        return Tensor(x, dtype=dtype).realize()
-    t = Tensor.empty(*x.shape, dtype=_from_np_dtype(x.dtype) if dtype is None else dtype)
+        return Tensor(x, dtype=dtype, device=device).realize()
+    t = Tensor.empty(*x.shape, dtype=_from_np_dtype(x.dtype) if dtype is None else dtype, device=device)
     buffer: Any = t.uop.buffer.ensure_allocated()
     buffer.as_memoryview(force_zero_copy=True)[:] = np.ascontiguousarray(x).reshape(-1).view(np.uint8).data
     return t

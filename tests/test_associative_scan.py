@@ -27,6 +27,8 @@ from branded import (
 )
 from tests.by_numpy import read
 
+pytestmark = pytest.mark.by_numpy
+
 RANDOM = np.random.default_rng(0)
 
 

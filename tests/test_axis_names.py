@@ -33,6 +33,8 @@ from branded.mypy.axes_advice import advice
 from branded.mypy.check import check
 from tests.warm import MYPY, STRICT, warm
 
+pytestmark = pytest.mark.by_numpy
+
 PAGE = Path(__file__).parent.parent / "docs" / "axes.md"
 SHOWN = re.compile(r"^```py\n(.*?)^```\n\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

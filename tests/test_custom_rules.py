@@ -36,6 +36,8 @@ from branded import (
 )
 from tests.rule_programs import Generator, difference
 
+pytestmark = pytest.mark.by_numpy
+
 
 @pytest.fixture(autouse=True, scope="module")
 def interpreted() -> Iterator[None]:

@@ -14,6 +14,8 @@ from tinygrad import Tensor, nn
 import branded
 from branded import BrandedError, debug, fori_loop, vmap, while_loop
 
+pytestmark = pytest.mark.by_numpy
+
 X = Tensor(np.arange(-6, 6, dtype=np.float32).reshape(3, 4)).realize()
 V = Tensor(np.array([-1.0, 0.5, 2.0], np.float32)).realize()
 N = Tensor([1, 2, 0]).realize()

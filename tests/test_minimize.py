@@ -12,6 +12,8 @@ from tinygrad import Tensor, dtypes
 from branded import errors, grad, hessian, jacfwd, jacrev, jit, jvp, optim, tree, vmap
 from tests.by_numpy import reads
 
+pytestmark = pytest.mark.by_numpy
+
 A = np.array([[3.0, 1.0, 0.5], [1.0, 2.0, 0.25], [0.5, 0.25, 1.0]], dtype=np.float32)
 METHODS = ["bfgs", "l-bfgs"]
 

@@ -18,6 +18,8 @@ from branded import BrandedError, errors, grad, jvp, random, vmap
 from branded.transforms.modules import functional_call, stack_module_state
 from tests.by_numpy import read
 
+pytestmark = pytest.mark.by_numpy
+
 
 class Net:
     """A few layers in a list, as most models of tinygrad have them."""

@@ -15,6 +15,8 @@ from branded import errors, grad, jit, optim, scan, tree, value_and_grad, vmap
 from tests.by_numpy import read
 from tests.golden.optax_steps import OPTIMIZERS, PARAMS, PATH, SCHEDULES, STEPS, loss, steps
 
+pytestmark = pytest.mark.by_numpy
+
 GOLDEN = json.loads(PATH.read_text())
 
 

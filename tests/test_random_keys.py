@@ -22,6 +22,8 @@ from branded.random.erf import erf, erfinv, next_above
 from tests.by_numpy import read, reads
 from tests.examples import examples
 
+pytestmark = pytest.mark.by_numpy
+
 KEY = random.key(42).realize()
 KEYS = random.split(random.key(3), 3).realize()
 

@@ -16,6 +16,8 @@ from branded.random.gammas import slope
 from tests.by_numpy import read
 from tests.examples import examples
 
+pytestmark = pytest.mark.by_numpy
+
 KEYS = random.split(random.key(11), 3).realize()
 A = Tensor([0.4, 2.0, 15.0]).realize()
 

@@ -46,6 +46,8 @@ from branded.loops import compiled as replay
 from branded.loops.primitive import Loop
 from branded.rows import is_leaf
 
+pytestmark = pytest.mark.by_numpy
+
 X = Tensor([1.0, 2.0, 3.0]).realize()
 ROWS = Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).realize()
 TWO = Tensor([2.0]).sum().realize()

@@ -18,6 +18,8 @@ from branded import register_pytree_node, vmap
 from branded.scope import open_brands
 from tests.by_numpy import read
 
+pytestmark = pytest.mark.by_numpy
+
 rng = np.random.default_rng(0)
 
 
