@@ -70,11 +70,11 @@ COLOURS = {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in
 """What is asked of a page in its other colours."""
 
 
-def access(page: Page, options: dict[str, Any]) -> AxeResults:
-    """What axe-core says of a page."""
+def access(page: Page, options: dict[str, Any], inside: dict[str, Any] | None = None) -> AxeResults:
+    """What axe-core says of a page, or of some parts of it."""
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(Axe().axe_script)
-    return AxeResults(page.evaluate("options => axe.run(options)", options))
+    return AxeResults(page.evaluate("([x, options]) => axe.run(x ?? document, options)", [inside, options]))
 
 
 def contrast(one: Locator) -> float:

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, expect
 
 from branded.errors import ExplorerError
@@ -25,7 +24,7 @@ from branded.learn.explorer.puzzles import judge
 from branded.learn.puzzles import PUZZLES, Write
 from branded.learn.puzzles.key import written
 from tests.browser import missing
-from tests.explorer.reading import Reader
+from tests.explorer.reading import COLOURS, Reader, access
 from tests.explorer.test_edit import STARTS
 from tests.site import ROOT, built, with_python
 
@@ -103,13 +102,14 @@ def type_and_run(one: Locator, text: str) -> None:
 
 OURS = {"include": [[".run:has(.run-result > *)"], [".run-note"]]}
 OPTIONS = {"resultTypes": ["violations"], "preload": False}  # a page that is a file may not read its style sheets
+SCHEMES = {"default": OPTIONS, "slate": {**COLOURS, "preload": False}}  # test_site.py: they differ in colours alone
 
 
 def assert_accessible(here: Reader) -> None:
     """By axe-core, which says nothing when all is well, in both themes."""
-    for scheme in ("default", "slate"):
+    for scheme, options in SCHEMES.items():
         here.page.evaluate("(scheme) => document.body.setAttribute('data-md-color-scheme', scheme)", scheme)
-        found = Axe().run(here.page, context=OURS, options=OPTIONS)
+        found = access(here.page, options, OURS)
         assert found.violations_count == 0, scheme + found.generate_report()
         assert "color-contrast" in {rule["id"] for rule in found.response["passes"]}
 
