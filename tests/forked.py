@@ -42,11 +42,11 @@ class Server:
 
 
 @contextmanager
-def server(**env: str) -> Iterator[Server]:
-    """What forks; `env` is that of all its processes."""
+def server(before: str = "", **env: str) -> Iterator[Server]:
+    """What forks; what runs before the import, the names of which its programs have, and the environment of all."""
     own = {"PYTHONPATH": str(ROOT), "PARALLEL": "0", "DEV": "CPU", **env}
     given = {k: v for k, v in os.environ.items() if k not in ("CACHEDB", "CACHELEVEL")} | own
-    words = [sys.executable, "-W", "always", "-m", "tests.forked"]
+    words = [sys.executable, "-W", "always", "-m", "tests.forked", before]
     with subprocess.Popen(
         words, cwd=ROOT, env=given, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -108,8 +108,10 @@ def _enter(env: dict[str, str]) -> None:
 
 
 if __name__ == "__main__":
+    _names = {"__name__": "__main__"}
+    exec(compile(sys.argv[1], "<before>", "exec", dont_inherit=True), _names)
     for _name in ("branded.loops", "branded.patches.programs", "tinygrad.runtime.ops_cpu"):
         importlib.import_module(_name)
     gc.freeze()  # what is there now no process looks at again
     if (_program := _serve(sys.stdin)) is not None:
-        exec(compile(_program, "<string>", "exec", dont_inherit=True), {"__name__": "__main__"})
+        exec(compile(_program, "<string>", "exec", dont_inherit=True), _names)

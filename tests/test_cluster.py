@@ -125,7 +125,7 @@ def _allow(n: int, dask_scheduler: Any) -> None:
 
 
 def _large(a: Any) -> Any:
-    kept = np.ones(250_000_000)
+    kept = np.ones(150_000_000)
     time.sleep(10)
     return a + kept[0]
 
