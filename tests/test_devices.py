@@ -189,6 +189,7 @@ NESTED: dict[str, Callable[[Any], Any]] = {
     "a loop over examples in a branch": lambda v: v(lambda x: cond(x.sum() > 0, _one_by_one, _step_of_one, x))(X[:4]),
     "and in a scan": lambda v: v(_scanned(_in_a_branch))(X[:4]),
     "and its gradient": lambda v: v(grad(lambda x: _scanned(_in_a_branch)(x).sum()))(X[:4]),
+    "a view of its result beside it": lambda v: v(lambda x: (lambda y: y * y[:1])(_scanned(_step_of_one)(x)))(X[:4]),
     "a loop over examples that exchange values": lambda v: v(
         _scanned(lambda c: cond(c.sum() > 0, lambda c: _one_by_one(c - pmean(c, "i")), _step_of_one, c)), axis_name="i"
     )(X[:4]),

@@ -105,5 +105,6 @@ def _joined(ys: Sequence[UOp], row: Row, brand: Scope) -> UOp:
         return ys[0]
     # tinygrad has no views of what stands in it
     parts = tuple(on_device(y, d).contiguous() for y, d in zip(ys, brand.devices, strict=True))
-    out: UOp = UOp(Ops.MSTACK, ys[0].dtype, parts).unshard(row.index(brand))
+    # and none beside the whole: it takes the one for the other
+    out: UOp = UOp(Ops.MSTACK, ys[0].dtype, parts).unshard(row.index(brand)).contiguous()
     return out
