@@ -190,6 +190,9 @@ NESTED: dict[str, Callable[[Any], Any]] = {
     "and in a scan": lambda v: v(_scanned(_in_a_branch))(X[:4]),
     "and its gradient": lambda v: v(grad(lambda x: _scanned(_in_a_branch)(x).sum()))(X[:4]),
     "a view of its result beside it": lambda v: v(lambda x: (lambda y: y * y[:1])(_scanned(_step_of_one)(x)))(X[:4]),
+    "two views of it for another": lambda v: v(lambda m: linalg.cho_solve(linalg.cho_factor(m @ m.T + W.pow(0)), m))(
+        M[:4]
+    ),
     "a loop over examples that exchange values": lambda v: v(
         _scanned(lambda c: cond(c.sum() > 0, lambda c: _one_by_one(c - pmean(c, "i")), _step_of_one, c)), axis_name="i"
     )(X[:4]),

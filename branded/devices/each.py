@@ -103,8 +103,7 @@ def _joined(ys: Sequence[UOp], row: Row, brand: Scope) -> UOp:
     """A result of all devices as one value; one that does not vary is that of the first."""
     if brand not in row or len(ys) == 1:
         return ys[0]
-    # tinygrad has no views of what stands in it
-    parts = tuple(on_device(y, d).contiguous() for y, d in zip(ys, brand.devices, strict=True))
-    # and none beside the whole: it takes the one for the other
-    out: UOp = UOp(Ops.MSTACK, ys[0].dtype, parts).unshard(row.index(brand)).contiguous()
+    # tinygrad has no views of what stands in it; flat, so that one of the whole is none of a part
+    parts = tuple(on_device(y, d).flatten().contiguous() for y, d in zip(ys, brand.devices, strict=True))
+    out: UOp = UOp(Ops.MSTACK, ys[0].dtype, parts).reshape(ys[0].shape).unshard(row.index(brand))
     return out
