@@ -20,6 +20,7 @@ from branded import (
     brand,
     checkpoint,
     cond,
+    custom_vmap,
     debug,
     fori_loop,
     grad,
@@ -181,6 +182,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "scans left over": lambda v: v(lambda x: _steps(x, W)[0], out_axes=1)(X[:5]),
     "draws left over": lambda v: _drawn(lambda: v(lambda x: x + Tensor.rand(3), randomness="different")(X[:7])),
     "one example": lambda v: v(lambda x: (x @ W).sin())(X[:1]),
+    "what is a number, whatever is in memory": lambda v: v(lambda x: x + W[0] * 0 + W.pow(0)[1])(X),
     "no example": lambda v: v(lambda x: (x @ W).sin())(X[:0]),
 }
 
@@ -189,6 +191,8 @@ NESTED: dict[str, Callable[[Any], Any]] = {
     "a loop over examples in a branch": lambda v: v(lambda x: cond(x.sum() > 0, _one_by_one, _step_of_one, x))(X[:4]),
     "and in a scan": lambda v: v(_scanned(_in_a_branch))(X[:4]),
     "and its gradient": lambda v: v(grad(lambda x: _scanned(_in_a_branch)(x).sum()))(X[:4]),
+    "one example on each device": lambda v: v(lambda x: cond(x.sum() > 0, _one_by_one, _step_of_one, x))(X[:2]),
+    "a rule that takes examples apart": lambda v: v(lambda x: cond(x.sum() > 0, TURNED, _step_of_one, x))(X[:4]),
     "a view of its result beside it": lambda v: v(lambda x: (lambda y: y * y[:1])(_scanned(_step_of_one)(x)))(X[:4]),
     "two views of it for another": lambda v: v(lambda m: linalg.cho_solve(linalg.cho_factor(m @ m.T + W.pow(0)), m))(
         M[:4]
@@ -199,6 +203,9 @@ NESTED: dict[str, Callable[[Any], Any]] = {
 }
 """What runs on one device, in what runs on one, where the examples are on several, or on another than the values."""
 
+SPREAD = (M[:4] + 3 * Tensor.eye(3)).realize()
+TURNED = custom_vmap(lambda x: x * 2)
+TURNED.def_vmap(lambda n, batched, x: (x.flip(0) - x[0], True))
 ONE_BY_ONE = sequential_vmap(lambda x: x * 2 + W[0])
 
 

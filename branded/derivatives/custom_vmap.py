@@ -7,16 +7,18 @@ from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from tinygrad import Tensor
+from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.crossing import stage
 from branded.derivatives.rule_trees import by_key, positional, tensor_of
+from branded.devices.exchange import everywhere
 from branded.errors import AxesError
 from branded.graph import tensor
 from branded.loops.api import map as map_
 from branded.rows import check_live, row_of
 from branded.scope import Row, Scope, union
-from branded.transforms.named import own
+from branded.transforms.named import is_spread, own
 from branded.tree.given import called, check_function
 from branded.values import vec_type
 
@@ -98,8 +100,13 @@ def _staged(x: Any, b: Scope, where: str) -> tuple[Any, Any]:
         if isinstance(v, Tensor):
             check_live(v.uop, where)
     flags = [isinstance(v, Tensor) and b in row_of(v.uop) for v in leaves]
-    values = [tensor(stage(v.uop, b)) if varies else v for v, varies in zip(leaves, flags, strict=True)]
+    values = [tensor(_every(v.uop, b)) if varies else v for v, varies in zip(leaves, flags, strict=True)]
     return tree.rebuild(x, iter(values)), tree.rebuild(x, iter(flags))
+
+
+def _every(x: UOp, b: Scope) -> UOp:
+    """The values of all examples; on several devices each has them, as a rule may do what it likes with them."""
+    return everywhere(stage(x, b), b.devices) if is_spread(b) else stage(x, b)
 
 
 def _entries(out: Any, out_batched: Any, b: Scope, name: str) -> Any:

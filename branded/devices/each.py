@@ -65,6 +65,9 @@ def _at(x: UOp, device: str) -> UOp:
 def _local(x: Batched, brand: Scope, i: int) -> UOp:
     """What the device `i` has of a value, or a copy of it."""
     devices = brand.devices
+    if isinstance(x.uop.device, tuple) and x.uop.axis is not None and brand not in x.row:
+        whole: UOp = x.uop.copy_to_device(devices[i])
+        return whole
     u = x.uop.contiguous() if isinstance(x.uop.device, tuple) else x.uop  # tinygrad reads there what is in memory
     if brand in x.row:
         u = entries(u, x.row.index(brand), i, len(devices))

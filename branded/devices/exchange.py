@@ -14,7 +14,7 @@ from branded.errors import UnsupportedError
 from branded.graph import on_device, replaced, tensor
 from branded.patches.tg import keep_device, part_of_each
 from branded.primitive import params, primitive_of
-from branded.rows import is_touched
+from branded.rows import is_differentiated, is_touched
 
 
 def everywhere(x: UOp, devices: Devices) -> UOp:
@@ -226,10 +226,19 @@ def copied(x: UOp, devices: str | Devices) -> UOp:
     while views[-1].op in GroupOp.Movement:
         views.append(views[-1].src[0])
     least = min(range(len(views)), key=lambda i: (math.prod(views[i].max_shape), -i))
-    out: UOp = views[least].copy_to_device(devices)
+    number = _number(views[least], views[-1].op)
+    out: UOp = views[least].copy_to_device(devices) if number is None else number
     for view in reversed(views[:least]):
         out = view.replace(src=(out, *view.src[1:]))
     return out
+
+
+def _number(x: UOp, op: Ops) -> UOp | None:
+    """`x`, if it is a number whatever the memory holds, as `w * 0` is: of a copy of such tinygrad loses the devices."""
+    if (op not in GroupOp.Elementwise and op is not Ops.REDUCE) or is_differentiated(x):
+        return None
+    same: UOp = x.simplify()  # type: ignore[no-untyped-call]
+    return same if same.device is None else None
 
 
 def entries(u: UOp, axis: int, i: int, parts: int) -> UOp:

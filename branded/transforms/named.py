@@ -71,7 +71,7 @@ def of_all(x: Tensor, b: Brand, what: str, part: int | None = None) -> Tensor:
     return tensor(every)
 
 
-def is_spread(b: Brand) -> bool:
+def is_spread(b: Scope) -> bool:
     """Are the examples on several devices where this runs?  A loop in which they exchange values runs on one."""
     if len(b.devices) < 2:
         return False
