@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor
+from tinygrad import Context, Tensor
 from tinygrad.uop.ops import Ops
 
 import branded
@@ -49,6 +50,7 @@ from branded import (
 from branded.explain import explain
 from branded.graph import tensor
 from branded.rules.index import _diagonal
+from tests import realized
 
 TWO, FOUR = ("CPU:0", "CPU:1"), ("CPU:0", "CPU:1", "CPU:2", "CPU:3")
 LAYOUTS = {"two": TWO, "four": FOUR, "others": ("CPU:1", "CPU:2"), "one": ("CPU:1",)}
@@ -256,11 +258,24 @@ def _arrays(out: Any) -> list[np.ndarray]:
     return [leaf.numpy() for leaf in tree.leaves(out)]
 
 
+@functools.cache
+def _on_one(run: Callable[[Any], Any]) -> list[np.ndarray]:
+    """What a program gives on one device, worked out from its graph."""
+    with realized.by_numpy():
+        return _arrays(run(vmap))
+
+
 def _same(devices: tuple[str, ...], run: Callable[[Any], Any]) -> None:
-    wanted = _arrays(run(vmap))
-    found = _arrays(run(lambda f, **options: vmap(f, devices=devices, **options)))
-    for a, b in zip(wanted, found, strict=True):
-        np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
+    with Context(NOOPT=1):  # kernels of some elements
+        found = _arrays(run(lambda f, **options: vmap(f, devices=devices, **options)))
+        if not _close(found, _on_one(run)):
+            wanted = _arrays(run(vmap))
+            assert _close(found, wanted), f"found: {found}\nwanted: {wanted}"
+
+
+def _close(found: list[np.ndarray], wanted: list[np.ndarray]) -> bool:
+    pairs = zip(found, wanted, strict=True)
+    return all(a.shape == b.shape and np.allclose(a, b, 1e-4, 1e-5, equal_nan=True) for a, b in pairs)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
