@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import pty
@@ -235,6 +236,8 @@ HIDE = "import importlib.util as u; s = u.find_spec; u.find_spec = lambda n, p=N
 def test_a_bar_on_a_terminal(hidden: str) -> None:
     shown = on_a_terminal(HIDE.format(hidden) + BARS)
     assert "vmap" in shown and "scan" in shown and "40/40" in shown.replace(" ", "")
+    is_rich = "rich" not in hidden and ("tqdm" in hidden or importlib.util.find_spec("tqdm") is None)
+    assert ("\x1b[?25l" in shown) == is_rich, "rich alone hides the cursor"
 
 
 def test_no_bar_elsewhere() -> None:

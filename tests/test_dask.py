@@ -6,7 +6,9 @@ import pickle
 import re
 import sys
 import textwrap
+from collections import OrderedDict
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import dask
@@ -17,7 +19,7 @@ from tinygrad import Tensor
 
 import branded
 from branded import Brand, axis_index, axis_size, cond, grad, jit, pmax, pmean, pmin, psum, scan
-from branded.dask import on_arrays, vmap
+from branded.dask import on_arrays, program, vmap
 from branded.errors import (
     AxesError,
     AxisTypeError,
@@ -195,8 +197,18 @@ def test_the_data_does_not_go_with_the_function() -> None:
     big = da.zeros((1000, 1000), chunks=(10, 1000), dtype="float32") + X[0, 0]
     held = da.from_array(np.zeros((1000, 1000), "float32"), chunks=(10, 1000))
     found = vmap(lambda a: vmap(lambda b: (a * b).sum())(held))(big)
-    (program,) = {v.value.digest: v.value for k, v in found.dask.items() if "-program-" in str(k)}.values()
-    assert len(pickle.dumps(program)) < 10_000
+    (payload,) = {v.value.digest: v.value for k, v in found.dask.items() if "-program-" in str(k)}.values()
+    assert len(pickle.dumps(payload)) < 10_000
+
+
+def test_a_process_keeps_the_programs_that_it_used_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "_loaded", OrderedDict())
+    monkeypatch.setattr(program, "Loaded", lambda payload: payload)
+    payloads: list[Any] = [SimpleNamespace(digest=str(i)) for i in range(program._KEPT)]
+    new: Any = SimpleNamespace(digest="new")
+    for p in (*payloads, payloads[0], new):
+        assert program._program(p) is p
+    assert list(program._loaded) == [*(p.digest for p in payloads[2:]), "0", "new"]
 
 
 def test_threads_take_turns() -> None:

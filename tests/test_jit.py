@@ -34,6 +34,15 @@ def test_it_is_traced_once_for_each_type() -> None:
     assert traces == [(2,), (1,)]
 
 
+def test_arrays_of_another_shape_or_dtype_are_another_program() -> None:
+    f = jit(lambda x: (x * 2).sum())
+    xs = [np.ones(3, np.float32), np.ones(4, np.float32), np.ones(4, np.int32), np.ones((2, 2), np.float32)]
+    for x in (*xs, *xs):
+        out = f(x)
+        assert (out.item(), out.dtype) == (2 * x.size, Tensor(x).dtype)
+    assert f.traces == len(xs)
+
+
 def test_equal_arguments_and_views() -> None:
     f = jit(lambda x, y: x * 10 + y)
     whole = Tensor([[1.0, 2.0], [3.0, 4.0]])

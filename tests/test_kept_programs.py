@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tinygrad import Context
 
+from branded.patches import programs
 from tests.forked import server
 
 PROGRAM = """
@@ -92,3 +94,9 @@ programs._forget_the_oldest()
     (table,) = tables(cache)
     with sqlite3.connect(cache) as connection:
         assert connection.execute(f"SELECT key FROM '{table}' ORDER BY key").fetchall() == [("7",), ("8",), ("9",)]
+
+
+def test_where_somebody_wants_to_see_how_kernels_are_made_they_are_made() -> None:
+    for debug, kept in ((2, True), (3, False)):
+        with Context(DEBUG=debug, CACHELEVEL=2):
+            assert programs.is_kept() is kept

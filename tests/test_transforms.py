@@ -613,6 +613,20 @@ def test_custom_vmap_sees_one_brand_at_a_time() -> None:
     assert vmap(grad(lambda x: add(x * x, TWO)))(X).tolist() == [2, 4, 6]
 
 
+def test_a_rule_of_custom_vmap_says_of_parts_of_its_result_what_is_batched() -> None:
+    @custom_vmap
+    def f(x: Tensor) -> dict[str, Any]:
+        return {"twice": x * 2, "rest": (x, x.sum())}
+
+    @f.def_vmap
+    def rule(axis_size: int, in_batched: list[bool], x: Tensor) -> tuple[Any, Any]:
+        return {"twice": x * 2, "rest": (x, Tensor(7.0))}, {"rest": (True, False), "twice": True}
+
+    out = vmap(f, out_axes={"twice": 0, "rest": (0, None)})(ROWS)
+    assert out["twice"].tolist() == (ROWS * 2).tolist() and out["rest"][0].tolist() == ROWS.tolist()
+    assert out["rest"][1].item() == 7
+
+
 def test_a_rule_of_custom_vmap_sees_the_examples_of_all_branches() -> None:
     """As in JAX: where each example has its own predicate, both branches are computed for all of them."""
 
