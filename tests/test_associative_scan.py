@@ -197,7 +197,10 @@ def test_unrolled_under_transforms() -> None:
     _, ys = scan(lambda c, _: (c * 2, c), Tensor(1), length=5, unroll=2)
     assert ys.tolist() == [1, 2, 4, 8, 16]
     assert fori_loop(1, 8, lambda i, x: x * i, Tensor(1), unroll=3).item() == 5040
-    assert fori_loop(1, 8, lambda i, x: x * i, Tensor(1), unroll=True).item() == 5040
+    whole = lambda x: fori_loop(1, 8, lambda i, x: x * i, x, unroll=True)  # noqa: E731
+    assert whole(Tensor(1)).item() == 5040
+    linear, _ = whole(Tensor(1).clone().realize()).linear_with_vars()
+    assert len(linear.src) == 1, "no loop of the host is left"
 
 
 def test_a_program_says_nothing_of_it() -> None:

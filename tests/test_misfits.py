@@ -432,6 +432,9 @@ def test_outside_of_a_body_tinygrad_does_what_it_did() -> None:
     assert type(info.value) is IndexError
     with pytest.raises(AssertionError):
         X.cat(U)
+    with pytest.raises(ValueError) as wrong_formula:
+        Tensor.einsum("i,j->ij", U)
+    assert type(wrong_formula.value) is ValueError
 
 
 @pytest.mark.parametrize("transform", [grad, jit])

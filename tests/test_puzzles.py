@@ -14,7 +14,20 @@ from tinygrad import Tensor
 
 from branded import cli, vmap
 from branded.learn import puzzles
-from branded.learn.puzzles import PUZZLES, Predict, Puzzle, Status, Verdict, Write, check, find, outcome, sheet, truth
+from branded.learn.puzzles import (
+    PUZZLES,
+    Predict,
+    Puzzle,
+    Status,
+    Verdict,
+    Write,
+    check,
+    find,
+    key,
+    outcome,
+    sheet,
+    truth,
+)
 from tests import puzzles as made
 from tests.by_numpy import read
 from tests.warm import warm
@@ -240,6 +253,14 @@ def test_from_nothing_to_solved(folder: Path, capsys: pytest.CaptureFixture[str]
     (folder / "mine.py").write_text(sheet.solved("mine.py"))
     status, out, _ = said(capsys, "check", "mine.py")
     assert status == 0 and out.endswith(f"\n{n} of {n} solved\n")
+
+
+def test_the_key_has_the_cases_of_a_puzzle() -> None:
+    puzzle = find(4)
+    assert isinstance(puzzle, Write)
+    cases, read = puzzle.cases(), key.read(key.written(puzzle))
+    assert [c.wanted for c in read] == [c.wanted for c in cases]
+    assert [outcome.Outcome(c.args) for c in read] == [outcome.Outcome(c.args) for c in cases]
 
 
 def test_hints_come_one_by_one(
