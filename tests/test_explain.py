@@ -20,7 +20,7 @@ from tinygrad import Context, Tensor, dtypes, nn
 
 from branded import Axes, BrandedError, Vec, as_axes, cli, errors, functions, linalg, make_expr, tree, vmap
 from branded import random as keys
-from branded.explain import Growth, explain, static
+from branded.explain import Growth, explain, html, static
 from branded.explain.kernels import kernels
 from branded.explain.provenance import sources
 from branded.explain.story import story
@@ -596,3 +596,8 @@ def test_a_kernel_says_how_the_cpu_does_it() -> None:
     assert sums.code.startswith("// on the CPU as plain loops, of which clang makes vectors\nvoid r_")
     (small,) = kernels([(Tensor.empty(2, 3) + 1).uop])
     assert small.code.startswith("void E_")
+
+
+def test_a_page_of_others_takes_the_parts_of_the_script_that_it_needs() -> None:
+    text = html.scripts(*html._PAGE)
+    assert all((html.ASSETS / f"{name}.js").read_text(encoding="utf-8") in text for name in html._PAGE)

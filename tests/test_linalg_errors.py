@@ -141,6 +141,11 @@ norm: axis=None are not one or two axes
         MatrixError,
         "norm: there is no norm of vectors of order 'fro'\n  try: a number, inf or -inf",
     ),
+    "an order that is no number": (
+        lambda: linalg.norm(B, (1,)),  # type: ignore[arg-type]
+        MatrixError,
+        "norm: there is no norm of vectors of order (1,)\n  try: a number, inf or -inf",
+    ),
     "an order of matrices": (
         lambda: linalg.norm(A, 3),
         MatrixError,
