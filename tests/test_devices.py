@@ -185,6 +185,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "draws left over": lambda v: _drawn(lambda: v(lambda x: x + Tensor.rand(3), randomness="different")(X[:7])),
     "one example": lambda v: v(lambda x: (x @ W).sin())(X[:1]),
     "what is a number, whatever is in memory": lambda v: v(lambda x: x + W[0] * 0 + W.pow(0)[1])(X),
+    "a stack with what is shared": lambda v: v(lambda x: W[0, :1].cat(x[:1], Tensor.zeros(1)).stack(x.sin()))(X),
+    "tangents of a scan": lambda v: v(lambda x: jvp(branded.cumlogsumexp, (x,), (W[0],))[1])(X),
     "no example": lambda v: v(lambda x: (x @ W).sin())(X[:0]),
 }
 

@@ -89,4 +89,19 @@ def staged(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
 @rule(Ops.STACK)
 def stack(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     """vmap(stack)(xs, ys) = stack(xs, ys), with the brand axes moved in front of the new one."""
+    if not how.is_zip and any(len(b.devices) > 1 for b in how.row):
+        return _chosen(how, xs)
     return lead(again(u, *[how.fill(x) for x in xs]), (*range(1, len(how.row) + 1), 0))
+
+
+def _chosen(how: Resolution, xs: tuple[Batched, ...]) -> UOp:
+    """The same on several devices, elementwise: in a stack tinygrad 0.14 takes what is shared for a part."""
+    n, rank = len(how.row), len(xs[0].uop.shape) - len(xs[0].row)
+    parts = []
+    for x in xs:
+        brands = tuple(b.size if b in x.row else 1 for b in how.row)
+        parts.append(x.uop.reshape((*brands, 1, *x.uop.shape[len(x.row) :])))
+    number, out = UOp.arange(len(xs)).reshape((*(1,) * n, len(xs), *(1,) * rank)), parts[0]
+    for i, part in enumerate(parts[1:], 1):
+        out = number.eq(i).where(part, out)
+    return out
