@@ -601,3 +601,10 @@ def test_a_kernel_says_how_the_cpu_does_it() -> None:
 def test_a_page_of_others_takes_the_parts_of_the_script_that_it_needs() -> None:
     text = html.scripts(*html._PAGE)
     assert all((html.ASSETS / f"{name}.js").read_text(encoding="utf-8") in text for name in html._PAGE)
+
+
+def test_types_are_written_as_the_documentation_writes_them() -> None:
+    assert (
+        static.short("branded.vec.Vec[app.Users | app.Items, tinygrad.tensor.Tensor]") == "Vec[Users | Items, Tensor]"
+    )
+    assert [static.short(t) for t in ("builtins.int", "branded.vec.Vec[Any, tinygrad.tensor.Tensor]")] == [None, None]

@@ -16,7 +16,7 @@ from tinygrad.dtype import Invalid
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import all_gather, patches, vmap
-from branded.patches import tg, workers
+from branded.patches import compiler, tg, workers
 from tests import faults
 
 ROOT = Path(__file__).parents[1]
@@ -151,3 +151,9 @@ def test_writes_that_were_right_stay_right() -> None:
     layer = nn.Linear(1, 1)
     layer.weight[0] = Tensor([2.0])
     assert layer.weight.tolist() == [[2.0]]
+
+
+def test_a_compiler_that_was_chosen_and_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "nosuch-cc")
+    said = str(compiler._failed(FileNotFoundError(2, "No such file or directory")))
+    assert "the one that was chosen cannot be run\n  CC:   nosuch-cc" in said
