@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 from tinygrad.uop import Ops
 from tinygrad.uop.ops import GroupOp, UOp
 
@@ -254,8 +254,15 @@ def test_annotations_are_there_at_run_time(program: str) -> None:
 
 def test_a_kernel_by_hand_that_is_put_into_the_graph_is_refused() -> None:
     """Past the method of Tensor, which refuses it where it is called."""
-    with pytest.raises(errors.UnsupportedError, match="custom_kernel: a kernel written by hand has no batching rule"):
+    refused = "custom_kernel: a kernel written by hand has no batching rule"
+    with pytest.raises(errors.UnsupportedError, match=refused):
         vmap(lambda x: Tensor(UOp.custom_kernel(Tensor.empty(2).uop, x.uop, fxn=lambda out, x: out)[0]))(tensor(3, 2))
+    with brand("users", 3) as users:
+        call = UOp(Ops.CALL, dtypes.void, (Tensor.empty(2).uop.sink(), users.vec(tensor(3, 2)).uop))
+        with pytest.raises(
+            errors.UnsupportedError, match="custom_kernel: a kernel written by hand has no batching rule"
+        ):
+            dispatch.close([call])
 
 
 def test_a_large_int_is_described_by_its_digits() -> None:

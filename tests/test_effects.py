@@ -190,6 +190,11 @@ def test_a_value_of_the_host_in_a_rule() -> None:
             "io_callback: it is not known how often it would run in a rule that runs for the body of a loop, a"
             " checkpoint or a @function\n  try: outside of it; or pure_callback, which may run any number of times"
         )
+    f.defvjp(
+        lambda x: (x.sin(), while_loop(lambda c: log.tenfold(c) < 30, lambda c: c + 1, x)), lambda r, ct: (r * ct,)
+    )
+    with pytest.raises(UnsupportedError, match="how often it would run in while_loop: the condition\n"):
+        grad(summed(f))(XS)  # what is nearest is named
     assert not log.taken()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tinygrad import Context, Tensor, Variable, nn
 
-from branded import Brand, BrandedError, brand, errors, lift, random, unvec, vec_type, vmap
+from branded import Brand, BrandedError, brand, errors, lift, random, source, unvec, vec_type, vmap
 from branded.mypy import collectives as typed
 from branded.mypy import reading
 from branded.mypy.rows import VEC
@@ -969,3 +969,11 @@ def test_what_is_typed_at_a_prompt_has_no_line() -> None:
     with pytest.raises(errors.AxisTypeError) as info:
         eval("vmap(lambda a: a, in_axes='batch')", {"vmap": vmap})
     assert "at:" not in str(info.value)
+
+
+def test_what_starts_a_module_is_not_the_users() -> None:
+    names: dict[str, Any] = {"frame": source.frame}
+    exec(compile("found = frame()", "<frozen runpy>", "exec"), names)
+    assert names["found"] is None
+    exec(compile("found = frame()", "app.py", "exec"), names)
+    assert names["found"].f_code.co_filename == "app.py"

@@ -65,6 +65,10 @@ def test_what_is_known_of_nan() -> None:
     assert differ(Invalid, 1.0) and not differ(Invalid, Invalid) and differ(nan.arg, nan.arg)
 
 
+def test_what_is_no_number_does_not_go_round() -> None:
+    assert dtypes.int32.const(Invalid) is Invalid and dtypes.weakint.const(Invalid) is Invalid
+
+
 def test_small_ints_go_round_with_any_operand() -> None:
     with np.errstate(over="ignore"):
         for dtype in (np.uint8, np.int8, np.uint16, np.int16):

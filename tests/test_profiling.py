@@ -41,6 +41,15 @@ def test_kernels_and_lines_of_a_mapped_function() -> None:
     assert found.seconds == sum(k.seconds for k in found.kernels)
 
 
+def test_a_line_takes_what_others_give_from_memory() -> None:
+    def f(x: Tensor) -> Tensor:
+        y = x @ x
+        return y.transpose(0, 1) + 1
+
+    first, second = profile(f, W).lines
+    assert [k.name[:2] for line in (first, second) for k in line.kernels] == ["pr", "E_"], "no product in the second"
+
+
 def test_the_function_that_was_compiled() -> None:
     assert shape(profile(jit(vmap(head, (0, None))), X, W)) == shape(profile(vmap(head, (0, None)), X, W))
 

@@ -342,6 +342,13 @@ def test_a_cache_as_tinygrad_writes_it_without_a_tensor() -> None:
     close([vmap(lambda c: vmap(lambda v: body(c, v))(pairs))(rows)], [table])
 
 
+def test_what_is_stored_without_a_tensor_is_a_copy() -> None:
+    values = Tensor(ROWS).realize()
+    y = vmap(lambda c, v: Tensor(c.uop.after(c.uop.store(v.uop))))(Tensor(ROWS * 2).realize(), values)
+    y[0:1].assign(Tensor.zeros(1, 4)).realize()
+    close([y, values], [np.where(np.arange(len(ROWS))[:, None] == 0, 0, ROWS), ROWS])
+
+
 # ---- inside of other transforms ----
 
 
