@@ -3,7 +3,6 @@
 import doctest
 import gc
 import os
-import sys
 import time
 import traceback
 from doctest import ELLIPSIS
@@ -90,8 +89,6 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if nextitem is None or nextitem.path != item.path:
         # numbers that were drawn and never computed make a chain, which each later computation would go through
         Tensor.manual_seed(time.time_ns() & 0xFFFF_FFFF)
-        if (static := sys.modules.get("branded.explain.static")) is not None:
-            static._types.cache_clear()  # a gigabyte of mypy's
         _settle()
 
 

@@ -13,6 +13,8 @@ import branded
 from branded import checkpoint, errors, grad, hessian, jacfwd, jit, jvp, make_expr, psum, scan, value_and_grad, vmap
 from tests.by_numpy import read
 
+pytestmark = pytest.mark.by_numpy
+
 RANDOM = np.random.default_rng(0)
 
 

@@ -32,8 +32,16 @@ from tests.explained.programs import PROGRAMS, outer
 from tests.explained.real import MOST, REAL, Items, S, Users
 from tests.warm import warm
 
-ROOT = Path(__file__).parent.parent
+HERE = Path(__file__)
+ROOT = HERE.parent.parent
 each = pytest.mark.parametrize("name", FUNCTIONS)
+
+
+@pytest.fixture(autouse=True)
+def no_types_of_this_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """mypy would read pytest too, and all else that stands above, for types that no test here asks for."""
+    types_in = static.types_in
+    monkeypatch.setattr(static, "types_in", lambda path: static.Types({}) if path == HERE else types_in(path))
 
 
 @pytest.fixture
@@ -316,6 +324,13 @@ def test_mypy_and_run_time_agree() -> None:
         if step["static"] is not None:
             row = re.findall(r"Vec\[(.*), Tensor\]", step["static"])
             assert step["results"][0]["row"] == (row[0].split(" | ") if row else [])
+
+
+def test_mypy_is_asked_about_each_file_once() -> None:
+    files = [ROOT / "tests" / "explained" / name for name in ("programs.py", "real.py")]
+    first = [static.types_in(file) for file in files]
+    assert all(static.types_in(file) is types for file, types in zip(files, first, strict=True))
+    assert {"Vec[x | y, Tensor]", "Vec[Users | Items, Tensor]"} <= set(first[0].found.values()) and first[1].found
 
 
 def test_kernels_read_and_write_what_they_must() -> None:

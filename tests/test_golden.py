@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,16 @@ from tests.golden import make, registry, with_branded
 PROGRAMS = registry.load()
 RUN = ("loops.", "nesting.")
 """How loops run is a part of what these are about; the loops of the others are in functions of ours, with tests."""
+COMPILED = [name for name in PROGRAMS if name.startswith(RUN) and zlib.crc32(name.encode()) % 4 == 0]
+"""One in four of them runs as it does for users: numpy takes the steps of the others, each of which is in their graph."""
 GOLDEN: dict[str, Any] = json.loads(make.PATH.read_text())
 
 
 def test_the_golden_numbers_are_those_of_the_programs() -> None:
     assert GOLDEN.keys() - {"jax"} == PROGRAMS.keys(), "run python -m tests.golden.make, with a Python that has JAX"
     assert len(PROGRAMS) >= 200
+    words = {word for name in COMPILED for word in name.replace(".", "_").split("_")}
+    assert {"scan", "fori", "while", "map", "grad", "jvp", "vmap", "nesting", "backwards"} <= words
     for name, p in PROGRAMS.items():
         for _, _, values in GOLDEN[name].values():
             assert not p.finite or not any(isinstance(x, str) for x in values), name
@@ -28,7 +33,7 @@ def test_the_golden_numbers_are_those_of_the_programs() -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_golden(name: str) -> None:
     with Context(DEV="PYTHON", NOOPT=1, PARALLEL=0):
-        got = with_branded.results(PROGRAMS[name].run(with_branded), name.startswith(RUN))
+        got = with_branded.results(PROGRAMS[name].run(with_branded), name in COMPILED)
     wanted = GOLDEN[name]
     assert got.keys() == wanted.keys()
     for path, (kind, shape, values) in wanted.items():

@@ -18,6 +18,8 @@ from tests.models.language import GPT2, Llama, Mamba
 from tests.models.speech import RNNT, Whisper
 from tests.models.vision import Detector, ResNet, UNet
 
+pytestmark = pytest.mark.by_numpy
+
 RNG = np.random.default_rng(0)
 
 

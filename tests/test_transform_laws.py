@@ -35,6 +35,8 @@ from branded import map as map_
 from tests.by_numpy import read, reads
 from tests.programs import Nest, Program, nests, programs
 
+pytestmark = pytest.mark.by_numpy
+
 quiet = settings(
     deadline=None,
     database=None,

@@ -5,26 +5,29 @@ from __future__ import annotations
 import functools
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from branded.source import Where
 
+Span = tuple[int, int, int, int]
+"""The line and the column of where an expression begins and of where it ends."""
+
 
 class Types(NamedTuple):
     """The types of a file's expressions, or a note that says why there are none."""
 
-    look: Callable[[Where], str | None]
+    found: Mapping[Span, str]
     note: str | None = None
 
     def at(self, where: Where | None) -> str | None:
         """The type of the expression that stands there: `Vec[x | y, Tensor]`; None where mypy knows none."""
-        return None if where is None or self.note else self.look(where)
+        return None if where is None else self.found.get((where.line, where.column, where.end_line, where.end_column))
 
 
 def nothing(note: str) -> Types:
-    return Types(lambda where: None, note)
+    return Types({}, note)
 
 
 def types_in(path: Path) -> Types:
@@ -55,12 +58,11 @@ def types_in(path: Path) -> Types:
         return nothing(f"mypy cannot read {path.name}, so there are no static types")
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=64)
 def _types(path: Path, text: str) -> Types:
     from mypy import build
     from mypy.errors import CompileError
     from mypy.fscache import FileSystemCache
-    from mypy.inspections import find_by_location
 
     from branded.mypy import BrandedPlugin
     from branded.mypy.check import PLUGIN, read_options
@@ -78,13 +80,18 @@ def _types(path: Path, text: str) -> Types:
     except (CompileError, SystemExit):
         return nothing(f"mypy could not check {path.name}, so there are no static types")
     result.manager.metastore.close()
-    tree: Any = result.files[sources[0].module]
+    return Types(_of_values(result.files[sources[0].module], result.types))
 
-    def look(where: Where) -> str | None:
-        found = find_by_location(tree, where.line, where.column, where.end_line, where.end_column)
-        return short(str(result.types[found])) if found in result.types else None
 
-    return Types(look)
+def _of_values(tree: Any, types: Mapping[Any, Any]) -> dict[Span, str]:
+    """The types of the expressions that are values: all that is kept of what mypy knows, which is much."""
+    from mypy.inspections import find_by_location
+
+    told = {e: text for e, t in types.items() if (text := short(str(t)))}
+    spans = {(e.line, e.column, e.end_line, e.end_column) for e in told}
+    # of several expressions in one place, as a call and what it is rewritten to, it is the outermost that is asked for
+    at = {span: find_by_location(tree, *span) for span in spans if span[2] is not None and span[3] is not None}
+    return {span: told[e] for span, e in at.items() if e in told}
 
 
 _LONG = re.compile(r"\b(?:[^\W\d]\w*\.)+(?=[^\W\d]\w*)")
