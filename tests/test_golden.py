@@ -16,7 +16,7 @@ PROGRAMS = registry.load()
 RUN = ("loops.", "nesting.")
 """How loops run is a part of what these are about; the loops of the others are in functions of ours, with tests."""
 COMPILED = [name for name in PROGRAMS if name.startswith(RUN) and zlib.crc32(name.encode()) % 4 == 0]
-"""One in four of them runs as it does for users: numpy takes the steps of the others, each of which is in their graph."""
+"""One in four of them runs as it does for users; numpy takes the steps of the others."""
 GOLDEN: dict[str, Any] = json.loads(make.PATH.read_text())
 
 
