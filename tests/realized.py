@@ -1,8 +1,9 @@
 """Tests whose numbers come from the graph: numpy realizes what they compute, and no kernel is compiled for it.
 
 A file says `pytestmark = pytest.mark.by_numpy` where it is about what a graph says, and not about how it runs.  One
-test in `EACH` of it is compiled all the same.  One that fails is run once more, by kernels, and what it says then is
-what is reported.  What runs by itself, as a function of `jit`, has its kernels here too.
+test in `EACH` of it is compiled all the same, and so is each with the mark `by_numpy(False)`.  One that fails is run
+once more, by kernels, and what it says then is what is reported.  What runs by itself, as a function of `jit`, has its
+kernels here too.
 """
 
 from __future__ import annotations

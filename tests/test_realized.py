@@ -84,3 +84,9 @@ times: list[int] = []
 def test_one_test_in_eight_is_compiled(request: pytest.FixtureRequest) -> None:
     some = [realized.is_compiled(f"tests/test_x.py::test_y[{i}]") for i in range(800)]
     assert 60 < sum(some) < 140 and not realized.is_compiled(request.node.nodeid)
+
+
+@pytest.mark.by_numpy(False)
+@pytest.mark.by_numpy
+def test_a_test_of_such_a_file_may_ask_for_kernels() -> None:
+    assert Tensor.linear_with_vars.__module__ == "tinygrad.tensor"

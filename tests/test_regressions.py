@@ -37,6 +37,9 @@ from branded.callbacks.host import ShapeDtype, call
 from branded.errors import CarryError
 from branded.scope import open_brands
 
+pytestmark = pytest.mark.by_numpy
+compiled = pytest.mark.by_numpy(False)
+
 
 def tensor(*shape: int) -> Tensor:
     return Tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32)).realize()
@@ -49,6 +52,7 @@ def close(got: Tensor, wanted: Any) -> None:
 X, W = tensor(3, 4), tensor(4, 4)
 
 
+@compiled
 def test_chunks_have_gradients_of_what_they_share() -> None:
     twice = W * 2
     loss = lambda w: vmap(lambda x: (w @ x).sum() + (W @ x).sum(), chunk_size=2)(X).sum()  # noqa: E731
@@ -59,6 +63,7 @@ def test_chunks_have_gradients_of_what_they_share() -> None:
     close(by_argument.sum().gradient(W)[0], each)
 
 
+@compiled
 def test_chunks_under_the_jit() -> None:
     f = TinyJit(lambda x, w: [t.realize() for t in vmap(lambda a: (w @ a, w * 2), out_axes=(0, None), chunk_size=2)(x)])
     for i in range(4):
@@ -68,6 +73,7 @@ def test_chunks_under_the_jit() -> None:
         close(shared, np.full((4, 4), 2.0 * i))
 
 
+@compiled
 def test_chunks_with_writes() -> None:
     def body(a: Tensor) -> Tensor:
         mine = a.clone()
@@ -80,6 +86,7 @@ def test_chunks_with_writes() -> None:
     close(vmap(body, chunk_size=2)(X), wanted)
 
 
+@compiled
 def test_in_chunks_all_examples_are_never_together() -> None:
     body = lambda a: a - brands(a)[0].unvec(a).sum()  # noqa: E731
     assert vmap(body)(X).shape == (3, 4)
@@ -101,12 +108,14 @@ def test_functions_may_use_inner_results() -> None:
     close(vmap(body)(X), X.numpy() * (X.numpy() @ W.numpy().T))
 
 
+@compiled
 @pytest.mark.parametrize("precompile", [False, True])
 def test_functions_of_sharded_examples(precompile: bool) -> None:
     s = W.shard(("CPU:0", "CPU:1"), 0).realize()
     close(vmap(function(lambda a: a * 2, precompile=precompile))(s), 2 * W.numpy())
 
 
+@compiled
 def test_a_clone_is_a_copy() -> None:
     x = tensor(3, 4)
     before = x.numpy().copy()
@@ -115,6 +124,7 @@ def test_a_clone_is_a_copy() -> None:
     close(kept, before)
 
 
+@compiled
 def test_a_tensor_realized_in_the_body_is_still_from_outside() -> None:
     outside = (X[0] + 1).contiguous()
     wanted = X.numpy()[0] + 1
@@ -191,6 +201,7 @@ def test_a_counter_is_a_dict() -> None:
     close(vmap(lambda c: c["k"])(collections.Counter({"k": X})), X.numpy())
 
 
+@compiled
 def test_assign_takes_its_argument_by_name() -> None:
     assert Tensor([1.0, 2.0]).contiguous().assign(x=Tensor([3.0, 4.0])).tolist() == [3.0, 4.0]
 
@@ -208,6 +219,7 @@ def test_a_written_gradient_under_two_brands() -> None:
     close(gradients(mul), gradients(lambda a, b: a * b).numpy())
 
 
+@compiled
 def test_a_write_of_a_shared_value_would_be_done_once() -> None:
     count = Tensor([0.0]).realize()
 
@@ -267,6 +279,7 @@ def test_forward_mode_of_a_vmap_of_a_custom_rule() -> None:
     np.testing.assert_allclose(got.numpy(), 3 * np.cos(x.numpy()) * x.numpy(), rtol=1e-5)
 
 
+@compiled
 @pytest.mark.parametrize("how", ["add", "view", "assign"])
 def test_derivatives_of_a_write_into_a_part(how: str) -> None:
     def body(x: Tensor, v: Tensor) -> Tensor:
@@ -363,6 +376,7 @@ def test_forward_mode_where_a_rule_tells_examples_apart() -> None:
     close(jvp(lambda x: vmap(lambda x: f(x, w))(x), (x,), (x,))[1], [0, 3, 6])
 
 
+@compiled
 def test_a_loop_whose_step_uses_what_has_no_entries() -> None:
     none, x = Tensor.zeros(0), Tensor([1.0, 2.0]).realize()
     step = lambda a: lambda c, y: (c + y + psum(a * y, "i"), c * 2)  # noqa: E731
@@ -370,6 +384,7 @@ def test_a_loop_whose_step_uses_what_has_no_entries() -> None:
     assert (c.item(), ys.tolist()) == (4, [2, 4])
 
 
+@compiled
 def test_a_loop_one_of_whose_results_has_no_entries() -> None:
     x = Tensor([1.0, 2.0]).realize()
     c, (ys, none) = scan(lambda c, y: (c + y, (c, Tensor.ones(0, 2) * y)), Tensor(1.0), x)
@@ -394,6 +409,7 @@ def rules_around(f: Any) -> list[Any]:
     return [g, h]
 
 
+@compiled
 @pytest.mark.parametrize("rule", [0, 1], ids=["custom_vjp", "custom_jvp"])
 def test_chunks_in_the_function_of_a_rule(rule: int) -> None:
     """A chunk was a call that tinygrad schedules by itself, and those cannot be in another one."""
@@ -403,6 +419,7 @@ def test_chunks_in_the_function_of_a_rule(rule: int) -> None:
     close(grad(lambda x: f(x).sum())(x), [10, 10])
 
 
+@compiled
 def test_jit_of_what_has_no_entries() -> None:
     f = jit(lambda x, none: (x + none.sum(), none * 2))
     _, none = scan(lambda c, x: (c, x), Tensor(0.0), Tensor.zeros(0, 2))
@@ -411,6 +428,7 @@ def test_jit_of_what_has_no_entries() -> None:
         assert (y.tolist(), still.shape) == ([value], (0, 2))
 
 
+@compiled
 @pytest.mark.parametrize("rule", [0, 1], ids=["custom_vjp", "custom_jvp"])
 def test_jit_in_the_function_of_a_rule(rule: int) -> None:
     """It was compiled for itself, where its argument is that of a call in a graph."""
@@ -420,6 +438,7 @@ def test_jit_in_the_function_of_a_rule(rule: int) -> None:
     close(grad(lambda x: f(x).sum())(x), [10, 10])
 
 
+@compiled
 def test_a_written_loop_over_numbers_that_no_device_has() -> None:
     """The primitives of a scan, run on numbers: a carry is a value in memory, whatever it begins with."""
     v = Tensor(0)
@@ -436,6 +455,7 @@ def test_a_written_loop_over_numbers_that_no_device_has() -> None:
     assert (last.tolist(), ys.tolist()) == (2, [2, 2])
 
 
+@compiled
 def test_loops_that_differ_in_a_loop_of_their_body() -> None:
     """Of two with equal first steps, the one that came first ran for both."""
     xs, x = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize(), Tensor([1.5]).realize()[0]
@@ -452,6 +472,7 @@ def test_loops_that_differ_in_a_loop_of_their_body() -> None:
     assert [y.item() for y in found] == [50, 55, 8, 35]
 
 
+@compiled
 def test_functions_that_differ_in_a_loop_of_their_body() -> None:
     xs, x = Tensor([1.0, 2.0]).realize(), Tensor([1.5]).realize()[0].realize()
     step = lambda c, y: (c * 2 + y, None)  # noqa: E731
@@ -461,6 +482,7 @@ def test_functions_that_differ_in_a_loop_of_their_body() -> None:
     assert [y.item() for y in found] == [6, 24]
 
 
+@compiled
 def test_loops_whose_bodies_differ_in_a_rule() -> None:
     def by(k: float) -> Any:
         f = custom_jvp(lambda x: x * 1.0)
@@ -473,6 +495,7 @@ def test_loops_whose_bodies_differ_in_a_rule() -> None:
     close(jvp(total, (x,), (x,))[1], 1.5 * 58)
 
 
+@compiled
 def test_loops_whose_bodies_differ_in_a_function_of_the_host() -> None:
     x, types = Tensor([1.5]).realize()[0].realize(), [ShapeDtype((), dtypes.float32)]
     fs = [lambda v: np.float32(2 * v), lambda v: np.float32(5 * v)]
@@ -499,6 +522,7 @@ def test_a_derivative_of_exp_is_differentiated_where_its_cotangent_is_zero() -> 
     assert grad(Tensor.exp)(Tensor(1000.0)).item() == float("inf")
 
 
+@compiled
 def test_results_without_entries_of_a_compiled_function() -> None:
     """They hung on the arguments, which are none where they were worked out."""
     assert jit(lambda x: (x.sum() * Tensor.ones(0)).contiguous())(Tensor([1.0, 2.0])).tolist() == []
@@ -510,6 +534,7 @@ def test_results_without_entries_of_a_compiled_function() -> None:
 INTS = Tensor([1, 2, 3, 4, 5])
 
 
+@compiled
 @pytest.mark.parametrize(
     "how", [{}, {"unroll": 2}, {"unroll": True}, {"checkpoint": 2}, {"checkpoint": 3, "unroll": 2}]
 )
@@ -520,6 +545,7 @@ def test_a_number_in_a_carry_takes_the_dtype_of_a_step(init: float, how: dict[st
     assert scan(lambda c, x: (c + x, c), init, Tensor([0.5, 1.0, 2.0, 4.0, 8.0]), **how)[0].item() == 15.5
 
 
+@compiled
 def test_loops_of_numbers_that_become_fractions() -> None:
     assert fori_loop(0, 5, lambda i, c: c + 1.5, 0).item() == 7.5
     assert vmap(lambda x: while_loop(lambda c: c < 5, lambda c: c * 1.5 + x, 0))(INTS[:2]).tolist() == [8.125, 5.0]
@@ -528,6 +554,7 @@ def test_loops_of_numbers_that_become_fractions() -> None:
     assert scan(lambda c, x: (c + 1, None), False, INTS)[0].item() == 5
 
 
+@compiled
 @pytest.mark.parametrize("init", [Tensor([0], dtype=dtypes.int32), Tensor(False)])
 def test_a_tensor_in_a_carry_keeps_its_dtype(init: Tensor) -> None:
     with pytest.raises(CarryError, match="carry changes its type from step to step"):
@@ -591,6 +618,7 @@ def _ruled(make: Any) -> Callable[[Any], Any]:
     return rule
 
 
+@compiled
 @pytest.mark.parametrize("what", CLOSED_OVER)
 @pytest.mark.parametrize("made", [_ruled(custom_jvp), _ruled(custom_vjp), checkpoint, lambda f: f])
 def test_a_write_into_a_copy_of_what_a_body_closes_over(made: Any, what: str) -> None:
@@ -608,6 +636,7 @@ def test_a_write_into_a_copy_of_what_a_body_closes_over(made: Any, what: str) ->
     assert vmap(made(f))(v.reshape(1, 2)).tolist() == [expected]
 
 
+@compiled
 def test_gradients_of_a_ctc_loss_of_each_sequence() -> None:
     """A scan over the log-probabilities of paths, by each of 64 sequences: a segmentation fault, once."""
     steps, kinds, labels, n = 4, 3, 2, 64

@@ -193,6 +193,7 @@ def loops(draw: Any) -> Any:
     return program, draw(st.integers(1, 3)), draw(st.booleans()), draw(random_seeds)
 
 
+@pytest.mark.by_numpy(False)
 @law(8)
 @given(loops())
 def test_scan_is_the_loop(case: Any) -> None:
@@ -249,6 +250,7 @@ def test_scan_of_vmap_is_vmap_of_scan(case: Any) -> None:
     close(inside, outside)
 
 
+@pytest.mark.by_numpy(False)
 @law(30)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(-2, 2), st.booleans())
 def test_while_loop_ends_for_each_example(limits: list[int], start: int, nested: bool) -> None:
@@ -331,6 +333,7 @@ TROUBLE: list[Callable[[Tensor], Tensor]] = [
 ]
 
 
+@pytest.mark.by_numpy(False)
 @law(30)
 @given(st.sampled_from(TROUBLE), st.integers(1, 2), st.booleans(), st.booleans())
 def test_nothing_comes_from_the_branch_not_taken(f: Any, order: int, closed: bool, by_switch: bool) -> None:
