@@ -17,6 +17,7 @@ says); then the brand is removed; if it still occurs, it escaped.
 - `widening`  containers of narrower rows, where a function is called
 - `quiet`     files that say nothing of rows
 - `walking`, `again`  the parts of a body, and a body that is looked at once more
+- `remembering` what mypy finds in a lambda, kept while a rule looks at it
 - `instances` functions of quiet files, for values that vary
 - `keeping`   values that a mapped function keeps, and rows that are lost in it
 - `flow`      the arguments on which the parts of a result depend

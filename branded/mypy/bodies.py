@@ -42,6 +42,7 @@ from branded.mypy.callables import Arg, call_of
 from branded.mypy.codes import is_ours
 from branded.mypy.leaves import NUMBERS, becoming, fields_of
 from branded.mypy.opening import Scope, checker, fail, show, trying
+from branded.mypy.remembering import keep_in_body, type_of_call
 from branded.mypy.rows import (
     ARRAY,
     CONTAINERS,
@@ -173,7 +174,7 @@ def outcome(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecker, g
     """
     # a call that gives nothing makes what follows it unreachable; this one may be made or not
     with trying(api) as errors, api.binder.frame_context(can_skip=True, fall_through=0):
-        out = api.get_expression_type(call_of(f, [a.type for a in args], args, at))
+        out = type_of_call(call_of(f, [a.type for a in args], args, at), api)
     if isinstance(get_proper_type(out), UninhabitedType):
         out = UNKNOWN
     told = [e for e in errors.filtered_errors() if e.code is not NO_UNTYPED_CALL]
@@ -184,7 +185,7 @@ def outcome(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecker, g
         ]
         for types in (wider, given) if given else (wider,):
             with trying(api) as more:
-                again = api.get_expression_type(call_of(f, types, args, at))
+                again = type_of_call(call_of(f, types, args, at), api)
             if not more.has_new_errors():
                 return change(again, same)
     api.msg.add_errors(told)
@@ -211,6 +212,7 @@ def by_rule(ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: Scop
         the second time         the rule is not asked: the call has fitted the first
     """
     sig, api = ctx.default_signature, checker(ctx)
+    keep_in_body(api)
     impl = node.impl.type if node is not None and node.impl is not None else sig
     own = impl if isinstance(impl, CallableType) else sig
     overloads = node.items if node is not None else []

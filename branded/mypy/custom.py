@@ -13,6 +13,7 @@ from mypy.types import CallableType, ExtraAttrs, FunctionLike, Instance, Overloa
 from branded.mypy import operands
 from branded.mypy.callables import CALLED, Arg, call_of, items_of, of_lambda
 from branded.mypy.opening import Scope, checker
+from branded.mypy.remembering import type_of_call
 
 MODULE = "branded.derivatives"
 MAKERS = {
@@ -31,7 +32,7 @@ class Same:
     scope: Scope
 
     def apply(self, f: Expression, args: Sequence[Arg]) -> Type:
-        return self.api.get_expression_type(call_of(f, [a.type for a in args], args, self.at))
+        return type_of_call(call_of(f, [a.type for a in args], args, self.at), self.api)
 
 
 def made(ctx: FunctionContext, scope: Scope) -> Type:

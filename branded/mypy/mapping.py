@@ -44,6 +44,7 @@ from branded.mypy.leaves import STACKED, becoming, unmappable
 from branded.mypy.opening import Scope, class_of, fail, show, times_told, trying
 from branded.mypy.options import Options
 from branded.mypy.quiet import is_quiet_class
+from branded.mypy.remembering import type_of_call
 from branded.mypy.rows import (
     ARRAY,
     TENSOR,
@@ -198,7 +199,7 @@ class Vmap:
         """The type of `f(x', y')`."""
         call = call_of(f, lifted, args, self.at)
         if isinstance(f, LambdaExpr):  # mypy gives the parameters of a lambda that is called at once their types
-            return self.api.get_expression_type(call)
+            return type_of_call(call, self.api)
         with trying(self.api) as errors, self._keeping(call, args, ways):
             inside = self.api.get_expression_type(call)
         if errors.has_new_errors() and any(map(is_shared, ways)):

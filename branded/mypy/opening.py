@@ -65,6 +65,7 @@ def fail_at_once(api: TypeChecker, at: Context, code: ErrorCode, message: str, *
     """`fail`, also where mypy only tries something, as it tries both operands of `0 < a`: it is wrong in any case."""
     times_told[0] += 1
     if _trials:
+        api.binder.version += 1  # so mypy keeps no result of what it tries here without its error
         return fail(api, at, code, message, *notes)
     watchers, kept = api.errors._watchers, api.errors._watchers[:]
     watchers.clear()

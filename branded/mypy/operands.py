@@ -13,6 +13,7 @@ from mypy.types import AnyType, CallableType, Instance, Type, TypeVarId, TypeVar
 
 from branded.mypy.axes_types import names_axis
 from branded.mypy.opening import checker, trying
+from branded.mypy.remembering import keep_in_body
 from branded.mypy.rows import (
     CONTAINERS,
     TENSOR,
@@ -45,6 +46,7 @@ def operands(ctx: FunctionSigContext | MethodSigContext, any_is_plain: bool = Fa
     `any_is_plain` takes operands of type Any for numbers, which they are to methods: `x.clip(0, cfg["most"])`.
     """
     sig, api = ctx.default_signature, checker(ctx)
+    keep_in_body(api)
     known: dict[TypeVarId, Type] = {}
     for v in row_variables(sig):
         if names_axis(v, sig):

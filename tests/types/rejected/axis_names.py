@@ -168,3 +168,6 @@ functions.logaddexp(X, u)  # E: logaddexp: `Features` meets `Users`, axis -1 of 
 linalg.det(u)  # E: det: a matrix has two axes, and this has 1 axis
 linalg.norm(X, axis=2)  # E: norm: axis 2 of a tensor with 2 axes
 means(linalg.pinv(X))  # E: incompatible type "Axes[Features, Users]"; expected "Axes[Users, Features]"
+
+# --- an operand of an operand in a lambda, which mypy only tries at first
+vmap(lambda a: a.stack(1 + (X @ Y)))(Tensor.ones(2, 4, 2))  # E: @: the inner axes are `Features` and `Items`
