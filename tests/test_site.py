@@ -168,7 +168,9 @@ chromium = pytest.fixture(started, scope="module", name="chromium")
 @pytest.fixture(scope="module")
 def window(chromium: Browser) -> BrowserPage:
     """One for all tests: a new one takes longer than a page in it."""
-    return chromium.new_page(reduced_motion="reduce")
+    page = chromium.new_page(reduced_motion="reduce")
+    page.set_default_timeout(120_000)  # where much else runs
+    return page
 
 
 @pytest.fixture

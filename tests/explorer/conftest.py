@@ -28,7 +28,7 @@ def reader(chromium: Browser, pages: dict[frozenset[tuple[str, Any]], list[Page]
     def read(url: str, *, width: int = 1280, **options: Any) -> Reader:
         free = pages.setdefault(frozenset(options.items()), [])
         page = free.pop() if free else chromium.new_context(**options).new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(120_000)
         page.set_viewport_size({"width": width, "height": 900})
         page.mouse.move(0, 0)
         found = Reader(page)

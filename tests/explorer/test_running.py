@@ -65,7 +65,7 @@ def read(chromium: Browser) -> Iterator[Callable[..., Reader]]:
     def read(base: str, name: str, *, script: str | None = None, width: int = 1280, **options: Any) -> Reader:
         still = "reduce"  # colours that fade are looked at when they are there
         context = chromium.new_context(viewport={"width": width, "height": 900}, reduced_motion=still, **options)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(120_000)
         here = Reader(context.new_page())
         opened.append((here, base))
         if script is not None:
