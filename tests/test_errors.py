@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 import textwrap
@@ -16,7 +17,7 @@ from branded import Brand, BrandedError, brand, errors, lift, random, source, un
 from branded.mypy import collectives as typed
 from branded.mypy import reading
 from branded.mypy.rows import VEC
-from branded.patches import reads
+from branded.patches import advice, reads
 from branded.transforms import named
 
 X = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4)).realize()
@@ -977,3 +978,8 @@ def test_what_starts_a_module_is_not_the_users() -> None:
     assert names["found"] is None
     exec(compile("found = frame()", "app.py", "exec"), names)
     assert names["found"].f_code.co_filename == "app.py"
+
+
+def test_what_is_asked_by_bool_is_said_without_it() -> None:
+    asked = ast.parse("not bool(x)", mode="eval").body
+    assert advice._condition(asked) == "(x).logical_not()"

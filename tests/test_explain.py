@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import io
 import itertools
 import json
@@ -623,3 +624,9 @@ def test_types_are_written_as_the_documentation_writes_them() -> None:
         static.short("branded.vec.Vec[app.Users | app.Items, tinygrad.tensor.Tensor]") == "Vec[Users | Items, Tensor]"
     )
     assert [static.short(t) for t in ("builtins.int", "branded.vec.Vec[Any, tinygrad.tensor.Tensor]")] == [None, None]
+
+
+def test_a_guess_is_run_with_what_python_counts_by() -> None:
+    f: Any = lambda x, n: sum((x for _ in range(n)), x)  # noqa: E731
+    parameters = list(inspect.signature(f).parameters.values())
+    assert sys.modules["branded.explain.guessed"]._runs(f, parameters, {"x": Tensor.ones(2), "n": 2})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -292,3 +293,15 @@ def test_least_squares() -> None:
     assert read(got.rank) == wanted[2] == 2
     np.testing.assert_allclose(read(got.s)[:2], wanted[3][:2], rtol=1e-9)
     np.testing.assert_allclose(read(got.residuals), ((b - a @ wanted[0]) ** 2).sum(0), rtol=1e-9)
+
+
+def test_lstsq_takes_what_rcond_says() -> None:
+    a, b = Tensor([[1.0, 0.0], [0.0, 1e-9]]), Tensor([1.0, 1.0])
+    assert [linalg.lstsq(a, b, rcond=part).rank.item() for part in (0, -1, None)] == [2, 1, 1]
+
+
+@pytest.mark.parametrize(("m", "n", "mode"), [(2, 3, "reduced"), (3, 2, "complete")])
+def test_the_factors_of_qr_move_as_their_product(m: int, n: int, mode: Any) -> None:
+    a, da = (Tensor(np.random.default_rng(k).standard_normal((m, n)).astype(np.float32)) for k in range(2))
+    (q, r), (dq, dr) = jvp(lambda a: tuple(linalg.qr(a, mode)), (a,), (da,))
+    np.testing.assert_allclose((dq @ r + q @ dr).numpy(), da.numpy(), atol=1e-4)

@@ -193,3 +193,8 @@ def test_message(name: str) -> None:
 def test_arrays_and_ints_are_taken() -> None:
     a = np.array([[2, 0], [0, 4]])
     assert linalg.inv(a).tolist() == [[0.5, 0.0], [0.0, 0.25]]  # type: ignore[arg-type]
+
+
+def test_solve_names_the_matrix_that_is_not_square() -> None:
+    with pytest.raises(MatrixError, match=r"^solve: a has 2 rows"):
+        linalg.solve(Tensor.ones(2, 3), Tensor.ones(2))

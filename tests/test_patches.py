@@ -16,7 +16,7 @@ from tinygrad.dtype import Invalid
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import all_gather, patches, vmap
-from branded.patches import compiler, tg, workers
+from branded.patches import cache, compiler, tg, workers
 from tests import faults
 
 ROOT = Path(__file__).parents[1]
@@ -161,3 +161,10 @@ def test_a_compiler_that_was_chosen_and_is_not_there_is_named(monkeypatch: pytes
     monkeypatch.setenv("CC", "nosuch-cc")
     said = str(compiler._failed(FileNotFoundError(2, "No such file or directory")))
     assert "the one that was chosen cannot be run\n  CC:   nosuch-cc" in said
+
+
+def test_a_cache_that_cannot_be_kept_is_said_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tg.CACHELEVEL, "value", tg.CACHELEVEL.value)
+    with pytest.warns(RuntimeWarning, match="cache: compiled kernels cannot be kept") as found:
+        cache._off(OSError("full"))
+    assert found[0].filename == __file__

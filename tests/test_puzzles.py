@@ -406,3 +406,7 @@ def test_the_name_that_notebooks_import() -> None:
     import branded.puzzles
 
     assert all(getattr(branded.puzzles, name) is getattr(puzzles, name) for name in puzzles.__all__)
+
+
+def test_words_are_not_broken() -> None:
+    assert sheet.wrapped("one well-known `a b`", width=12) == "one\nwell-known\n`a b`"

@@ -483,6 +483,7 @@ def test_one_over_another_brand() -> None:
 
 def test_a_value_that_all_share_counts_for_each() -> None:
     assert vmap(lambda x: psum(1, "i") + x * 0, axis_name="i")(X).tolist() == [3, 3, 3]
+    assert vmap(lambda x: psum(True, "i").cast("float32") + x * 0, axis_name="i")(X).tolist() == [3, 3, 3]
     shared = vmap(grad(lambda w, x: psum(w, "i") * x), in_axes=(None, 0), axis_name="i")
     copies = vmap(grad(lambda w, x: psum(w, "i") * x), axis_name="i")
     assert shared(TWO, X).tolist() == copies(TWO.expand(3), X).tolist() == [6, 6, 6]
