@@ -49,10 +49,11 @@ def measured(p: Program, libraries: Mapping[str, Any], seconds: float, clock: Cl
     for name, m in libraries.items():
         try:
             f, xs = m.jit(p.of(m)), [m.array(a) for a in p.arrays()]
+            run = lambda m=m, f=f, xs=xs: m.done(f(*xs))  # noqa: E731
+            values[name] = run()
         except AttributeError:  # it has no such operation
             continue
-        runs[name] = lambda m=m, f=f, xs=xs: m.done(f(*xs))
-        values[name] = runs[name]()
+        runs[name] = run
     for name, value in values.items():
         check(f"{p.name}: {name}", values["here"], value)
     calls = {name: _calls(run) for name, run in runs.items()}
