@@ -96,7 +96,7 @@ class Differentiated:
         self.out = with_tensors(self.out, uops(self.out))  # tensors of our own: one may be what was written into
         if not is_differentiating():
             self.outside.follow(plain(uops(self.out)))
-            self.outside.settle(plain, [*self._leaves, *(x for x in tree.leaves(self.out) if isinstance(x, Tensor))])
+            self.outside.settle(plain, [*self._leaves, *_tensors_of(self.out)])
 
     @property
     def leaves(self) -> list[UOp]:
@@ -123,7 +123,7 @@ class Differentiated:
 
     def results(self, y: Any) -> Any:
         """What the user gets: the same tree without leaves."""
-        ts = [x for x in tree.leaves(y) if isinstance(x, Tensor)]
+        ts = _tensors_of(y)
         new = dict(zip(map(id, ts), self.outside.now(plain([t.uop for t in ts])), strict=True))
         out = (x if not isinstance(x, Tensor) or new[id(x)] is x.uop else tensor(new[id(x)]) for x in tree.leaves(y))
         return tree.rebuild(y, out)
@@ -144,9 +144,14 @@ def tensors(us: Iterable[UOp]) -> list[Tensor]:
     return [tensor(u) for u in us]
 
 
+def _tensors_of(x: Any) -> list[Tensor]:
+    """The tensors in a tree of anything."""
+    return [v for v in tree.leaves(x) if isinstance(v, Tensor)]
+
+
 def uops(x: Any) -> list[UOp]:
     """Those of the tensors in a tree of anything."""
-    return [v.uop for v in tree.leaves(x) if isinstance(v, Tensor)]
+    return [t.uop for t in _tensors_of(x)]
 
 
 def with_tensors(x: Any, us: Sequence[UOp]) -> Any:

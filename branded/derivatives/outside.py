@@ -34,15 +34,11 @@ class Outside:
 
     def written(self, us: Sequence[UOp]) -> list[UOp]:
         """What such writes gave, of which these are made."""
-        if not self.memory:
-            return []
         graph = UOp(Ops.SINK, src=tuple(us)).toposort(enter_calls=False)
         return [u for u in graph if u.op is Ops.AFTER and storage.root(u) in self.memory]
 
     def settle(self, new: Callable[[Sequence[UOp]], list[UOp]], own: Iterable[Tensor] = ()) -> None:
         """All tensors that see these writes are of the new values, but for those of the call itself."""
-        if not self.memory:
-            return
         apart = {*map(id, own)}
         with WRITES:
             live = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in apart]
