@@ -33,6 +33,8 @@ COMPILER: Any = Device["CPU"].renderer.compiler
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[clang._Clangs]:
     """Those of this test, of which there are none yet."""
+    if clang._words(COMPILER) is None:
+        COMPILER.compile(KERNELS[0])
     monkeypatch.setattr(clang, "clangs", own := clang._Clangs())
     yield own
     own.end()
@@ -74,7 +76,6 @@ def counted(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list[Any]
 def test_twelve_kernels_are_one_start_and_the_code_of_tinygrad(
     alone: clang._Clangs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clang._words(COMPILER)
     started = counted(monkeypatch, subprocess, "Popen")
     codes = [COMPILER.compile(source) for source in KERNELS]
     assert len(started) == 1 and alone.all[0].made == len(KERNELS)
@@ -213,20 +214,57 @@ def test_a_program_may_close_all_that_is_open(alone: clang._Clangs) -> None:
 def test_what_is_no_clang_compiles_as_tinygrad_says(cc: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clang, "_known", {})
     monkeypatch.setattr(clang, "_asked", lambda *_: [cc, "-c", "-", "-o", "-"])
+    assert clang._words(COMPILER) is None and clang._by_the_driver(COMPILER, b"") is None
+    assert list(clang._known.values()) == [None] and clang._words(COMPILER) is None
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> dict[Any, Any]:
+    """A database in which nothing is, and a process that knows nothing."""
+    kept: dict[Any, Any] = {}
+    monkeypatch.setattr(clang, "_known", {})
+    monkeypatch.setattr(tg.helpers, "diskcache_get", lambda table, key: kept.get((table, key)))
+    monkeypatch.setattr(tg.helpers, "diskcache_put", lambda table, key, value: kept.setdefault((table, key), value))
+    return kept
+
+
+def test_what_the_driver_starts_it_says_with_the_first_kernel(
+    alone: clang._Clangs, kept: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = counted(monkeypatch, subprocess, "Popen")
+    clang.ready(COMPILER)
+    assert started == []
+    first = COMPILER.compile(KERNELS[0])
+    assert [call[0][1] for call in started] == ["-v"] and alone.all == []
+    second = COMPILER.compile(KERNELS[1])
+    assert [call[0][1] for call in started] == ["-v", "-cc1"] and alone.all[0].made == 1
+    monkeypatch.undo()
+    assert [loaded(first), loaded(second)] == [loaded(by_tinygrad(source)) for source in KERNELS[:2]]
+
+
+def test_what_the_driver_starts_is_known_to_the_next_process(
+    kept: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    COMPILER.compile(KERNELS[0])
+    (words,) = kept.values()
+    clang._known.clear()
+    assert clang._words(COMPILER) == words
+    clang._known.clear()
+    monkeypatch.setattr(clang, "features", lambda: "of another machine")
     assert clang._words(COMPILER) is None
 
 
-def test_what_the_driver_starts_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: dict[Any, Any] = {}
-    monkeypatch.setattr(tg.helpers, "diskcache_get", lambda table, key: kept.get((table, key)))
-    monkeypatch.setattr(tg.helpers, "diskcache_put", lambda table, key, value: kept.setdefault((table, key), value))
-    monkeypatch.setattr(clang, "_found", lambda words: ["cc", "-cc1"])
-    asked = counted(monkeypatch, clang, "_found")
-    words = clang._asked(clang._original[0], COMPILER)
-    assert [clang._kept(words), clang._kept(words)] == [["cc", "-cc1"]] * 2 and len(asked) == 1
-    monkeypatch.setattr(clang, "features", lambda: "of another machine")
-    clang._kept(words)
-    assert len(asked) == 2 and words[1:3] == ["-c", "-x"]
+@pytest.mark.parametrize("source", [WARNS, WRONG])
+def test_the_first_kernel_may_not_compile(
+    source: str, alone: clang._Clangs, kept: dict[Any, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    if source is WRONG:
+        with pytest.raises(BrandedError, match="does not compile what tinygrad wrote"):
+            COMPILER.compile(source)
+    else:
+        assert loaded(COMPILER.compile(source)) == loaded(by_tinygrad(source))
+    assert "<stdin>:1:" in capfd.readouterr().err
+    assert loaded(COMPILER.compile(KERNELS[2])) == loaded(by_tinygrad(KERNELS[2]))
 
 
 def test_the_c_that_runs_tables_is_that_of_tinygrad(alone: clang._Clangs) -> None:

@@ -177,10 +177,10 @@ def test_the_largest_and_the_middle() -> None:
 
 @can_compile
 def test_no_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(self: host.Name, memory: Any) -> None:
+    def fails(self: host.HostName, memory: Any) -> None:
         raise AssertionError(f"{self} ran in Python")
 
-    monkeypatch.setattr(host.Name, "run", fails)
+    monkeypatch.setattr(host.HostName, "run", fails)
     x, ids = Tensor(R.standard_normal(9)), Tensor(R.integers(0, 3, 9))
     for _ in range(2):
         assert jit(lambda x: branded.searchsorted(Tensor([0.0, 1.0]).double(), x))(x).shape == (9,)
@@ -219,7 +219,7 @@ def test_entries_by_their_place_in_c(dtype: Any, descending: bool) -> None:
             p = np.int32([places])
             out = np.full((2, len(places)), 7, np.int32)
             types = [
-                host.Array(y.shape, dtypes.float32 if y.dtype == np.float32 else dtypes.int32) for y in (out, x, p)
+                host.ArrayType(y.shape, dtypes.float32 if y.dtype == np.float32 else dtypes.int32) for y in (out, x, p)
             ]
             found = counting.standing(descending)(types[:1], types[1:])
             assert found is not None

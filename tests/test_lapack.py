@@ -17,7 +17,7 @@ from branded.cpu import lapack as drivers
 from branded.errors import OutOfMemoryError
 from branded.linalg import lapack
 from branded.runner import cores, host, native
-from branded.runner.host import Array
+from branded.runner.host import ArrayType
 
 Arrays = list[np.ndarray[Any, Any]]
 R = np.random.default_rng(0)
@@ -37,7 +37,7 @@ def by_c(kind: str, option: int, shapes: list[tuple[int, ...]], xs: Arrays) -> A
     ys: Arrays = [np.full(shape, 7, xs[0].dtype) for shape in shapes]
     work = drivers.in_c(kind, option)
     assert work is not None
-    found = work([Array(y.shape, dtype) for y in ys], [Array(x.shape, dtype) for x in xs])
+    found = work([ArrayType(y.shape, dtype) for y in ys], [ArrayType(x.shape, dtype) for x in xs])
     assert found is not None
     found.run("it", [x.ctypes.data for x in (*ys, *xs)])
     return ys
@@ -137,10 +137,10 @@ FORMS: list[tuple[str, Callable[..., Tensor]]] = [
 
 @pytest.fixture
 def no_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(self: host.Name, memory: Any) -> None:
+    def fails(self: host.HostName, memory: Any) -> None:
         raise AssertionError(f"{self} ran in Python")
 
-    monkeypatch.setattr(host.Name, "run", fails)
+    monkeypatch.setattr(host.HostName, "run", fails)
 
 
 @pytest.mark.usefixtures("no_python")
@@ -169,7 +169,7 @@ def test_the_factors_of_entries_that_are_far_apart(least: float, most: float) ->
 
 def test_numpy_does_it_where_it_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drivers, "_table", drivers._table.__wrapped__)
-    work, x = drivers.in_c("inv"), Array((7, 7), dtypes.float32)
+    work, x = drivers.in_c("inv"), ArrayType((7, 7), dtypes.float32)
     assert work is not None and work([x], [x]) is not None
     monkeypatch.setenv("BRANDED_LAPACK", "0")
     assert work([x], [x]) is None

@@ -84,10 +84,31 @@ def test_it_is_one_call_and_no_kernel() -> None:
     x = few(6, 40)
     assert kernels(vmap(lambda x: x.sort()[0])(x)) == [Ops.CUSTOM_FUNCTION]
     assert kernels(vmap(lambda x: x.argsort())(x)) == [Ops.CUSTOM_FUNCTION]
-    assert kernels(x.topk(3)[1]).count(Ops.CUSTOM_FUNCTION) == 1
+    assert kernels(*vmap(lambda x: x.topk(3))(x)) == [Ops.CUSTOM_FUNCTION] * 2
     assert kernels(*x.sort()) == [Ops.CUSTOM_FUNCTION] * 2
     with cpu.plain():
         assert len(kernels(x.sort()[0])) > 10
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_the_first_are_the_first_of_all(dtype: Any) -> None:
+    """Of equal ones the first, and NaN is the largest; along any axis, the largest or the smallest, few or all."""
+    x = R.choice(np.array([-1, 0, 1, 2, 3], dtype=dtype), (4, 9, 3))
+    if dtype != np.int32:
+        x[0, 2, 1], x[1, :, 0] = np.nan, -0.0
+    for k, dim, largest in ((3, 1, True), (9, 1, True), (2, -1, False), (1, 0, True), (8, 1, False)):
+        got = Tensor(x).topk(k, dim, largest)
+        want = Tensor(x).sort(dim, descending=largest)
+        for y, z in zip(got, want, strict=True):
+            part = np.take(z.numpy(), np.arange(k), dim)
+            assert y.dtype == z.dtype
+            np.testing.assert_array_equal(y.numpy(), part)
+
+
+def test_what_the_first_take() -> None:
+    """numpy sorts all of them."""
+    found = [call.src[0].arg for call in few(6, 40).topk(5)[1].schedule_linear().src]
+    assert [name.host.space for name in found] == [4 * 40 / 5]
 
 
 def test_what_is_not_to_be_sorted() -> None:
@@ -97,6 +118,9 @@ def test_what_is_not_to_be_sorted() -> None:
         few(3, 4).sort(2)
     with pytest.raises(ValueError, match="out of range"):
         few(3, 4).topk(5)
+    with pytest.raises(NotImplementedError):
+        few(3, 4).topk(2, sorted_=False)
+    assert [y.shape for y in few(3, 4).topk(0)] == [(3, 0), (3, 0)]
 
 
 FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {

@@ -23,7 +23,7 @@ from branded.cpu.kernels import room
 from branded.errors import CallbackError, DerivativeError, UnsupportedError
 from branded.graph import against, on_device, reshape, tensor
 from branded.patches.tg import _to_np_dtype, all_int, canonicalize_device
-from branded.primitive import Batched, Bundle, Primitive, Run, info, results
+from branded.primitive import Batched, BatchingRun, Bundle, Primitive, info, results
 from branded.rows import dtype_text
 from branded.runner import host
 from branded.scope import Row, union
@@ -217,7 +217,7 @@ class Host(Primitive):
         """No derivative goes by what runs before it."""
         return {*range(len(u.src) - 1 - self.is_effect)}
 
-    def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
+    def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
         """vmap(f)(xs) = f of arrays with a leading axis for each brand, as the method says."""
         row: Row = ()
         for x in args:
@@ -276,7 +276,7 @@ class Host(Primitive):
             args = [np.broadcast_to(x, (*sizes, *x.shape[len(sizes) :])) for x in args]
         self._once(args, results, (), flag is None or bool(flag.any()))
 
-    def in_c(self, results: Sequence[host.Array], args: Sequence[host.Array]) -> host.Called | None:
+    def in_c(self, results: Sequence[host.ArrayType], args: Sequence[host.ArrayType]) -> host.CFunction | None:
         """What C calls in its place: it takes no flag and no token."""
         return None if self.by_c is None or self.is_guarded or self.is_effect else self.by_c(results, args)
 

@@ -28,8 +28,8 @@ def lowered(u: UOp) -> UOp | None:
         return None
     ys = results(u)
     outs = [y.empty_like() for y in ys]
-    types = [host.Array(sizes(x), x.dtype) for x in (*outs, *u.src[1:])]
-    name = host.Name(made, types[: len(outs)], types[len(outs) :])
+    types = [host.ArrayType(sizes(x), x.dtype) for x in (*outs, *u.src[1:])]
+    name = host.HostName(made, types[: len(outs)], types[len(outs) :])
     inputs = [in_memory(x, x.dtype, ys[0].device) for x in u.src[1:] if 0 not in x.shape]
     written = [o for o in outs if 0 not in o.shape]
     if not written:
@@ -82,7 +82,7 @@ def install() -> None:
     tg.realize.get_call_name = host.for_hosts(tg.realize.get_call_name, lambda name: f"host {name.host.name}")
 
 
-def _outs_ins(name: host.Name) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _outs_ins(name: host.HostName) -> tuple[tuple[int, ...], tuple[int, ...]]:
     n = sum(x.nbytes > 0 for x in (*name.results, *name.args))
     return tuple(range(name.outs)), tuple(range(name.outs, n))
 

@@ -3,6 +3,7 @@
 Values and indices are those of the network: entries that are equal keep their order, also when they descend.  NaN is
 the largest, as in numpy.  The derivatives are those of the network itself: entries that are
 equal share their cotangents.  The values and the indices are a call each, so that what nobody reads is not worked out.
+What `topk` leaves out is left out by the call, so there is no kernel that takes a part of its result.
 """
 
 from __future__ import annotations
@@ -26,24 +27,27 @@ Network = Callable[[Tensor, int, bool], tuple[Tensor, Tensor]]
 """tinygrad's own `sort`."""
 
 
-def sort(network: Network, x: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
-    """The values along an axis in order, and where they were."""
+def sort(network: Network, x: Tensor, dim: int, descending: bool, first: int | None = None) -> tuple[Tensor, Tensor]:
+    """The values along an axis in order, and where they were; all, or so many of the first."""
     last = x.transpose(dim, -1)
-    by, where = _sorters(network, descending)
-    shape = tuple(int(n) for n in last.shape)
-    (new,) = called(by, [ShapeDtype(shape, x.dtype)], [last.uop])
-    (at,) = called(where, [ShapeDtype(shape, dtypes.int32)], [last.uop])
+    *batch, n = (int(n) for n in last.shape)
+    k = n if first is None else first
+    by, where = _sorters(network, descending, k, n)
+    (new,) = called(by, [ShapeDtype((*batch, k), x.dtype)], [last.uop])
+    (at,) = called(where, [ShapeDtype((*batch, k), dtypes.int32)], [last.uop])
     return tensor(new).transpose(dim, -1), tensor(at).transpose(dim, -1).cast(dtypes.default_int)
 
 
 class Sorted(Host):
-    """The values along the last axis, in order."""
+    """The first of the values along the last axis, in order."""
 
     network: Network
     descending: bool
+    first: int
 
     def _by_network(self, u: UOp) -> UOp:
-        return self.network(tensor(u.src[1]), -1, self.descending)[0].uop
+        found = self.network(tensor(u.src[1]), -1, self.descending)[0]
+        return found.shrink((*((0, n) for n in found.shape[:-1]), (0, self.first))).uop
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """As tinygrad's network does it."""
@@ -60,29 +64,34 @@ class Sorted(Host):
         return list(reverse.gradients([self._by_network(u)], [cotangents[0]], [u.src[1]])[0])
 
 
-@functools.cache
-def _sorters(network: Network, descending: bool) -> tuple[Sorted, Host]:
+@functools.lru_cache(maxsize=256)
+def _sorters(network: Network, descending: bool, first: int, among: int) -> tuple[Sorted, Host]:
     """One of each, so that the same sort of the same values is one call."""
-    by = Sorted("sort", functools.partial(values, descending=descending), "expand_dims", False)
-    by.network, by.descending = network, descending
-    where = Host("argsort", functools.partial(order, descending=descending), "expand_dims", False)
-    where.space = 4.0  # keys of 64 bits, twice, beside what they are made of
+    by = Sorted("sort", functools.partial(values, descending=descending, first=first), "expand_dims", False)
+    by.network, by.descending, by.first = network, descending, first
+    where = Host("argsort", functools.partial(order, descending=descending, first=first), "expand_dims", False)
+    by.space = among / first
+    where.space = 4.0 * among / first  # keys of 64 bits, twice, beside what they are made of
     return by, where
 
 
 # ---- what runs ----
 
 
-def values(x: np.ndarray, descending: bool) -> np.ndarray:
+def values(x: np.ndarray, descending: bool, first: int | None = None) -> np.ndarray:
     """NaN is the largest."""
     import numpy as np
 
     found: np.ndarray = np.sort(x, axis=-1)
-    return found[..., ::-1] if descending else found
+    return (found[..., ::-1] if descending else found)[..., :first]
 
 
-def order(x: np.ndarray, descending: bool) -> np.ndarray:
+def order(x: np.ndarray, descending: bool, first: int | None = None) -> np.ndarray:
     """Where the values are; of those that are equal the first comes first."""
+    return _order(x, descending)[..., :first]
+
+
+def _order(x: np.ndarray, descending: bool) -> np.ndarray:
     import numpy as np
 
     if (keys := _keys(x)) is not None:

@@ -17,7 +17,7 @@ from tinygrad import Device
 from branded.patches import tg
 from branded.patches.tg import TinyELF
 from branded.runner import cores, native
-from branded.runner.host import Array
+from branded.runner.host import ArrayType
 
 LOOPS = 4
 """So many axes of a batch go in steps of their own."""
@@ -95,7 +95,7 @@ void {name}(u64 at) {{
 """
 
 
-def shared(work: float, steps: Sequence[int], results: Sequence[Array], examples: int) -> Sequence[int]:
+def shared(work: float, steps: Sequence[int], results: Sequence[ArrayType], examples: int) -> Sequence[int]:
     """How a batch of so many examples, which takes so many nanoseconds, is shared out, if the C for it is there."""
     size, threads = next((n for n in steps[:LOOPS] if n > 1), 1), min(tg.NUM_CPU_THREADS.value, cores.MOST)
     if work < cores.LARGE or size == 1 or threads == 1 or not cores.address() or not native.is_compiled():
@@ -119,7 +119,7 @@ def words(numbers: Sequence[int], results: int, at: Sequence[Any]) -> list[Any]:
     return [*numbers, *places, *[0] * (5 - len(places))]
 
 
-def steps(batch: Sequence[int], args: Sequence[Array], own: Sequence[int]) -> list[int] | None:
+def steps(batch: Sequence[int], args: Sequence[ArrayType], own: Sequence[int]) -> list[int] | None:
     """The sizes of the batch, and how many bytes each operand moves with a step of them; None where they are many.
 
     Of each operand so many axes at the end are its own; those before them broadcast to the batch as numpy's do.

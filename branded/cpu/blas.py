@@ -29,7 +29,7 @@ LOOPS = 3
 """So many axes may go around a product of two matrices."""
 
 
-class Loop(NamedTuple):
+class OuterAxis(NamedTuple):
     """An axis around the products: its size, and the steps of each operand and of the result, in elements."""
 
     size: int
@@ -39,7 +39,7 @@ class Loop(NamedTuple):
     """0: what the products give is added up."""
 
 
-class Place(NamedTuple):
+class Beginning(NamedTuple):
     """Where an operand begins in its buffer, in elements, and how far it moves with each step of a variable."""
 
     offset: int = 0
@@ -59,11 +59,11 @@ class Product(NamedTuple):
     a_is_transposed: bool
     b_is_transposed: bool
     is_vector: bool
-    a: Place
-    b: Place
-    out: Place
+    a: Beginning
+    b: Beginning
+    out: Beginning
     alpha: float
-    loops: tuple[Loop, ...]
+    loops: tuple[OuterAxis, ...]
 
     @property
     def multiplications(self) -> int:
@@ -85,23 +85,23 @@ class Product(NamedTuple):
         found += [self.a.offset, self.b.offset, self.out.offset]
         found += [self.a.by_variable, self.b.by_variable, self.out.by_variable]
         found += struct.unpack("q", struct.pack("d", self.alpha))
-        for loop in (*self.loops, *[Loop(1, 0, 0, 0)] * (LOOPS - len(self.loops))):
+        for loop in (*self.loops, *[OuterAxis(1, 0, 0, 0)] * (LOOPS - len(self.loops))):
             found += loop
         return [x % 2**64 for x in found]
 
 
-class Name(str):
+class ProductName(str):
     """The name of a product in tinygrad's graph, which keeps the product."""
 
     product: Product
 
-    def __new__(cls, product: Product) -> Name:
+    def __new__(cls, product: Product) -> ProductName:
         name = super().__new__(cls, f"product{tuple(product)}")
         name.product = product
         return name
 
     def __reduce__(self) -> Any:
-        return Name, (self.product,)
+        return ProductName, (self.product,)
 
     @property
     def short(self) -> str:
@@ -111,7 +111,7 @@ class Name(str):
 
 def call(product: Product, variable: UOp | None) -> UOp:
     """The product as what a CALL in tinygrad's graph is of: of a result and two operands."""
-    return UOp(Ops.CUSTOM_FUNCTION, src=() if variable is None else (variable,), arg=Name(product))
+    return UOp(Ops.CUSTOM_FUNCTION, src=() if variable is None else (variable,), arg=ProductName(product))
 
 
 # ---- the library ----
@@ -317,7 +317,7 @@ def _glue() -> tuple[Any, Any]:
 
 def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, known: dict[str, int]) -> native.Hosted:
     """A product as C calls it, on the buffers of each turn; its variable is the step of a loop, or known."""
-    name: Name = call.src[0].arg
+    name: ProductName = call.src[0].arg
     p, variables = name.product, [v.expr for v in call.src[0].src]
     first = [_function(p.dtype, p.is_vector)]
     by = [known.get(v, 0) for v in variables] or [0]

@@ -1,12 +1,13 @@
-"""Places in sorted sequences, and sums by numbers, in C: a kernel among others, of as many steps as there are entries.
+"""Places in sorted sequences, sums by numbers, running sums, in C: a kernel among others, of a step for each entry.
 
-As operations of tinygrad both compare each entry with each number.
+As operations of tinygrad the first two compare each entry with each number, and the last adds up all that are before.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 
 from branded.cpu import batches
-from branded.runner.host import Array, Called, InC
+from branded.runner.host import ArrayType, CFunction, InC
 
 _TYPES: dict[DType, str] = {
     dtypes.float32: "float",
@@ -141,6 +142,39 @@ _STEPS = {
 }
 
 
+_BESIDE = 64
+# sums of floats are of doubles; of one row a sum waits for the last one only each fourth time
+_RUNNING = """
+static void go(struct job *j) {
+  i64 rest = j->m, n = j->n, i;
+  TYPE *out = (TYPE *)j->out[0];
+  do {
+    const TYPE *x = (TYPE *)j->a;
+    if (rest == 1) {
+      WIDE sum = 0;
+      for (i = 0; i + 4 <= n; i += 4) {
+        WIDE a = (WIDE)x[i], b = a + (WIDE)x[i + 1], c = b + (WIDE)x[i + 2], d = c + (WIDE)x[i + 3];
+        out[i] = (TYPE)(sum + a), out[i + 1] = (TYPE)(sum + b), out[i + 2] = (TYPE)(sum + c);
+        out[i + 3] = (TYPE)(sum += d);
+      }
+      for (; i < n; i++) out[i] = (TYPE)(sum += (WIDE)x[i]);
+    } else
+      for (i64 first = 0; first < rest; first += BESIDE) {
+        i64 count = rest - first < BESIDE ? rest - first : BESIDE;
+        WIDE sums[BESIDE];
+        for (i64 k = 0; k < count; k++) sums[k] = 0;
+        for (i = 0; i < n; i++) {
+          const TYPE *from = x + i * rest + first;
+          TYPE *to = out + i * rest + first;
+          for (i64 k = 0; k < count; k++) to[k] = (TYPE)(sums[k] += (WIDE)from[k]);
+        }
+      }
+    out += n * rest;
+  } while (next(j));
+}
+""".replace("BESIDE", str(_BESIDE))
+
+
 def _first(name: str, dtype: DType) -> str:
     """What there is before the first entry."""
     if name in ("sum", "prod"):
@@ -160,6 +194,9 @@ def source(what: str, dtype: DType) -> str:
         text = (_KEY_OF_FLOATS if is_float else "") + _STANDING
         text = text.replace("KEY(", "key_of_float(" if is_float else "key(").replace("FEW", str(_FEW))
         return batches.BEFORE + text.replace("TYPE", name) + batches.entry("branded_count", "go(&j);")
+    if what == "running":
+        text = _RUNNING.replace("WIDE", "double" if is_float else wide).replace("TYPE", name)
+        return batches.BEFORE + text + batches.entry("branded_count", "go(&j);")
     text = _SEARCH if what == "search" else _SEGMENTS.replace("STEP", step).replace("FIRST", _first(what, dtype))
     return batches.BEFORE + text.replace("TYPE", name).replace("WIDE", wide) + batches.entry("branded_count", "go(&j);")
 
@@ -169,12 +206,14 @@ def _glue(what: str, dtype: DType) -> tuple[Any, int]:
     return batches.compiled(source(what, dtype), "branded_count")
 
 
-def _made(what: str, dtype: DType, numbers: Sequence[int], steps: Sequence[int] | None) -> Called | None:
+def _made(
+    what: str, dtype: DType, numbers: Sequence[int], steps: Sequence[int] | None, by: Sequence[int] = batches.BY_ONE
+) -> CFunction | None:
     if steps is None:
         return None
     function, address = _glue(what, dtype)
     table = ctypes.addressof(_memory()) if what == "standing" else 0
-    return Called(address, function, functools.partial(batches.words, [table, 0, *numbers, *steps, *batches.BY_ONE], 1))
+    return CFunction(address, function, functools.partial(batches.words, [table, 0, *numbers, *steps, *by], 1))
 
 
 @functools.cache
@@ -188,7 +227,7 @@ def _memory() -> Any:
 def search(side: str) -> InC:
     """How many of sorted ints `[..., n]` come before each of others `[..., *shape]`, as `i32[..., *shape]`."""
 
-    def found(results: Sequence[Array], args: Sequence[Array]) -> Called | None:
+    def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
         own, wanted = args
         lead = len(own.shape) - 1
         if own.dtype != wanted.dtype or own.dtype not in (dtypes.int32, dtypes.int64) or not own.nbytes * wanted.nbytes:
@@ -206,7 +245,7 @@ def search(side: str) -> InC:
 def segments(reduction: str) -> InC:
     """The entries of data `[..., n, *rest]` with the same of ids `[..., n]`, together, as `[..., num, *rest]`."""
 
-    def found(results: Sequence[Array], args: Sequence[Array]) -> Called | None:
+    def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
         x, ids = args
         lead = len(ids.shape) - 1
         if x.dtype not in _TYPES or ids.dtype not in (dtypes.int32, dtypes.int64) or not results[0].nbytes * x.nbytes:
@@ -225,11 +264,28 @@ def segments(reduction: str) -> InC:
 def standing(descending: bool) -> InC:
     """Which of entries `[..., n]` have the places `i32[..., m]` in their order, as `i32[..., m]`."""
 
-    def found(results: Sequence[Array], args: Sequence[Array]) -> Called | None:
+    def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
         x, places = args
         if x.dtype not in (dtypes.float32, dtypes.int32) or not x.nbytes * places.nbytes or os.name == "nt":
             return None
         steps = batches.steps(results[0].shape[:-1], args, (1, 1))
         return _made("standing", x.dtype, [int(descending), x.shape[-1], 0, places.shape[-1]], steps)
+
+    return found
+
+
+@functools.cache
+def running(after: int) -> InC:
+    """The sums of entries `[..., n, *rest]` up to each, where `rest` has so many axes."""
+
+    def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
+        (x,), (y,) = args, results
+        if x.dtype not in _TYPES or not x.nbytes or x.shape != y.shape:
+            return None
+        at = len(x.shape) - 1 - after
+        rest, many = math.prod(x.shape[at + 1 :]), math.prod(x.shape[:at])
+        steps = batches.steps(x.shape[:at], args, (1 + after,))
+        by = batches.BY_ONE if steps is None else batches.shared(math.prod(x.shape), steps, results, many)
+        return _made("running", x.dtype, [0, rest, x.shape[at], 0], steps, by)
 
     return found

@@ -56,6 +56,14 @@ class _Room(PerThread):
 
 room = _Room("BRANDED_CPU")
 
+
+class _Looks(threading.local):
+    raises: Callable[[Scheduler], BaseException] | None = None
+    """Where a kernel is not made: what is raised of its loops, before any option."""
+
+
+looks = _Looks()
+
 # ---- which kernels ----
 
 
@@ -114,6 +122,8 @@ def suits(k: Scheduler) -> bool:
 def _chosen(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler], Scheduler]:
     @functools.wraps(original)
     def hand_coded_optimizations(k: Scheduler) -> Scheduler:
+        if (look := looks.raises) is not None:
+            raise look(k)
         if not (room.value and type(k.ren) is tg.cstyle.ClangRenderer):
             return original(k)
         if suits(k):
@@ -151,16 +161,16 @@ def over_rows(k: Scheduler) -> Scheduler | None:
         return None
 
 
-def parted(k: Scheduler) -> Scheduler:
+def parted(k: Scheduler, steps: int | None = None) -> Scheduler:
     """Plain loops in parts, one for each core, as tinygrad divides its own kernels; what is dear counts more here.
 
-    The innermost loop of a result is left as it is, if it is not long enough for all of them.
+    The innermost loop of a result is left as it is, if it is not long enough for all of them.  `steps` is how many
+    there are, if some are written out.
     """
     most = k.ren.global_max[0] if k.ren.has_threads and k.ren.global_max else 1
     if not all(isinstance(n, int) for n in k.full_shape):
         return k
-    looped = [n for n, t in zip(k.full_shape, k.axis_types, strict=True) if t in (AxisType.WEAK, AxisType.REDUCE)]
-    steps = math.prod(looped) * (1 + DEAREST * sum(u.op in DEAR for u in k.ast.toposort()))
+    steps = (steps or math.prod(k.full_shape)) * (1 + DEAREST * sum(u.op in DEAR for u in k.ast.toposort()))
     axes = [i for i in k.axes_of(AxisType.WEAK) if i + 1 < len(k.rngs) or k.full_shape[i] >= FLAT]
     for n in (n for n in PARTS if n <= min(most, steps // STEPS)):
         for axis in (i for i in axes if k.full_shape[i] % n == 0):

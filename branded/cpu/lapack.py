@@ -18,7 +18,7 @@ from tinygrad.dtype import DType
 
 from branded.cpu import batches, blas, lapack_source
 from branded.cpu.lapack_source import KINDS, ROUTINES, SYSTEM
-from branded.runner.host import Array, Called, InC
+from branded.runner.host import ArrayType, CFunction, InC
 
 SMALL = 1 << 26
 """Less work than this, in multiplications, is not worth the threads of OpenBLAS: they wait for one another."""
@@ -35,7 +35,7 @@ def in_c(kind: str, option: int = 0) -> InC | None:
     return None if kind not in KINDS else functools.partial(_called, kind, option)
 
 
-def _called(kind: str, option: int, results: Sequence[Array], args: Sequence[Array]) -> Called | None:
+def _called(kind: str, option: int, results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
     dtype = args[0].dtype
     if dtype not in (dtypes.float32, dtypes.float64) or any(x.dtype != dtype for x in (*results, *args)):
         return None
@@ -53,7 +53,7 @@ def _called(kind: str, option: int, results: Sequence[Array], args: Sequence[Arr
     parts = batches.shared(work, steps, results, examples)
     numbers = [ctypes.addressof(table), alone, more, m, n, k, *steps, *parts]
     function, address = _glue(kind, dtype)
-    return Called(address, function, functools.partial(batches.words, numbers, len(results)))
+    return CFunction(address, function, functools.partial(batches.words, numbers, len(results)))
 
 
 @functools.cache

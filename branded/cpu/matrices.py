@@ -13,21 +13,21 @@ from typing import NamedTuple
 
 from tinygrad.dtype import DType
 
-from branded.cpu.blas import LOOPS, Loop, Place, Product
+from branded.cpu.blas import LOOPS, Beginning, OuterAxis, Product
 
-ONE = Loop(1, 0, 0, 0)
+ONE = OuterAxis(1, 0, 0, 0)
 
 
 class Matrices(NamedTuple):
     """Axes by what they are."""
 
-    rows: list[Loop]
-    columns: list[Loop]
-    sums: list[Loop]
-    batch: list[Loop]
+    rows: list[OuterAxis]
+    columns: list[OuterAxis]
+    sums: list[OuterAxis]
+    batch: list[OuterAxis]
 
 
-def sorted_out(axes: Iterable[Loop]) -> Matrices | None:
+def sorted_out(axes: Iterable[OuterAxis]) -> Matrices | None:
     """None where an axis is of no product of matrices."""
     found = Matrices([], [], [], [])
     kinds = {(True, False, True): 0, (False, True, True): 1, (True, True, False): 2, (True, True, True): 3}
@@ -39,7 +39,7 @@ def sorted_out(axes: Iterable[Loop]) -> Matrices | None:
     return Matrices(*map(merged, found))
 
 
-def merged(axes: Sequence[Loop]) -> list[Loop]:
+def merged(axes: Sequence[OuterAxis]) -> list[OuterAxis]:
     """Axes of one kind, those that lie behind one another in all arrays as one."""
     out = list(axes)
     while True:
@@ -51,12 +51,12 @@ def merged(axes: Sequence[Loop]) -> list[Loop]:
         out[out.index(inner)] = inner._replace(size=outer.size * inner.size)
 
 
-def _is_behind(outer: Loop, inner: Loop) -> bool:
+def _is_behind(outer: OuterAxis, inner: OuterAxis) -> bool:
     return all(o == inner.size * i for o, i in zip(outer[1:], inner[1:], strict=True))
 
 
 def product(
-    axes: Iterable[Loop], dtype: DType, a: Place, b: Place, out: Place, alpha: float
+    axes: Iterable[OuterAxis], dtype: DType, a: Beginning, b: Beginning, out: Beginning, alpha: float
 ) -> tuple[Product, bool] | None:
     """The product that does most in one call, and whether its operands change places; None where BLAS cannot do it."""
     if (found := sorted_out(axes)) is None or any(s < 0 for group in found for axis in group for s in axis[1:]):
@@ -77,8 +77,8 @@ def product(
     return best
 
 
-def _turned(x: Loop) -> Loop:
-    return Loop(x.size, x.b, x.a, x.out)
+def _turned(x: OuterAxis) -> OuterAxis:
+    return OuterAxis(x.size, x.b, x.a, x.out)
 
 
 def _inside(p: Product) -> int:
@@ -86,7 +86,15 @@ def _inside(p: Product) -> int:
 
 
 def _one(
-    m: Loop, n: Loop, k: Loop, loops: tuple[Loop, ...], dtype: DType, a: Place, b: Place, out: Place, alpha: float
+    m: OuterAxis,
+    n: OuterAxis,
+    k: OuterAxis,
+    loops: tuple[OuterAxis, ...],
+    dtype: DType,
+    a: Beginning,
+    b: Beginning,
+    out: Beginning,
+    alpha: float,
 ) -> Product | None:
     first = _leading(m.size, k.size, m.a, k.a)
     if first is None:

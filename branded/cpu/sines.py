@@ -14,8 +14,6 @@ polynomials in float32: less than 2 units in the last place, for all angles.
 tinygrad's cosine is the sine of pi / 2 - x, a difference that is as far off as a float32 of its size: for x = 1000 by
 3e-5.  Here it is the sine of a k that is larger by one, so nothing is lost.
 
-The processes in which tinygrad compiles install this module too; see `kernels`.
-
 Source: Payne and Hanek 1983; Cody and Waite 1980.  The coefficients are a fit of this project.
 """
 
@@ -24,13 +22,10 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
 
-from tinygrad import dtypes
-from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
+from tinygrad.uop.ops import Ops, UOp
 
-from branded.cpu.kernels import room
-from branded.patches import tg
+from branded.cpu import in_c
 
 LARGEST = 105
 """The largest float32 is less than 2^24 times 2 to this power."""
@@ -108,37 +103,6 @@ static inline __attribute__((always_inline)) float sine(float x, int turn) {{
 # ---- in tinygrad ----
 
 
-def _is_ours(ctx: Any, u: UOp) -> bool:
-    for_c = type(ctx) is tg.cstyle.ClangRenderer and room.value
-    return bool(for_c and u.dtype == dtypes.float32 and u.max_numel() == 1)
-
-
-_by_tinygrad: list[PatternMatcher] = []
-"""The patterns that make other operations of a sine."""
-
-
-def _taken_apart(ctx: Any, u: UOp) -> UOp | None:
-    """As ever, but for the sines of ours, which stay until they are written as C."""
-    if type(ctx) is not tg.cstyle.ClangRenderer or _is_ours(ctx, u):
-        return None
-    found: UOp | None = _by_tinygrad[0].rewrite(u, ctx)
-    return found
-
-
-_OTHERS = PatternMatcher([(UPat(Ops.SIN, name="u"), _taken_apart)])
-
-
-def _patterns(original: Callable[..., PatternMatcher]) -> Callable[..., PatternMatcher]:
-    _by_tinygrad[:] = [original((Ops.EXP2, Ops.LOG2, Ops.SQRT), False)]
-
-    @functools.cache
-    def get_transcendental_patterns(ops: tuple[Ops, ...], force_transcendental: bool) -> PatternMatcher:
-        patterns = original(ops, force_transcendental)
-        return patterns if force_transcendental else patterns + _OTHERS
-
-    return get_transcendental_patterns
-
-
 def _of_cosine(x: UOp) -> UOp | None:
     """The angle y of pi / 2 - y or y + pi / 2, whose sine is the cosine of y."""
     if x.op not in (Ops.ADD, Ops.SUB):
@@ -150,24 +114,9 @@ def _of_cosine(x: UOp) -> UOp | None:
     return None
 
 
-def _written(ctx: Any, u: UOp, x: UOp) -> str:
-    return f"sine({ctx[x]}, 0)" if (angle := _of_cosine(x)) is None else f"sine({ctx[angle]}, 1)"
-
-
-def _rendered(original: Callable[..., str]) -> Callable[..., str]:
-    @functools.wraps(original)
-    def render(self: Any, uops: list[UOp]) -> str:
-        text = original(self, uops)
-        return f"{function()}\n{text}" if any(u.op is Ops.SIN and _is_ours(self, u) for u in uops) else text
-
-    return render
+def _call(x: UOp, text: Callable[[UOp], str]) -> str:
+    return f"sine({text(x)}, 0)" if (angle := _of_cosine(x)) is None else f"sine({text(angle)}, 1)"
 
 
 def install() -> None:
-    clang = tg.cstyle.ClangRenderer
-    tg.codegen.get_transcendental_patterns = _patterns(tg.codegen.get_transcendental_patterns)
-    clang.code_for_op = {**clang.code_for_op, Ops.SIN: lambda x, dtype: f"sine({x}, 0)"}
-    clang.string_rewrite = (
-        PatternMatcher([(UPat(Ops.SIN, src=(UPat.var("x"),), name="u"), _written)]) + clang.string_rewrite
-    )
-    clang.render = _rendered(clang.render)
+    in_c.install(Ops.SIN, function, _call)

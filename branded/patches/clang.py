@@ -3,7 +3,7 @@
 tinygrad starts it for each: of the time that a kernel takes, clang is half done when it reads the first line.  What its
 driver starts in turn, `clang -cc1`, takes several files, one after another.  Here these are pipes: in each of them
 stands a source as soon as there is one, and the object files come out of another, in the same order.  It ends when all
-are read, or nobody is left who could write them.
+are read, or nobody is left who could write them.  What the driver starts it says as it compiles the first source.
 
 Where anything but an object file comes out, a warning as well as an error, tinygrad compiles this source as ever.
 """
@@ -221,29 +221,29 @@ def _asked(compile_: Any, compiler: Any) -> list[str]:
     return said
 
 
-def _found(words: Sequence[str]) -> list[str] | None:
-    """What the driver would start for these words, but for the file; None where this is not clang."""
+def _found(said: str, program: str) -> list[str] | None:
+    """What the driver started, as it said, but for the file; None where this is not clang."""
     import shlex
 
-    out = subprocess.run([words[0], "-###", *words[1:]], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    lines = [line for line in out.stderr.splitlines() if '"-cc1"' in line]
-    if out.returncode or len(lines) != 1:
-        return None
-    _, *found = shlex.split(lines[0])
-    if found[:1] != ["-cc1"] or found[-1] != "-" or "-o" not in found or found[found.index("-o") + 1] != "-":
-        return None
-    return [words[0], *(word for word in found[:-1] if word != "-disable-free")]
+    lines = [shlex.split(line)[1:] for line in said.splitlines() if " -cc1 " in line]
+    for found in lines:
+        if found[0] == "-cc1" and found[-1] == "-" and "-o" in found and found[found.index("-o") + 1] == "-":
+            return [program, *(word for word in found[:-1] if word not in ("-disable-free", "-v"))]
+    return None
 
 
-def _kept(words: Sequence[str]) -> list[str] | None:
+def _first(words: Sequence[str], source: bytes) -> tuple[list[str] | None, bytes | None]:
+    """What the driver starts, and what it makes of a source; None where there is a warning or an error."""
+    out = subprocess.run([words[0], "-v", *words[1:]], input=source, capture_output=True)
+    said = out.stderr.decode(errors="replace")
+    found = None if out.returncode else _found(said, words[0])
+    return found, out.stdout if found and out.stdout[:4] == _ELF and "warning:" not in said else None
+
+
+def _key(words: Sequence[str]) -> str:
     programs = [shutil.which(words[0]), os.environ.get("BRANDED_ZIG")]
     files = [(name, (stat := Path(name).stat()).st_size, stat.st_mtime_ns) for name in programs if name]
-    key = repr((words, files, features()))
-    if isinstance(kept := tg.helpers.diskcache_get(TABLE, key), list):
-        return kept
-    if (found := _found(words)) is not None:
-        tg.helpers.diskcache_put(TABLE, key, found)
-    return found
+    return repr((words, files, features()))
 
 
 clangs = _Clangs()
@@ -256,12 +256,30 @@ def _words(compiler: Any) -> list[str] | None:
     """What is started for a compiler, found once; None where it is not known."""
     if (key := repr(vars(compiler))) not in _known:
         try:
-            _known[key] = _kept(_asked(_original[0], compiler))
+            kept = tg.helpers.diskcache_get(TABLE, _key(_asked(_original[0], compiler)))
         except Warning:
             raise  # of the database, which is left out from now on
         except Exception:  # whatever it is, tinygrad's own way says it better
-            _known[key] = None
+            kept = _known[key] = None
+        if not isinstance(kept, list):
+            return None
+        _known[key] = kept
     return _known[key]
+
+
+def _by_the_driver(compiler: Any, source: bytes) -> bytes | None:
+    """The first source of all: the driver compiles it in the time that it takes to say what it starts, and says it."""
+    if (key := repr(vars(compiler))) in _known:
+        return None
+    _known[key] = None  # until it is found, other threads go tinygrad's own way
+    code = None
+    with contextlib.suppress(OSError, ValueError):
+        words = _asked(_original[0], compiler)
+        found, code = _first(words, source)
+        if found is not None:
+            tg.helpers.diskcache_put(TABLE, _key(words), found)
+            _known[key] = found
+    return code
 
 
 def ready(compiler: Any) -> None:
@@ -284,8 +302,8 @@ def install() -> None:
 
     @functools.wraps(compile_)
     def compile_here(self: Any, src: str) -> bytes:
-        words = _words(self)
-        code = None if words is None else clangs.compile(words, src.encode())
+        words, source = _words(self), src.encode()
+        code = _by_the_driver(self, source) if words is None else clangs.compile(words, source)
         return compile_(self, src) if code is None else code
 
     compiler.compile = compile_here

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,13 +11,14 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import Ops
 
 from branded.crossing import settled
-from branded.errors import OperandError, ReadError, ShapeError
+from branded.errors import BrandedError, OperandError, ReadError, ShapeError
 from branded.patches import tg
 from branded.patches.bodies import in_a_body
 from branded.patches.methods import Method, wrap
 from branded.rows import check_live, is_differentiated, row_of
 from branded.rules import storage
 from branded.scope import Row
+from branded.source import asking
 from branded.values import vec_type
 
 READS = (
@@ -54,6 +56,8 @@ def _forbid(what: str, *tensors: Tensor) -> None:
                 ("value", vec_type(t)),
                 fix="cond, where or while_loop in place of `if` and `while`; return the value and read it outside",
             )
+        if what in _NUMBERS and (method := asking(tg.NAMES_KERNELS)) is not None:
+            raise _no_number(method, t)
         from branded.patches.advice import ADVICE  # imported where there is a mistake
 
         says, fix = _READS.get(what, _READ)
@@ -63,6 +67,63 @@ def _forbid(what: str, *tensors: Tensor) -> None:
             *((b.name, f"opened by {b.where}") for b in row if b.where),
             fix=ADVICE[what](t) if what in ADVICE else fix,
         )
+
+
+_NUMBERS = ("bool", "int", "float", "iter")
+_INSTEAD = {
+    "arange": "start + step * Tensor.arange(n), with the same n for all",
+    "uniform": "low + (high - low) * Tensor.rand(...)",
+    "normal": "mean + std * Tensor.randn(...)",
+    "randint": "branded.random.randint(key, shape, low, high)",
+    "dropout": "(Tensor.rand(*x.shape) >= p).where(x / (1 - p), 0)",
+    "full": "value.expand(...) to the shape",
+    "full_like": "value.expand(x.shape)",
+    "manual_seed": "a key for each example, branded.random.key(seed)",
+}
+"""What takes a value of an example, by what does not."""
+
+
+def _no_number(method: str, x: Tensor) -> ReadError:
+    """A method of tinygrad asks for a number that Python knows: an axis, a count, an option."""
+    row = row_of(x.uop)
+    return ReadError(
+        f"{method.strip('_')}: a number that Python knows is wanted, and this varies over {names(row)}",
+        ("value", vec_type(x)),
+        *((b.name, f"opened by {b.where}") for b in row if b.where),
+        fix=_INSTEAD.get(method, "the same number for all examples; or a choice by where of what each of them gives"),
+    )
+
+
+def _creating(original: Method) -> Method:
+    """What makes tensors of numbers, and says in words of its own that a tensor is none."""
+
+    @functools.wraps(original)
+    def create(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(*args, **kwargs)
+        except (RuntimeError, TypeError) as error:
+            if not isinstance(error, BrandedError):
+                _refuse_number(original.__name__, args, kwargs)
+            raise
+
+    return create
+
+
+def _seeding(original: Method) -> Method:
+    """A seed is only kept: the draws after it would find out what it is."""
+
+    def seed(*args: Any, **kwargs: Any) -> Any:
+        _refuse_number(original.__name__, args, kwargs)
+        return original(*args, **kwargs)
+
+    return seed
+
+
+def _refuse_number(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    for t in (*args, *kwargs.values()):
+        if isinstance(t, Tensor) and row_of(t.uop):
+            check_live(t.uop, name)
+            raise _no_number(name, t) from None
 
 
 def _reader(what: str) -> Callable[[Method], Method]:
@@ -195,6 +256,9 @@ def install() -> None:
     wrap(tg.MEMORY_OF, _buffer)
     for name in ("nonzero", "masked_select"):
         wrap(name, _counting)
+    for name in ("full", "empty", "randint"):
+        setattr(Tensor, name, classmethod(_creating(getattr(Tensor, name).__func__)))
+    wrap("manual_seed", _seeding)
     wrap("__bool__", _reader("bool"))
     number = "must be real number, not Tensor"
     for name, what, otherwise in (

@@ -20,8 +20,8 @@ from branded.patches.tg import all_int
 from branded.runner import native
 
 
-def _suits(x: Any, dim: Any) -> bool:
-    """Is there something to sort, in memory that numpy can read?"""
+def suits(x: Any, dim: Any) -> bool:
+    """Is there an axis with something in it, in memory that numpy can read?"""
     if not (room.value and isinstance(x, Tensor) and isinstance(dim, int) and x.dtype not in dtypes.weaks):
         return False
     if not (-x.ndim <= dim < x.ndim and all_int(x.shape) and 0 not in x.shape and x.shape[dim] > 1):
@@ -81,7 +81,7 @@ def _sort(original: Method) -> Method:
     named = _with_nan(original)
 
     def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
-        if not _suits(self, dim):
+        if not suits(self, dim):
             found: tuple[Tensor, Tensor] = (named if names() is None else inner)(self, dim, descending)
             return found
         from branded.callbacks import sorting
@@ -91,7 +91,23 @@ def _sort(original: Method) -> Method:
     return sort
 
 
+def _topk(original: Method) -> Method:
+    inner, network = nested(original), _with_nan(nested(Tensor.sort))
+    names = running()
+
+    def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted_: bool = True) -> tuple[Tensor, Tensor]:
+        if not (type(k) is int and k > 0 and sorted_ and suits(self, dim) and k < self.shape[dim]):
+            found: tuple[Tensor, Tensor] = (original if names() is None else inner)(self, k, dim, largest, sorted_)
+            return found
+        from branded.callbacks import sorting
+
+        return sorting.sort(network, self, dim, bool(largest), k)
+
+    return topk
+
+
 def install() -> None:
     """Not where tinygrad is to be left as it is."""
     if patches.installed:
+        wrap("topk", _topk)  # before the network is replaced, by which it is derived
         wrap("sort", _sort)

@@ -16,7 +16,9 @@ import os
 import signal
 from typing import Any
 
-from tinygrad.uop.ops import UOp
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.patches import tg
 
 SIZES = (6, 12, 32, 63)
 """So many arguments a call may have; those that a kernel does not take do no harm."""
@@ -177,4 +179,18 @@ def work(program: UOp, is_loops: bool) -> int:
         return 0
     if not all(isinstance(n, int) for n in (found.ops, found.mem, found.lds)):
         return 0
-    return int(found.ops // 100 + found.mem // 90 if is_loops else (found.ops + found.lds) // 40)
+    ops = found.ops + _called(program)
+    return int(ops // 100 + found.mem // 90 if is_loops else (ops + found.lds) // 40)
+
+
+CALLED = {Ops.EXP2: 15, Ops.SIN: 100}
+"""What a kernel calls as a function of C is so many operations more than the one that it is said to be."""
+_TURNS = {Ops.RANGE, Ops.END, Ops.SPECIAL, Ops.PARAM}
+"""What says how often a line of a kernel runs."""
+
+
+def _called(program: UOp) -> int:
+    lines = program.src[1].src
+    there = {u.op for u in lines} & CALLED.keys()
+    alone = {op: tuple(u for u in lines if u.op is op or u.op in _TURNS) for op in there}
+    return sum(CALLED[op] * int(tg.Estimates.from_uops(us).ops) for op, us in alone.items())

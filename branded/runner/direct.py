@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from branded.runner import cores, native
-from branded.runner.native import Address, Hosted, Inner, Kernel, Op, Plan, Ref, Table
+from branded.runner.native import Address, Hosted, Inner, KernelCall, Op, Plan, Ref, Table
 
 
 class Direct:
@@ -25,7 +25,7 @@ class Direct:
     OFTEN = 5_000
     """After so many runs C would have paid."""
 
-    def __init__(self, ops: Sequence[Kernel | Hosted], memory: int) -> None:
+    def __init__(self, ops: Sequence[KernelCall | Hosted], memory: int) -> None:
         """`memory` is the address in the first slot, which is the same in each run."""
         calls = [(op, words) for op in ops for words in _calls(op, memory)]
         self.constants = list(dict.fromkeys(a for _, words in calls for a in words if not isinstance(a, Ref)))
@@ -33,10 +33,10 @@ class Direct:
         self.calls = [self._call(op, words) for op, words in calls]
         self.calls_python = any(isinstance(op, Hosted) and not op.is_c for op in ops)
         self.ops, self.left = ops, self.OFTEN if len(self.calls) > self.MOST else -1
-        if (work := sum(op.work for op in ops if isinstance(op, Kernel) and op.is_large)) and cores.address():
+        if (work := sum(op.work for op in ops if isinstance(op, KernelCall) and op.is_large)) and cores.address():
             self.left = min(self.OFTEN, cores.PAYS // work + 1)
 
-    def _call(self, op: Kernel | Hosted, words: Sequence[Address]) -> tuple[Any, Any, object]:
+    def _call(self, op: KernelCall | Hosted, words: Sequence[Address]) -> tuple[Any, Any, object]:
         """The function, what it is called with, and who says whether it failed."""
         before = len(self.constants)
         where = [before + a.slot if isinstance(a, Ref) else self.constants.index(a) for a in words]
@@ -66,11 +66,11 @@ class Direct:
         return 1
 
 
-def _calls(op: Kernel | Hosted, memory: int) -> Iterator[list[Address]]:
+def _calls(op: KernelCall | Hosted, memory: int) -> Iterator[list[Address]]:
     """What it is called with, once for each thread."""
-    for core in range(op.threads if isinstance(op, Kernel) else 1):
+    for core in range(op.threads if isinstance(op, KernelCall) else 1):
         words = [memory + a.offset if isinstance(a, Ref) and not a.slot else a for a in op.args[0]]
-        if isinstance(op, Kernel) and op.core >= 0:
+        if isinstance(op, KernelCall) and op.core >= 0:
             words[op.core] = core
         yield words
 
@@ -86,8 +86,8 @@ def planned(ops: Sequence[Op], memory: int) -> Plan | Direct:
     """What runs these operations once, one after the other; the address in the first slot is the same in each run."""
     direct = [op for op in ops if not isinstance(op, Inner) and _is_direct(op)]
     if len(direct) == len(ops):
-        calls = sum(op.threads if isinstance(op, Kernel) else 1 for op in direct)
-        is_large = any(isinstance(op, Kernel) and op.is_large for op in ops)
+        calls = sum(op.threads if isinstance(op, KernelCall) else 1 for op in direct)
+        is_large = any(isinstance(op, KernelCall) and op.is_large for op in ops)
         most = 0 if is_large and cores.address() else Direct.MOST
         if calls <= most or (calls <= Direct.MOST_WITHOUT_C and not native.is_compiled()):
             return Direct(direct, memory)

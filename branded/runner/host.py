@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # in a browser there is none
     import numpy as np
 
 
-class Array(NamedTuple):
+class ArrayType(NamedTuple):
     """What an array is: one without elements has no buffer."""
 
     shape: tuple[int, ...]
@@ -40,7 +40,7 @@ class Array(NamedTuple):
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-class Called(NamedTuple):
+class CFunction(NamedTuple):
     """What C calls in place of a function of Python that does the same."""
 
     address: int
@@ -57,11 +57,11 @@ class Called(NamedTuple):
             raise native.full(name)
 
 
-InC = Callable[[Sequence[Array], Sequence[Array]], Called | None]
+InC = Callable[[Sequence[ArrayType], Sequence[ArrayType]], CFunction | None]
 """What C calls in place of a function of arrays, for results and arguments that are these."""
 
 
-class Work(Protocol):
+class HostWork(Protocol):
     """What runs: it reads arguments, and writes all of the results."""
 
     name: str
@@ -70,22 +70,22 @@ class Work(Protocol):
 
     def work(self, args: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None: ...
 
-    def in_c(self, results: Sequence[Array], args: Sequence[Array]) -> Called | None: ...
+    def in_c(self, results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None: ...
 
 
 _numbers = itertools.count(1)
-_names: weakref.WeakValueDictionary[int, Name] = weakref.WeakValueDictionary()
+_names: weakref.WeakValueDictionary[int, HostName] = weakref.WeakValueDictionary()
 
 
-class Name(str):
+class HostName(str):
     """The name of a call in tinygrad's graph, which keeps what it does."""
 
-    host: Work
-    results: tuple[Array, ...]
-    args: tuple[Array, ...]
+    host: HostWork
+    results: tuple[ArrayType, ...]
+    args: tuple[ArrayType, ...]
     number: int
 
-    def __new__(cls, host: Work, results: Sequence[Array], args: Sequence[Array]) -> Name:
+    def __new__(cls, host: HostWork, results: Sequence[ArrayType], args: Sequence[ArrayType]) -> HostName:
         types = ";".join(f"{x.dtype.name}{list(x.shape)}" for x in (*results, *args))
         name = super().__new__(cls, f"branded.host.{host.name}.{host.number}.{types}")
         name.host, name.results, name.args = host, tuple(results), tuple(args)
@@ -94,7 +94,7 @@ class Name(str):
         return name
 
     def __reduce__(self) -> Any:
-        return Name, (self.host, self.results, self.args)
+        return HostName, (self.host, self.results, self.args)
 
     @property
     def outs(self) -> int:
@@ -102,7 +102,7 @@ class Name(str):
         return sum(x.nbytes > 0 for x in self.results)
 
     @functools.cached_property
-    def in_c(self) -> Called | None:
+    def in_c(self) -> CFunction | None:
         """The same without Python, where there is such a function."""
         return self.host.in_c(self.results, self.args) if native.can_run("CPU") else None
 
@@ -120,7 +120,7 @@ class Name(str):
             native.inside -= 1
 
 
-def _array(x: Array, of: Any) -> np.ndarray:
+def _array(x: ArrayType, of: Any) -> np.ndarray:
     import numpy as np
 
     dtype = _to_np_dtype(x.dtype)
@@ -154,7 +154,7 @@ def _entry() -> tuple[int, Any]:
     return int(ctypes.cast(called, ctypes.c_void_p).value or 0), called
 
 
-def hosted(name: Name, args: Sequence[Sequence[Address]], device: str) -> native.Hosted | None:
+def hosted(name: HostName, args: Sequence[Sequence[Address]], device: str) -> native.Hosted | None:
     """The call on the buffers of each turn, as C makes it."""
     if not native.can_run(device):
         return None
@@ -170,7 +170,7 @@ def hosted(name: Name, args: Sequence[Sequence[Address]], device: str) -> native
 def run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
     """The call on any device."""
     name = ast.arg
-    if not isinstance(name, Name):
+    if not isinstance(name, HostName):
         return None
     buffers = [u.buffer.ensure_allocated() for u in tg.resolve_params(call, ctx.input_uops)]
     if all(b.device.split(":")[0] == "CPU" for b in buffers) and (found := name.in_c) is not None:
@@ -195,11 +195,11 @@ def _is_here(b: Buffer) -> bool:
     return b.device.split(":")[0] in ("CPU", "PYTHON")
 
 
-def for_hosts(original: Callable[..., Any], ours: Callable[[Name], Any]) -> Callable[..., Any]:
+def for_hosts(original: Callable[..., Any], ours: Callable[[HostName], Any]) -> Callable[..., Any]:
     """What tinygrad asks of a call, which of ours is answered by its name."""
 
     def either(call: UOp, *args: Any, **kwargs: Any) -> Any:
         name = call.src[0].arg
-        return ours(name) if isinstance(name, Name) else original(call, *args, **kwargs)
+        return ours(name) if isinstance(name, HostName) else original(call, *args, **kwargs)
 
     return either

@@ -15,7 +15,7 @@ from tinygrad.device import Buffer
 from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.cpu import blas
+from branded.cpu import blas, tuning
 from branded.cpu.kernels import LOOPS
 from branded.cpu.once import once
 from branded.patches import tg
@@ -24,7 +24,7 @@ from branded.runner.native import Address, Ref
 from branded.runner.order import ordered
 
 
-class Memory:
+class Arena:
     """The addresses behind the first slot: what is not in use at the same time lies in the same place."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Memory:
         return Ref(0, at)
 
 
-Tables = Callable[[UOp, Sequence[Sequence[Address]], Memory], Sequence[native.Table] | None]
+Tables = Callable[[UOp, Sequence[Sequence[Address]], Arena], Sequence[native.Table] | None]
 """What a call that is not a kernel does, on the buffers of each turn: as tables for C, or None where it cannot be."""
 
 
@@ -53,13 +53,24 @@ def _scheduled(
     sink = UOp.sink(*(_written(dest, value) for (dest, _), value in zip(results, values, strict=True)))
     with Context(CAPTURING=0, NO_MEMORY_PLANNER=1):  # type: ignore[no-untyped-call]
         big, _ = tg.transform_to_call(sink)
-        linear, vals = tg.create_linear_with_vars(big)
+        with tuning.waiting():
+            linear, vals = tg.create_linear_with_vars(big)
     linear = linear.substitute({p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}, walk=True)
+    if tuning.how() is not None:
+        linear = _tuned(linear, is_compiled)
     kernels = [call.src[0] for call in linear.src]
     if is_compiled:
-        linear = tg.compile_linear(linear)
+        width = max((tuning.beam(u.device) for u in params), default=0)
+        linear = tg.compile_linear(linear, beam=max(width, tg.BEAM.value))
     order = ordered(linear.src, writes)
     return linear.replace(src=tuple(linear.src[i] for i in order)), [kernels[i] for i in order], vals
+
+
+def _tuned(linear: UOp, is_compiled: bool) -> UOp:
+    """Its kernels in the forms that were fastest; what is not compiled has those of the rule."""
+    from branded.cpu import tuned  # when it is first asked for
+
+    return tuned.tuned(linear) if is_compiled else tuned.by_rule(linear)
 
 
 class Linear:
@@ -86,7 +97,7 @@ class Linear:
         self.linear = tg.link_linear(planned) if is_compiled else planned
         self.var = var.expr if var is not None else None
         programs = [call.src[0] for call in self.linear.src if call.src[0].op is Ops.PROGRAM]
-        products = [call.src[0] for call in self.linear.src if isinstance(call.src[0].arg, blas.Name)]
+        products = [call.src[0] for call in self.linear.src if isinstance(call.src[0].arg, blas.ProductName)]
         variables = (*(v for program in programs for v in program.arg.vars), *(v for p in products for v in p.src))
         self.names = sorted({v.expr for v in variables})
         self.used = [u for call in self.linear.src for u in call.src[1:] if not u.is_bound_var]
@@ -136,7 +147,7 @@ class Linear:
 
     # ---- from C ----
 
-    def ops(self, turns: Sequence[Sequence[Address]], memory: Memory, tables: Tables) -> list[native.Op] | None:
+    def ops(self, turns: Sequence[Sequence[Address]], memory: Arena, tables: Tables) -> list[native.Op] | None:
         """Its calls with their arguments in each turn; None where they are not all functions of this process."""
         if any(name not in self.vals and name not in (self.var, "core_id") for name in self.names):
             return None  # a variable from outside
@@ -150,9 +161,9 @@ class Linear:
             op: native.Op | None
             if call.src[0].op is Ops.PROGRAM:
                 op = self._kernel(call, args)
-            elif isinstance(call.src[0].arg, blas.Name):
+            elif isinstance(call.src[0].arg, blas.ProductName):
                 op = blas.kernel(call, args, self.var, self.vals)
-            elif isinstance(name := call.src[0].arg, host.Name):
+            elif isinstance(name := call.src[0].arg, host.HostName):
                 op = host.hosted(name, args, str(call.src[1].device))
             else:
                 op = _inner(call, args, memory, tables)
@@ -161,7 +172,7 @@ class Linear:
             found.append(op)
         return found
 
-    def _kernel(self, call: UOp, args: Sequence[Sequence[Address]]) -> native.Kernel | None:
+    def _kernel(self, call: UOp, args: Sequence[Sequence[Address]]) -> native.KernelCall | None:
         program, device = call.src[0].arg, call.src[1].device
         if not native.can_run(device) or len(program.globals) + len(program.vars) > native.MAX_ARGS:
             return None
@@ -170,7 +181,7 @@ class Linear:
         # a None is the number of the thread, which C writes before each call
         vals = [0 if x is None else x for x in program.vals(known)]
         names, first = [v.expr for v in program.vars], len(program.globals)
-        return native.Kernel(
+        return native.KernelCall(
             runtime.addr,
             [[*(a[k] for k in program.globals), *vals] for a in args],
             program.launch_dims(known)[0][0],
@@ -196,12 +207,12 @@ def writes(call: UOp) -> Sequence[int]:
 
 
 def _inner(
-    call: UOp, args: Sequence[Sequence[Address]], memory: Memory, tables: Tables
-) -> native.Inner | native.Kernel | None:
+    call: UOp, args: Sequence[Sequence[Address]], memory: Arena, tables: Tables
+) -> native.Inner | native.KernelCall | None:
     if call.src[0].op is Ops.COPY:  # from one buffer of this process to another
         to = call.src[1]
         size = to.max_numel() * to.dtype.itemsize
-        return native.Kernel(native.memmove(), [[a[0], a[1], size] for a in args])
+        return native.KernelCall(native.memmove(), [[a[0], a[1], size] for a in args])
     before = memory.used
     found = tables(call, args, memory)
     memory.used = before  # the next one may have it

@@ -50,7 +50,7 @@ def behind(a: Address, offset: int) -> Address:
     return Ref(a.slot, a.offset + offset) if isinstance(a, Ref) else a + offset
 
 
-class Kernel(NamedTuple):
+class KernelCall(NamedTuple):
     """A kernel: what it is called with, in a loop in the first step and in every second one after it."""
 
     address: int
@@ -69,7 +69,7 @@ class Kernel(NamedTuple):
         return self.work >= cores.LARGE
 
 
-class Copy(NamedTuple):
+class CarryCopy(NamedTuple):
     """At the end of a loop that went on for an even number of steps: its carry, to where the result is to be."""
 
     to: Address
@@ -89,7 +89,7 @@ class Table(NamedTuple):
     down: bool = False
     tests: Sequence[Op] = ()
     flag: Address = 0
-    copies: Sequence[Copy] = ()
+    copies: Sequence[CarryCopy] = ()
 
 
 class Inner(NamedTuple):
@@ -114,7 +114,7 @@ class Hosted(NamedTuple):
     """The argument that is the number of the step, or -1."""
 
 
-Op = Kernel | Inner | Hosted
+Op = KernelCall | Inner | Hosted
 
 
 # A table t: 0 length, 1 from the last step down, 2 the end of the tests, 3 the end of all, 4 the flag, 5 is there one,
@@ -225,7 +225,7 @@ def can_run(device: str) -> bool:
     return isinstance(getattr(Device[device].renderer, "compiler", None), ClangCompiler)
 
 
-class _Writer:
+class _TableWriter:
     """A table in the making: its words, and which of them are addresses that a run gives."""
 
     def __init__(self) -> None:
@@ -314,7 +314,7 @@ class Plan:
     """A program that can be run: on the buffers that a run gives, by one thread at a time."""
 
     def __init__(self, table: Table) -> None:
-        made = _Writer()
+        made = _TableWriter()
         made.table(table)
         while made.later:
             at, inner = made.later.pop()

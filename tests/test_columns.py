@@ -1,0 +1,133 @@
+"""Sums of columns on the CPU, products, and what is largest: some rows at a time, and then what these give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from tinygrad import Device, Tensor, dtypes
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import UOp
+
+from branded import cpu, jit, vmap
+from branded.cpu import blas
+from branded.cpu.kernels import LOOPS
+from branded.patches import tg
+
+pytestmark = pytest.mark.skipif(not blas.is_there(Device.DEFAULT), reason="kernels are replaced where BLAS is")
+
+rng = np.random.default_rng(0)
+
+
+def whole(*shape: int) -> Tensor:
+    """Whole numbers, of which a sum is exact in any order."""
+    return Tensor(rng.integers(-9, 9, shape).astype(np.float32)).realize()
+
+
+X, Y, Z, TALL = whole(1000, 300), whole(7, 256, 64), whole(64, 20, 100), whole(4096, 256)
+V, AT = whole(300), Tensor(rng.integers(0, 4096, 64)).realize()
+SUMS: dict[str, tuple[Callable[[], Tensor], int]] = {
+    "of a matrix": (lambda: X.sum(0), 2),
+    "in three steps": (lambda: TALL.sum(0), 3),
+    "of the middle axis": (lambda: Y.sum(1), 2),
+    "of two axes": (lambda: Z.sum((0, 1)), 2),
+    "of what is worked out": (lambda: ((X - V) * (X + 1)).sum(0) * 2 + V, 2),
+    "of what is chosen": (lambda: (X > 0).where(X, X * 2).sum(0), 2),
+    "of integers": (lambda: X.cast("int").sum(0), 2),
+    "of float64": (lambda: X.double().sum(0), 2),
+    "of bools": (lambda: (X > 0).sum(0), 2),
+    "of rows from the last to the first": (lambda: X.flip(0).sum(0), 2),
+    "the largest": (lambda: X.max(0), 2),
+    "the least": (lambda: TALL.min(0) + 1, 3),
+    "the largest of float64": (lambda: X.double().max(0), 2),
+    "the largest of integers": (lambda: X.cast("int").max(0), 2),
+    "products": (lambda: (X > 0).where(1.0, -1.0).prod(0), 2),
+    "is there one": (lambda: (X > 8).any(0), 2),
+    "of examples": (lambda: vmap(lambda row: row * V + 1)(X).sum(0), 2),
+}
+"""With the kernels of each."""
+OTHERS: dict[str, Callable[[], Tensor]] = {
+    "few numbers": lambda: whole(100, 300).sum(0),
+    "few rows": lambda: whole(32, 4096).sum(0),
+    "rows, not columns": lambda: X.sum(1),
+    "a number of rows that nothing divides": lambda: whole(1009, 100).sum(0),
+    "columns from the last to the first": lambda: X.flip(1).sum(0),
+    "a border": lambda: X.pad(((1, 1), (2, 2))).sum(0),
+    "the largest of few": lambda: whole(100, 300).max(0),
+    "the largest of rows": lambda: X.max(1),
+    "what is dear, many times": lambda: sum(((X + i).exp() for i in range(20)), X).sum(0),
+    "rows by their number": lambda: TALL[AT],
+    "a part of the rows": lambda: (Tensor.arange(4096).reshape(-1, 1) < 3000).where(TALL, 0).sum(0),
+    "columns of few numbers": lambda: whole(20000, 4).sum(0),
+}
+
+
+def kernels(x: Tensor) -> list[UOp]:
+    return [call.src[0] for call in x.schedule_linear().src]
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_some_rows_at_a_time(name: str) -> None:
+    of, steps = SUMS[name]
+    made = tg.realize.compile_linear(of().schedule_linear()).src
+    assert len(made) == steps and LOOPS in made[0].src[0].src[0].arg.applied_opts
+    found = of().numpy()
+    with cpu.plain():
+        assert len(kernels(of())) == 1
+        np.testing.assert_array_equal(found, of().numpy())
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_stays_one_kernel(name: str) -> None:
+    assert len(kernels(OTHERS[name]())) == 1
+
+
+def test_a_sum_goes_on_in_what_it_is_added_to() -> None:
+    t = V.clone().realize()
+    before, add = t.numpy(), X.numpy().sum(0)
+    t.assign(t + X.sum(0))
+    np.testing.assert_array_equal(t.numpy(), before + add)
+    np.testing.assert_array_equal(jit(lambda x, t: t + x.sum(0))(X, V).numpy(), V.numpy() + add)
+
+
+def test_a_sum_of_halves_is_one_of_float32() -> None:
+    x = whole(1000, 300).cast(dtypes.float16).realize()
+    np.testing.assert_array_equal(x.sum(0).numpy(), x.numpy().astype(np.float32).sum(0).astype(np.float16))
+
+
+def test_numbers_that_are_none() -> None:
+    a = np.ones((256, 300), np.float32)
+    a[17, 3], a[100, 5], a[[3, 200], 7] = np.nan, np.inf, (np.inf, -np.inf)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(Tensor(a).realize().sum(0).numpy(), a.sum(0))
+
+
+@pytest.mark.parametrize(("rows", "dtype"), [(256, dtypes.float16), (600, dtypes.float32), (256, dtypes.float64)])
+def test_the_largest_is_so_without_nan(rows: int, dtype: DType) -> None:
+    """As in rows.  Where it is the first of some rows, it is not their largest."""
+    a = rng.integers(-99, 99, (rows, 300)).astype(np.float32)
+    a[0, 0] = a[16, 1] = a[-1, 2] = a[::8, 3] = a[1:, 4] = np.nan
+    a[3, 5], a[4, 6], a[:, 7], a[:, 8] = np.inf, -np.inf, -np.inf, -0.0
+    x = Tensor(a).cast(dtype).realize()
+    assert len(kernels(x.max(0))) == 2
+    np.testing.assert_array_equal(x.max(0).numpy(), np.fmax.reduce(a))
+    np.testing.assert_array_equal(x.min(0).numpy(), np.fmin.reduce(a))
+    assert np.signbit(x.max(0).numpy()[8])
+    assert Tensor(np.full((rows, 300), np.nan)).cast(dtype).max(0).numpy().max() == -np.inf
+
+
+def test_a_product_with_nan_is_nan() -> None:
+    a = np.ones((256, 300), np.float32)
+    a[17, 3], a[100, 5], a[[3, 200], 7], a[9, 8] = np.nan, np.inf, (np.inf, 0), -0.0
+    with np.errstate(invalid="ignore"):
+        want = a.prod(0)
+    found = Tensor(a).realize().prod(0).numpy()
+    np.testing.assert_array_equal(found, want)
+    np.testing.assert_array_equal(np.signbit(found[8]), np.signbit(want[8]))
+
+
+def test_a_chunk_that_is_summed_within_each_example() -> None:
+    xs = whole(1000, 64)
+    f = lambda x: (x.reshape(64, 1) * x).contiguous().sin().sum(0)  # noqa: E731
+    np.testing.assert_allclose(vmap(f, chunk_size=250)(xs).numpy(), vmap(f)(xs).numpy(), atol=1e-4)
