@@ -45,7 +45,7 @@ def always(parted: bool = False) -> Iterator[None]:
 
 def found(linear: UOp) -> list[blas.Product]:
     """The products among what tinygrad is to run."""
-    return [call.src[0].arg.product for call in linear.src if isinstance(call.src[0].arg, blas.Name)]
+    return [call.src[0].arg.product for call in linear.src if isinstance(call.src[0].arg, blas.ProductName)]
 
 
 class Program:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -57,6 +59,17 @@ def test_static_arguments() -> None:
     for n in (1, 3, 1, 3):
         assert f(x, n, "scaled").tolist() == [n, 2.0 * n]
         assert f(x, n, "left").tolist() == [1.0, 2.0]
+
+
+def test_static_arguments_that_are_equal_and_not_the_same() -> None:
+    f = jit(lambda x, n: x * math.copysign(2, n[0] if isinstance(n, tuple) else n) + (n is True), static_argnums=1)
+    x = Tensor([1.0, 2.0])
+    for n in (0.0, -0.0, 1, True, (0.0,), (-0.0,)):
+        times = math.copysign(2, n[0] if isinstance(n, tuple) else n)
+        assert f(x, n).tolist() == [times + (n is True), 2 * times + (n is True)]
+    for nan in (math.nan, float("nan")):
+        f(x, nan)
+    assert f.traces == 7
 
 
 def test_under_the_transforms_it_is_the_function() -> None:
@@ -212,3 +225,26 @@ def test_a_number_goes_where_the_tensors_are() -> None:
     for k in (3, 4):
         y, more = f(Tensor([1.0, 2.0], device="CPU:1"), Tensor(k))
         assert (y.tolist(), y.device, more.item()) == ([k, 2 * k], "CPU:1", k + 1)
+
+
+def test_garbage_waits_until_a_function_is_traced() -> None:
+    """What is traced stays; whether it is collected before and after is as it was, also where the trace fails."""
+    seen: list[bool] = []
+
+    def f(x: Tensor, *, fails: bool = False) -> Tensor:
+        seen.append(gc.isenabled())
+        if fails:
+            raise KeyError(fails)
+        return x + len(seen)
+
+    was_on = gc.isenabled()
+    try:
+        for on in (True, False):
+            (gc.enable if on else gc.disable)()
+            jit(f)(Tensor([1.0]))
+            with pytest.raises(KeyError):
+                jit(lambda x: f(x, fails=True))(Tensor([1.0]))
+            assert gc.isenabled() is on
+    finally:
+        (gc.enable if was_on else gc.disable)()
+    assert seen == [False] * 4

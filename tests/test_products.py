@@ -111,6 +111,16 @@ def test_what_is_done_to_the_sums_is_a_kernel_after_it() -> None:
     close(got, np.maximum(A @ B + 1, 0))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "products"), [(32, 0), (48, 1), (64, 1)])
+def test_long_columns_are_left_to_blas_whatever_is_done_to_their_sums(n: int, products: int, dtype: Any) -> None:
+    """As the step of an RNN whose state is a row.  The terms of short columns are written out in the kernel."""
+    h, w = array(n).astype(dtype), array(n, n).astype(dtype)
+    made, kernels, got = done((lambda h, w: (h @ w + h).tanh())(*here(h, w)))
+    assert (len(made), len(kernels)) == (products, 1)
+    close(got, np.tanh(h @ w + h))
+
+
 def test_a_number_that_the_sums_are_multiplied_by_is_part_of_the_product() -> None:
     a, b = array(64, 300), array(300, 48)
     made, kernels, got = done(here(a)[0] @ here(b)[0] / 8)
@@ -254,7 +264,7 @@ def from_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[blas.Product]]:
     laid_out: list[blas.Product] = []
     kernel = blas.kernel
 
-    def noted(call: Any, *args: Any) -> native.Kernel:
+    def noted(call: Any, *args: Any) -> native.KernelCall:
         laid_out.append(call.src[0].arg.product)
         return kernel(call, *args)
 
@@ -418,7 +428,7 @@ def test_a_product_goes_to_another_process() -> None:
     import pickle
 
     (p,) = done(here(A)[0] @ here(B)[0])[0]
-    name = blas.Name(p)
+    name = blas.ProductName(p)
     assert pickle.loads(pickle.dumps(name)).product == p
     assert p.dtype == dtypes.float32
 

@@ -81,7 +81,7 @@ def test_a_kernel_of_a_step_runs_for_the_steps_that_there_are(monkeypatch: pytes
     original = native.Plan.__init__
 
     def noted(self: native.Plan, table: native.Table) -> None:
-        if any(isinstance(op, native.Kernel) and op.step >= 0 for op in table.ops):
+        if any(isinstance(op, native.KernelCall) and op.step >= 0 for op in table.ops):
             lengths.append(table.length)
         lengths.extend(t.length for op in table.ops if isinstance(op, native.Inner) for t in op.turns)
         original(self, table)

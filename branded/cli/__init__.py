@@ -166,7 +166,7 @@ def profile(args: argparse.Namespace) -> int:
 
     def profiled(f: Callable[..., Any], module: types.ModuleType) -> Callable[[], object]:
         given = _arguments(args.args, module)
-        return lambda: print(profile(f, *given))
+        return lambda: print(profile(f, *given, tune=args.tune))
 
     return _with_function(*_target(args.target), "__profile__", profiled)
 
@@ -267,6 +267,7 @@ _GIVEN = {
     "metavar": "VALUES",
     "help": 'its arguments, "Tensor([1, 2]), 3"; without them, the defaults of its parameters',
 }
+_TUNE = {"choices": ("fast", "best"), "help": "try the kernels in several forms first, and show what they gained"}
 _FULL = {"action": "store_true", "help": "all of it: each step with its types and its loop, the graph, the kernels"}
 _KERNELS = {"action": "store_true", "help": "the kernels too, as C"}
 _HTML = {"metavar": "OUT", "help": "write it as one HTML file"}
@@ -306,7 +307,11 @@ COMMANDS = {
         "write a web page that shows vmap",
         (("out", _SITE), ("--pyodide", _PYODIDE), ("--no-edit", _NO_EDIT), ("--site", _BACK)),
     ),
-    "profile": Command(profile, "show where the time of a function goes", (("target", _FUNCTION), ("--args", _GIVEN))),
+    "profile": Command(
+        profile,
+        "show where the time of a function goes",
+        (("target", _FUNCTION), ("--args", _GIVEN), ("--tune", _TUNE)),
+    ),
     "puzzles": Command(puzzles, "exercises that check themselves", (("action", _ACTION), ("words", _WORDS))),
     "run": Command(run, "run a file, or one function of it", (("target", _TARGET), ("args", _ARGS))),
     "why": Command(why, "say more of an error, by its code", (("code", _CODE),)),

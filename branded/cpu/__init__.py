@@ -1,8 +1,8 @@
 """What makes the CPU fast.  `BRANDED_CPU=0`, in the environment or in a `Context`, switches all of it off.
 
-`kernels` says how kernels are made, `sines` how sines are worked out, `products` which kernels are products of
-matrices, `kept` and `once` what kernels give to one another, `parts` what all cores do; `docs/speed.md` is about all of
-them.
+`kernels` says how kernels are made, `exponentials` and `sines` how these are worked out, `products` which kernels are
+products of matrices, `columns` how these are added up, `kept` and `once` what kernels give to one another, `parts` what
+all cores do; `docs/speed.md` is about all of them.
 
 Example:
     >>> from branded import cpu
@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from tinygrad.helpers import Context
 
 from branded import patches
-from branded.cpu import kept, kernels, parts, sines
+from branded.cpu import exponentials, kept, kernels, parts, sines
 from branded.patches import workers
 
 
@@ -47,7 +47,7 @@ def plain() -> Iterator[None]:
 def install() -> None:
     """Not where tinygrad is to be left as it is, is one that the tests have not seen, or compiles without us."""
     if "workers" in patches.installed:
-        for module in (kernels, sines):
+        for module in (kernels, exponentials, sines):
             module.install()
             workers.INSTALLED.append(module.__name__)
         kept.install()

@@ -13,7 +13,7 @@ from tinygrad.dtype import DType
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
 
 from branded.cpu import kernels
-from branded.cpu.blas import Loop, Place, Product
+from branded.cpu.blas import Beginning, OuterAxis, Product
 from branded.cpu.matrices import product
 
 FACTORS = 5
@@ -29,6 +29,8 @@ IN_KERNEL, IN_KERNEL_OF_VECTOR = 0.09, 0.12
 """The same multiplications in a kernel of tinygrad."""
 IN_LOOPS, IN_LOOPS_OF_VECTOR = 0.036, 0.08
 """And in one that is left as plain loops."""
+IN_COLUMN, DOWN = 0.4, 40
+"""And where a kernel goes down a column of more rows than these, which is one addition after the other."""
 ELEMENT, ELEMENT_IN_ORDER, FAR, NEAR = 0.6, 0.2, 0.3, 1 << 18
 """To work out an entry of a factor before, or to read and write a sum after; more if they are more than a cache has."""
 ALONE, TOGETHER = 5.0, 0.5
@@ -79,16 +81,16 @@ def strides(index: UOp) -> Strides | None:
     return left.times(right.offset) if left.of else right.times(left.offset)
 
 
-class Array(NamedTuple):
+class Access(NamedTuple):
     """A buffer, read or written at a sum of multiples."""
 
     slot: int
-    place: Place
+    place: Beginning
     of: dict[UOp, int]
     variable: UOp | None
 
 
-def array(u: UOp, dtype: DType) -> Array | None:
+def array(u: UOp, dtype: DType) -> Access | None:
     if u.op is not Ops.INDEX or len(u.src) != 2 or u.dtype != dtype:
         return None
     buffer, index = u.src
@@ -99,7 +101,7 @@ def array(u: UOp, dtype: DType) -> Array | None:
         return None
     v = variables[0] if variables else None
     of = {r: n for r, n in found.of.items() if r.op is Ops.RANGE}
-    return Array(buffer.arg.slot, Place(found.offset, found.of[v] if v is not None else 0), of, v)
+    return Access(buffer.arg.slot, Beginning(found.offset, found.of[v] if v is not None else 0), of, v)
 
 
 def size(r: UOp) -> int:
@@ -119,7 +121,7 @@ def moved(ranges: Iterable[UOp], each: float = ELEMENT_IN_ORDER) -> float:
 # ---- a sum of products ----
 
 
-class Operand(NamedTuple):
+class Factors(NamedTuple):
     """A factor of the products: the product of these, over these loops."""
 
     factors: tuple[UOp, ...]
@@ -138,48 +140,53 @@ def _factors(u: UOp) -> Iterator[UOp]:
         yield u
 
 
-def _pairs(factors: Sequence[UOp], sums: frozenset[UOp]) -> Iterator[tuple[Operand, Operand]]:
+def _pairs(factors: Sequence[UOp], sums: frozenset[UOp]) -> Iterator[tuple[Factors, Factors]]:
     """The ways to see factors as two operands, each with all the axes that are added up and one of its own at least."""
     ranges = [frozenset(u.ranges) for u in factors]
     for chosen in range(1, 1 << (len(factors) - 1)):
         two: list[list[int]] = [[], []]
         for i in range(len(factors)):
             two[chosen >> i & 1].append(i)
-        a, b = (Operand(tuple(factors[i] for i in g), frozenset().union(*(ranges[i] for i in g))) for g in two)
+        a, b = (Factors(tuple(factors[i] for i in g), frozenset().union(*(ranges[i] for i in g))) for g in two)
         if sums <= a.ranges & b.ranges and a.ranges != b.ranges:
             yield a, b
 
 
-class Plan(NamedTuple):
+class ProductPlan(NamedTuple):
     """A way to work out a sum of products."""
 
     cost: float
     product: Product
     variable: UOp | None
-    before: tuple[tuple[Operand, Array], ...]
+    before: tuple[tuple[Factors, Access], ...]
     """What is worked out before, and where to."""
-    a: Array
-    b: Array
-    out: Array
+    a: Access
+    b: Access
+    out: Access
 
 
 NEW = 1 << 16
 """The slots of new buffers begin here."""
 
 
-def laid_out(slot: int, ranges: Iterable[UOp], near: Sequence[Mapping[UOp, int]] = ()) -> Array:
+def laid_out(slot: int, ranges: Iterable[UOp], near: Sequence[Mapping[UOp, int]] = ()) -> Access:
     """A new array with these axes, in the order in which the arrays that are there have them."""
 
     def key(r: UOp) -> tuple[Any, ...]:
         return (*(-of.get(r, 0) for of in near), r.arg)
 
+    return in_rows(slot, sorted(ranges, key=key))
+
+
+def in_rows(slot: int, axes: Sequence[UOp]) -> Access:
+    """A new array with these axes in this order."""
     of, step = dict[UOp, int](), 1
-    for r in sorted(ranges, key=key, reverse=True):
+    for r in reversed(axes):
         of[r], step = step, step * size(r)
-    return Array(slot, Place(), of, None)
+    return Access(slot, Beginning(), of, None)
 
 
-def _ways(x: Operand, other: Operand, red: UOp, result: Array, slot: int) -> Iterator[Array]:
+def _ways(x: Factors, other: Factors, red: UOp, result: Access, slot: int) -> Iterator[Access]:
     """Where an operand is or may be laid out before.  BLAS takes either side transposed."""
     if (there := _there(x, red.dtype)) is not None:
         yield there
@@ -193,36 +200,38 @@ def _ways(x: Operand, other: Operand, red: UOp, result: Array, slot: int) -> Ite
         yield laid_out(slot, x.ranges, [order, *near])
 
 
-def _there(x: Operand, dtype: DType) -> Array | None:
+def _there(x: Factors, dtype: DType) -> Access | None:
     """The operand, if it is a buffer."""
     found = array(x.factors[0], dtype) if len(x.factors) == 1 else None
     return found if found is not None and found.of.keys() == x.ranges else None
 
 
-def _in_order(x: Operand, to: Array) -> bool:
+def _in_order(x: Factors, to: Access) -> bool:
     """Is it worked out by a loop that goes through memory number by number?"""
-    return kernels.in_order(_indices(x.factors), min(to.of, key=to.of.__getitem__))
+    return kernels.in_order(indices(x.factors), min(to.of, key=to.of.__getitem__))
 
 
-def _indices(us: Iterable[UOp]) -> list[UOp]:
+def indices(us: Iterable[UOp]) -> list[UOp]:
     return [u.src[1] for u in UOp.sink(*us).toposort() if u.op is Ops.INDEX]
 
 
-def plan(red: UOp, by: float, out: Array | None, after: float, slot: int, limit: int) -> Plan | None:
+def plan(
+    red: UOp, by: float, out: Access | None, after: float, slot: int, limit: int, always: bool = False
+) -> ProductPlan | None:
     """The best way to do a sum, times a number, by BLAS, if that is better than a kernel.
 
     It may go to `out` at once.  What comes after it costs `after`; new arrays take the slots from `slot` on, and not
-    more bytes than `limit`.
+    more bytes than `limit`.  `always` gives the best way also where a kernel is better.
     """
     sums, factors = frozenset(red.src[1:]), list(_factors(red.src[0]))
     every = sums | frozenset(red.ranges)
-    if len(factors) < 2 or any(u.dtype != red.dtype for u in factors) or not all(map(_is_plain, every)):
+    if len(factors) < 2 or any(u.dtype != red.dtype for u in factors) or not all(map(is_plain, every)):
         return None
     alpha = by * math.prod(float(u.val) for u in factors if u.op is Ops.CONST)
     factors = [u for u in factors if u.op is not Ops.CONST]
     if len(factors) < 2 or len(factors) > FACTORS or not math.isfinite(alpha) or not alpha:
         return None
-    best: Plan | None = None
+    best: ProductPlan | None = None
     result = out or laid_out(slot, red.ranges, [])
     for a, b in _pairs(factors, sums):
         ways = _ways(a, b, red, result, slot + 1), _ways(b, a, red, result, slot + 2)
@@ -230,20 +239,22 @@ def plan(red: UOp, by: float, out: Array | None, after: float, slot: int, limit:
             found = _planned(red, (a, b), places, result, limit, alpha)
             if found is not None and (best is None or found.cost < best.cost):
                 best = found
-    if best is None:
-        return None
-    return best if best.cost + after < elements(every) * _in_kernel(red, best.product.is_vector) else None
+    if best is None or always:
+        return best
+    return best if best.cost + after < elements(every) * _in_kernel(red, best) else None
 
 
-def _in_kernel(red: UOp, is_vector: bool) -> float:
+def _in_kernel(red: UOp, instead: ProductPlan) -> float:
     """What a multiplication costs where this is left to a kernel."""
-    inner = max(red.src[1:], key=lambda r: r.arg)
+    inner, is_vector = max(red.src[1:], key=lambda r: r.arg), instead.product.is_vector
     if kernels.reduces_in_order(red, inner):
         return IN_LOOPS_OF_VECTOR if is_vector else IN_LOOPS
+    if not instead.before and size(inner) > DOWN and any(x.of[inner] > 1 for x in (instead.a, instead.b)):
+        return IN_COLUMN
     return IN_KERNEL_OF_VECTOR if is_vector else IN_KERNEL
 
 
-def apart(red: UOp, value: UOp, to: UOp, slot: int) -> Array | None:
+def apart(red: UOp, value: UOp, to: UOp, slot: int) -> Access | None:
     """Where a sum goes that is left to plain loops and comes before `value`, which is worked out of it; or None.
 
     What takes long is worked out number by number where it follows each sum, and in vectors by a kernel of its own.
@@ -286,7 +297,7 @@ _ARITHMETIC = GroupOp.Elementwise - {Ops.RECIPROCAL, Ops.FDIV, Ops.MUL}
 def _pays(u: UOp, around: Iterable[UOp], limit: int) -> bool:
     """Is it better worked out before, once for each of its entries?"""
     ranges = u.ranges
-    if not ranges or u.dtype not in (dtypes.float32, dtypes.float64) or not all(map(_is_plain, ranges)):
+    if not ranges or u.dtype not in (dtypes.float32, dtypes.float64) or not all(map(is_plain, ranges)):
         return False
     last = max(map(_depth, ranges))
     turns, n = elements(r for r in around if r not in ranges and _depth(r) < last), elements(ranges)
@@ -312,13 +323,13 @@ def _is_inside(u: UOp) -> bool:
     )
 
 
-def _is_plain(r: UOp) -> bool:
+def is_plain(r: UOp) -> bool:
     return r.op is Ops.RANGE and r.src[0].op is Ops.CONST and r.arg[-1] is not AxisType.DEVICE
 
 
 def _planned(
-    red: UOp, pair: Sequence[Operand], places: Sequence[Array], result: Array, limit: int, alpha: float
-) -> Plan | None:
+    red: UOp, pair: Sequence[Factors], places: Sequence[Access], result: Access, limit: int, alpha: float
+) -> ProductPlan | None:
     a, b = places
     before = [(x, to) for x, to in zip(pair, places, strict=True) if to.slot >= NEW]
     variables = list(dict.fromkeys(x.variable for x in (a, b, result) if x.variable is not None))
@@ -326,7 +337,7 @@ def _planned(
     if len(variables) > 1 or extra * red.dtype.itemsize > limit:
         return None
     every = {*red.src[1:], *red.ranges}
-    axes = [Loop(size(r), a.of.get(r, 0), b.of.get(r, 0), result.of.get(r, 0)) for r in every]
+    axes = [OuterAxis(size(r), a.of.get(r, 0), b.of.get(r, 0), result.of.get(r, 0)) for r in every]
     made = product(axes, red.dtype, a.place, b.place, result.place, alpha)
     if made is None:
         return None
@@ -338,4 +349,4 @@ def _planned(
     for x, to in before:
         cost += LAUNCH + moved(x.ranges, ELEMENT_IN_ORDER if _in_order(x, to) else ELEMENT)
     first, second = (b, a) if is_turned else (a, b)
-    return Plan(cost, p, variables[0] if variables else None, tuple(before), first, second, result)
+    return ProductPlan(cost, p, variables[0] if variables else None, tuple(before), first, second, result)

@@ -8,7 +8,8 @@ to do it in the loops; what is done to the sums is done after.
 
 tinygrad rounds each product of halves, and adds them up in float32; here they are float32 before.
 
-So is what any kernel would work out again in each turn of a loop, as the `exp` of a row that is for all rows.
+So is what any kernel would work out again in each turn of a loop, as the `exp` of a row that is for all rows.  And sums
+of columns are worked out of some rows at a time: see `columns`.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ from tinygrad.dtype import DType
 from tinygrad.uop.ops import AxisType, Ops, PatternMatcher, UOp, UPat
 
 from branded import patches
-from branded.cpu import blas, kept, kernels
-from branded.cpu.plans import LAUNCH, NEW, SMALL, Array, apart, array, elements, laid_out, moved, plan, repeated, size
+from branded.cpu import blas, kept, kernels, plans, tuning
+from branded.cpu.columns import some_rows
+from branded.cpu.plans import LAUNCH, NEW, SMALL, Access, apart, array, elements, laid_out, moved, plan, repeated, size
 from branded.patches import tg
 from branded.patches.tg import Estimates, KernelInfo, graph_rewrite
 
 _TYPES, _HALVES = (dtypes.float32, dtypes.float64), (dtypes.float16, dtypes.bfloat16)
 
 
-class Part(NamedTuple):
+class Replacement(NamedTuple):
     """A call that stands in place of a kernel, and on what: the slots of the arguments of that, and of new buffers."""
 
     code: UOp
@@ -39,24 +41,29 @@ class Part(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    parts: tuple[Part, ...]
+    parts: tuple[Replacement, ...]
     buffers: tuple[tuple[int, int, DType], ...]
     """New buffers: their slots, sizes and dtypes."""
 
 
 @functools.lru_cache(maxsize=1024)
-def recipe(ast: UOp, is_read: bool) -> Recipe | None:
-    """What to do in place of a kernel; None where that is the kernel.  `is_read`: of the buffer that it writes."""
+def recipe(ast: UOp, is_read: bool, always: bool = False) -> Recipe | None:
+    """What to do in place of a kernel; None where that is the kernel.  `is_read`: of the buffer that it writes.
+
+    `always` takes BLAS wherever it can be taken, and not only where it is better.
+    """
     if not isinstance(ast.arg, KernelInfo) or ast.arg.opts_to_apply is not None or len(ast.src) != 1:
         return None
-    if not any(_may_be(u) or u.op in kernels.DEAR for u in ast.toposort()):
+    if not any(u.op is Ops.REDUCE or u.op in kernels.DEAR for u in ast.toposort()):
         return None
     if any(u.op is Ops.FLOORMOD for u in ast.toposort()):
         ast = graph_rewrite(ast, tg.pm_split_ranges + tg.pm_flatten_range, ctx={}, name="split ranges")
     end = ast.src[0]
     if end.op is not Ops.END or end.src[0].op is not Ops.STORE or len(end.src[0].src) != 2:
         return None
-    return _Maker(*end.src[0].src, end.src[1:], is_read).made()
+    if end.src[0].src[0].src[0].op is not Ops.PARAM:
+        return None  # a buffer in another shape, as a chunk has it
+    return _Maker(*end.src[0].src, end.src[1:], is_read, always).made()
 
 
 @functools.lru_cache(maxsize=1024)
@@ -81,14 +88,15 @@ def _may_be(u: UOp) -> bool:
 class _Maker:
     """A recipe in the making: of a kernel that stores `value` at `to`, over some loops."""
 
-    def __init__(self, to: UOp, value: UOp, over: Sequence[UOp], is_read: bool) -> None:
+    def __init__(self, to: UOp, value: UOp, over: Sequence[UOp], is_read: bool, always: bool) -> None:
+        self.always = always
         self.to, self.value, self.over = to, value, over
         params = [u for u in UOp.sink(to, value).toposort() if u.op is Ops.PARAM and u.arg.slot >= 0]
         self.sizes = {u.arg.slot: int(u.max_numel()) for u in params}
         self.device = params[0].arg.device
         used = {u.src[0]: kept.parts(u) for u in UOp.sink(to, value).toposort() if u.op is Ops.INDEX}
         self.limit = SMALL + 4 * sum(u.max_numel() * u.arg.dtype.itemsize // used.get(u, 1) for u in params)
-        self.parts: list[Part] = []
+        self.parts: list[Replacement] = []
         self.buffers: list[tuple[int, int, DType]] = []
         self.new: dict[UOp, UOp] = {}
         self.readers: dict[UOp, list[UOp]] = {}
@@ -102,10 +110,12 @@ class _Maker:
     def made(self) -> Recipe | None:
         for i, red in enumerate([u for u in self.value.toposort() if _may_be(u)]):
             self._one(red, NEW + 3 * i)
-        if not self.parts:
+        if not self.parts and not self.always:
             self._apart()
-        if not self.parts:
+        if not self.parts and not self.always:
             self._before()
+        if not self.parts and not self.always:
+            self._columns()
         if not self.parts:
             return None
         if self.new.get(self.value) is not self.to:
@@ -123,9 +133,9 @@ class _Maker:
         is_whole &= result is self.value or not self._reads_beside()
         now, later = self._now(red), LAUNCH + moved(red.ranges)
         after = 0.0 if result is self.value else later
-        found = plan(now, by, self.whole, after, slot, self.limit) if is_whole and self.whole else None
+        found = plan(now, by, self.whole, after, slot, self.limit, self.always) if is_whole and self.whole else None
         if found is None:
-            found = plan(now, by, None, later, slot, self.limit)
+            found = plan(now, by, None, later, slot, self.limit, self.always)
         if found is None:
             return
         out = found.out
@@ -136,7 +146,7 @@ class _Maker:
         for operand, x in found.before:
             outermost = sorted(x.of, key=x.of.__getitem__, reverse=True)
             self.parts.append(_stored(self._at(x, red.dtype), operand.value, outermost))
-        self.parts.append(Part(blas.call(found.product, found.variable), (out.slot, found.a.slot, found.b.slot)))
+        self.parts.append(Replacement(blas.call(found.product, found.variable), (out.slot, found.a.slot, found.b.slot)))
         self.new[result] = self.to if out is self.whole else self._at(out, red.dtype)
         if out is self.whole:
             self.whole = None
@@ -161,6 +171,22 @@ class _Maker:
             self.new[u] = self._at(x, u.dtype)
             self.parts.append(_stored(self.new[u], u, sorted(x.of, key=x.of.__getitem__, reverse=True)))
 
+    def _columns(self) -> None:
+        """A sum of columns, of some rows at a time."""
+        reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
+        if len(reds) != 1 or frozenset(reds[0].ranges) != frozenset(self.over):
+            return
+        now = reds[0]
+        while (found := some_rows(now, self.over)) is not None:
+            x = plans.in_rows(NEW + len(self.parts), found.loops)
+            self.sizes[x.slot] = elements(found.loops)
+            self.buffers.append((x.slot, self.sizes[x.slot], now.dtype))
+            at = self._at(x, now.dtype)
+            self.parts.append(_stored(at, found.value, found.loops))
+            now = now.replace(src=(at, *found.left)) if found.left else at
+        if self.parts:
+            self.new[reds[0]] = now
+
     def _scaled(self, red: UOp) -> tuple[UOp, float]:
         """What BLAS is to work out: the sum, or the sum times a number where nothing else is asked of it."""
         readers = self.readers.get(red, [])
@@ -176,7 +202,7 @@ class _Maker:
             u.op is Ops.INDEX and u is not self.to and u.src[1:] == self.to.src[1:] for u in self.value.toposort()
         )
 
-    def _at(self, x: Array, dtype: DType) -> UOp:
+    def _at(self, x: Access, dtype: DType) -> UOp:
         index = UOp.const(x.place.offset)
         for r, n in x.of.items():
             index = index + r * n
@@ -184,7 +210,7 @@ class _Maker:
         return out
 
 
-def _is_onto(x: Array, over: Sequence[UOp]) -> bool:
+def _is_onto(x: Access, over: Sequence[UOp]) -> bool:
     """Does each step of the loops write to another place?"""
     reach = 1
     for r, n in sorted(x.of.items(), key=lambda item: item[1]):
@@ -194,7 +220,7 @@ def _is_onto(x: Array, over: Sequence[UOp]) -> bool:
     return x.of.keys() == {*over}
 
 
-def _stored(to: UOp, value: UOp, over: Iterable[UOp]) -> Part:
+def _stored(to: UOp, value: UOp, over: Iterable[UOp]) -> Replacement:
     """A kernel with these loops, the outermost first, and parameters of its own."""
     loops = list(over)
     body = to.store(value).end(*loops).sink(arg=KernelInfo())
@@ -205,19 +231,24 @@ def _stored(to: UOp, value: UOp, over: Iterable[UOp]) -> Part:
     params = [u for u in found if u.op is Ops.PARAM and u.arg.slot >= 0]
     slots = list(dict.fromkeys([to.src[0].arg.slot, *(u.arg.slot for u in params)]))
     new |= {u: u.replace(arg=replace(u.arg, slot=slots.index(u.arg.slot))) for u in params}
-    return Part(body.substitute(new, walk=True), tuple(slots))
+    return Replacement(body.substitute(new, walk=True), tuple(slots))
 
 
 # ---- in tinygrad ----
 
 
 def _replaced(call: UOp) -> UOp | None:
+    return None if tuning.state.waits else replaced(call)
+
+
+def replaced(call: UOp, always: bool = False) -> UOp | None:
+    """What is done in place of a kernel; None where that is the kernel.  `always` is that of `recipe`."""
     args = [u for u in call.src[1:] if not u.is_bound_var]
     if not (kernels.room.value and args and all(isinstance(u.device, str) and blas.is_there(u.device) for u in args)):
         return None
     bases = [u.base for u in args]
     kernel = exact(call.src[0])
-    found = recipe(kernel, bases[0] in bases[1:])
+    found = recipe(kernel, bases[0] in bases[1:], always)
     if found is None:
         return call.replace(src=(kernel, *call.src[1:])) if kernel is not call.src[0] else None
     of = dict(enumerate(args)) | {slot: UOp.new_buffer(args[0].device, n, dtype) for slot, n, dtype in found.buffers}
@@ -226,7 +257,7 @@ def _replaced(call: UOp) -> UOp | None:
 
 
 def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
-    if not isinstance(ast.arg, blas.Name):
+    if not isinstance(ast.arg, blas.ProductName):
         return None
     buffers = [u.buffer.ensure_allocated() for u in tg.resolve_params(call, ctx.input_uops)]
     blas.run(call, [b.get_buf(b.device).va_addr for b in buffers], ctx.var_vals)
@@ -236,14 +267,14 @@ def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
 def _for_products(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
     def either(call: UOp, *args: Any, **kwargs: Any) -> Any:
         name = call.src[0].arg
-        if call.src[0].op is Ops.CUSTOM_FUNCTION and isinstance(name, blas.Name):
+        if call.src[0].op is Ops.CUSTOM_FUNCTION and isinstance(name, blas.ProductName):
             return ours(name)
         return original(call, *args, **kwargs)
 
     return either
 
 
-def _estimates(name: blas.Name) -> Estimates:
+def _estimates(name: blas.ProductName) -> Estimates:
     return Estimates(ops=2 * name.product.multiplications)
 
 

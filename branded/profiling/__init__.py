@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 from tinygrad import Tensor
 
 from branded import tree
+from branded.cpu.tuning import How, Report, Tune
 from branded.explain import example_arguments
 from branded.explain.data import is_array
 from branded.profiling.kernels import Timed, seconds_of
 from branded.profiling.lines import Line, whole_and_lines
 from branded.program import make_expr
 from branded.transforms.jit import Jitted
+from branded.tree.given import check_tune
 
 __all__ = ["Line", "Peak", "Profile", "Timed", "profile"]
 
@@ -34,6 +36,8 @@ class Profile(NamedTuple):
     kernels: list[Timed]
     lines: list[Line]
     peak: Peak
+    tuned: Report = Report()
+    """The kernels that were tried."""
 
     @property
     def seconds(self) -> float:
@@ -58,7 +62,7 @@ class Profile(NamedTuple):
             shown = f"{line.number:>6}  {line.code}"
             count = sum(not k.depth for k in line.kernels)
             text.append(f"{shown if len(shown) <= 44 else shown[:43] + '…':<44} {count:>7} {_time(line.seconds):>10}")
-        return "\n".join([*text, "", _NOTE])
+        return "\n".join([*text, "", _NOTE, *(["", str(self.tuned)] if self.tuned else [])])
 
     def _kernel(self, k: Timed) -> str:
         name = "  " * k.depth + k.name
@@ -82,18 +86,20 @@ def _rate(n: float, seconds: float, peak: float) -> str:
     return f"{n / seconds / 1e9:.1f} ({n / seconds / peak:4.0%})" if n and seconds else ""
 
 
-def profile(f: Callable[..., Any], *args: Any) -> Profile:
+def profile(f: Callable[..., Any], *args: Any, tune: How | None = None) -> Profile:
     """Where the time of `f(*args)` goes.
 
     Args:
         f: A function of tensors, or of trees of them, as `explain` takes it; of a compiled one, what it is of.
         *args: Its arguments; without any, the defaults of its parameters.
+        tune: The kernels of the program are tried in several forms, as `jit` does it; a function of `jit` has its own.
 
     Returns:
         The kernels of one call, those in the steps of loops included, with their time, operations and bytes; and the
-        lines of the source, each by itself.  `print` shows both.
+        lines of the source, each by itself; with `tune` also what the kernels gained.  `print` shows all.
 
     Raises:
+        OptionError: `tune` is none of its words.
         BrandedError: What `make_expr` raises for a function that cannot be written down.
 
     Example:
@@ -107,7 +113,9 @@ def profile(f: Callable[..., Any], *args: Any) -> Profile:
     Source: `DEBUG=2` of tinygrad, which has the kernels; line_profiler, which has the lines.
     """
     kwargs: dict[str, Any] = {}
+    check_tune(tune, "profile")
     if isinstance(f, Jitted):
+        tune = tune or f._tune
         f = f._f
     if not args:
         args, kwargs = example_arguments(f)
@@ -116,7 +124,8 @@ def profile(f: Callable[..., Any], *args: Any) -> Profile:
         Tensor.realize(*held)
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
     expr = make_expr(f, static_argnums=fixed)(*args, **kwargs)
-    return Profile(*whole_and_lines(expr, expr._given(args, kwargs)), peak())
+    tried = Tune(tune, {})
+    return Profile(*whole_and_lines(expr, expr._given(args, kwargs), tried), peak(), Report(tried.found.values()))
 
 
 def _as_tensor(x: Any) -> Any:

@@ -17,7 +17,7 @@ from branded.loops import compiled
 from branded.patches import tg
 from branded.patches.tg import ansistrip
 from branded.runner import native
-from branded.runner.linear import Linear, Memory, address_of, buffer_of
+from branded.runner.linear import Arena, Linear, address_of, buffer_of
 from branded.runner.native import Ref
 
 ENOUGH = 2e-3
@@ -45,7 +45,7 @@ def kernels(values: Sequence[UOp]) -> list[Timed]:
         return []
     places = [UOp.new_buffer(u.device, int(u.max_numel()), u.dtype).reshape(u.shape) for u in values]
     linear = Linear(list(zip(places, values, strict=True)), [u.base for u in places])
-    memory = Memory()
+    memory = Arena()
     slots = [Ref(1 + i) for i in range(len(places))]
     ops = linear.ops([slots] * 3, memory, compiled.tables)  # the turns of a loop: each is as the others
     if ops is None:

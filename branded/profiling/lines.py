@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from tinygrad import Tensor
 from tinygrad.uop.ops import GroupOp, UOp
 
+from branded.cpu import tuning
+from branded.cpu.tuning import Tune
 from branded.graph import tensor
 from branded.profiling.kernels import Timed, kernels
 from branded.program import Expr
@@ -40,13 +42,14 @@ class Line(NamedTuple):
 Key = tuple[str, int] | None
 
 
-def whole_and_lines(expr: Expr, given: Sequence[Tensor]) -> tuple[list[Timed], list[Line]]:
-    """The kernels of a program, and its lines in the order of the source."""
+def whole_and_lines(expr: Expr, given: Sequence[Tensor], tune: Tune) -> tuple[list[Timed], list[Line]]:
+    """The kernels of a program, which may be tried, and its lines in the order of the source."""
     p = expr.at("batched").program
     env = dict(zip((*p.constvars, *p.invars), (*expr.at("batched").consts, *given), strict=True))
     first = dict(env)
     _run(p, p.eqns, env)
-    whole = kernels([env[v].uop for v in dict.fromkeys(p.outs) if isinstance(v, Var) and v not in first])
+    with tuning.asked(*tune):
+        whole = kernels([env[v].uop for v in dict.fromkeys(p.outs) if isinstance(v, Var) and v not in first])
     keys = [_key(w) for w in _where(expr)]
     _put_into_memory(p, keys, env)
     by_line: dict[Key, list[Eqn]] = {}

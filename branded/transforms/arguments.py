@@ -33,6 +33,16 @@ class Static(tuple[Any, ...]):
     __hash__ = tuple.__hash__
 
 
+def exactly(x: Any) -> tuple[type, Any]:
+    """A static value with what tells it from those that are equal to it: 1 from True, 0.0 from -0.0, also in tuples."""
+    cls: Any = type(x)
+    if cls is float:
+        return cls, x.hex()
+    if cls.__eq__ is tuple.__eq__:
+        return cls, tuple(map(exactly, x))
+    return cls, x
+
+
 def read_each(xs: Iterable[Any], form: list[Any], leaves: list[Any], depth: int = 0) -> None:
     """`read` of each, without a call for each of many tensors."""
     for x in xs:
@@ -99,7 +109,7 @@ def _leaf(x: Any, form: list[Any], leaves: list[Any]) -> None:
     elif (t := tree.as_tensor(x)) is not None:
         form.append(_type_of(t))
     else:
-        form.append(Static((type(x), x)))
+        form.append(Static(exactly(x)))
         return
     leaves.append(x)
 

@@ -15,10 +15,12 @@ from typing import Any
 from tinygrad import Tensor, TinyJit, dtypes
 from tinygrad.device import Buffer
 from tinygrad.dtype import strong_dtype
-from tinygrad.helpers import DEBUG, JIT, JIT_BATCH_SIZE, GlobalCounters, disable_gc
+from tinygrad.helpers import DEBUG, JIT, JIT_BATCH_SIZE, Context, GlobalCounters, disable_gc
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
+from branded.cpu import tuning
+from branded.cpu.tuning import How, Tune
 from branded.devices.exchange import of_buffers
 from branded.graph import base_of, replaced, tensor, tensors
 from branded.loops import compiled as replay
@@ -32,7 +34,7 @@ from branded.rows import is_marked, row_of
 from branded.runner import native
 from branded.runner.direct import Direct, planned
 from branded.runner.handed import Handed, Known, Result, known, part_of
-from branded.runner.linear import Linear, Memory
+from branded.runner.linear import Arena, Linear
 from branded.runner.native import Ref
 from branded.scope import branches
 from branded.transforms.arguments import NUMBERS
@@ -42,8 +44,8 @@ from branded.transforms.donation import gone, may_be_one, taken
 class Executable:
     """What a function became for arguments of one type."""
 
-    def __init__(self, traced: Traced, donated: Sequence[int] = ()) -> None:
-        self.params, self.donated = traced.params, donated
+    def __init__(self, traced: Traced, donated: Sequence[int] = (), tune: How | None = None) -> None:
+        self.params, self.donated, self.tune = traced.params, donated, Tune(tune, {})
         # as tensors, because tinygrad renames in the graphs of tensors what it realizes
         self.leaves = [tensor(u) for u in traced.leaves]
         self.outside = _outside(self.leaves, self.params)
@@ -74,9 +76,9 @@ class Executable:
         values = replaced([y.uop for y in self.leaves], lambda u: u.src[0] if is_marked(u) else None)
         leaves = list(map(tensor, values))
         if _is_plain(self.params, values):
-            self.run = _Compiled(self.params, leaves, self.donated)
+            self.run = _Compiled(self.params, leaves, self.donated, self.tune)
         else:
-            self.run = _Replayed(self.params, leaves)
+            self.run = _Replayed(self.params, leaves, self.tune)
         self.leaves = []
         return self.run
 
@@ -104,7 +106,8 @@ def _outside(leaves: Sequence[Tensor], params: Sequence[UOp]) -> list[tuple[weak
 class _Compiled:
     """A program of one device: what it gives goes to new buffers, which it hands over."""
 
-    def __init__(self, params: Sequence[UOp], values: Sequence[Tensor], donated: Sequence[int]) -> None:
+    def __init__(self, params: Sequence[UOp], values: Sequence[Tensor], donated: Sequence[int], tune: Tune) -> None:
+        self.tune = tune
         leaves = [y.uop.cast(strong_dtype(y.dtype)) for y in values]
         default = canonicalize_device(None)
         if _can_fail(leaves):
@@ -118,7 +121,8 @@ class _Compiled:
         given = [p.const_like(0) if 0 in p.shape else b.reshape(p.shape) for p, b in zip(params, bases, strict=True)]
         dests = [UOp.new_buffer(r.device, r.size, r.dtype).reshape(r.shape) for r in self.results]
         full = replaced(full, dict(zip(params, given, strict=True)).get, at=_constants(full))
-        self.linear = Linear(list(zip(dests, full, strict=True)), [*map(base_of, dests), *bases])
+        with tuning.asked(*tune):
+            self.linear = Linear(list(zip(dests, full, strict=True)), [*map(base_of, dests), *bases])
         self.inputs = [_Input(p, self.linear.alignment) for p in params]
         self.plan: native.Plan | Direct | None = None
         self.fixed: list[Known] = []
@@ -157,9 +161,10 @@ class _Compiled:
 
     def _lay_out(self) -> None:
         """Lay the program out for C, if C can run it."""
-        memory = Memory()
+        memory = Arena()
         slots = [Ref(1 + i) for i in range(len(self.results) + len(self.inputs))]
-        ops = self.linear.ops([slots], memory, replay.tables)
+        with tuning.asked(*self.tune):  # of loops, the steps
+            ops = self.linear.ops([slots], memory, replay.tables)
         if not ops:
             return
         self.scratch = Buffer("CPU", max(memory.most, 1), dtypes.uint8, preallocate=True)
@@ -210,7 +215,8 @@ class _Compiled:
             if JIT.value == 1:
                 linear = tg.link_linear(tg.graph_split_rewrite(linear, max_batch_size=JIT_BATCH_SIZE.value))
             self.graphed = linear
-        tg.run_linear(self.graphed, self.linear.vals, input_uops=[*outs, *ins], jit=True)
+        with tuning.asked(*self.tune):
+            tg.run_linear(self.graphed, self.linear.vals, input_uops=[*outs, *ins], jit=True)
 
 
 def _can_fail(us: Sequence[UOp]) -> bool:
@@ -327,7 +333,8 @@ def _tensor(x: Any) -> Tensor:
 class _Replayed:
     """A program of several devices, or of sizes that a call tells: a TinyJit, whose results are copied."""
 
-    def __init__(self, params: Sequence[UOp], leaves: Sequence[Tensor]) -> None:
+    def __init__(self, params: Sequence[UOp], leaves: Sequence[Tensor], tune: Tune) -> None:
+        self.tune = tune
         empty = {p: p.const_like(0) for p in params if 0 in p.shape}
         self.params = params
         self.leaves = [tensor(u) for u in replaced([y.uop for y in leaves], empty.get)]
@@ -340,8 +347,11 @@ class _Replayed:
     def call(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
         inputs = self._buffers(leaves)
         has_elements = any(0 not in y.shape for y in self.leaves)
-        # TinyJit gives the same buffers at each replay
-        outs = [y.clone() for y in self.replayed(*inputs)] if has_elements else self.run(*inputs)
+        with tuning.asked(*self.tune):
+            width = tuning.beam(inputs[0].device if inputs else None)
+        with Context(BEAM=max(width, tg.BEAM.value)):  # type: ignore[no-untyped-call]
+            # TinyJit gives the same buffers at each replay
+            outs = [y.clone() for y in self.replayed(*inputs)] if has_elements else self.run(*inputs)
         if outs:
             Tensor.realize(*outs)
         return outs

@@ -6,13 +6,15 @@ import functools
 import itertools
 import types
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, overload
 
 from tinygrad import Tensor
+from tinygrad.helpers import disable_gc
 from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
 from branded.cpu import kernels
+from branded.cpu.tuning import How, Report, Tuned
 from branded.crossing import live_results
 from branded.derivatives.leaves import is_differentiating, may_be_differentiating
 from branded.errors import OptionError
@@ -22,18 +24,45 @@ from branded.recording import may_be_recording
 from branded.rows import check_live
 from branded.scope import in_call_body, may_be_in_brand, may_be_in_call_body, open_brands
 from branded.transforms import traces
-from branded.transforms.arguments import Static, builder, read, read_each
+from branded.transforms.arguments import Static, builder, exactly, read, read_each
 from branded.transforms.executable import Executable
-from branded.tree.given import called, check_function
+from branded.tree.given import called, check_function, check_tune
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+GIVEN_LATER: Any = object()
+"""No function: the options decorate one."""
 PROGRAMS = 128
 """So many programs does a compiled function keep: those that were used last."""
 _uses = itertools.count()
 
 
-def jit(f: F, *, static_argnums: int | Sequence[int] = (), donate_argnums: int | Sequence[int] = ()) -> F:
+class _JitOf(Protocol):
+    def __call__(self, f: F, /) -> F: ...
+
+
+@overload
+def jit(
+    f: F,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    donate_argnums: int | Sequence[int] = (),
+    tune: How | None = None,
+) -> F: ...
+@overload
+def jit(
+    *,
+    static_argnums: int | Sequence[int] = (),
+    donate_argnums: int | Sequence[int] = (),
+    tune: How | None = None,
+) -> _JitOf: ...
+def jit(
+    f: Any = GIVEN_LATER,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    donate_argnums: int | Sequence[int] = (),
+    tune: How | None = None,
+) -> Any:
     """`jit(f)(*args)` is `f(*args)`, traced once for each type of the arguments, and compiled.
 
     Under vmap, a derivative or a loop it is `f` itself: they compile what it becomes.  In a typed program it is one
@@ -43,12 +72,20 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = (), donate_argnums: int |
     runs the kernels.  Nothing is scheduled or copied.  The last 128 programs are kept.  `jit(f).traces` is how often
     `f` was traced; with `BRANDED_LOG=traces` in the environment each time but the first says why.
 
+    With `tune` the kernels are tried in several forms as the program is compiled, and the fastest stay: `"fast"` tries
+    few, `"best"` more.  It takes half a second for a kernel, once: the choice is kept on disk.  The last bits of sums
+    may change.  After a call `print(jit(f, tune="fast").tuned)` shows what each kernel gained.
+
+    It may also decorate: `@jit`, `@jit(tune="fast")`.
+
     Args:
         f: A function of trees of tensors and numbers, without reads, draws and writes.
         static_argnums: The positions of arguments that are part of the program: for each value of them it is traced
             anew.  They must be hashable.
         donate_argnums: The positions of arguments that are not used after the call, as the old state of a training
             step: a result of the same size and dtype may be written into their memory.
+        tune: None takes the form of each kernel by a rule.  On another device than the CPU tinygrad's own search is
+            done, `BEAM`: of width 2 for `"fast"`, 4 for `"best"`.
 
     Returns:
         A function like `f`.
@@ -60,7 +97,7 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = (), donate_argnums: int |
         CallError: `f` is not a function, or does not take the arguments.
         EscapeError: A donated tensor is used after the call.
         OptionError: `static_argnums` or `donate_argnums` are no positions of arguments, or an argument that is neither
-            tensor nor number is not hashable.
+            tensor nor number is not hashable; or `tune` is none of its words.
         ProgramTypeError: A result is not a tensor or number.
 
     Example:
@@ -73,24 +110,37 @@ def jit(f: F, *, static_argnums: int | Sequence[int] = (), donate_argnums: int |
 
     Source: `jax.jit`; `tinygrad.TinyJit`, which replays the kernels.
     """
+    check_tune(tune)
+    if f is GIVEN_LATER:
+        return functools.partial(jit, static_argnums=static_argnums, donate_argnums=donate_argnums, tune=tune)
     check_function(f, "jit", "jit(f)(x)")
     static = tree.positions(static_argnums, "jit")
     donated = tree.positions(donate_argnums, "jit", "donate_argnums")
-    return cast(F, Jitted(f, static, donated))
+    return Jitted(f, static, donated, tune)
 
 
 class Jitted:
     """A function that is compiled: one program for each type of its arguments."""
 
-    def __init__(self, f: Callable[..., Any], static: tuple[int, ...], donated: tuple[int, ...]) -> None:
+    def __init__(
+        self, f: Callable[..., Any], static: tuple[int, ...], donated: tuple[int, ...], tune: How | None = None
+    ) -> None:
         functools.update_wrapper(self, f)
-        self._f, self._static, self._donated = f, static, donated
+        self._f, self._static, self._donated, self._tune = f, static, donated, tune
         self._chosen: dict[Hashable, tuple[list[bool], list[bool]]] = {}
         self._programs: dict[Hashable, _Program] = {}
         self._last: _Program | None = None
         self._seen: traces.Call | None = None
         self.traces = 0
         """How often the function was traced."""
+
+    @property
+    def tuned(self) -> Report:
+        """The kernels that were tried, of all programs that are kept, and the form that each has."""
+        found = dict[str, Tuned]()
+        for program in list(self._programs.values()):
+            found |= program.run.tune.found
+        return Report(found.values())
 
     def __get__(self, obj: Any, cls: type | None = None) -> Any:
         return self if obj is None else types.MethodType(self, obj)
@@ -135,7 +185,7 @@ class Jitted:
         donors: dict[int, Tensor] = {}
         for x, is_fixed, is_donated in zip((*args, *kwargs.values()), *self._options(args, kwargs), strict=True):
             if is_fixed and not isinstance(x, Tensor):
-                form.append(Static((type(x), x)))
+                form.append(Static(exactly(x)))
                 continue
             first = len(leaves)
             read(x, form, leaves)
@@ -162,6 +212,7 @@ class Jitted:
             found = self._chosen[key] = fixed, [*(i in away for i in positions), *(k in named_away for k in names)]
         return found
 
+    @disable_gc()  # what is traced stays, and the search for garbage goes through all of it again and again
     def _traced(
         self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], donated: Iterable[int]
     ) -> _Program:
@@ -177,7 +228,9 @@ class Jitted:
                 traces.note(self._f, self._seen, now)
             self._seen = now
         # two threads may both trace it
-        program = self._programs.setdefault(key, _Program(self._f, args, kwargs, fixed, key, tuple(donated)))
+        program = self._programs.setdefault(
+            key, _Program(self._f, args, kwargs, fixed, key, tuple(donated), self._tune)
+        )
         self.traces += 1
         return program
 
@@ -214,6 +267,7 @@ class _Program:
         fixed: list[bool],
         key: tuple[Any, ...],
         donated: tuple[int, ...],
+        tune: How | None = None,
     ) -> None:
         self.key, self.used = key, 0
         trees = list(zip((*args, *kwargs.values()), fixed, strict=True))
@@ -235,7 +289,7 @@ class _Program:
             ]
         traced = trace("jit", body, types, lambda out: (out, live_results(out, "jit")))
         self.build = builder(traced.out)
-        self.run = Executable(traced, donated)
+        self.run = Executable(traced, donated, tune)
 
 
 def _input(x: Any) -> Any:
