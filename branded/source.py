@@ -52,6 +52,20 @@ def frame() -> FrameType | None:
     return None if f is None or f.f_code.co_filename.startswith("<frozen") else f
 
 
+def asking(but: str) -> str | None:
+    """The function of tinygrad that the user called, and that asks for something; None where the user asks.
+
+    Functions named `but` only call others.
+    """
+    found: str | None = None
+    f: FrameType | None = sys._getframe(1)
+    while f is not None and is_ours(file := f.f_code.co_filename):
+        if file.startswith(_tinygrad()) and f.f_code.co_name != but:
+            found = f.f_code.co_name
+        f = f.f_back
+    return found
+
+
 @functools.lru_cache(maxsize=64)
 def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None, int | None]]:
     return list(code.co_positions())

@@ -10,6 +10,7 @@ import functools
 import importlib.util
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from tinygrad import Context, Device, Tensor, TinyJit, dtypes, function
 from tinygrad.device import Buffer
-from tinygrad.uop.ops import Ops, UOp
+from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 ROOT = Path(__file__).parent.parent
 
@@ -262,6 +263,32 @@ def _() -> None:
     raise AssertionError("no loop has so many parts")
 
 
+@check("full_rewrite_to_sink", "to_program_key")
+def _() -> None:
+    _, linear, _ = computed()
+    kernel, renderer = linear.src[0].src[0], Device["CPU"].renderer
+    chosen = kernel.replace(arg=replace(kernel.arg, opts_to_apply=(tg.Opt(tg.OptOps.UPCAST, 0, 2),)))
+    assert tg.full_rewrite_to_sink(chosen, renderer).arg.applied_opts == chosen.arg.opts_to_apply
+    assert tg.to_program_key(chosen, renderer) == tg.to_program_key(chosen, renderer)
+    assert tg.to_program_key(chosen, renderer) != tg.to_program_key(kernel, renderer)
+
+
+@check("BufferSpec")
+def _() -> None:
+    kept, free = (Buffer("CPU", 12345, dtypes.uint8, options=tg.BufferSpec(nolru=x), preallocate=True) for x in (0, 1))
+    assert kept.allocator is free.allocator and kept.nbytes == free.nbytes == 12345
+    cached = [size for size, _ in free.allocator.cache]
+    free.deallocate()  # type: ignore[no-untyped-call]
+    assert [size for size, _ in free.allocator.cache] == cached
+
+
+@check("BEAM")
+def _() -> None:
+    with Context(BEAM=3):  # type: ignore[no-untyped-call]
+        assert tg.BEAM.value == 3
+    assert "beam" in inspect.signature(tg.compile_linear).parameters
+
+
 @check("to_program", "CStyleLanguage", "Target", "ansistrip")
 def _() -> None:
     class Plain(tg.CStyleLanguage):  # type: ignore[misc, name-defined]
@@ -312,6 +339,28 @@ def _() -> None:
     assert sorted(r.vmax + 1 for r in split.toposort() if r.op is Ops.RANGE) == [2, 3] and split.arg == info
 
 
+@check("BottomUpGate", "REWRITE_STACK_LIMIT")
+def _() -> None:
+    x, y = (UOp.new_buffer("CPU", 4, dtypes.float) for _ in range(2))
+    turned = PatternMatcher([(UPat(Ops.ADD, src=(UPat.var("a"), UPat.var("b"))), lambda a, b: b + a)])
+    assert isinstance(tg.BottomUpGate(), Exception) and tg.REWRITE_STACK_LIMIT.value > 10_000
+    with Context(REWRITE_STACK_LIMIT=20):  # type: ignore[no-untyped-call]
+        try:
+            tg.graph_rewrite(x + y, turned)
+        except RuntimeError as error:
+            assert "infinite loop" in str(error)
+        else:
+            raise AssertionError("it ends")
+
+
+@check("sym", "pm_drop_and_clauses", "pm_lower_weak")
+def _() -> None:
+    i = UOp.range(6, 0)
+    assert tg.graph_rewrite((i * 6 + i) // 7, tg.sym + tg.pm_drop_and_clauses) is i
+    lowered = tg.graph_rewrite(i + 1, tg.pm_lower_weak)
+    assert (lowered.op, lowered.src[0].dtype) == (Ops.CAST, dtypes.int)
+
+
 @check("remove_bufferize")
 def _() -> None:
     assert list(inspect.signature(tg.remove_bufferize).parameters) == ["src", "buf", "idx"]
@@ -343,6 +392,7 @@ def _() -> None:
     w = z.replace(arg="other")
     tg.keep_known(z, w)
     assert tg.known_shape(w) == (2, 2) and w.axis == 1
+    assert tg.has_body(UOp.sink(x).call(y)) and not tg.has_body(x.call(y, ret_dtype=dtypes.void))
     assert tg.has_shape(x) and not tg.has_shape(UOp.sink(x))
     assert tg.broadcast_to(x, (3, 2, 2)).shape == (3, 2, 2) and tg.reduced(x, Ops.ADD, (0,)).shape == (2,)
     b = Buffer("CPU", 4, dtypes.uint8, preallocate=True)
@@ -395,11 +445,14 @@ FORMS = {
     "jit.get_call_outs_ins": "call",
     "jit.jit_lower": "linear held_bufs input_uops",
     "jit.run_linear": "linear var_vals input_uops update_stats jit wait",
+    "ops.PatternMatcher": "class",
+    "ops.RewriteContext": "class",
     "ops.dtype_from_uop": "op src arg",
     "ops.is_image_shape": "shape",
     "ops.pm_contiguous_view_offset": "PatternMatcher",
     "ops.recursive_property": "class",
     "rangeify.earliest_rewrites": "PatternMatcher",
+    "rangeify.multi_pm": "PatternMatcher",
     "rangeify.pm_reduce_simplify": "PatternMatcher",
     "rangeify.pm_remove_bufferize": "PatternMatcher",
     "realize.ExecContext": "class",

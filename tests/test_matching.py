@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,7 +41,8 @@ def _matches(text: str, values: dict[str, Any], us: Iterable[UOp], name: str = "
 def _same(p: UPat, us: Iterable[UOp]) -> int:
     """How often the pattern matches, both ways."""
     some = [u for u in us if p.op is None or u.op in p.op]
-    ours = _matches(*matching.written(p, False), some)
+    body, values = matching.written(p, False)
+    ours = _matches(matching.function(body), values, some)
     by_tinygrad = upat._get_code(p, False)
     theirs = [p.match(u, {}) for u in some] if by_tinygrad is None else _matches(*by_tinygrad, some, "_fxn")
     assert [list(map(_ids, found)) for found in ours] == [list(map(_ids, found)) for found in theirs], p
@@ -50,11 +53,14 @@ def _ids(match: dict[str, UOp]) -> list[tuple[str, int]]:
     return sorted((name, id(u)) for name, u in match.items())
 
 
+def _of_tinygrad() -> list[PatternMatcher]:
+    modules = [m for name, m in list(sys.modules.items()) if name.startswith("tinygrad") and m is not None]
+    return [x for m in modules for x in vars(m).values() if isinstance(x, PatternMatcher)]
+
+
 def test_all_patterns_match_as_they_do_in_tinygrad(monkeypatch: pytest.MonkeyPatch) -> None:
     us = met(monkeypatch, _some_kernels)
-    modules = [m for name, m in list(sys.modules.items()) if name.startswith("tinygrad") and m is not None]
-    matchers = [x for m in modules for x in vars(m).values() if isinstance(x, PatternMatcher)]
-    patterns = list(dict.fromkeys(p for m in matchers for p, _ in m.patterns))
+    patterns = list(dict.fromkeys(p for m in _of_tinygrad() for p, _ in m.patterns))
     written = []
     for p in patterns:
         try:
@@ -104,3 +110,38 @@ def test_what_cannot_be_written_down_is_interpreted() -> None:
     assert matching.written(many, False)
     p = UPat.any(*[UPat(Ops.ADD, src=[UPat(Ops.CONST), UPat.var("a")]) for _ in range(20)])
     fails(UPat(Ops.MUL, src=(p, p)))
+
+
+def _functions() -> dict[str, str]:
+    text = matching.FILE.read_text("utf-8")
+    return dict(re.findall(r"^def (m\w+)\(uop, ctx\):\n(.*?)(?:\n\n|\n\Z)", text, re.M | re.S))
+
+
+def test_the_file_has_the_functions_of_tinygrads_patterns() -> None:
+    """`python -m tests.patterns` writes it anew."""
+    found = _functions()
+    assert len(found) > 400 and all(matching.name(body) == name for name, body in found.items())
+    for p, f in {rule: None for m in _of_tinygrad() for rule in m.patterns}:
+        if not f.__module__.startswith("tinygrad"):
+            continue
+        try:
+            body, _ = matching.written(p, "ctx" in f.__code__.co_varnames[: f.__code__.co_argcount])
+        except matching._TooLong:
+            continue
+        assert matching.name(body) in found, p
+
+
+def test_the_functions_of_the_file_are_those_of_their_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    name, body = max(_functions().items(), key=lambda item: len(item[1]))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
+    kept = getattr(matching.kept, "__wrapped__")  # noqa: B009
+    assert kept() == {}  # to compile all of them in each process takes longer than those that it needs
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    there = kept()
+    assert len(there) > 400 and list(tmp_path.rglob("patterns*.pyc"))
+    monkeypatch.setattr(matching, "kept", dict)
+    by_text = getattr(matching._compiled, "__wrapped__")(body)  # noqa: B009
+    assert there[name].co_code == by_text.co_code
+    monkeypatch.setattr(matching, "FILE", tmp_path / "patterns.py")
+    assert kept() == {}

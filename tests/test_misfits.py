@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 import textwrap
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,7 @@ from tinygrad import Tensor, nn
 
 from branded import BrandedError, brand, cond, errors, fori_loop, grad, jacfwd, jit, make_expr, scan, vmap
 from branded.patches import methods
+from branded.patches.refused import Refused
 
 pytestmark = pytest.mark.places
 
@@ -435,6 +438,19 @@ def test_outside_of_a_body_tinygrad_does_what_it_did() -> None:
     with pytest.raises(ValueError) as wrong_formula:
         Tensor.einsum("i,j->ij", U)
     assert type(wrong_formula.value) is ValueError
+
+
+def test_for_what_is_tried_nothing_else_is_tried() -> None:
+    """The transposed one does not fit either: if that were told too, it would be transposed again, and so on."""
+    calls: list[CodeType] = []
+    matrix = Tensor.ones(5, 4)
+    sys.setprofile(lambda frame, event, _: calls.append(frame.f_code) if event == "call" else None)
+    try:
+        with pytest.raises(errors.ShapeError, match=r"\n  try: +sizes that are equal, or 1\n"):
+            vmap(lambda x: x + matrix)(Tensor.ones(2, 3, 4))
+    finally:
+        sys.setprofile(None)
+    assert calls.count(Refused.works.__code__) == 1 and methods.running()() is None
 
 
 @pytest.mark.parametrize("transform", [grad, jit])

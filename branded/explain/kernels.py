@@ -17,7 +17,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.cpu import blas, products
 from branded.cpu.kernels import suits
 from branded.graph import nbytes, replaced
-from branded.loops.compiled import Name
+from branded.loops.compiled import LoopName
 from branded.loops.primitive import Loop
 from branded.loops.scan import Scan
 from branded.patches import tg
@@ -79,7 +79,7 @@ def kernels(roots: Sequence[UOp]) -> list[Kernel]:
 
 def _kernel(call: UOp) -> Kernel | None:
     ast = call.src[0]
-    if isinstance(ast.arg, Name):
+    if isinstance(ast.arg, LoopName):
         return _loop(call, ast.arg.loop)
     if ast.op is not Ops.SINK:
         return None
@@ -96,7 +96,7 @@ def _on_the_cpu(call: UOp) -> list[str]:
     ast = call.src[0]
     buffers = [u.base for u in call.src[1:] if not u.is_bound_var]
     if (found := products.recipe(ast, buffers[0] in buffers[1:])) is not None:
-        made = [p.code.arg.product for p in found.parts if isinstance(p.code.arg, blas.Name)]
+        made = [p.code.arg.product for p in found.parts if isinstance(p.code.arg, blas.ProductName)]
         return [f"// on the CPU by BLAS: {', '.join(map(_product, made))}"]
     if suits(tg.Scheduler(ast, _PlainC(Target("CPU")))):
         return ["// on the CPU as plain loops, of which clang makes vectors"]

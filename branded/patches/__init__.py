@@ -18,12 +18,12 @@ import tinygrad
 
 PATCHES: tuple[str, ...] = (
     *("threads", "interning", "fork", "draws", "cache", "unfinished", "options"),
-    *("images", "ranges", "numbering", "gates", "alignment", "views", "empty", "whole"),
+    *("images", "ranges", "numbering", "gates", "alignment", "views", "copies", "empty", "whole"),
     *("vectorizer", "ordering", "workers", "byte_order", "products", "small_ints", "constants"),
     *("vector_casts", "nan", "metadata"),
 )
 """The modules of this package that mend something, in the order in which they are installed."""
-FASTER: tuple[str, ...] = ("matching", "deriving", "clang")
+FASTER: tuple[str, ...] = ("matching", "rewriting", "deriving", "clang", "reduce")
 """Those that change no result; they come before."""
 TINYGRAD = "0.14."
 """How the version of the tinygrad begins in which the faults were found."""

@@ -170,6 +170,8 @@ def _compared(e: ast.Compare) -> str | None:
 
 def _chosen(e: ast.expr, around: list[ast.AST], x: Tensor) -> str | None:
     """`a if e else b`, `if e:`, `while e:`, `assert e`; a condition that is none of them is the tensor."""
+    if isinstance(e, ast.Compare) and _is_of_displays(e):
+        return None
     made = _condition(e)
     outer = around[0] if around else None
     condition = f"({made})" if made else f"({ast.unparse(e)})" if x.dtype == dtypes.bool else f"({source.part(e)} != 0)"
@@ -187,6 +189,19 @@ def _chosen(e: ast.expr, around: list[ast.AST], x: Tensor) -> str | None:
     if isinstance(outer, ast.If) and outer.test is e:
         return f"{condition}.where(a, b) for the two values that `if {ast.unparse(e)}` is to choose from"
     return made
+
+
+def _is_of_displays(e: ast.Compare) -> bool:
+    """`[a] == [b]`: Python compares what is in them, one after the other."""
+    sides = [e.left, *e.comparators]
+    return (
+        len(e.ops) == 1
+        and not isinstance(e.ops[0], ast.In | ast.NotIn)
+        and any(isinstance(x, _DISPLAYS) for x in sides)
+    )
+
+
+_DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.Set)
 
 
 def _indexed(e: ast.Subscript) -> str:

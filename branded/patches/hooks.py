@@ -9,6 +9,7 @@ import branded.rules  # noqa: F401  fills the table of rules
 from branded.loops import scheduled
 from branded.patches import (
     compiler,
+    cumulative,
     function,
     gradient,
     misfits,
@@ -22,7 +23,7 @@ from branded.patches import (
     writes,
 )
 
-HOOKS = (misfits, operands, reads, writes, shapes, gradient, function, rand, sort, programs, schedules)
+HOOKS = (misfits, operands, reads, writes, shapes, gradient, function, rand, sort, cumulative, programs, schedules)
 """Each in a module of its own, in the order in which they are installed."""
 
 

@@ -3,13 +3,23 @@
 tinygrad writes for each pattern that is asked for the first time a function that matches it.  It builds a graph of its
 conditions and rewrites that by patterns, which takes five times as long as to compile the function: a fifth of the
 first call of a program, in each process anew.  Here the conditions are written as they come, in the same order.
+
+Of the texts that tinygrad's own patterns give, `patterns.py` has the functions, which Python has compiled when the
+package was installed, or when it was first used: each is found by its text.  `python -m tests.patterns` writes it.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import importlib.machinery
+import importlib.util
 import itertools
-from collections.abc import Callable, Sequence
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from branded.patches import tg
@@ -18,8 +28,9 @@ MOST = 32
 """So many ways in which a pattern may match are written down, one after the other."""
 _CALL = "(found := own({})) is not None"
 
-_compiled = functools.lru_cache(maxsize=2048)(compile)
-"""Many patterns differ in the function alone that they call."""
+FILE = Path(__file__).with_name("patterns.py")
+"""The functions of the patterns that tinygrad has."""
+_HEAD = "def {}(uop, ctx):"
 
 
 class _TooLong(Exception):
@@ -112,10 +123,10 @@ def _joined(*ways: _Way) -> _Way:
 
 
 def written(p: Any, has_ctx: bool) -> tuple[str, dict[str, Any]]:
-    """The text of the function that matches a pattern, and the values that stand in it."""
+    """The body of the function that matches a pattern, and the values that stand in it."""
     all_ = _Conditions({})
     all_.add(p, "uop", True)
-    lines = ["def compiled_match(uop, ctx):"]
+    lines: list[str] = []
     if all_.common.conditions:
         lines.append(f"  if not ({' and '.join(all_.common.conditions)}): return None")
     for rest in all_.ways():
@@ -123,6 +134,38 @@ def written(p: Any, has_ctx: bool) -> tuple[str, dict[str, Any]]:
         given = [*(["ctx=ctx"] if has_ctx else []), *(f"{name}={at}" for name, at in way.names.items())]
         lines.append(f"  if {' and '.join([*way.conditions, _CALL.format(', '.join(given))])}: return found")
     return "\n".join([*lines, "  return None"]), all_.values
+
+
+def name(text: str) -> str:
+    """What the function of this body is called."""
+    return f"m{hashlib.blake2b(text.encode(), digest_size=10).hexdigest()}"
+
+
+def function(text: str, named: str = "compiled_match") -> str:
+    return f"{_HEAD.format(named)}\n{text}"
+
+
+@functools.cache
+def kept() -> Mapping[str, CodeType]:
+    """The functions of `FILE`, which Python keeps compiled; none where it cannot: to compile all takes too long."""
+    cached = importlib.util.cache_from_source(str(FILE))
+    if not Path(cached).exists() and (sys.dont_write_bytecode or not os.access(FILE.parent, os.W_OK)):
+        return {}
+    try:
+        module = importlib.machinery.SourceFileLoader(FILE.stem, str(FILE)).get_code(FILE.stem)
+    except (ImportError, OSError, SyntaxError):
+        return {}
+    return {code.co_name: code for code in module.co_consts if isinstance(code, CodeType)} if module else {}
+
+
+@functools.lru_cache(maxsize=2048)  # many patterns differ in the function alone that they call
+def _compiled(text: str) -> CodeType:
+    if (found := kept().get(name(text))) is not None:
+        return found
+    space: dict[str, Any] = {}
+    exec(compile(function(text), "<string>", "exec"), space)
+    code: CodeType = space["compiled_match"].__code__
+    return code
 
 
 def install() -> None:
@@ -136,7 +179,6 @@ def install() -> None:
         except _TooLong:
             return original(self, fxn)
         space["own"] = fxn
-        exec(_compiled(text, "<string>", "exec"), space)
-        return space["compiled_match"]
+        return FunctionType(_compiled(text), space)
 
     tg.upat.upat_compile = upat_compile

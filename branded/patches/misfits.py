@@ -107,21 +107,30 @@ class _Told:
     def __exit__(self, cls: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
         if error is None:
             return
-        tg.tensor._METADATA.set(None)  # tinygrad does not take it back
-        if not isinstance(error, (*_TOLD, *_OF_TYPES)) or isinstance(error, BrandedError):
-            return
-        if not (in_a_body() or told):
-            return
-        call: TracebackType | None = trace
-        while call is not None and call.tb_frame.f_code.co_name != tg.NAMES_KERNELS:
-            call = call.tb_next
-        if call is None or not _is_tinygrads(call):
-            return
-        if isinstance(error, _OF_TYPES) and call.tb_next is None:
-            return  # too many arguments, or too few: Python says so
-        names = call.tb_frame.f_locals
-        if names["fn"].__name__ not in _LEFT and _is_ours(names["args"], names["kwargs"]):
-            raise _said(names["fn"], names["args"], names["kwargs"], error) from None
+        try:
+            if (found := _found(error, trace)) is not None:
+                raise found from None
+        finally:  # tinygrad does not take it back; while it stands, what we try is told by nobody, who would try again
+            tg.tensor._METADATA.set(None)
+
+
+def _found(error: BaseException, trace: Any) -> BrandedError | None:
+    """What to say of what a method raises, if that is for us to say."""
+    if not isinstance(error, (*_TOLD, *_OF_TYPES)) or isinstance(error, BrandedError):
+        return None
+    if not (in_a_body() or told):
+        return None
+    call: TracebackType | None = trace
+    while call is not None and call.tb_frame.f_code.co_name != tg.NAMES_KERNELS:
+        call = call.tb_next
+    if call is None or not _is_tinygrads(call):
+        return None
+    if isinstance(error, _OF_TYPES) and call.tb_next is None:
+        return None  # too many arguments, or too few: Python says so
+    names = call.tb_frame.f_locals
+    if names["fn"].__name__ in _LEFT or not _is_ours(names["args"], names["kwargs"]):
+        return None
+    return _said(names["fn"], names["args"], names["kwargs"], error)
 
 
 _BLOCK = _Told()

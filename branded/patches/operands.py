@@ -157,6 +157,8 @@ def _init(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _has_tensors(data: Any) -> bool:
+    if isinstance(data, np.ndarray) and data.dtype == object:  # as numpy makes it of a tensor
+        data = data.tolist()
     return isinstance(data, Tensor) or (isinstance(data, list | tuple) and any(map(_has_tensors, data)))
 
 

@@ -18,32 +18,32 @@ from collections.abc import Callable
 from typing import Any
 
 from branded.patches import tg
-from branded.scope import Restored
+
+
+class Afterwards(io.BytesIO):
+    """A `with` block after which a function is called, by C alone."""
+
+    close: Any
+
+    def __init__(self, function: Callable[..., object], *args: object) -> None:
+        super().__init__()
+        # a map is run through once: what closes a file when it is freed comes a second time
+        self.close = functools.partial(deque, map(function, *((x,) for x in args)), 0)
 
 
 def _allowed_again(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
         option = tg.device.ALLOW_DEVICE_USAGE
-        with Restored(getattr(option, "own", option), "value", option.value):  # `own` has the values of each thread
+        with Afterwards(setattr, getattr(option, "own", option), "value", option.value):  # `own`: of each thread
             return original(*args, **kwargs)
 
     return call
 
 
-class _Collected(io.BytesIO):
-    """A `with` block after which garbage is collected if it was before, by C alone."""
-
-    close: Any
-
-    def __init__(self) -> None:
-        super().__init__()
-        # a map is run through once: what closes a file when it is freed comes a second time
-        self.close = functools.partial(deque, map(operator.call, (gc.enable,) if gc.isenabled() else ()), 0)
-
-
-def _off(_: Any) -> _Collected:
-    block = _Collected()
+def _off(_: Any) -> Afterwards:
+    """A `with` block after which garbage is collected if it was before."""
+    block = Afterwards(operator.call, gc.enable if gc.isenabled() else int)
     try:
         gc.disable()
         return block

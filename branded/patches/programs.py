@@ -26,13 +26,15 @@ from branded.patches import tg
 from branded.patches.clang import features
 
 TABLE = "branded_programs"
+CODE = "branded_code"
+FOLDERS = ("patches", "cpu")
 TABLES = "branded_%"
-"""Its own, and that of `schedules.py`."""
+"""Its own, and those of `schedules.py` and `clang.py`."""
 MOST = 20_000
 """So many programs are kept, the last that were made."""
 _EVERY = 500
 _kept = itertools.count()
-_NOT_WHOLE = (
+NOT_WHOLE = (
     pickle.UnpicklingError,
     EOFError,
     AttributeError,
@@ -73,7 +75,7 @@ def found(table: str, name: str) -> UOp | None:
     """What is on disk by this name; None where nothing is, or what is there is not whole, so that it is made anew."""
     try:
         graph = tg.helpers.diskcache_get(table, name)
-    except _NOT_WHOLE:
+    except NOT_WHOLE:
         return None
     return graph if isinstance(graph, UOp) else None
 
@@ -90,12 +92,24 @@ def _name(key: object) -> str:
 @functools.cache
 def made_by() -> str:
     """All that the code of a kernel depends on beside its graph."""
-    folder = Path(__file__).parents[1]
-    ours = hashlib.sha256()
-    for path in sorted([*(folder / "patches").glob("*.py"), *(folder / "cpu").glob("*.py")]):
-        ours.update(path.read_bytes())
     variables = [os.environ.get(name, "") for name in ("CC", "BRANDED_ZIG", "BRANDED_PATCHES")]
-    return repr((patches.version(), patches.installed, platform.machine(), features(), variables, ours.hexdigest()))
+    return repr((patches.version(), patches.installed, platform.machine(), features(), variables, _code()))
+
+
+def _code() -> str:
+    """What the code of this package says, of the modules that change kernels; read anew when a file was written."""
+    there = [e for part in FOLDERS for e in os.scandir(Path(__file__).parents[1] / part) if e.name.endswith(".py")]
+    files = sorted((e.path, (stat := e.stat()).st_size, stat.st_mtime_ns) for e in there)
+    key = hashlib.sha256(repr(files).encode()).hexdigest()
+    if is_kept() and isinstance(kept := tg.helpers.diskcache_get(CODE, key), str):
+        return kept
+    ours = hashlib.sha256()
+    for path, _, _ in files:
+        ours.update(Path(path).read_bytes())
+    found = ours.hexdigest()
+    if is_kept():
+        tg.helpers.diskcache_put(CODE, key, found)
+    return found
 
 
 def count() -> None:

@@ -20,7 +20,7 @@ from branded import patches
 from branded.patches import programs, tg
 
 TABLE = "branded_schedules"
-LEAST = 20
+LEAST = 5
 """Of a graph of fewer operations the kernels are found sooner than on disk."""
 _PLAIN = (int, float, str, bytes, bool, type(None))
 _TYPES = frozenset(

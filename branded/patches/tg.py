@@ -60,6 +60,7 @@ TAKEN = {
     "least_upper_float": "tinygrad.dtype",  # the dtype of floats that are worked out of a dtype
     "truncate": "tinygrad.dtype",  # for each dtype what makes a number of Python one of it
     "all_int": "tinygrad.helpers",  # are all of these sizes known?
+    "BufferSpec": "tinygrad.device",  # how memory is taken: with `nolru` it is the system's again when it is free
     "canonicalize_device": "tinygrad.device",  # the full name of a device; that of None is the default
     # from a graph to kernels
     "transform_to_call": "tinygrad.tensor",  # the call that computes a graph, and what its values become
@@ -74,6 +75,11 @@ TAKEN = {
     "graph_rewrite": "tinygrad.uop.ops",  # rules applied to a graph until none applies
     "pm_flatten_linear": "tinygrad.engine.realize",  # makes of kernels in place of a kernel one list
     "pm_split_ranges": "tinygrad.codegen.simplify",  # makes two loops of one whose number is divided by a constant
+    "BottomUpGate": "tinygrad.uop.ops",  # raised by a rule behind which nothing is to be rewritten
+    "REWRITE_STACK_LIMIT": "tinygrad.uop.ops",  # the option that says when rules go round
+    "sym": "tinygrad.uop.symbolic",  # simplifies what a kernel works out
+    "pm_drop_and_clauses": "tinygrad.uop.symbolic",  # leaves out conditions that hold for the index of a movement
+    "pm_lower_weak": "tinygrad.uop.weak",  # gives an index the dtype that it needs
     "pm_flatten_range": "tinygrad.codegen.simplify",  # lets a sum or a kernel end the loops that it has
     "pm_exec": "tinygrad.engine.realize",  # runs one call
     "resolve_params": "tinygrad.engine.realize",  # the buffers of a call, with those given in place of its parameters
@@ -93,7 +99,9 @@ TAKEN = {
     "Scheduler": "tinygrad.codegen.opt.postrange",  # a kernel's loops, and the options that change them
     "CPUProgram": "tinygrad.runtime.ops_cpu",  # compiled code in the memory of this process; `addr` says where
     # kernels for readers
+    "full_rewrite_to_sink": "tinygrad.codegen",  # a kernel with its options, down to what is rendered
     "to_program": "tinygrad.codegen",  # a kernel as source, by a renderer
+    "to_program_key": "tinygrad.codegen",  # what a program is kept by
     "CStyleLanguage": "tinygrad.renderer.cstyle",  # the renderer of plain C
     "Target": "tinygrad.helpers",  # a device by name, for a renderer
     "ansistrip": "tinygrad.helpers",  # without the colours of a terminal
@@ -104,6 +112,7 @@ TAKEN = {
     "dtype_from_uop": "tinygrad.uop.ops",  # the dtype that follows from the operands
     "UOpMetaClass": "tinygrad.uop.ops",  # makes UOps; `ucache` is the table of those that there are
     "PROFILE": "tinygrad.helpers",  # the option that takes the time of methods and kernels
+    "BEAM": "tinygrad.helpers",  # the option that says how wide tinygrad searches for the form of a kernel
     "CACHELEVEL": "tinygrad.helpers",  # the option that leaves out the cache on disk
     "CACHEDB": "tinygrad.helpers",  # its file
     "NUM_CPU_THREADS": "tinygrad.helpers",  # the option that says how many parts a kernel may have
@@ -113,8 +122,8 @@ TAKEN = {
 """What is taken, and the module that it is of."""
 
 REPLACED = {
-    "codegen.do_to_program": "sets the option that forbids devices back by C",
-    "codegen.get_transcendental_patterns": "leaves sines to C",
+    "codegen.do_to_program": "sets the option that forbids devices back by C; knows what indices became",
+    "codegen.get_transcendental_patterns": "leaves exponentials and sines to C",
     "codegen.linearize": "takes the operations of a long kernel as its graph has them",
     "codegen.memory_coalescing": "reads and writes the numbers of plain loops one by one",
     "codegen.pm_move_gates_from_index": "leaves what stands for a load that is not done its dtype",
@@ -123,7 +132,7 @@ REPLACED = {
     "codegen.to_program_cache": "knows the programs that are on disk",
     "codegen.to_program_config": "the key of a program says whether the room for the CPU made it",
     "codegen.to_program_context": "and so do the processes that compile it",
-    "cstyle.ClangRenderer": "tells clang which loops are not to be vectors, and which sums may be; writes sines",
+    "cstyle.ClangRenderer": "tells clang which loops are not to be vectors, and which sums may be; calls our C",
     "device.ALLOW_DEVICE_USAGE": "each thread has its own",
     "device._Device": "opens a device once, for all threads; says what is missing where there is no compiler",
     "function._function": "counts `depth` for each thread; closes over values of an example",
@@ -150,16 +159,19 @@ REPLACED = {
     "jit.get_call_outs_ins": "knows the call of a loop, of a product and of a function of the host",
     "jit.jit_lower": "one thread at a time",
     "jit.run_linear": "one thread at a time",
+    "ops.PatternMatcher": "looks rules up by an operation and those of its operands",
+    "ops.RewriteContext": "applies rules with less around them; knows what indices became",
     "ops.dtype_from_uop": "finds the dtype of what there is much of by its operation",
     "ops.is_image_shape": "finds images only where there are any",
     "ops.pm_contiguous_view_offset": "sees through `contiguous` and `detach`",
     "ops.recursive_property": "works a property out at once where the operands have it",
     "rangeify.earliest_rewrites": "lowers loops and functions of the host inside of functions",
+    "rangeify.multi_pm": "sends the sums of several devices to the one that gets them",
     "rangeify.pm_reduce_simplify": "leaves a product of bools a bool",
     "rangeify.pm_remove_bufferize": "leaves in memory what takes longer to work out again than to read",
     "realize.ExecContext": "tells when all is compiled, and runs begin",
     "realize.capturing": "each thread has its own",
-    "realize.compile_linear": "one thread at a time",
+    "realize.compile_linear": "one thread at a time; knows what indices became in all kernels",
     "realize.estimate_uop": "knows the call of a loop, of a product and of a function of the host",
     "realize.get_call_name": "knows the call of a loop, of a product and of a function of the host",
     "realize.get_call_outs_ins": "knows the call of a loop, of a product and of a function of the host",
@@ -169,7 +181,7 @@ REPLACED = {
     "realize.to_program_context": "says whether the room for the CPU makes a kernel",
     "schedule.capturing": "each thread has its own",
     "schedule.create_schedule": "keeps on disk what it finds",
-    "schedule.get_kernel_graph": "finds on disk what another process has found",
+    "schedule.get_kernel_graph": "finds on disk what another process has found; knows what indices became",
     "schedule.pm_copy_from_store": "puts products by BLAS in place of kernels",
     "schedule.schedule_cache": "keeps few schedules with loops, which have memory",
     "simplify.graph_rewrite": "merges no loop that is merged already",
@@ -180,7 +192,7 @@ REPLACED = {
     "tensor.all_tensors": "may change while it is walked through",
     "tensor.cpu_profile": "the block around a method of the user's, which says what is refused",
     "tensor.contiguous_mops_to_view": "makes a view of a part only where vectors may be loaded",
-    "tensor.pm_early_transform_tensor_graph": "lowers loops and host calls, fills empty arguments, copies bad views",
+    "tensor.pm_early_transform_tensor_graph": "lowers loops and host calls, fills empty arguments, copies views",
     "tensor.run_linear": "one thread at a time; tells what a run reads",
     "tensor.transform_to_call": "tells what other threads have written",
     "upat.upat_compile": "writes the function that matches a pattern in one go",
@@ -274,6 +286,12 @@ def broadcast_to(x: Any, shape: tuple[Any, ...]) -> Any:
 def reduced(x: Any, op: Any, axes: tuple[int, ...]) -> Any:
     """A UOp reduced over axes, which are gone."""
     return x._rop(op, axes)
+
+
+def has_body(call: Any) -> bool:
+    """Is the first operand of a CALL or FUNCTION what it calls, which is left alone where its caller is rewritten?"""
+    ops = _module(MODULES["ops"])
+    return bool(call.op is ops.Ops.FUNCTION or call.src[0].op in ops.UOp._OPAQUE_CALL_BODIES)
 
 
 def memories(buffer: Any) -> dict[str, Any]:

@@ -1,0 +1,33 @@
+"""A tensor can be read beside its copy to several devices.
+
+`(W.to(("CPU:0", "CPU:1")) * 2).to("CPU:0") + W.sum(0)` raises "UOp verification failed": the device that has `W` has no
+copy of it, and tinygrad does not find a buffer in the view of all of it that stands there.  So the copy is one of the
+buffer, and the view is one of the copy; but not where each device takes its part of it, which is then all that moves.
+"""
+
+from __future__ import annotations
+
+from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
+
+from branded.patches import tg
+
+
+def _of_the_buffer(s: UOp) -> UOp:
+    if s.op is not Ops.COPY or not isinstance(s.arg, tuple) or s.src[0].op is not Ops.RESHAPE:
+        return s
+    view = s.src[0]
+    if isinstance(view.device, tuple) or not view.has_buffer_identity():  # type: ignore[no-untyped-call]
+        return s
+    return view.replace(src=(s.replace(src=(view.src[0],), tag=None), *view.src[1:]), tag=s.tag)
+
+
+def _reader(u: UOp) -> UOp | None:
+    src = tuple(map(_of_the_buffer, u.src))
+    return None if src == u.src else u.replace(src=src)
+
+
+def install() -> None:
+    readers = UPat(GroupOp.All - {Ops.SHRINK}, name="u", custom_early_reject={Ops.COPY})
+    tg.tensor.pm_early_transform_tensor_graph = (
+        PatternMatcher([(readers, _reader)]) + tg.tensor.pm_early_transform_tensor_graph
+    )

@@ -1,0 +1,155 @@
+"""Graphs become what they become by tinygrad's own loop, to the letter of the kernels."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tinygrad import Context, Device, Tensor, dtypes
+from tinygrad.uop import ops
+from tinygrad.uop.ops import BottomUpGate, Ops, PatternMatcher, UOp, UPat, graph_rewrite
+
+from branded.patches import rewriting, tg
+
+X, Y = UOp.param(0, dtypes.float, (), "CPU"), UOp.param(1, dtypes.float, (), "CPU")
+
+
+@pytest.fixture
+def by_tinygrad(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
+    """What a function gives where tinygrad's own loop runs."""
+
+    def run(f: Callable[[], Any]) -> Any:
+        with monkeypatch.context() as here:
+            here.setattr(ops.PatternMatcher, "rewrite", getattr(rewriting.rewrite, "__wrapped__"))  # noqa: B009
+            original = getattr(rewriting.unified_rewrite, "__wrapped__")  # noqa: B009
+            here.setattr(ops.RewriteContext, "unified_rewrite", original)
+            return f()
+
+    return run
+
+
+class _Nothing:
+    """A compiler that makes nothing of a source."""
+
+    def compile_cached(self, source: str) -> bytes:
+        return b""
+
+
+def _sources() -> list[str]:
+    """The C of some programs: indices that are divided, conditions, sums, rows that are written out, sines."""
+    x, y = (UOp.new_buffer("CPU", 360, dtypes.float32).reshape((6, 60)) for _ in range(2))
+    t, w = Tensor(x), Tensor(y)
+    outs = [
+        (t.reshape(5, 8, 9).pad(((1, 0), (0, 2), (0, 0))).permute(2, 0, 1).flip(0)[1:, :, ::3] * 1.5).exp(),
+        (t[:2].softmax() @ w[:3].T).tanh(),
+        t.reshape(10, 1, 6, 6).conv2d(w[0, :18].reshape(2, 1, 3, 3)).sin(),
+        (t.roll(3, 1) < w).where(w, t),
+    ]
+    renderer: Any = copy.copy(Device["CPU"].renderer)
+    renderer.compiler = _Nothing()
+    with Context(CACHELEVEL=0, SCACHE=0, PARALLEL=0):  # type: ignore[no-untyped-call]
+        calls = [call.src[0] for out in outs for call in out.schedule_linear().src]
+        programs = [tg.codegen.do_to_program(u, renderer) for u in calls if u.op is Ops.SINK]
+    return [s.arg for program in programs for s in program.src if s.op is Ops.SOURCE]
+
+
+def test_kernels_are_those_of_tinygrads_own_loop(by_tinygrad: Callable[[Callable[[], Any]], Any]) -> None:
+    ours = _sources()
+    assert ours == by_tinygrad(_sources) and len(ours) >= 5
+
+
+def _log(matcher: Callable[[list[Any]], PatternMatcher], root: UOp, **options: Any) -> tuple[list[Any], Any]:
+    """In which order rules are asked, and what comes of them."""
+    asked: list[Any] = []
+    try:
+        return asked, graph_rewrite(root, matcher(asked), **options)
+    except Exception as error:
+        return asked, (type(error), str(error))
+
+
+def _counting(asked: list[Any]) -> PatternMatcher:
+    def less(u: UOp) -> UOp | None:
+        asked.append(u)
+        return u.replace(arg=u.arg - 1) if isinstance(u.arg, int) and u.arg > 0 else None
+
+    return PatternMatcher([(UPat((Ops.CONST, Ops.ADD, Ops.MUL), name="u"), less)])
+
+
+def _turning(asked: list[Any]) -> PatternMatcher:
+    def turned(a: UOp, b: UOp) -> UOp:
+        asked.append(a)
+        return b + a
+
+    return PatternMatcher([(UPat(Ops.ADD, src=(UPat.var("a"), UPat.var("b"))), turned)])
+
+
+def _closed(asked: list[Any]) -> PatternMatcher:
+    def stop(u: UOp) -> None:
+        asked.append(u)
+        raise BottomUpGate
+
+    more = PatternMatcher([(UPat(Ops.CONST, name="u"), lambda u: u.replace(arg=u.arg + 1) if u.arg < 9 else None)])
+    return PatternMatcher([(UPat(Ops.MUL, name="u"), stop)]) + more
+
+
+@pytest.mark.parametrize(
+    ("matcher", "root", "options"),
+    [
+        (_counting, (X * 3 + 2) * (X * 3 + 1) + 2, {}),
+        (_counting, (X * 3 + 2) * (X * 3 + 1) + 2, {"bottom_up": True}),
+        (_turning, X + Y, {"bottom_up": True}),
+        (_closed, (X * 3 + 2) + (X + 2) * 4, {"bottom_up": True}),
+        (_closed, (X * 3 + 2) + (X + 2) * 4, {}),
+        (_counting, UOp.sink(X + 3).call(X * 2 + 1), {}),
+        (_counting, UOp.sink(X + 3).call(X * 2 + 1), {"enter_calls": True}),
+    ],
+)
+def test_rules_are_asked_in_the_same_order(
+    by_tinygrad: Callable[[Callable[[], Any]], Any], matcher: Any, root: UOp, options: dict[str, Any]
+) -> None:
+    ours = _log(matcher, root, **options)
+    assert ours == by_tinygrad(lambda: _log(matcher, root, **options)) and ours[0]
+
+
+def test_rules_that_go_round_are_stopped(by_tinygrad: Callable[[Callable[[], Any]], Any]) -> None:
+    with Context(REWRITE_STACK_LIMIT=200):  # type: ignore[no-untyped-call]
+        asked, found = _log(_turning, X + Y)
+        assert (len(asked), found) == by_tinygrad(lambda: (len((log := _log(_turning, X + Y))[0]), log[1]))
+    assert found == (RuntimeError, "infinite loop in graph_rewrite (stack too big)")
+
+
+def test_what_an_index_becomes_is_known_while_a_kernel_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    i, tried = UOp.range(12, 0), list[UOp]()
+    index = ((i * 8 + 3) // 4 + i * 5).simplify
+    original = rewriting._applied
+
+    def applied(matcher: Any, ctx: Any) -> Callable[[UOp], UOp | None]:
+        rule = original(matcher, ctx)
+
+        def noted(u: UOp) -> UOp | None:
+            tried.append(u)
+            return rule(u)
+
+        return noted
+
+    monkeypatch.setattr(rewriting, "_applied", applied)
+
+    def twice() -> tuple[UOp, int, UOp, int]:
+        tried.clear()
+        first, once = index(), len(tried)
+        return first, once, index(), len(tried) - once
+
+    first, once, again, more = twice()
+    assert first is again and once == more > 5
+    assert rewriting._known_within(twice)() == (first, once, first, 0)
+    assert rewriting._here.known() is None and twice()[3] == once
+
+
+def test_rules_of_indices_are_given_nothing_but_the_operation() -> None:
+    for matcher in (tg.sym, tg.pm_drop_and_clauses, tg.pm_lower_weak):
+        assert rewriting._is_of_indices(matcher)
+        for _, f in matcher.patterns:
+            assert "ctx" not in f.__code__.co_varnames[: f.__code__.co_argcount] and not f.__closure__
+    assert not rewriting._is_of_indices(tg.pm_split_ranges)
