@@ -82,6 +82,7 @@ def test_what_fits_as_a_whole_is_one() -> None:
     )
 
 
+@pytest.mark.by_numpy
 def test_in_and_around_other_transforms() -> None:
     wanted, options = vmap(square)(X).numpy(), {"chunk_size": "auto", "memory_limit": "100kB"}
     np.testing.assert_allclose(jit(vmap(square, **options))(X).numpy(), wanted, rtol=1e-5, atol=1e-5)
@@ -91,6 +92,7 @@ def test_in_and_around_other_transforms() -> None:
     np.testing.assert_allclose(slope(**options), slope(), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.by_numpy
 def test_looking_for_the_size_does_nothing_else() -> None:
     draw = vmap(lambda a: square(a) + Tensor.rand(32), randomness="different", chunk_size="auto", memory_limit="100kB")
     seen: list[float] = []
@@ -245,6 +247,7 @@ def test_no_bar_elsewhere() -> None:
     assert done.stderr == done.stdout == ""
 
 
+@pytest.mark.by_numpy
 def test_a_scan_with_a_bar_is_the_scan() -> None:
     xs = Tensor(np.random.default_rng(1).normal(size=(107, 5)).astype("f"))
     step = lambda c, x: ((c * 0.9 + x).tanh(), c.sum())  # noqa: E731
@@ -275,6 +278,7 @@ def same(a: Any, b: Any) -> bool:
     return all(np.array_equal(x, y) for x, y in zip(numbers(a), numbers(b), strict=True))
 
 
+@pytest.mark.by_numpy
 def test_what_is_saved_is_not_worked_out_again(tmp_path: Path) -> None:
     at, calls = tmp_path / "run", list[int]()
 
@@ -292,6 +296,7 @@ def test_what_is_saved_is_not_worked_out_again(tmp_path: Path) -> None:
     assert same(run(X), first) and len(calls) == 1 + 9 + 1 + 1 + 2
 
 
+@pytest.mark.by_numpy
 @pytest.mark.parametrize(
     ("what", "run"),
     [
@@ -307,6 +312,7 @@ def test_the_results_of_another_run_are_refused(what: str, run: Callable[[Path],
         run(tmp_path)
 
 
+@pytest.mark.by_numpy
 def test_other_weights_and_other_callbacks_are_another_run(tmp_path: Path) -> None:
     def mapped(w: Tensor, by: float, at: str) -> list[float]:
         host = lambda x: x * by  # noqa: E731
@@ -391,6 +397,7 @@ def test_a_run_that_is_killed_at_random_goes_on(tmp_path: Path) -> None:
     assert json.loads((at / "run.json").read_text())["size"] == 60
 
 
+@pytest.mark.by_numpy
 def test_draws_from_keys_go_on_too(tmp_path: Path) -> None:
     draw = vmap(lambda k: keys.normal(k, (3,)), chunk_size=2, save=tmp_path)
     ks = keys.split(keys.key(1), 6)

@@ -18,7 +18,8 @@ from tinygrad.uop.ops import KernelInfo, UOp
 
 from branded import BrandedError, brand, grad, vmap
 from branded.patches import tg, unfinished
-from branded.scope import Blocks, Restored, open_brands, undone
+from branded.patches.options import Afterwards
+from branded.scope import Blocks, open_brands, undone
 from tests.interrupts import PROGRAMS, Points, interrupt, interrupts, values
 
 
@@ -80,7 +81,7 @@ def test_no_code_of_python_runs_at_the_end_of_a_scope() -> None:
 
     called: list[str] = []
     scopes: Blocks[int] = Blocks("a test")
-    with brand("users", 3), scopes.during(1), Restored(Held, "value", 1):
+    with brand("users", 3), scopes.during(1), Afterwards(setattr, Held, "value", 1):
         Held.value = 2
         sys.setprofile(lambda frame, event, arg: called.append(f"{event} {frame.f_code.co_qualname}"))
     sys.setprofile(None)

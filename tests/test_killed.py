@@ -21,7 +21,7 @@ from typing import TypeAlias
 import pytest
 
 from branded.patches import compiler as cc
-from tests.forked import server
+from tests.forked import Server, server
 
 ROOT = Path(__file__).parents[1]
 RIGHT = "[[36, 127], [127, 358]] [[3, 7, 28], [5, 15, 72]]"
@@ -114,11 +114,11 @@ def test_killed_at_one_compile_after_another(tmp_path: Path, forked: Run) -> Non
     check_next(tmp_path, forked)
 
 
-def test_killed_at_the_first_compile_of_all(tmp_path: Path) -> None:
+def test_killed_at_the_first_compile_of_all(tmp_path: Path, forked: Run) -> None:
     """clang has a source, and nobody to write to: it leaves nothing."""
-    assert ended(tmp_path, KILLED_AT.format(at=0) + PROGRAM) == (-signal.SIGKILL, [])
+    assert forked(tmp_path, KILLED_AT.format(at=0) + PROGRAM) == (-signal.SIGKILL, [])
     assert not [p for p in tmp_path.rglob("*") if p.is_file() and not p.name.startswith("cache.db")]
-    check_next(tmp_path)
+    check_next(tmp_path, forked)
 
 
 @pytest.mark.parametrize("limit", [1, 40_000, 100_000])
@@ -158,37 +158,43 @@ def is_there(pid: int) -> bool:
         return False
 
 
-ALONE = ("unshare", "--map-root-user", "--mount", "sh", "-c")
-"""A shell that mounts for itself alone."""
+ALONE = ("unshare", "--map-root-user", "--mount")
+"""What mounts, mounts for itself alone."""
+SMALL = ("mount", "-t", "tmpfs", "-o", "size=1024k", "tmpfs")
 
 
 def can_mount() -> bool:
     try:
-        return subprocess.run([*ALONE, "mount -t tmpfs -o size=64k tmpfs /mnt"], capture_output=True).returncode == 0
+        return subprocess.run([*ALONE, *SMALL, "/mnt"], capture_output=True).returncode == 0
     except OSError:
         return False
 
 
+@pytest.fixture(scope="module")
+def alone() -> Iterator[Server]:
+    with server(within=ALONE) as one:
+        yield one
+
+
 @pytest.mark.skipif(not can_mount(), reason="no small disk can be mounted here")
 @pytest.mark.parametrize("free", [0, 8, 96])
-def test_a_disk_that_is_full(tmp_path: Path, free: int) -> None:
+def test_a_disk_that_is_full(tmp_path: Path, free: int, alone: Server) -> None:
     """All is computed, with one warning; when there is room again, the next process fills the cache, without one.
 
     There is no room for the database, for the page that processes share, or for all of what is written.
     """
-    disk, program = tmp_path / "disk", tmp_path / "program.py"
-    disk.mkdir()
-    program.write_text(PROGRAM)
-    python = f'"{sys.executable}" -W always "{program}" 2>&1 | grep -v "^  "'
-    steps = (
-        f'mount -t tmpfs -o size=1024k tmpfs "{disk}"',
-        f'head -c {1024 - free}k /dev/zero > "{disk}/ballast"',
-        *(python, f'rm "{disk}/ballast"', python, f"export CC=/no/compiler; {python}"),
-    )
-    env = {k: v for k, v in os.environ.items() if k not in ("CACHEDB", "CACHELEVEL")}
-    env |= {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(disk), "PARALLEL": "0", "DEV": "CPU"}
-    out = subprocess.run([*ALONE, "\n".join(steps)], env=env, capture_output=True, text=True, timeout=120)
-    warning, *results = out.stdout.splitlines()
-    assert results == [RIGHT] * 3
-    db = disk / "tinygrad" / "cache.db"
+    ballast, db = tmp_path / "ballast", tmp_path / "tinygrad" / "cache.db"
+    mounted = f"import subprocess; subprocess.run({[*SMALL, str(tmp_path)]!r}, check=True)\n"
+    filled = f"import pathlib; pathlib.Path({str(ballast)!r}).write_bytes(bytes({(1024 - free) << 10}))\n"
+    emptied = f"import os; os.remove({str(ballast)!r})\n"
+
+    def run(program: str, **env: str) -> tuple[int, list[str], list[str]]:
+        home = {"XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path), "CACHEDB": str(db)}
+        status, out, err = alone.run(program, **home, **env)
+        return status, out.splitlines(), [line for line in err.splitlines() if not line.startswith("  ")]
+
+    status, results, [warning] = run(mounted + filled + PROGRAM)
+    assert (status, results) == (0, [RIGHT])
     assert f"RuntimeWarning: cache: compiled kernels cannot be kept in {db}: d" in warning  # disk is full, or I/O error
+    assert run(emptied + PROGRAM) == (0, [RIGHT], [])
+    assert run(PROGRAM, CC="/no/compiler") == (0, [RIGHT], [])

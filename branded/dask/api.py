@@ -9,7 +9,7 @@ from typing import Any
 from branded import tree
 from branded.brand import Brand
 from branded.dask.build import Builder
-from branded.dask.plan import Plan
+from branded.dask.plan import MetaTrace
 from branded.dask.program import Payload, Sketch, packed, unpacked
 from branded.dask.session import current, mapped
 from branded.dask.values import arrays_of, dask_array, is_distributed, native
@@ -97,7 +97,7 @@ def _distributed(
     f: Callable[..., Any], options: Options, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
 ) -> Any:
     """The outermost of distributed vmaps: the trace, and then the graph of dask."""
-    plan = Plan(leaves)
+    plan = MetaTrace(leaves)
     out = plan.trace(f, options, args, kwargs)
     new = iter(plan.leaves)
     own = tuple(tree.rebuild(x, new) for x in args), {k: tree.rebuild(x, new) for k, x in kwargs.items()}

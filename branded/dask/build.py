@@ -10,7 +10,7 @@ from typing import Any
 from tinygrad import Tensor
 
 from branded import tree
-from branded.dask.plan import Plan
+from branded.dask.plan import MetaTrace
 from branded.dask.program import Payload, Sketch, Task, run
 from branded.dask.session import Exchange, Index, Scattered
 from branded.dask.values import block, dask_array, numpy_dtype, tensor_of
@@ -20,7 +20,7 @@ from branded.patches.arrays import np
 class Builder:
     """Arrays of dask for the results of a plan."""
 
-    def __init__(self, plan: Plan, program: tuple[bytes, list[Any]], name: str, out: Any) -> None:
+    def __init__(self, plan: MetaTrace, program: tuple[bytes, list[Any]], name: str, out: Any) -> None:
         """`out` is what the trace gave."""
         delayed = importlib.import_module("dask").delayed
         self.plan, self.da, self.name, self.out = plan, dask_array("dask.vmap"), name, out

@@ -30,13 +30,13 @@ from branded.values import vec_type
 from branded.vmap import MappedCall, Options
 
 
-class Input(NamedTuple):
+class BlockInput(NamedTuple):
     array: Any
     axes: Index
     kind: Kind
 
 
-class Plan(Session):
+class MetaTrace(Session):
     """The trace here, over tensors with nothing in them."""
 
     def __init__(self, leaves: list[Any]) -> None:
@@ -45,7 +45,7 @@ class Plan(Session):
         self.leaves = leaves
         self.scope = Steps("dask.vmap")  # as in a jit, an argument has no value
         self.loops: list[tuple[int, ...]] = []
-        self.inputs: list[Input] = []
+        self.inputs: list[BlockInput] = []
         self.given_: dict[int, list[Any]] = {}
         self.calls_: dict[int, Given] = {}
         self.exchanges_: list[Exchange] = []
@@ -132,5 +132,5 @@ class Plan(Session):
             x = x.rechunk({axis: self.loops[loop]})
         index = tuple(loop if k == axis else None for k in range(x.ndim))
         t = call.leaves[i]
-        self.inputs.append(Input(x, index, Kind(tuple(t.shape), t.dtype)))
+        self.inputs.append(BlockInput(x, index, Kind(tuple(t.shape), t.dtype)))
         return len(self.inputs) - 1

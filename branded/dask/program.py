@@ -141,7 +141,7 @@ def _hollow(chunks: Any, dtype: Any) -> Any:
 # ---- a task ----
 
 
-class Work(Session):
+class BlockTrace(Session):
     """The trace of a worker, over the blocks of a task."""
 
     def __init__(self, sketch: Sketch, task: Task, blocks: Sequence[Tensor]) -> None:
@@ -192,7 +192,7 @@ class Loaded:
         """What a task does, as a function of its blocks."""
 
         def work(*blocks: Tensor) -> list[Tensor]:
-            own = Work(self.sketch, task, blocks)
+            own = BlockTrace(self.sketch, task, blocks)
             with current.during(own):
                 out = mapped(own, self.f, self.options, self.args, self.kwargs)
             if task.exchange is not None:

@@ -74,7 +74,7 @@ def _refuse(what: str) -> NoReturn:
     )
 
 
-class Part:
+class TaskPart:
     """What a task has of the examples of a brand; `Draws` says the same of a chunk."""
 
     def __init__(self, session: Session, loop: int) -> None:
@@ -144,7 +144,7 @@ class Session:
                 fix="it directly in the function that is distributed",
             )
 
-    def exchanged(self, what: str, x: Tensor, b: Brand, part: Part, over: Callable[[Tensor], Tensor]) -> Tensor:
+    def exchanged(self, what: str, x: Tensor, b: Brand, part: TaskPart, over: Callable[[Tensor], Tensor]) -> Tensor:
         self.check_alone(f"{what} over the distributed brand `{b.name}`")
         number, self.exchanges = self.exchanges, self.exchanges + 1
         others = [o for o in self.around if o is not b]
@@ -215,7 +215,7 @@ def mapped(
     call = MappedCall(body, options, tuple(here), by_name)
     call.devices = ()
     loop = session.looped(number, call)
-    part: Any = Part(session, loop)
+    part: Any = TaskPart(session, loop)
     out = call.run_on(call.leaves, call.size, part)
     ys = tree.leaves(out)
     axes = tree.spread(options.out_axes, out, "out_axes", "the result")

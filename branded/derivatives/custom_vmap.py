@@ -11,11 +11,13 @@ from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.crossing import stage
+from branded.derivatives.in_turn import in_turn
 from branded.derivatives.rule_trees import by_key, positional, tensor_of
 from branded.devices.exchange import everywhere
 from branded.errors import AxesError
 from branded.graph import tensor
 from branded.loops.api import map as map_
+from branded.recording import is_recording
 from branded.rows import check_live, row_of
 from branded.scope import Row, Scope, union
 from branded.transforms.named import is_spread, own
@@ -59,11 +61,13 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.rule: Callable[..., Any] | None = None
+        self.is_in_turn = False
+        """Does the rule say no more than that examples run one after the other?"""
 
     def def_vmap(self, rule: F) -> F:
         """`rule(axis_size, in_batched, *args) -> (out, out_batched)`."""
         check_function(rule, f"custom_vmap: the rule of {_name(self.fun)}", error=AxesError)
-        self.rule = rule
+        self.rule, self.is_in_turn = rule, False
         return rule
 
     def __get__(self, obj: Any, objtype: type | None = None) -> Any:
@@ -80,6 +84,8 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
             return cast(R, called(self.fun, args, kwargs, f"custom_vmap: {name}", fix))
         if self.rule is None:
             raise AxesError(f"custom_vmap: {name} has no rule yet", fix=f"{name}.def_vmap(rule)")
+        if self.is_in_turn and not is_recording() and (done := in_turn(self.fun, call, f"sequential_vmap: {name}")):
+            return cast(R, done[0])
         b = here[-1]  # the innermost
         given = [_staged(a, b, f"custom_vmap: argument {i + 1} of {name}") for i, a in enumerate(call)]
         xs, batched = [x for x, _ in given], [flags for _, flags in given]
@@ -180,4 +186,5 @@ def sequential_vmap(f: Callable[P, R]) -> custom_vmap[P, R]:
         return out, True
 
     mapped.def_vmap(rule)
+    mapped.is_in_turn = True
     return cast("custom_vmap[P, R]", mapped)

@@ -22,7 +22,7 @@ from branded.loops.primitive import closure_converted
 from branded.loops.safe import safe_body
 from branded.loops.step import like, param
 from branded.patches.tg import CallInfo
-from branded.primitive import Batched, Bundle, Primitive, Run, params, results, slots
+from branded.primitive import Batched, BatchingRun, Bundle, Primitive, params, results, slots
 from branded.recording import is_recording
 from branded.rows import check_live
 from branded.rules.function import batch_body
@@ -124,7 +124,7 @@ class Remat(Primitive):
     def __init__(self, policy: str) -> None:
         self.policy = policy
 
-    def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
+    def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
         """vmap(checkpoint(f))(xs) = checkpoint(vmap(f))(xs)."""
         return batch_body(u, run, args)
 

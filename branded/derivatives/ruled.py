@@ -16,10 +16,10 @@ from branded.derivatives.apart import Apart
 from branded.derivatives.reverse import ran_again
 from branded.errors import DerivativeError
 from branded.graph import against
-from branded.loops.bodies import Rule, only_if
+from branded.loops.bodies import RuleBody, only_if
 from branded.loops.safe import safe, safe_body
 from branded.patches.tg import CallInfo
-from branded.primitive import Batched, Bundle, Run
+from branded.primitive import Batched, BatchingRun, Bundle
 from branded.rows import is_touched, is_zero
 from branded.rules.function import Examples, batch_body
 from branded.scope import Row
@@ -65,7 +65,7 @@ class RuledCall(Apart):
                 fix="pass it as an argument, or stop_gradient of it",
             )
 
-    def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
+    def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
         """The batched function; what its results vary over is what they do by themselves."""
         out, call = batch_body(u, run, args), copy(self)
         call.examples = self.examples.over([a.row for a in args], out.rows)
@@ -114,7 +114,7 @@ class RuledCall(Apart):
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         self.check_closure(i for i, d in enumerate(tangents) if d is not None)
-        must = Rule((*u.src[1:], *tangents))
+        must = RuleBody((*u.src[1:], *tangents))
         with must.collected(), self.examples.opened() as closed:
             ts = self.examples.tangents(tangents)
             xs = self.examples.arguments(u.src[1:])
@@ -143,7 +143,7 @@ class RuledCall(Apart):
         used = floats.intersection(itertools.chain.from_iterable(meant.values()))
         self.check_closure(used)
         wanted = used | {i for i in floats if i < self.tensors and meant}  # by the others the rule must give none
-        must = Rule((*u.src[1:], *cotangents))
+        must = RuleBody((*u.src[1:], *cotangents))
         with must.collected(), self.examples.opened() as closed:
             xs, cts = self.examples.arguments(u.src[1:]), self.examples.cotangents(cotangents)
             with self._in_branch(xs):

@@ -10,7 +10,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.devices.exchange import copied, entries
 from branded.devices.layout import home_of
 from branded.graph import on_device, replaced
-from branded.primitive import Batched, Bundle, Run, primitive_of, results
+from branded.primitive import Batched, BatchingRun, Bundle, primitive_of, results
 from branded.rows import is_touched
 from branded.scope import Row, Scope
 
@@ -25,7 +25,7 @@ class _Part(Scope):
         self.number = b.number  # in its place among the other brands of a row
 
 
-def on_each(u: UOp, run: Run, args: Sequence[Batched], brands: Collection[Scope]) -> Bundle:
+def on_each(u: UOp, run: BatchingRun, args: Sequence[Batched], brands: Collection[Scope]) -> Bundle:
     """The call on the values of all examples, which several devices have: each device calls it on its own.
 
     `brands` are those of the examples that were laid over devices.
@@ -93,9 +93,10 @@ def call_on(device: str, home: str, call: UOp) -> UOp:
             return v.replace(arg=dataclasses.replace(v.arg, device=device))
         if v.op is Ops.COPY and v.arg == home:
             return v.replace(arg=device)
-        if v.op is Ops.FUNCTION:
-            return call_on(device, home, v)
-        return None
+        if v.op is Ops.BUFFER and v.device == home and not v.is_realized:  # what the body writes into
+            own: UOp = UOp.new_buffer(device, v.max_numel(), v.dtype)
+            return own
+        return call_on(device, home, v) if v.op is Ops.FUNCTION else None
 
     p = primitive_of(call)
     arg = call.arg if p is None or (q := p.on_other_device(moved)) is p else dataclasses.replace(call.arg, aux=q)

@@ -11,7 +11,7 @@ from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
 
 from branded.devices.layout import Devices
 from branded.errors import UnsupportedError
-from branded.graph import on_device, replaced, tensor
+from branded.graph import is_of_a_tensor, on_device, replaced, tensor
 from branded.patches.tg import keep_device, part_of_each
 from branded.primitive import params, primitive_of
 from branded.rows import is_differentiated, is_touched
@@ -126,10 +126,15 @@ def copied_part(u: UOp) -> tuple[UOp, Devices, int] | None:
     """Where `u` is a value of which each device keeps its part: the value, the devices, and the axis."""
     if u.op is not Ops.UNSHARD or len(u.arg) > 1:
         return None
-    part = u.src[0].src[0] if u.src[0].op is Ops.CONTIGUOUS else u.src[0]
-    if part.op is not Ops.SHRINK or (copy := part.src[0]).op is not Ops.COPY:
+    if (whole := _whole_of(u)) is None or whole.op is not Ops.COPY:
         return None
-    return copy.src[0], copy.arg, u.arg[0]
+    return whole.src[0], whole.arg, u.arg[0]
+
+
+def _whole_of(u: UOp) -> UOp | None:
+    """What each device has whole, of which it keeps a part in `u`, if that is what `u` is."""
+    part = u.src[0].src[0] if u.src[0].op is Ops.CONTIGUOUS else u.src[0]
+    return part.src[0] if part.op is Ops.SHRINK else None
 
 
 # ---- values on one device beside values on all ----
@@ -184,7 +189,10 @@ def _together(u: UOp, first: str | None) -> UOp | None:
         )
     to = several[0] if several else first
     if len(found) < 2 or to is None:
-        return None
+        if not several or u.op is not Ops.FUNCTION:
+            return None
+        was_moved = any(p.device != own[p.arg.slot].device for p in params(u.src[0]))
+        return _of_arguments(u, several[0]) if was_moved else None
     new = u.replace(src=(*u.src[:is_call], *(s if s.device in {None, to} else copied(s, to) for s in own)))
     return _of_arguments(new, several[0]) if several and u.op is Ops.FUNCTION else new
 
@@ -204,8 +212,8 @@ def _of_buffers(u: UOp) -> UOp:
 
 def _of_buffer(u: UOp) -> UOp | None:
     """A copy of a view to all devices, as a view of a copy."""
-    is_view = u.op is Ops.COPY and isinstance(u.arg, tuple) and u.src[0].op in GroupOp.Movement
-    return copied(u.src[0], u.arg) if is_view and isinstance(u.src[0].device, str) else None
+    is_copied = u.op is Ops.COPY and isinstance(u.arg, tuple) and is_view(u.src[0])
+    return copied(u.src[0], u.arg) if is_copied and isinstance(u.src[0].device, str) else None
 
 
 def of_buffers(roots: Sequence[UOp]) -> list[UOp]:
@@ -214,7 +222,52 @@ def of_buffers(roots: Sequence[UOp]) -> list[UOp]:
 
 
 def on_one(x: UOp, device: str) -> UOp:
-    return x.copy_to_device(device) if isinstance(x.device, tuple) else x
+    """`x` on this device: what several devices got from it is there, and what they work out is in memory first."""
+    if x.device in {None, device}:
+        return x
+    if (part := copied_part(x)) is not None and part[0].device == device:
+        return part[0]
+    if not isinstance(x.device, tuple):
+        return copied(x, device)
+    if x.op in GroupOp.Movement:
+        return x.replace(src=(on_one(x.src[0], device), *x.src[1:]))
+    out: UOp = x.contiguous().copy_to_device(device)
+    return out
+
+
+class Layout(NamedTuple):
+    """Several devices on which a value is, and the axis along which they have parts of it."""
+
+    devices: Devices
+    axis: int | None
+
+
+def layout_of(x: UOp, gains: int = 0) -> Layout | None:
+    """Where a value is, if it is on several devices; or one that gains so many leading axes."""
+    if not isinstance(x.device, tuple):
+        return None
+    return Layout(x.device, None if x.axis is None else x.axis + gains)
+
+
+def laid_out_as(x: UOp, layout: Layout | None) -> UOp:
+    """What one device worked out, where it is to be."""
+    if layout is None:
+        return x
+    whole = _whole(x, layout.devices)
+    return whole if layout.axis is None else _shards(whole, layout.devices, layout.axis)
+
+
+def shared_by_all(u: UOp) -> UOp | None:
+    """The value of which each device keeps a part in `u`, if that is what `u` is."""
+    whole = _whole_of(u)
+    return whole if whole is not None and whole.shape == u.shape else None
+
+
+def is_view(x: UOp) -> bool:
+    """Is this another form of what is in memory, and no tensor of the user's, which may be asked for its gradient?"""
+    if x.has_buffer_identity():  # type: ignore[no-untyped-call]
+        return False
+    return x.op is Ops.DETACH or (x.op in GroupOp.Movement and not is_of_a_tensor(x))
 
 
 def copied(x: UOp, devices: str | Devices) -> UOp:
@@ -223,7 +276,7 @@ def copied(x: UOp, devices: str | Devices) -> UOp:
     That is also the buffer and no view of it: tinygrad 0.14 fails on a kernel that reads a view beside its copy.
     """
     views = [x]
-    while views[-1].op in GroupOp.Movement:
+    while is_view(views[-1]):
         views.append(views[-1].src[0])
     least = min(range(len(views)), key=lambda i: (math.prod(views[i].max_shape), -i))
     number = _number(views[least], views[-1].op)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from tinygrad import Device, Tensor
+from tinygrad import Context, Device, Tensor
+from tinygrad.uop.ops import UOp
 
 from branded.errors import OptionError, examples
 from branded.graph import on_device, tensor
@@ -75,7 +76,9 @@ def as_devices(devices: Any, what: str) -> Devices:
         try:
             if not re.fullmatch(r"\w+(:\d+)*", d):
                 raise ValueError("a name of a device is like CUDA:1")
-            Device[d]
+            # the body of a @function computes nothing, and may name them
+            with Context(ALLOW_DEVICE_USAGE=1):  # type: ignore[no-untyped-call]
+                Device[d]
         except Exception as error:
             said = f"{type(error).__name__}: {error}".split("\n")[0]
             raise OptionError(
@@ -103,6 +106,13 @@ def even_sizes(size: int, devices: int) -> str:
 def home_of(b: Scope) -> str:
     """The device for which the body of a brand that is laid over devices is traced."""
     return b.home or b.devices[0]
+
+
+def home_of_values(us: Sequence[UOp]) -> str:
+    """The device for what one device does with these values: that of one, or the first of several."""
+    devices = [d for u in us if (d := u.device) is not None]
+    first = next((d for d in devices if isinstance(d, str)), devices[0])
+    return first if isinstance(first, str) else str(first[0])
 
 
 def laid(x: Tensor, b: Scope, axis: int) -> Tensor:

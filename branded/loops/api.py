@@ -178,7 +178,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
             )
             own = slice(1, None)
 
-        def body(b: recording.Body) -> dict[str, recording.Body]:
+        def body(b: recording.BodyRecord) -> dict[str, recording.BodyRecord]:
             if own.start:  # a while loop, whose carry is the index and the rest
                 return {"body_fun": b._replace(results=b.results[1:-1])}
             return {"body_fun": b._replace(params=(b.params[-1], *b.params[:-1]))}
@@ -295,7 +295,7 @@ def while_loop(cond_fun: Callable[[C], Vec[Brand] | bool], body_fun: Callable[[C
     return out
 
 
-def _go_and_step(body: recording.Body) -> dict[str, recording.Body]:
+def _go_and_step(body: recording.BodyRecord) -> dict[str, recording.BodyRecord]:
     """The two functions of a while loop, which are traced as one."""
     *carry, go = body.results
     return {"cond_fun": body._replace(results=(go,)), "body_fun": body._replace(results=tuple(carry))}

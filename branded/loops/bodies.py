@@ -111,7 +111,7 @@ is_only_looked_at = _looked_at.any_open
 """Does such a rule run here?"""
 
 
-class Rule(Body):
+class RuleBody(Body):
     """A rule for a body that was traced before: what it must do is done where that is run, if its results are used."""
 
     def __init__(self, given: Sequence[UOp | None]) -> None:

@@ -24,7 +24,7 @@ from tinygrad.dtype import DType
 from tinygrad.helpers import disable_gc
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.cpu import kernels
+from branded.cpu import kernels, tuning
 from branded.graph import nbytes
 from branded.loops.numbers import without_numbers
 from branded.loops.primitive import Loop
@@ -33,24 +33,24 @@ from branded.loops.while_loop import While
 from branded.patches import tg
 from branded.primitive import primitive_of, results
 from branded.runner import native
-from branded.runner.linear import Linear, Memory, address_of, buffer_of
+from branded.runner.linear import Arena, Linear, address_of, buffer_of
 from branded.runner.native import Address, Ref
 
 T = TypeVar("T")
 
 
-class Name(str):
+class LoopName(str):
     """The name of a loop in tinygrad's graph, which keeps the loop."""
 
     loop: Loop
 
-    def __new__(cls, loop: Loop) -> Name:
+    def __new__(cls, loop: Loop) -> LoopName:
         name = super().__new__(cls, loop.name)
         name.loop = loop
         return name
 
     def __reduce__(self) -> Any:
-        return Name, (self.loop,)
+        return LoopName, (self.loop,)
 
 
 def lowered(u: UOp) -> UOp | None:
@@ -61,7 +61,7 @@ def lowered(u: UOp) -> UOp | None:
     given = enumerate(zip(u.src[1:], loop.dtypes(u), strict=True))
     inputs = [in_memory(x, dtype, loop.device) for i, (x, dtype) in given if i not in loop.counts]
     outs = [x.empty_like() for x in results(u)]
-    call = UOp(Ops.CUSTOM_FUNCTION, src=(), arg=Name(loop)).call(*outs, *inputs)
+    call = UOp(Ops.CUSTOM_FUNCTION, src=(), arg=LoopName(loop)).call(*outs, *inputs)
     out: UOp = UOp.maketuple(*(o.after(call) for o in outs))
     return out
 
@@ -182,14 +182,14 @@ class _Step:
         length, down = _extent(loop)
         if (form := (length % 2 == 1, down)) not in self._planned:
             # behind slot 0 is its memory; then come its results, its arguments and its numbers
-            counts, memory, slots = (self.results, max(self.slots) + 1, self.numbers), Memory(), itertools.count(1)
+            counts, memory, slots = (self.results, max(self.slots) + 1, self.numbers), Arena(), itertools.count(1)
             outs, args, held = [[Ref(next(slots)) for _ in range(k)] for k in counts]
             table = self.table(loop, outs, args, held, memory)
             self._planned[form] = None if table is None else _Planned(native.Plan(table), memory.most, counts[1])
         return self._planned[form]
 
     def table(
-        self, loop: Loop, outs: Sequence[Address], args: Sequence[Address], numbers: Sequence[Address], memory: Memory
+        self, loop: Loop, outs: Sequence[Address], args: Sequence[Address], numbers: Sequence[Address], memory: Arena
     ) -> native.Table | None:
         """The loop on these buffers."""
         n = loop.carries
@@ -207,7 +207,7 @@ class _Step:
         tests = self.test.ops([[flag, *of, *rest] for _, of in turns], memory, tables)
         if not tests:
             return None
-        copies = [native.Copy(*c) for c in zip(finals, spare, args[:n], map(nbytes, self.spare), strict=True)]
+        copies = [native.CarryCopy(*c) for c in zip(finals, spare, args[:n], map(nbytes, self.spare), strict=True)]
         return native.Table(ops, length, down, tests, flag, copies)
 
 
@@ -257,30 +257,31 @@ def _slice(x: UOp, at: Any) -> UOp:
     return out
 
 
-class _Compiled(NamedTuple):
+class _CompiledLoop(NamedTuple):
     """What a loop runs: a step, and the numbers of this loop in memory."""
 
     step: _Step
     tables: list[UOp]
-    room: int
-    """What `kernels.room` was."""
+    made: tuple[int, str | None]
+    """What `kernels.room` was, and whether kernels were tried."""
 
 
-_steps: weakref.WeakValueDictionary[tuple[str, str, int, int], _Step] = weakref.WeakValueDictionary()
+_steps: weakref.WeakValueDictionary[tuple[str, str, int, tuple[int, str | None]], _Step] = weakref.WeakValueDictionary()
 """The compiled steps that some loop has, by what they do whatever the numbers and the number of steps."""
 
 
-def _compiled(loop: Loop) -> _Compiled:
-    room = kernels.room.value
-    if loop.compiled is None or loop.compiled.room != room:
+def _compiled(loop: Loop) -> _CompiledLoop:
+    made = kernels.room.value, tuning.how()
+    if loop.compiled is None or loop.compiled.made != made:
         outs, numbers = without_numbers(loop)
         most = _most(loop, outs)
-        key = UOp.maketuple(*outs).key.hex(), loop.form, most, room
+        key = UOp.maketuple(*outs).key.hex(), loop.form, most, made
         if (step := _steps.get(key)) is None:
-            step = _steps[key] = _Step(loop, outs, {dtype: list(ps) for dtype, ps in numbers.items()}, most)
+            with tuning.in_a_step():
+                step = _steps[key] = _Step(loop, outs, {dtype: list(ps) for dtype, ps in numbers.items()}, most)
         tables = [_in_table(loop.device, dtype, list(ps.values())) for dtype, ps in numbers.items()]
-        loop.compiled = _Compiled(step, tables, room)
-    compiled: _Compiled = loop.compiled
+        loop.compiled = _CompiledLoop(step, tables, made)
+    compiled: _CompiledLoop = loop.compiled
     return compiled
 
 
@@ -301,7 +302,7 @@ def _in_table(device: str, dtype: DType, values: list[float]) -> UOp:
 
 
 def run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
-    return _run(ctx, call, ast) if isinstance(ast.arg, Name) else None
+    return _run(ctx, call, ast) if isinstance(ast.arg, LoopName) else None
 
 
 _busy: list[_Step] = []
@@ -326,7 +327,7 @@ def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None]:
     return []
 
 
-def _replayed(loop: Loop, compiled: _Compiled, ctx: Any, call: UOp) -> None:
+def _replayed(loop: Loop, compiled: _CompiledLoop, ctx: Any, call: UOp) -> None:
     step, n = compiled.step, loop.carries
     given = tg.resolve_params(call, ctx.input_uops)
     outs, args = given[: step.results], given[step.results :]
@@ -344,9 +345,9 @@ def _replayed(loop: Loop, compiled: _Compiled, ctx: Any, call: UOp) -> None:
             buffer_of(to).copy_from(buffer_of(x))
 
 
-def tables(call: UOp, args: Sequence[Sequence[Address]], memory: Memory) -> list[native.Table] | None:
+def tables(call: UOp, args: Sequence[Sequence[Address]], memory: Arena) -> list[native.Table] | None:
     """A loop that stands among the kernels of a program, on the buffers of each turn of that."""
-    if not isinstance(call.src[0].arg, Name):
+    if not isinstance(call.src[0].arg, LoopName):
         return None
     loop = call.src[0].arg.loop
     compiled = _compiled(loop)

@@ -110,11 +110,11 @@ def _in_steps(
 
 
 def written(
-    made: recording.Structure | None,
+    made: recording.Unfinished | None,
     op: str,
     values: Sequence[Any],
     out: Any,
-    bodies: Callable[[recording.Body], dict[str, recording.Body]],
+    bodies: Callable[[recording.BodyRecord], dict[str, recording.BodyRecord]],
     own: slice = slice(None),
     bounds: Sequence[Any] = (),
     params: dict[str, Any] | None = None,

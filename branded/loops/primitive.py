@@ -22,13 +22,26 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 from branded.crossing import enter_all, stage
 from branded.derivatives.forward import push, zero
 from branded.devices.each import call_on
+from branded.devices.exchange import Layout, layout_of, on_one, shared_by_all
+from branded.devices.layout import home_of_values
 from branded.dispatch import Pass, full
 from branded.errors import UnsupportedError
-from branded.graph import on_device, replaced
+from branded.graph import is_of_a_tensor, on_device, replaced
 from branded.loops.safe import safe
-from branded.loops.step import Args, Carry, Input, Step, cut, like, pairs, wider
+from branded.loops.step import Args, Carry, Input, Step, cut, like, pairs, param, wider
 from branded.patches.tg import broadcast_to, has_shape
-from branded.primitive import Batched, OnOneDevice, Primitive, Run, at_slot, info, params, primitive_of, results, slots
+from branded.primitive import (
+    Batched,
+    BatchingRun,
+    OnOneDevice,
+    Primitive,
+    at_slot,
+    info,
+    params,
+    primitive_of,
+    results,
+    slots,
+)
 from branded.rows import is_differentiated, is_marked, left_brands, row_of
 from branded.scope import Row, open_brands, union
 
@@ -130,7 +143,7 @@ class Loop(Primitive):
         outs = replaced(self.step.src, {p: new[i] for i, p in old.items()}.get)
         return Step(self.cut(new), outs[:n], outs[n:])
 
-    def for_all(self, step: Step, args: Args[Batched], run: Run) -> ForAll:
+    def for_all(self, step: Step, args: Args[Batched], run: BatchingRun) -> ForAll:
         """The step for all examples.  A carry varies over all that it varies over after some step:
 
         total, x = 0.0, xs        of which x varies over `i`
@@ -189,11 +202,17 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
         for i, s in enumerate(u.src):
             if _is_into(u, i) or varies.get(s, True) or s.op is Ops.RANGE:
                 continue
-            while s.op in GroupOp.Movement:
-                s = s.src[0]  # a view costs nothing in the step, and its copy would
+            s = _memory_of(s)
             if has_shape(s) and (s.device is not None or row_of(s) or is_differentiated(s)):
                 found[s] = None
     return list(found)
+
+
+def _memory_of(s: UOp) -> UOp:
+    """What `s` is a view of: a view costs nothing in the step, and its copy would; but no tensor is looked through."""
+    while s.op in GroupOp.Movement and not s.has_buffer_identity() and not is_of_a_tensor(s):  # type: ignore[no-untyped-call]
+        s = s.src[0]
+    return s
 
 
 def _is_into(u: UOp, i: int) -> bool:
@@ -246,15 +265,15 @@ def closure_converted(outs: Sequence[UOp], own: Sequence[UOp], device: str | Non
 
 
 def _at_home(results: list[UOp], own: Sequence[UOp], device: str) -> list[UOp]:
-    """A step of which a vmap in it takes a part to another device, on that of the loop: what it calls there, too."""
+    """A step of which something is on other devices, on that of the loop: what is called there, too."""
     graph = UOp(Ops.SINK, src=tuple(results)).toposort(enter_calls=False)
     varies, fixed, away = set(own), dict[UOp, None](), False
     for u in graph:
         if any(s in varies for s in u.src):
             varies.add(u)
             fixed |= dict.fromkeys(s for s in u.src[u.op is Ops.FUNCTION :] if s not in varies)
-            away |= u.op is Ops.COPY and isinstance(u.arg, str) and u.arg != device
-    if not away or any(isinstance(u.device, tuple) for u in (*varies, *fixed)):
+            away |= u.op is Ops.COPY and u.arg != device
+    if not away and all(u.device in {None, device} for u in (*varies, *fixed)):
         return results
 
     still = {u for u in graph if u not in varies}
@@ -264,10 +283,14 @@ def _at_home(results: list[UOp], own: Sequence[UOp], device: str) -> list[UOp]:
             return None
         if u.op is Ops.COPY and u.arg != device:
             return u.src[0]
-        there = [d for p in params(u.src[0]) if isinstance(d := p.device, str)] if u.op is Ops.FUNCTION else []
-        return call_on(device, there[0], u) if there and there[0] != device else None
+        if u.op is Ops.UNSHARD and len(u.arg) == 1:
+            return shared_by_all(u)
+        there = {d: None for p in params(u.src[0]) if (d := p.device) is not None} if u.op is Ops.FUNCTION else {}
+        for d in there:
+            u = u if d == device else call_on(device, d, u)
+        return u
 
-    at = {s: s.copy_to_device(device) for s in fixed if isinstance(s.device, str) and s.device != device}
+    at = {s: on_one(s, device) for s in fixed if s.device not in {None, device}}
     return replaced(results, back, at=at)
 
 
@@ -278,28 +301,31 @@ class Parts(NamedTuple):
     carries: list[Carry]
     inputs: list[Input]
     args: tuple[UOp, ...]
+    places: list[Layout | None]
+    """Where its results are to be: the loop is on one device."""
 
 
 def assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp]) -> Parts:
     """The step over numbered parameters; `outs` are what it gives beside the carries."""
-    carries = [c._replace(init=on_device(c.init, c.param.device)) for c in carries]
-    inputs = [x._replace(whole=on_device(x.whole, x.param.device)) for x in inputs]
-    device = next(p.device for p in (*(c.param for c in carries), *(x.param for x in inputs)))
+    places = [*(layout_of(c.init) for c in carries), *(layout_of(x, 1) for x in outs)]
+    device = home_of_values([c.param for c in carries] + [x.param for x in inputs])
+    carries = [c._replace(init=on_device(on_one(c.init, device), device)) for c in carries]
+    inputs = [x._replace(whole=on_device(on_one(x.whole, device), device)) for x in inputs]
     results = [on_device(x, device) for x in (*(c.next.cast(c.param.dtype) for c in carries), *outs)]
-    own = [*(c.param for c in carries), *(x.param for x in inputs)]
-    step, fixed = closure_converted(_at_home(results, own, device), own, device)
-    if any(isinstance(x.device, tuple) for x in (*fixed, *own)):
+    given = [*(c.param for c in carries), *(x.param for x in inputs)]
+    own = [p if p.device in {None, device} else param(p.shape, p.dtype, device) for p in given]
+    at = {old: new for old, new in pairs(given, own) if old is not new}
+    results = _at_home(replaced(results, at.get) if at else results, own, device)
+    step, fixed = closure_converted(results, own, device)
+    if any(isinstance(x.device, tuple) for x in (*fixed, *step.src)):
         raise UnsupportedError(
-            "loop: a sharded tensor cannot go through a loop yet",
-            fix="vmap(..., devices=...), or gather it with .to() first",
+            "loop: its body runs on one device, and a value in it is on several",
+            fix="vmap(..., devices=...) around the loop, or gather it with .to() first",
         )
-    if any(u.op is Ops.COPY and isinstance(u.arg, tuple) for u in step.toposort()):
-        raise UnsupportedError(
-            "loop: its body runs on one device, and has a vmap over several",
-            fix="devices= for a vmap around the loop, or none for that in it",
-        )
+    carries = [c._replace(param=p) for c, p in zip(carries, own, strict=False)]
+    inputs = [x._replace(param=p) for x, p in pairs(inputs, own[len(carries) :])]
     args = (*(c.init for c in carries), *(x.whole for x in inputs), *fixed)
-    return Parts(step, list(carries), list(inputs), args)
+    return Parts(step, carries, inputs, args, places)
 
 
 def known_loop(name: str, loop: Any) -> Any:

@@ -13,6 +13,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.derivatives.forward import is_float, zero
 from branded.derivatives.leaves import in_reverse
 from branded.derivatives.reverse import gradients, ran_again
+from branded.devices.exchange import laid_out_as
 from branded.dispatch import full
 from branded.graph import lead, replaced
 from branded.loops.primitive import (
@@ -27,7 +28,7 @@ from branded.loops.primitive import (
     with_tangents,
 )
 from branded.loops.step import Args, Carry, Input, Step, cut, like, pairs, param, steady_carries, without_size_zero
-from branded.primitive import Batched, Bundle, Run, primitive_of
+from branded.primitive import Batched, BatchingRun, Bundle, primitive_of
 from branded.scope import Row
 
 
@@ -45,7 +46,7 @@ class Scan(Loop):
     def with_step(self, step: Step, args: Args[UOp]) -> list[UOp]:
         return self._run(step, args, [])[0]
 
-    def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
+    def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
         """vmap(scan(step))(xs) = scan(vmap(step))(xs): the steps stay in front, the brands come next."""
         given = self.cut(args)
         new = self.for_all(self.opened(u), given, run)
@@ -230,7 +231,7 @@ def _scan_call(parts: Parts, length: int, reverse: bool) -> list[UOp]:
             whole[p] = q.shrink(((0, 1), *((0, s) for s in p.shape))).reshape(p.shape)
     first = replaced(loop.step.src, whole.get)
     body = [*first[:n], *(y.expand((length, *y.shape)) for y in first[n:])]
-    return results_of(loop, call_of(loop, body, parts.args))
+    return list(map(laid_out_as, results_of(loop, call_of(loop, body, parts.args)), parts.places))
 
 
 @functools.lru_cache(maxsize=64)

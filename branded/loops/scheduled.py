@@ -8,7 +8,7 @@ from typing import Any
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 from branded.cpu import kernels
-from branded.loops.compiled import Name, lowered, run
+from branded.loops.compiled import LoopName, lowered, run
 from branded.loops.while_loop import While
 from branded.patches import tg
 from branded.patches.tg import Estimates
@@ -42,7 +42,7 @@ class _Schedules(dict[bytes, UOp]):
     def __setitem__(self, key: bytes, linear: UOp) -> None:
         key = self._here(key)
         super().__setitem__(key, linear)
-        if any(isinstance(u.arg, Name) for u in linear.toposort()):
+        if any(isinstance(u.arg, LoopName) for u in linear.toposort()):
             self.of_loops[key] = None
             while len(self.of_loops) > self.KEPT:
                 oldest = next(iter(self.of_loops))
@@ -75,7 +75,7 @@ def install() -> None:
 def _for_loops(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
     def either(call: UOp, *args: Any, **kwargs: Any) -> Any:
         ast = call.src[0]
-        mine = ast.op is Ops.CUSTOM_FUNCTION and isinstance(ast.arg, Name)
+        mine = ast.op is Ops.CUSTOM_FUNCTION and isinstance(ast.arg, LoopName)
         return (ours if mine else original)(call, *args, **kwargs)
 
     return either

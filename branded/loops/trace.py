@@ -46,7 +46,8 @@ class LeafType(NamedTuple):
     def of(cls, x: UOp, drop: int = 0, beside: Any = None) -> LeafType:
         """`beside` is the device of what is not known to be on one, if there is such."""
         device = x.device if x.device is not None else beside or canonicalize_device(None)
-        sharded = x.axis if isinstance(device, tuple) else None
+        along = x.axis if isinstance(device, tuple) else None
+        sharded = None if along is None or along < drop else along - drop
         return cls(x.shape[drop:], x.dtype, device, visible(row_of(x)), sharded)
 
     @property
@@ -148,7 +149,8 @@ class State:
         """`loose` are the leaves that were numbers of Python, where `init` is what another loop made of them."""
         self.what, self.tree = what, init
         self.where = tree.paths(init, "carry")
-        self.values = [x.cast(strong_dtype(x.dtype)) for x in all_carried(init, f"{what}: the carry")]
+        self.given = all_carried(init, f"{what}: the carry")
+        self.values = [x.cast(strong_dtype(x.dtype)) for x in self.given]
         # a number of Python takes the dtype that the body gives it
         self.loose = are_loose(init) if loose is None else list(loose)
         self.rows = [visible(row_of(x.uop)) for x in self.values]
@@ -215,7 +217,8 @@ class State:
                     fix="cast or reshape it, before the loop or in the body, so that the two agree",
                 )
             if y.dtype != x.dtype and not weak:
-                self.values[i], self.loose[i] = x.cast(strong_dtype(y.dtype)), y.dtype in dtypes.weaks
+                # of what was given: a float32 of 0.1 is no double of 0.1
+                self.values[i], self.loose[i] = self.given[i].cast(strong_dtype(y.dtype)), y.dtype in dtypes.weaks
                 again = True
             if (wide := union(self.rows[i], row)) != self.rows[i]:
                 self.rows[i], again = wide, True

@@ -8,6 +8,7 @@ from typing import Any
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
+from branded.devices.exchange import laid_out_as
 from branded.dispatch import full
 from branded.errors import DerivativeError
 from branded.graph import replaced
@@ -15,7 +16,7 @@ from branded.loops.primitive import Loop, assembled, call_of, known_loop, moved_
 from branded.loops.safe import safe
 from branded.loops.step import Args, Carry, Step, pairs, steady_carries, without_size_zero
 from branded.patches.tg import reduced
-from branded.primitive import Batched, Bundle, Run
+from branded.primitive import Batched, BatchingRun, Bundle
 from branded.scope import Row
 
 
@@ -31,7 +32,7 @@ class While(Loop):
         carries = list(map(Carry, step.params.carries, args.carries, step.nexts))
         return while_loop(carries, step.outs[0], dict(pairs(step.params.fixed, args.fixed)))
 
-    def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
+    def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
         """Until the last example is done; one that is done keeps its state.
 
         Of `while c < 10: c = 2 * c`, for c = 3 and 9:
@@ -79,9 +80,8 @@ def while_loop(carries: Sequence[Carry], go: UOp, known: Mapping[UOp, UOp] | Non
     parts = assembled(moving, [], [results[-1].cast(dtypes.bool)])
     n = len(moving)
     loop = known_loop(f"branded.while.{parts.step.key.hex()}.{n}", While(parts.step, n, 0))
-    last = dict(
-        zip((c.param for c in moving), results_of(loop, call_of(loop, loop.step.src[:n], parts.args)), strict=True)
-    )
+    finals = map(laid_out_as, results_of(loop, call_of(loop, loop.step.src[:n], parts.args)), parts.places)
+    last = dict(zip((c.param for c in moving), finals, strict=True))
     return [last.get(c.param, c.init) for c in carries]
 
 

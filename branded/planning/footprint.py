@@ -17,7 +17,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.callbacks.host import Host
 from branded.crossing import closed
 from branded.graph import nbytes, replaced
-from branded.loops.compiled import Name, laid_out
+from branded.loops.compiled import LoopName, laid_out
 from branded.loops.primitive import Loop
 from branded.patches import tg
 from branded.rows import is_marked
@@ -129,9 +129,9 @@ _of_loops: weakref.WeakKeyDictionary[Loop, int] = weakref.WeakKeyDictionary()
 def _work(call: UOp) -> int:
     """What a call needs for itself."""
     name = call.src[0].arg
-    if isinstance(name, Name):
+    if isinstance(name, LoopName):
         return _of_loop(name.loop)
-    if isinstance(name, host.Name) and isinstance(made := name.host, Host) and made.by_c is None:
+    if isinstance(name, host.HostName) and isinstance(made := name.host, Host) and made.by_c is None:
         return round(made.space * sum(x.nbytes for x in name.results))
     return 0
 

@@ -38,7 +38,7 @@ _NAMES = {
 _DTYPES = {name: dtype for dtype, name in _NAMES.items()}
 
 
-class Run(NamedTuple):
+class RunIdentity(NamedTuple):
     """What tells a run from others."""
 
     program: str
@@ -179,7 +179,7 @@ def _write(path: Path, parts: Iterable[bytes]) -> None:
 # ---- whose results these are ----
 
 
-def run_of(results: Sequence[Tensor], size: int, chunk: int) -> Run:
+def run_of(results: Sequence[Tensor], size: int, chunk: int) -> RunIdentity:
     """The run whose first chunk has these results, as graphs."""
     graph = [x.uop for x in close([t.uop for t in results])]
     text = _Text()
@@ -188,7 +188,7 @@ def run_of(results: Sequence[Tensor], size: int, chunk: int) -> Run:
     for b in text.buffers:
         if isinstance(found := b.buffer if b.is_realized else None, Buffer):
             values.update(found.ensure_allocated().as_memoryview(allow_zero_copy=True))
-    return Run(program, values.hexdigest(), size, chunk)
+    return RunIdentity(program, values.hexdigest(), size, chunk)
 
 
 def _digest(x: object) -> str:

@@ -7,13 +7,14 @@ such a value by entering again (INDEX).  Every collective is made of these two.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from tinygrad import Tensor, dtypes
 
 from branded.brand import Brand
 from branded.derivatives.leaves import is_differentiating
+from branded.patches.tg import least_upper_dtype
 from branded.rows import row_of
 from branded.transforms.named import (
     Names,
@@ -45,18 +46,25 @@ def _reduced(
     x: Any, names: Any, what: str, over: Callable[[Tensor], Tensor], same: Callable[[Tensor, int], Tensor]
 ) -> Any:
     brands = find(names, what)
+    return each(x, what, lambda t: _over(t, brands, what, over, same))
 
-    def one(t: Tensor) -> Tensor:
-        for b in brands:
-            if not (b in row_of(t.uop) or is_differentiating()):
-                t = same(t, b.whole)
-            elif b.part is not None:
-                t = b.part.reduced(what, t, b, over)
-            else:
-                t = over(of_all(t, b, what, 0))
-        return t
 
-    return each(x, what, one)
+def _over(
+    t: Tensor,
+    brands: Sequence[Brand],
+    what: str,
+    over: Callable[[Tensor], Tensor],
+    same: Callable[[Tensor, int], Tensor],
+) -> Tensor:
+    """One tensor, reduced over each of the brands."""
+    for b in brands:
+        if not (b in row_of(t.uop) or is_differentiating()):
+            t = same(t, b.whole)
+        elif b.part is not None:
+            t = b.part.reduced(what, t, b, over)
+        else:
+            t = over(of_all(t, b, what, 0))
+    return t
 
 
 def summed(t: Tensor) -> Tensor:
@@ -129,8 +137,17 @@ def pmean(x: Any, axis_name: Any) -> Any:
 
     Source: `jax.lax.pmean`.
     """
-    n = size_of(axis_name, "pmean")
-    return each(_reduced(x, axis_name, "pmean", summed, _times), "pmean", lambda t: t / n)
+    n, brands = size_of(axis_name, "pmean"), find(axis_name, "pmean")
+
+    def mean(t: Tensor) -> Tensor:
+        if t.dtype in dtypes.weaks:
+            return _over(t, brands, "pmean", summed, _times) / n
+        wide = t.cast(least_upper_dtype(t.dtype, dtypes.float32))  # a sum may be too large for small ints and halves
+        if dtypes.is_float(t.dtype) and t.dtype != wide.dtype:  # of which tinygrad adds halves up between devices
+            return _over(wide / n, brands, "pmean", summed, _times).cast(t.dtype)
+        return _over(wide, brands, "pmean", summed, _times) / n
+
+    return each(x, "pmean", mean)
 
 
 @overload

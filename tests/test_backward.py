@@ -1,0 +1,81 @@
+"""tinygrad's own `gradient` and `backward`, by tensors that a function closes over: loops, several devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Context, Tensor
+
+import branded
+from branded import checkpoint, cond, linalg, scan, sequential_vmap, vmap
+
+TWO = ("CPU:0", "CPU:1")
+
+
+def _data(*shape: int, seed: int = 0) -> Tensor:
+    return Tensor(np.random.default_rng(seed).standard_normal(shape).astype("float32")).realize()
+
+
+X, W = _data(4, 3), _data(3, 3, seed=1)
+VIEW = W.T
+"""A view that is a tensor too, by which one may ask."""
+
+
+def _step(x: Tensor, w: Tensor) -> Tensor:
+    return (x @ w).sin()
+
+
+def _scanned(x: Tensor, w: Tensor) -> Tensor:
+    out: Tensor = scan(lambda c, _: (_step(c, w), None), x, None, length=2)[0]
+    return out
+
+
+LOOPS: dict[str, tuple[Callable[[Tensor], Any], Callable[[Tensor], Any]]] = {
+    "map": (lambda w: branded.map(lambda x: _step(x, w), X), lambda w: _step(X, w)),
+    "scan": (lambda w: _scanned(X, w), lambda w: _step(_step(X, w), w)),
+    "a scan in a vmap": (lambda w: vmap(lambda x: _scanned(x, w))(X), lambda w: _step(_step(X, w), w)),
+    "checkpoint": (lambda w: checkpoint(lambda x: _step(x, w))(X), lambda w: _step(X, w)),
+    "sequential_vmap": (lambda w: vmap(sequential_vmap(lambda x: _step(x, w)))(X), lambda w: _step(X, w)),
+}
+
+
+@pytest.mark.parametrize("by", ["all of the memory", "a view"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_what_a_loop_closes_over(name: str, by: str) -> None:
+    run, plain = LOOPS[name]
+    w = W if by == "all of the memory" else VIEW
+    found, wanted = (f(w).square().sum().gradient(w)[0].numpy() for f in (run, plain))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4)
+
+
+def test_backward() -> None:
+    w = W.clone().realize()
+    branded.map(lambda x: _step(x, w), X).square().sum().backward()
+    assert w.grad is not None
+    np.testing.assert_allclose(w.grad.numpy(), _step(X, W).square().sum().gradient(W)[0].numpy(), rtol=1e-4)
+
+
+SHARED: dict[str, Callable[[Any, Tensor], Any]] = {
+    "a product": lambda v, w: v(lambda x: _step(x, w))(X),
+    "its transpose": lambda v, w: v(lambda x: _step(x, w.T))(X),
+    "a part": lambda v, w: v(lambda x: x * w[0])(X),
+    "a scan": lambda v, w: v(lambda x: _scanned(x, w))(X),
+    "a branch": lambda v, w: v(lambda x: cond(x.sum() > 0, lambda x: x @ w.T, lambda x: x, x))(X),
+    "a system": lambda v, w: v(lambda x: linalg.solve(w, x))(X),
+    "in turn": lambda v, w: v(sequential_vmap(lambda x: _step(x, w)))(X),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_what_several_devices_share(name: str) -> None:
+    def gradient(v: Any, w: Tensor) -> np.ndarray:
+        found: np.ndarray = SHARED[name](v, w).square().sum().gradient(w)[0].numpy()
+        return found
+
+    with Context(NOOPT=1):
+        for w in (W, VIEW):
+            found = gradient(lambda f: vmap(f, devices=TWO), w)
+            np.testing.assert_allclose(found, gradient(vmap, w), rtol=1e-3, atol=1e-4)
