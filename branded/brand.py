@@ -14,7 +14,7 @@ from branded.devices.layout import devices_of, evenly
 from branded.errors import AxisTypeError, EscapeError, NameTakenError, OptionError, SizeError, examples
 from branded.graph import tensor
 from branded.rows import check_live, row_of, type_text
-from branded.scope import OpenedOne, Scope, open_brands
+from branded.scope import OpenedOne, Scope, in_step, open_brands
 from branded.tree import describe, shown
 from branded.tree.given import (
     Randomness,
@@ -292,7 +292,7 @@ def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error
 
     def make() -> Brand:
         b = make_brand(name, size, where=where, randomness=randomness)
-        b.devices = evenly(size, devices_of(b.name), f"brand `{b.name}`")
+        b.devices = () if in_step() else evenly(size, devices_of(b.name), f"brand `{b.name}`")
         return b
 
     return OpenedOne(make)

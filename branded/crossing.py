@@ -24,7 +24,7 @@ from branded.graph import expand, lead, replaced, tensor
 from branded.patches.tg import _function, keep_axis, keep_device, keep_shape
 from branded.primitive import Batched
 from branded.recording import is_recording, put
-from branded.rows import Left, check_live, has_left, info_of, is_touched, left_brands, row_of, type_text
+from branded.rows import Leaving, check_live, has_left, info_of, is_touched, left_brands, row_of, type_text
 from branded.scope import Row, Scope, brand_of
 
 
@@ -41,7 +41,7 @@ def enter(x: UOp, b: Scope, axis: int = 0) -> UOp:
 
 def stage(y: UOp, b: Scope) -> UOp:
     """`y` with the examples of `b` as its leading axis, not yet worked out: an outer brand is still open in it."""
-    out = UOp(Ops.STAGE, y.dtype, (y, b.range), Left(y))
+    out = UOp(Ops.STAGE, y.dtype, (y, b.range), Leaving(y))
     return _keep_shards(y, out, 1) if info_of(y).sharded else out
 
 

@@ -32,6 +32,11 @@ def tensors(us: Iterable[UOp]) -> list[Tensor]:
     return made
 
 
+def is_of_a_tensor(u: UOp) -> bool:
+    """Is this the value of a tensor of floats that somebody has, and may ask for its gradient?"""
+    return dtypes.is_float(u.dtype) and any((t := ref()) is not None and t.uop is u for ref in list(all_tensors))
+
+
 # ---- building ----
 
 

@@ -39,7 +39,7 @@ Env = dict[UOp, Batched | Bundle]
 """What became of the operations of a graph."""
 
 
-class Run(Protocol):
+class BatchingRun(Protocol):
     """A run of the batching rules over a graph, which a primitive goes on with in its body."""
 
     closing: Row | None
@@ -73,7 +73,7 @@ class Primitive:
         """What tells it from others whose body is equal, and which compute something else."""
         return ""
 
-    def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
+    def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
         """The call on the values of all examples."""
         raise NotImplementedError
 
@@ -120,13 +120,13 @@ class Primitive:
         return self.uses(u, i)
 
 
-class Name(str):
+class CallName(str):
     """The name of a call, and what tells it from others in the key of a graph, which no other part of it does."""
 
     __slots__ = ("content",)
     content: str
 
-    def __new__(cls, name: str, content: str) -> Name:
+    def __new__(cls, name: str, content: str) -> CallName:
         new = super().__new__(cls, name)
         new.content = content
         return new
@@ -135,12 +135,12 @@ class Name(str):
         return f"{super().__repr__()} {self.content}"
 
     def __reduce__(self) -> Any:
-        return Name, (str(self), self.content)
+        return CallName, (str(self), self.content)
 
 
 def info(name: str, primitive: Primitive) -> CallInfo:
     """What the call of a primitive says beside its operands."""
-    return CallInfo(name=Name(name, primitive.content), aux=primitive)
+    return CallInfo(name=CallName(name, primitive.content), aux=primitive)
 
 
 def primitive_of(u: UOp) -> Primitive | None:

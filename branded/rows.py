@@ -23,7 +23,7 @@ from branded.scope import Row, brand_of, union
 
 
 @dataclass(frozen=True)
-class Left:
+class Leaving:
     """The argument of the STAGE by which a value left a brand: tinygrad reads its device there."""
 
     value: UOp
@@ -87,7 +87,7 @@ def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
     info = _joined(operands)
     if u.op is Ops.RANGE and (b := brand_of(u)) is not None:
         return _PLAIN._replace(row=(b,), touched=True, sharded=bool(b.devices))
-    if u.op is Ops.STAGE and type(u.arg) is Left:
+    if u.op is Ops.STAGE and type(u.arg) is Leaving:
         # what the value itself had, without the brand that it left
         row = tuple(b for b in operands[0].row if b is not brand_of(u.src[1]))
         return operands[0]._replace(row=row, left=True, touched=True)

@@ -12,17 +12,15 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import functools
 import inspect
 import io
 import itertools
 import sys
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from types import FrameType
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import AxisType, Ops, UOp
@@ -48,17 +46,6 @@ def undone(run: Callable[[], T], undo: Callable[[], None]) -> T:
             undo()
     finally:
         undo()
-
-
-class Restored(io.BytesIO):
-    """A `with` block after which an attribute has again the value that it had before, by C alone."""
-
-    close: Any
-
-    def __init__(self, holder: object, name: str, value: object) -> None:
-        super().__init__()
-        # a map is run through once: what closes a file when it is freed comes a second time
-        self.close = functools.partial(deque, map(setattr, (holder,), (name,), (value,)), 0)
 
 
 class Block(io.BytesIO, Generic[T]):
@@ -309,6 +296,11 @@ def _numbered(stem: str) -> Iterator[str]:
 def open_brands(*, waiting: bool = False) -> Row:
     """The brands that are open here, outermost first; `waiting` adds those of generators that wait."""
     return tuple(b for row in _open.get(waiting=waiting) for b in row)
+
+
+def in_step() -> bool:
+    """Is the step of a loop traced here?  One device does it."""
+    return any(not s.is_brand and not s.is_program and s.turn == "step" for s in open_brands())
 
 
 def outside() -> Block[Row]:

@@ -32,7 +32,7 @@ from branded.patches.methods import method_restored
 from branded.patches.rand import Draws
 from branded.planning.chunks import WHOLE, Chunked, How, lookers
 from branded.rows import check_live, row_of
-from branded.scope import open_brands, opened
+from branded.scope import in_step, open_brands, opened
 from branded.tree.given import Randomness, called, caller, check_function, check_randomness, normalize_axis, out_axis
 from branded.tree.readings import as_one, parameter, readings, shared
 from branded.values import vec_type
@@ -360,6 +360,8 @@ class MappedCall:
     # ---- running ----
 
     def run(self) -> Any:
+        if self.devices and in_step():
+            self.devices = ()
         o, n = self.options, len(self.devices)
         how, rest = o.chunks, self.size % n if n else 0
         if n and (rest or how.size is not None) and open_brands():

@@ -56,6 +56,11 @@ def views() -> None:
     assert x[:1].contiguous()[:, :1].tolist() == [[1.0]]
 
 
+def copies() -> None:
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize()
+    assert ((x.to(("CPU:0", "CPU:1")) * 2).to("CPU:0") + x.sum(0)).tolist() == [[6.0, 10.0], [10.0, 14.0]]
+
+
 def empty() -> None:
     total = function(lambda x, y: x.sum() + y, precompile=True)
     assert total(Tensor.empty(0), Tensor([1.0]).realize()).tolist() == [1.0]
@@ -215,7 +220,7 @@ def metadata() -> None:
 
 
 MENDED: tuple[Callable[[], None], ...] = (
-    *(images, ranges, numbering, gates, alignment, views, empty, whole, workers, byte_order, products),
+    *(images, ranges, numbering, gates, alignment, views, copies, empty, whole, workers, byte_order, products),
     *(ordering, constants, vector_casts, nan, metadata),
     *(compiled_results, functions_in_functions),
 )

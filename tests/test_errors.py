@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tinygrad import Context, Tensor, Variable, nn
 
-from branded import Brand, BrandedError, brand, errors, lift, random, source, unvec, vec_type, vmap
+from branded import Brand, BrandedError, brand, errors, jit, lift, random, source, unvec, vec_type, vmap
 from branded.mypy import collectives as typed
 from branded.mypy import reading
 from branded.mypy.rows import VEC
@@ -806,6 +806,14 @@ OPTIONS = {
         """
         randomness: 'yes' is not a choice
           try: "error", "same" or "different"
+        """,
+    ),
+    "tune": Golden(
+        lambda: jit(lambda x: x, tune="slow"),  # type: ignore[call-overload]
+        errors.OptionError,
+        """
+        jit: tune='slow' is not a choice
+          try: "fast" or "best", or None: nothing is tried
         """,
     ),
     "brand size": Golden(

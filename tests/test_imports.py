@@ -104,6 +104,16 @@ def test_the_top_level_does_not_grow() -> None:
     assert len(modules) <= 16, sorted(modules)
 
 
+def test_a_name_of_a_class_says_one_thing() -> None:
+    """A reader who meets it in another file knows which it is; also of those inside of functions and classes."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "branded").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
 def test_every_kind_of_import_is_seen(tmp_path: Path) -> None:
     """Late, for types alone, relative, of a module by its package, of a name out of a module."""
     sources = {

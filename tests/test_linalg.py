@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tinygrad import Context, Tensor, dtypes
 
-from branded import cpu, grad, jit, jvp, linalg, make_expr, scan, vjp, vmap
+from branded import cpu, errors, grad, jit, jvp, linalg, make_expr, scan, vjp, vmap
 from branded.callbacks.host import Host
 from branded.linalg import lapack, primitive
 from tests.by_numpy import read
@@ -269,6 +269,32 @@ def test_norms_of_vectors(order: float | None) -> None:
     x = some(3, 4)
     np.testing.assert_allclose(value(lambda x: linalg.norm(x, order, 1), x), np.linalg.norm(x, order, 1), rtol=1e-9)
     np.testing.assert_allclose(value(lambda x: linalg.norm(x, order), x[0]), np.linalg.norm(x[0], order), rtol=1e-9)
+
+
+def test_norms_of_what_is_no_number_and_of_nothing() -> None:
+    holes = np.array([[1.0, math.nan], [0.0, 1.0]])
+    for order, axis in ((math.inf, 1), (-math.inf, 0), (1, (0, 1)), (-1, (0, 1)), (math.inf, (0, 1)), (2, (0, 1))):
+        for x in (holes, holes[:, ::-1].copy(), holes[::-1].copy()):  # tinygrad's own maximum finds some of them
+            np.testing.assert_array_equal(
+                value(lambda x, order=order, axis=axis: linalg.norm(x, order, axis), x),
+                np.linalg.norm(x, order, axis) if order != 2 else math.nan,
+            )
+    for order in (None, 1, 2, math.inf):
+        assert value(lambda x, order=order: linalg.norm(x, order, 1), np.zeros((2, 0))).tolist() == [0, 0]
+    assert value(lambda x: linalg.norm(x, 2), np.zeros((0, 3))) == 0
+
+
+def test_what_factors_nothing_takes_halves_and_ints() -> None:
+    half = Tensor([[300.0, 400.0], [0.0, 0.0]], dtype=dtypes.half)
+    length = linalg.norm(half)
+    assert length.dtype == dtypes.half and length.numpy() == 500  # the squares are too large for halves
+    assert linalg.multi_dot([half / 100, half / 100]).dtype == dtypes.half
+    step = Tensor([[1, 1], [1, 0]])
+    assert linalg.matrix_power(step, 40).tolist() == [[165580141, 102334155], [102334155, 63245986]]
+    assert linalg.multi_dot([step, step, step[0]]).tolist() == [3, 2]
+    assert linalg.matrix_power(step, -1).dtype == dtypes.float32
+    with pytest.raises(errors.MatrixTypeError, match="matrices are factored in float32 or float64"):
+        linalg.matrix_power(half, -1)
 
 
 def test_chains_of_products() -> None:

@@ -26,8 +26,11 @@ from branded import (
     jit,
     jvp,
     make_expr,
+    optim,
+    pmean,
     psum,
     scan,
+    take_along_axis,
     unique,
     vmap,
     while_loop,
@@ -672,3 +675,47 @@ def test_gradients_of_a_ctc_loss_of_each_sequence() -> None:
 
     found = vmap(grad(ctc))(Tensor(logits), Tensor(words))
     close(found, [by_paths(a, b) for a, b in zip(logits, words, strict=True)])
+
+
+@pytest.mark.parametrize(
+    "xs", [np.uint8([200, 255, 3]), np.int32([2**31 - 1] * 2), np.float16([6e4, 6e4]), [True, False]]
+)
+def test_a_mean_of_what_is_too_large_to_add(xs: Any) -> None:
+    """pmean of the u8 200, 255 and 3 was 67.3, as it is in JAX."""
+    xs = np.asarray(xs)
+    got = vmap(lambda x: pmean(x, "i"), axis_name="i", out_axes=None)(Tensor(xs))
+    assert got.numpy() == pytest.approx(xs.astype(np.float64).mean())
+    assert got.dtype == (dtypes.half if xs.dtype == np.float16 else dtypes.float32)
+    two = ("CPU:0", "CPU:1")
+    on_devices = vmap(lambda x: pmean(x, "i"), axis_name="i", devices=two)(Tensor(np.tile(xs, 2)))
+    assert on_devices.numpy()[0] == pytest.approx(xs.astype(np.float64).mean())
+
+
+def test_indices_of_few_bits_from_the_end() -> None:
+    x = Tensor.arange(300)
+    for mode in ("fill", "clip"):
+        at = Tensor([-1, -3, 5], dtype=dtypes.int8)
+        assert take_along_axis(x, at, mode=mode).tolist() == [299, 297, 5]
+    assert take_along_axis(x, Tensor([-1, -400, 500]), mode="clip").tolist() == [299, 0, 299]
+
+
+def test_a_comparison_of_lists_is_no_tensor() -> None:
+    """The hint was `([x] == [-x]).where(...)`, which asks for the same truth value."""
+    with pytest.raises(errors.ReadError, match=r"try:   x\.where\(a, b\) in place of `if x`"):
+        vmap(lambda x: x if [x] == [-x] else -x)(X)
+
+
+def test_a_number_in_a_carry_has_all_digits_of_a_double() -> None:
+    """It became a float32 first, and then the double that the body makes of it."""
+    step = Tensor(0.1, dtype=dtypes.float64)
+    assert fori_loop(0, 3, lambda i, c: c + step, 0.1).item() == 0.1 + 0.1 + 0.1 + 0.1
+    for how in ({}, {"unroll": 2}, {"checkpoint": True}):
+        assert scan(lambda c, x: (c + x, None), 0.1, step.reshape(1).expand(2), **how)[0].item() == 0.1 + 0.1 + 0.1
+    one = Tensor(1, dtype=dtypes.int64)
+    assert fori_loop(0, 1, lambda i, c: c + one, 2**40).item() == 2**40 + 1
+
+
+def test_the_first_steps_of_adam_in_doubles() -> None:
+    """1 - 0.999 in float32 has five digits."""
+    adam, g = optim.adam(0.1), Tensor([0.3], dtype=dtypes.float64)
+    assert adam.update(g, adam.init(g))[0].item() == pytest.approx(-0.1 * 0.3 / (0.3 + 1e-8), rel=1e-12)

@@ -61,9 +61,7 @@ PROGRAMS = list(programs())
 def messages(which: str) -> list[Message]:
     """What mypy says, with the plugin."""
     python = {"newest": sys.executable, "oldest": str(OLDEST)}[which]
-    out = _mypy(python, *FILES)
-    if can_read_pep695(which):
-        out += _mypy(python, "--python-version=3.12", PEP695)
+    out = _mypy(python, *FILES, *([PEP695] if can_read_pep695(which) else []))
     return [parse(json.loads(line)) for line in out]
 
 

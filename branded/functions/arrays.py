@@ -132,9 +132,10 @@ def take_along_axis(
     sizes = (*sizes[:dim], 1, *sizes[dim:])
     x = x.expand(*(n if i == dim else k for i, k in enumerate(sizes)))
     at = at.expand(*(m if i == dim else k for i, k in enumerate(sizes)))
-    if mode == "clip":
-        return _entries(x, dim, at.clamp(0, n - 1))
+    at = at.cast(least_upper_dtype(at.dtype, dtypes.int32))  # which can say how long an axis is
     place = (at < 0).where(at + n, at)
+    if mode == "clip":
+        return _entries(x, dim, place.clamp(0, n - 1))
     inside = (place >= 0) & (place < n)
     return inside.where(_entries(x, dim, place), _filler(x, fill_value, what))
 

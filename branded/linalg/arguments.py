@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import DType
+from tinygrad.dtype import DType, strong_dtype
 
 from branded.crossing import live_tensor
 from branded.errors import MatrixError, MatrixTypeError
+from branded.patches.tg import least_upper_dtype
 from branded.values import vec_type
 
 FLOATS = (dtypes.float32, dtypes.float64)
@@ -25,6 +26,13 @@ def floats(what: str, *given: tuple[str, Any]) -> list[Tensor]:
                 fix=f"{name}.float(), and the result back",
             )
     wanted = common(found)
+    return [x.cast(wanted) for x in found]
+
+
+def numbers(what: str, *given: tuple[str, Any]) -> list[Tensor]:
+    """The arguments as tensors of one dtype, where nothing is factored: ints stay ints, and halves halves."""
+    found = [live_tensor(x, f"{what}: {name}", MatrixTypeError, "a tensor of numbers") for name, x in given]
+    wanted = least_upper_dtype(*(dtypes.int32 if x.dtype == dtypes.bool else strong_dtype(x.dtype) for x in found))
     return [x.cast(wanted) for x in found]
 
 

@@ -13,7 +13,7 @@ from branded.brand import Brand
 from branded.crossing import live_tensor
 from branded.errors import MatrixError, MatrixTypeError
 from branded.linalg import spectra, systems
-from branded.linalg.arguments import check_matrix, check_square, floats
+from branded.linalg.arguments import FLOATS, check_matrix, check_square, floats, numbers
 from branded.loops.api import scan
 from branded.recording.calls import operation
 from branded.values import vec_type
@@ -38,11 +38,11 @@ def norm(x: Vec[S], ord: Order = None, axis: int | Sequence[int] | None = None, 
         keepdims: Axes of size 1 stay in their places.
 
     Returns:
-        `Vec[S, f32[...]]`, without these axes.
+        `Vec[S, f32[...]]`, without these axes; NaN where an entry is.
 
     Raises:
         MatrixError: There is no norm of this order, or the axes are not one or two of those of `x`.
-        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+        MatrixTypeError: It is not a tensor of numbers.
 
     Example:
         >>> from branded import linalg, vmap
@@ -52,13 +52,15 @@ def norm(x: Vec[S], ord: Order = None, axis: int | Sequence[int] | None = None, 
 
     Source: `jax.numpy.linalg.norm`.
     """
-    (v,) = floats("norm", ("x", x))
+    (v,) = numbers("norm", ("x", x))
+    is_half = dtypes.is_float(v.dtype) and v.dtype not in FLOATS
+    wide = v if v.dtype in FLOATS else v.cast(dtypes.float32)  # squares of halves are soon too large for them
     if ord is None and axis is None:
-        return v.square().sum(tuple(range(v.ndim)), keepdim=keepdims).sqrt() if v.ndim else v.abs()
-    axes = _axes(v, axis)
-    if len(axes) == 1:
-        return _of_vectors(v, ord, axes[0], keepdims)
-    return _of_matrices(v, ord, axes, keepdims)
+        out = wide.square().sum(tuple(range(v.ndim)), keepdim=keepdims).sqrt() if v.ndim else wide.abs()
+    else:
+        axes = _axes(wide, axis)
+        out = _of_vectors(wide, ord, axes[0], keepdims) if len(axes) == 1 else _of_matrices(wide, ord, axes, keepdims)
+    return out.cast(v.dtype) if is_half else out
 
 
 def _axes(x: Tensor, axis: Any) -> tuple[int, ...]:
@@ -84,15 +86,21 @@ def _of_vectors(x: Tensor, ord: Any, axis: int, keep: bool) -> Tensor:
     size = x.abs()
     if ord in (None, 2):
         return x.square().sum(axis, keepdim=keep).sqrt()
-    if ord == math.inf:
-        return size.max(axis, keepdim=keep)
-    if ord == -math.inf:
-        return size.min(axis, keepdim=keep)
+    if ord in (math.inf, -math.inf):
+        return _extreme(size, axis, keep, largest=ord > 0)
     if ord == 0:
         return x.ne(0).sum(axis, keepdim=keep).cast(x.dtype)
     if ord == 1:
         return size.sum(axis, keepdim=keep)
     return size.pow(ord).sum(axis, keepdim=keep).pow(1 / ord)
+
+
+def _extreme(sizes: Tensor, axis: int, keep: bool, largest: bool) -> Tensor:
+    """The largest or the smallest of sizes; NaN where one is NaN, which tinygrad's own may pass over."""
+    if sizes.shape[axis] == 0:
+        return sizes.sum(axis, keepdim=keep) if largest else sizes.min(axis, keepdim=keep)
+    found = sizes.max(axis, keepdim=keep) if largest else sizes.min(axis, keepdim=keep)
+    return sizes.isnan().any(axis, keepdim=keep).where(math.nan, found)
 
 
 def _of_matrices(x: Tensor, ord: Any, axes: tuple[int, ...], keep: bool) -> Tensor:
@@ -102,13 +110,13 @@ def _of_matrices(x: Tensor, ord: Any, axes: tuple[int, ...], keep: bool) -> Tens
     if ord in (1, -1, math.inf, -math.inf):
         along, over = (row, column) if abs(ord) == 1 else (column, row)
         sums = x.abs().sum(along, keepdim=True)
-        found = sums.max(over, keepdim=True) if ord > 0 else sums.min(over, keepdim=True)
+        found = _extreme(sums, over, True, largest=ord > 0)
         return found if keep else found.squeeze(max(axes)).squeeze(min(axes))
     if ord not in ("nuc", 2, -2):
         raise _unknown(ord, "matrices", '"fro", "nuc", 1, -1, 2, -2, inf or -inf')
     rest = [i for i in range(x.ndim) if i not in axes]
     s = spectra.singular_values(x.permute(*rest, row, column))
-    out = s.sum(-1) if ord == "nuc" else s.max(-1) if ord == 2 else s.min(-1)
+    out = s.sum(-1) if ord == "nuc" else _extreme(s, -1, False, largest=ord == 2)
     return out.reshape(tuple(1 if i in axes else n for i, n in enumerate(x.shape))) if keep else out
 
 
@@ -147,15 +155,15 @@ def matrix_power(a: Vec[S], n: int) -> Vec[S]:
     """`a @ a @ ... @ a`, n times; for n below 0 of the inverse.
 
     Args:
-        a: `Vec[S, f32[m, m]]`.
+        a: `Vec[S, f32[m, m]]`, or of ints.
         n: An int that Python knows.
 
     Returns:
-        `Vec[S, f32[m, m]]`.
+        `Vec[S, f32[m, m]]`, of the dtype of `a`; of floats for n below 0.
 
     Raises:
         MatrixError: `a` is not a square matrix.
-        MatrixTypeError: It is not a tensor of numbers, or of half precision; `n` is not an int.
+        MatrixTypeError: It is not a tensor of numbers; `n` is not an int, or below 0 for halves.
 
     Example:
         >>> from branded import linalg
@@ -167,7 +175,7 @@ def matrix_power(a: Vec[S], n: int) -> Vec[S]:
     """
     if (count := tree.as_int(n)) is None:
         raise MatrixTypeError(f"matrix_power: n is {tree.describe(n)}", fix="an int that Python knows")
-    (x,) = floats("matrix_power", ("a", a))
+    (x,) = (floats if count < 0 else numbers)("matrix_power", ("a", a))
     check_square("matrix_power", "a", x)
     if 0 in x.shape:
         return x
@@ -189,14 +197,14 @@ def multi_dot(arrays: Sequence[Vec[S]]) -> Vec[S]:
     """The product of two or more matrices, in the order that takes the fewest multiplications.
 
     Args:
-        arrays: `Vec[S, f32[m, n]]` each; the first and the last may be vectors.
+        arrays: `Vec[S, f32[m, n]]` each, or of ints; the first and the last may be vectors.
 
     Returns:
         `Vec[S, f32[m, n]]`; without the first axis if the first is a vector, without the last if the last is one.
 
     Raises:
         MatrixError: There are fewer than two, or they do not fit each other.
-        MatrixTypeError: One of them is not a tensor of numbers, or of half precision.
+        MatrixTypeError: One of them is not a tensor of numbers.
 
     Example:
         >>> from branded import linalg
@@ -208,7 +216,7 @@ def multi_dot(arrays: Sequence[Vec[S]]) -> Vec[S]:
     """
     if not isinstance(arrays, tuple | list) or len(arrays) < 2:
         raise MatrixError("multi_dot: a chain has two or more matrices", fix="multi_dot([a, b, c])")
-    xs = floats("multi_dot", *((f"array {i + 1}", x) for i, x in enumerate(arrays)))
+    xs = numbers("multi_dot", *((f"array {i + 1}", x) for i, x in enumerate(arrays)))
     first, last = xs[0].ndim == 1, xs[-1].ndim == 1
     xs[0] = xs[0].unsqueeze(0) if first else xs[0]
     xs[-1] = xs[-1].unsqueeze(1) if last else xs[-1]

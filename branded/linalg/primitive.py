@@ -27,7 +27,7 @@ from branded.graph import on_device, tensor
 from branded.loops.primitive import closure_converted
 from branded.loops.step import param
 from branded.patches.tg import CallInfo, broadcast_to
-from branded.primitive import Batched, Bundle, Primitive, Run, results
+from branded.primitive import Batched, BatchingRun, Bundle, Primitive, results
 from branded.rows import no_change
 from branded.scope import Row, call_body, union
 
@@ -81,7 +81,7 @@ class MatrixOperation(Primitive):
         """Those with which the public function is this operation."""
         return {}
 
-    def batch(self, u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
+    def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
         """The same operation, whose operands have the brands in front of their own batch."""
         row: Row = functools.reduce(union, (a.row for a in args), ())
         sizes = tuple(b.size for b in row)

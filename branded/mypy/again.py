@@ -16,7 +16,7 @@ from branded.mypy.rows import Brand, change
 from branded.mypy.walking import walk
 
 
-class Copy(NamedTuple):
+class CheckedCopy(NamedTuple):
     """A function that was looked at again, and what is wrong in it."""
 
     function: FuncDef
@@ -34,7 +34,7 @@ def look_again(
     api: TypeChecker,
     rows: Sequence[Brand] = (),
     then: Callable[[FuncDef], None] = lambda f: None,
-) -> Copy:
+) -> CheckedCopy:
     """Type check a copy of a function as one of type `t`, and tell nobody of the errors.
 
     mypy looks at the top of a file first and at the functions after it, so that of a function which is mapped there the
@@ -63,7 +63,7 @@ def look_again(
     finally:
         api.pass_num, api.current_node_deferred, api.recurse_into_functions = last, defers, recurses
         del api.deferred_nodes[deferred:]
-    return Copy(copy, list(errors.filtered_errors()))
+    return CheckedCopy(copy, list(errors.filtered_errors()))
 
 
 def _widen(declared: AssignmentStmt, rows: Sequence[Brand]) -> None:

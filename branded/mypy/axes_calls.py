@@ -28,7 +28,7 @@ from mypy.plugin import AttributeContext, FunctionContext, MethodContext, Method
 from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, get_proper_type
 
 from branded.mypy.axes_types import axes_of, erased, has_axes, with_axes
-from branded.mypy.opening import Scope, checker, fail, fail_at_once, show
+from branded.mypy.opening import OpenBrands, checker, fail, fail_at_once, show
 from branded.mypy.rows import change, same
 
 Axes = list[Type]
@@ -39,13 +39,13 @@ NUMBERS = {"builtins.int", "builtins.float", "builtins.bool"}
 
 
 @dataclass
-class Call:
+class MethodCall:
     """A call of a method: the tensor, and what is given for each parameter."""
 
     what: str
     at: Context
     api: TypeChecker
-    scope: Scope
+    scope: OpenBrands
     self_type: Type | None
     given: dict[str, list[tuple[Expression, Type]]]
     starred: bool
@@ -147,11 +147,11 @@ def axes_of_operand(t: Type) -> Known:
     return [] if is_number else axes_of(t)
 
 
-Rule = Callable[[Call], "Known | list[Known]"]
+Rule = Callable[[MethodCall], "Known | list[Known]"]
 """The axes of the result; a list of them where the result is a tuple."""
 
 
-def bare(ctx: MethodSigContext, scope: Scope) -> MethodSigContext:
+def bare(ctx: MethodSigContext, scope: OpenBrands) -> MethodSigContext:
     """The signature of a method without axes, for what looks at its rows."""
     if not isinstance(ctx.type, Instance) or not has_axes(ctx.type):
         return ctx
@@ -160,7 +160,7 @@ def bare(ctx: MethodSigContext, scope: Scope) -> MethodSigContext:
     return ctx._replace(default_signature=own)
 
 
-def result(ctx: MethodContext, scope: Scope, what: str, rule: Rule | None) -> Type:
+def result(ctx: MethodContext, scope: OpenBrands, what: str, rule: Rule | None) -> Type:
     """The result of a method, with the axes that its rule knows."""
     own = isinstance(ctx.type, Instance) and has_axes(ctx.type)
     if not own and not any(has_axes(t) for given in ctx.arg_types for t in given):
@@ -169,17 +169,17 @@ def result(ctx: MethodContext, scope: Scope, what: str, rule: Rule | None) -> Ty
     return placed(change(erased(ctx.default_return_type, scope), same), found, scope)
 
 
-def attribute(ctx: AttributeContext, scope: Scope, what: str, rule: Rule) -> Type:
+def attribute(ctx: AttributeContext, scope: OpenBrands, what: str, rule: Rule) -> Type:
     """`x.T`"""
     if not has_axes(ctx.type):
         return ctx.default_attr_type
     assert isinstance(ctx.api, TypeChecker)
     own = ctx.type if isinstance(ctx.type, Instance) else None
-    call = Call(what, ctx.context, ctx.api, scope, own, {}, starred=False)
+    call = MethodCall(what, ctx.context, ctx.api, scope, own, {}, starred=False)
     return placed(change(erased(ctx.default_attr_type, scope), same), rule(call), scope)
 
 
-def placed(t: Type, axes: Known | list[Known], scope: Scope) -> Type:
+def placed(t: Type, axes: Known | list[Known], scope: OpenBrands) -> Type:
     """A result with its axes; where that is a tuple, each of its items with its own."""
     p = get_proper_type(t)
     if axes is None:
@@ -193,7 +193,7 @@ def placed(t: Type, axes: Known | list[Known], scope: Scope) -> Type:
     return with_axes(p, one, scope)
 
 
-def call_of(ctx: MethodContext | FunctionContext, scope: Scope, what: str) -> Call:
+def call_of(ctx: MethodContext | FunctionContext, scope: OpenBrands, what: str) -> MethodCall:
     """What a method was called with, by the names of its parameters."""
     given: dict[str, list[tuple[Expression, Type]]] = {}
     for name, es, ts in zip(ctx.callee_arg_names, ctx.args, ctx.arg_types, strict=False):
@@ -204,4 +204,4 @@ def call_of(ctx: MethodContext | FunctionContext, scope: Scope, what: str) -> Ca
         own = found[0][1]
     kinds = ctx.context.arg_kinds if isinstance(ctx.context, CallExpr) else []
     starred = any(k in (ARG_STAR, ARG_STAR2) for k in kinds)
-    return Call(what, ctx.context, checker(ctx), scope, own, given, starred)
+    return MethodCall(what, ctx.context, checker(ctx), scope, own, given, starred)

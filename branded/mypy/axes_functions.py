@@ -5,16 +5,16 @@ from __future__ import annotations
 from mypy.plugin import FunctionContext
 from mypy.types import Type
 
-from branded.mypy.axes_calls import Call, Known, Rule, axes_of_operand, call_of, placed
+from branded.mypy.axes_calls import Known, MethodCall, Rule, axes_of_operand, call_of, placed
 from branded.mypy.axes_rules import broadcast_axes, count, positions
 from branded.mypy.axes_types import erased, has_axes, of_length
 from branded.mypy.codes import MATRIX
-from branded.mypy.opening import Scope
+from branded.mypy.opening import OpenBrands
 from branded.mypy.results import emptied
 from branded.mypy.rows import UNKNOWN, change, same
 
 
-def of_function(ctx: FunctionContext, scope: Scope, name: str) -> Type:
+def of_function(ctx: FunctionContext, scope: OpenBrands, name: str) -> Type:
     """The result of a function, plain if nothing varies, with the axes that its rule knows."""
     t = emptied(ctx)
     if not any(has_axes(a) for given in ctx.arg_types for a in given):
@@ -24,25 +24,25 @@ def of_function(ctx: FunctionContext, scope: Scope, name: str) -> Type:
     return placed(change(erased(t, scope), same), found, scope)
 
 
-def _first(call: Call) -> Known:
+def _first(call: MethodCall) -> Known:
     """The axes of the first argument."""
     given = next(iter(call.given.values()), [])
     return axes_of_operand(given[0][1]) if given else None
 
 
-def _same(call: Call) -> Known:
+def _same(call: MethodCall) -> Known:
     """`expm(a)`, `lgamma(x)`"""
     return _first(call)
 
 
-def _zipped(call: Call) -> Known:
+def _zipped(call: MethodCall) -> Known:
     """`logaddexp(a, b)`: by broadcasting from the right."""
     (a, t), (b, u) = [(axes_of_operand(given[0][1]), given[0][1]) for given in call.given.values()][:2]
     call.self_type = t
     return broadcast_axes(call, a, b, u)
 
 
-def _matrix(call: Call) -> Known:
+def _matrix(call: MethodCall) -> Known:
     """The axes of the first argument, which is a matrix."""
     axes = _first(call)
     if axes is not None and len(axes) < 2:
@@ -52,30 +52,30 @@ def _matrix(call: Call) -> Known:
     return axes
 
 
-def _square(call: Call) -> Known:
+def _square(call: MethodCall) -> Known:
     """`cholesky(a)`, which has the axes of `a`."""
     return _matrix(call)
 
 
-def _turned(call: Call) -> Known:
+def _turned(call: MethodCall) -> Known:
     """`inv(a)`: what `a` takes to `b`, it takes back."""
     axes = _matrix(call)
     return None if axes is None else [*axes[:-2], axes[-1], axes[-2]]
 
 
-def _number(call: Call) -> Known:
+def _number(call: MethodCall) -> Known:
     """`det(a)`: a number for each matrix."""
     axes = _matrix(call)
     return None if axes is None else axes[:-2]
 
 
-def _vector(call: Call) -> Known:
+def _vector(call: MethodCall) -> Known:
     """`eigvalsh(a)`: as many numbers as the matrix has rows, which are none of them."""
     axes = _matrix(call)
     return None if axes is None else [*axes[:-2], UNKNOWN]
 
 
-def _reduced(call: Call) -> Known:
+def _reduced(call: MethodCall) -> Known:
     """`median(a, axis, keepdims=...)`: the axes that are left."""
     axes, keep = _first(call), call.flag("keepdims")
     if axes is None or keep is None:

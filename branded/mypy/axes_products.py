@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from mypy.types import TupleType, Type, get_proper_type
 
-from branded.mypy.axes_calls import Axes, Call, Known, axes_of_operand
+from branded.mypy.axes_calls import Axes, Known, MethodCall, axes_of_operand
 from branded.mypy.axes_rules import broadcast_axes, count
 from branded.mypy.axes_types import equal
 from branded.mypy.codes import ERROR
 from branded.mypy.rows import UNKNOWN
 
 
-def dot(call: Call) -> Known:
+def dot(call: MethodCall) -> Known:
     """`x @ y`: the last axis of x and the one before the last of y (its only one, if it has one) are summed over."""
     name = "w" if call.is_given("w") else "weight" if call.is_given("weight") else "x"
     found, left, right = call.types(name), call.own, call.axes(name)
@@ -22,12 +22,12 @@ def dot(call: Call) -> Known:
     return product(call, call.self_type or UNKNOWN, left, found[0], right)
 
 
-def reversed_dot(call: Call) -> Known:
+def reversed_dot(call: MethodCall) -> Known:
     """`y @ x`, asked of x."""
     return None
 
 
-def product(call: Call, x: Type, left: Axes, y: Type, right: Axes) -> Known:
+def product(call: MethodCall, x: Type, left: Axes, y: Type, right: Axes) -> Known:
     sides = f"left:  {call.show(x)}", f"right: {call.show(y)}"
     if not left or not right:
         call.fail(ERROR, "a product of a tensor with no axes", *sides, "try:   x * y")
@@ -58,7 +58,7 @@ def _turned(left: Axes, right: Axes) -> str:
     return "einsum, which names the axis to sum over"
 
 
-def linear(call: Call) -> Known:
+def linear(call: MethodCall) -> Known:
     """`x.linear(weight, bias)`"""
     weight = call.axes("weight")
     if weight is None or len(weight) < 2:
@@ -70,7 +70,7 @@ def linear(call: Call) -> Known:
 # ---- einsum ----
 
 
-def einsum(call: Call) -> Known:
+def einsum(call: MethodCall) -> Known:
     """`Tensor.einsum("ui,i->u", x, w)`: a letter is one axis wherever it stands."""
     formula, types = call.text("formula"), call.types("operands")
     if len(types) == 1 and isinstance(items := get_proper_type(types[0]), TupleType):
@@ -89,7 +89,7 @@ def einsum(call: Call) -> Known:
     return [letters[c][0] if c in letters else UNKNOWN for c in out]
 
 
-def _read(call: Call, word: str, t: Type, letters: dict[str, tuple[Type, Type]]) -> bool:
+def _read(call: MethodCall, word: str, t: Type, letters: dict[str, tuple[Type, Type]]) -> bool:
     """Give the letters of an operand its axes; False if something is wrong."""
     axes = axes_of_operand(t)
     if axes is None:

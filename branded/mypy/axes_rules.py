@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mypy.nodes import Expression, ListExpr, NameExpr, TupleExpr
 from mypy.types import Type
 
-from branded.mypy.axes_calls import Axes, Call, Known
+from branded.mypy.axes_calls import Axes, Known, MethodCall
 from branded.mypy.axes_types import broadcast, is_named, of_length
 from branded.mypy.codes import AXIS_RANGE, ERROR
 from branded.mypy.rows import UNKNOWN
@@ -20,7 +20,7 @@ def count(axes: Sequence[object], one: str = "axis", many: str = "axes") -> str:
     return f"no {many}" if n == 0 else f"1 {one}" if n == 1 else f"{n} {many}"
 
 
-def place(call: Call, n: int | None, axes: Axes, more: int = 0) -> int | None:
+def place(call: MethodCall, n: int | None, axes: Axes, more: int = 0) -> int | None:
     """The position that a literal means, from 0; one that is not there is an error."""
     size = len(axes) + more
     if n is None or -max(size, 1) <= n < max(size, 1):  # tinygrad takes axis 0 of a scalar
@@ -29,7 +29,7 @@ def place(call: Call, n: int | None, axes: Axes, more: int = 0) -> int | None:
     return None
 
 
-def positions(call: Call, name: str, axes: Axes) -> list[int] | None:
+def positions(call: MethodCall, name: str, axes: Axes) -> list[int] | None:
     """The axes that `axis=` names; all without it, and None where it is not known."""
     e = call.expression(name)
     if e is None or (isinstance(e, NameExpr) and e.name == "None"):
@@ -42,17 +42,17 @@ def positions(call: Call, name: str, axes: Axes) -> list[int] | None:
 # ---- elementwise ----
 
 
-def same(call: Call) -> Known:
+def same(call: MethodCall) -> Known:
     """`x.exp()`"""
     return call.own
 
 
-def bits(call: Call) -> Known:
+def bits(call: MethodCall) -> Known:
     """`x.bitcast(dtype)`: of numbers of another size there are more or fewer along the last axis."""
     return [*call.own[:-1], UNKNOWN] if call.own else call.own
 
 
-def along(call: Call) -> Known:
+def along(call: MethodCall) -> Known:
     """`x.softmax(axis)`: the axes of x, of which `axis` is one."""
     for name in ("axis", "dim", "dim0"):
         if call.own is not None and call.is_given(name) and positions(call, name, call.own) is None:
@@ -60,13 +60,13 @@ def along(call: Call) -> Known:
     return call.own
 
 
-def twice(call: Call) -> list[Known]:
+def twice(call: MethodCall) -> list[Known]:
     """`x.sort()`, which gives two tensors of the shape of x."""
     axes = along(call)
     return [axes, axes]
 
 
-def zipped(call: Call) -> Known:
+def zipped(call: MethodCall) -> Known:
     """`x + y`: the axes by broadcasting from the right."""
     axes = call.own
     for name in call.given:
@@ -79,7 +79,7 @@ def zipped(call: Call) -> Known:
 _NO_OPERANDS = {"reverse", "rounding_mode", "dtype", "rtol", "atol", "equal_nan", "uops"}
 
 
-def broadcast_axes(call: Call, left: Known, right: Known, other: Type) -> Known:
+def broadcast_axes(call: MethodCall, left: Known, right: Known, other: Type) -> Known:
     """Two operands by broadcasting; axes that do not go together are an error."""
     if left is None or right is None:
         return None
@@ -95,7 +95,7 @@ def broadcast_axes(call: Call, left: Known, right: Known, other: Type) -> Known:
     return found
 
 
-def _sides(call: Call, other: Type) -> list[str]:
+def _sides(call: MethodCall, other: Type) -> list[str]:
     left = [f"left:  {call.show(call.self_type)}"] if call.self_type is not None else []
     return [*left, f"right: {call.show(other)}"]
 
@@ -114,7 +114,7 @@ def _advice(left: Axes, right: Axes) -> str:
 # ---- reductions ----
 
 
-def reduced(call: Call) -> Known:
+def reduced(call: MethodCall) -> Known:
     """`x.sum(axis, keepdim)`: the axes that are left; of those kept, each has length 1."""
     axes, keep = call.own, call.flag("keepdim")
     if axes is None or keep is None or (gone := positions(call, "axis", axes)) is None:
@@ -123,7 +123,7 @@ def reduced(call: Call) -> Known:
     return [one if i in gone else a for i, a in enumerate(axes) if keep or i not in gone]
 
 
-def searched(call: Call) -> Known:
+def searched(call: MethodCall) -> Known:
     """`x.argmax(axis, keepdim)`, which keeps nothing where it looks at all axes as one."""
     e = call.expression("axis")
     if call.own is not None and not call.starred and (e is None or (isinstance(e, NameExpr) and e.name == "None")):
@@ -131,7 +131,7 @@ def searched(call: Call) -> Known:
     return reduced(call)
 
 
-def both_reduced(call: Call) -> list[Known]:
+def both_reduced(call: MethodCall) -> list[Known]:
     """`x.var_mean()`"""
     axes = reduced(call)
     return [axes, axes]

@@ -5,21 +5,21 @@ from __future__ import annotations
 from mypy.nodes import EllipsisExpr, Expression, ListExpr, NameExpr, SliceExpr, TupleExpr
 from mypy.types import Instance, NoneType, Type, get_proper_type
 
-from branded.mypy.axes_calls import Axes, Call, Known, axes_of_operand, is_one
+from branded.mypy.axes_calls import Axes, Known, MethodCall, axes_of_operand, is_one
 from branded.mypy.axes_rules import count, place
 from branded.mypy.axes_types import equal, is_named, length, of_length
 from branded.mypy.codes import ERROR
 from branded.mypy.rows import UNKNOWN
 
 
-def _value(call: Call) -> list[str]:
+def _value(call: MethodCall) -> list[str]:
     return [f"value: {call.show(call.self_type)}"] if call.self_type is not None else []
 
 
 # ---- order ----
 
 
-def transposed(call: Call) -> Known:
+def transposed(call: MethodCall) -> Known:
     """`x.transpose(dim0=1, dim1=0)`"""
     axes = call.own
     if axes is None:
@@ -34,7 +34,7 @@ def transposed(call: Call) -> Known:
     return axes
 
 
-def permuted(call: Call) -> Known:
+def permuted(call: MethodCall) -> Known:
     """`x.permute(order)`"""
     axes, order = call.own, call.entries("order")
     if axes is None or order is None:
@@ -56,7 +56,7 @@ def permuted(call: Call) -> Known:
 # ---- axes of length 1, and lengths ----
 
 
-def unsqueezed(call: Call) -> Known:
+def unsqueezed(call: MethodCall) -> Known:
     """`x.unsqueeze(dim)`"""
     axes = call.own
     if axes is None or (at := place(call, call.number("dim", 0), axes, more=1)) is None:
@@ -64,7 +64,7 @@ def unsqueezed(call: Call) -> Known:
     return [*axes[:at], of_length(1, call.scope), *axes[at:]]
 
 
-def squeezed(call: Call) -> Known:
+def squeezed(call: MethodCall) -> Known:
     """`x.squeeze(dim)`, which takes an axis away if its length is 1."""
     axes = call.own
     if axes is None or not call.is_given("dim"):
@@ -75,7 +75,7 @@ def squeezed(call: Call) -> Known:
     return axes[:at] + axes[at + 1 :] if length(axes[at]) == 1 else axes
 
 
-def expanded(call: Call) -> Known:
+def expanded(call: MethodCall) -> Known:
     """`x.expand(shape)`: -1 leaves an axis as it is."""
     axes, shape = call.own, call.entries("shape")
     if axes is None or shape is None:
@@ -91,34 +91,34 @@ def expanded(call: Call) -> Known:
     return [_expanded(call, a, call.literal(e)) for a, e in zip(olds, shape, strict=True)]
 
 
-def _expanded(call: Call, axis: Type, n: int | None) -> Type:
+def _expanded(call: MethodCall, axis: Type, n: int | None) -> Type:
     if n == -1:
         return axis
     return of_length(n, call.scope) if n is not None and length(axis) is not None else UNKNOWN
 
 
-def reshaped(call: Call) -> Known:
+def reshaped(call: MethodCall) -> Known:
     """`x.reshape(shape)`: as many axes as it has lengths."""
     shape = call.entries("shape")
     return None if shape is None or call.own is None else [_of_literal(call, call.literal(e)) for e in shape]
 
 
-def _of_literal(call: Call, n: int | None) -> Type:
+def _of_literal(call: MethodCall, n: int | None) -> Type:
     return of_length(n, call.scope) if n is not None and n >= 0 else UNKNOWN
 
 
-def flattened(call: Call) -> Known:
+def flattened(call: MethodCall) -> Known:
     """`x.flatten()`"""
     return [UNKNOWN] if call.own is not None and not call.given and len(call.own) > 1 else None
 
 
-def one_hot(call: Call) -> Known:
+def one_hot(call: MethodCall) -> Known:
     """`x.one_hot(n)`: one more axis, of n classes."""
     axes, n = call.own, call.number("num_classes", -1)
     return None if axes is None else [*axes, _of_literal(call, n)]
 
 
-def gathered(call: Call) -> Known:
+def gathered(call: MethodCall) -> Known:
     """`x.gather(dim, index)` has the shape of `index`."""
     return call.axes("index")
 
@@ -126,7 +126,7 @@ def gathered(call: Call) -> Known:
 # ---- several tensors ----
 
 
-def stacked(call: Call) -> Known:
+def stacked(call: MethodCall) -> Known:
     """`x.stack(y, dim=0)`: a new axis, of as many as there are tensors."""
     axes = _alike(call, None)
     if axes is None or (at := place(call, call.number("dim", 0), axes, more=1)) is None:
@@ -136,7 +136,7 @@ def stacked(call: Call) -> Known:
     return [*axes[:at], new, *axes[at:]]
 
 
-def joined(call: Call) -> Known:
+def joined(call: MethodCall) -> Known:
     """`x.cat(y, dim=0)`: the axis `dim` is as long as those of all together."""
     if call.own is None or (at := place(call, call.number("dim", 0), call.own)) is None:
         return None
@@ -146,7 +146,7 @@ def joined(call: Call) -> Known:
     return axes
 
 
-def _alike(call: Call, but: int | None) -> Known:
+def _alike(call: MethodCall, but: int | None) -> Known:
     """The axes of tensors of one shape, but for one axis."""
     axes = call.own
     for t in call.types("args"):
@@ -169,7 +169,7 @@ def _alike(call: Call, but: int | None) -> Known:
 # ---- indexing ----
 
 
-def indexed(call: Call) -> Known:
+def indexed(call: MethodCall) -> Known:
     """`x[0, :, None]`: an int takes an axis away, a slice leaves it, None makes one."""
     axes, e = call.own, call.expression("indices")
     if axes is None or e is None or (isinstance(e, ListExpr) and not _are_numbers(call, e)):
@@ -187,12 +187,12 @@ def indexed(call: Call) -> Known:
     return _taken(call, axes, entries, len(axes) - len(taken))
 
 
-def iterated(call: Call) -> Known:
+def iterated(call: MethodCall) -> Known:
     """`for row in x`: each has all axes but the first."""
     return call.own[1:] if call.own else None
 
 
-def _taken(call: Call, axes: Axes, entries: list[Expression], rest: int) -> Known:
+def _taken(call: MethodCall, axes: Axes, entries: list[Expression], rest: int) -> Known:
     left, found, tensors = list(axes), [], 0
     for e in entries:
         if isinstance(e, EllipsisExpr):
@@ -210,7 +210,7 @@ def _taken(call: Call, axes: Axes, entries: list[Expression], rest: int) -> Know
     return found if tensors < 2 else None
 
 
-def _entry(call: Call, axis: Type, e: Expression) -> Known:
+def _entry(call: MethodCall, axis: Type, e: Expression) -> Known:
     """What an index leaves of an axis."""
     if isinstance(e, SliceExpr):
         bounds = [b for b in (e.begin_index, e.end_index, e.stride) if b is not None and not _is_none(b)]
@@ -228,7 +228,7 @@ def _entry(call: Call, axis: Type, e: Expression) -> Known:
     return found
 
 
-def _are_numbers(call: Call, e: ListExpr) -> bool:
+def _are_numbers(call: MethodCall, e: ListExpr) -> bool:
     types = [get_proper_type(call.api.get_expression_type(i)) for i in e.items]
     return all(isinstance(t, Instance) and t.type.fullname == "builtins.int" for t in types)
 

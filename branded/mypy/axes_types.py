@@ -38,7 +38,7 @@ from mypy.types import (
 )
 
 from branded.mypy.codes import ERROR
-from branded.mypy.opening import Scope
+from branded.mypy.opening import OpenBrands
 from branded.mypy.rows import AXES, BRAND, TENSOR, UNKNOWN, VEC, is_row, plain
 
 ALIAS = "branded.axis_names.Axes"
@@ -106,7 +106,7 @@ def axes_of(t: Type) -> list[Type] | None:
     return None
 
 
-def with_axes(t: Type, axes: Sequence[Type] | None, scope: Scope) -> Type:
+def with_axes(t: Type, axes: Sequence[Type] | None, scope: OpenBrands) -> Type:
     """The type of a tensor, of any row, with these axes; with None nothing is known of them."""
     t = get_proper_type(t)
     tensor = scope.instance(TENSOR) if axes is None else scope.instance(AXES, *axes)
@@ -161,7 +161,7 @@ def names_axis(v: TypeVarType, t: Type) -> bool:
 
 
 class _Erased(TypeTranslator):
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OpenBrands) -> None:
         super().__init__()
         self.scope = scope
 
@@ -175,7 +175,7 @@ class _Erased(TypeTranslator):
         return t.copy_modified(args=[a.accept(self) for a in t.args])
 
 
-def erased(t: Type, scope: Scope) -> Type:
+def erased(t: Type, scope: OpenBrands) -> Type:
     """The type without what it says of axes."""
     return t.accept(_Erased(scope)) if has_axes(t) else t
 
@@ -202,7 +202,7 @@ def is_any(axis: Type) -> bool:
     return isinstance(get_proper_type(axis), AnyType)
 
 
-def of_length(n: int, scope: Scope) -> Type:
+def of_length(n: int, scope: OpenBrands) -> Type:
     return LiteralType(n, scope.instance("builtins.int"))
 
 

@@ -32,7 +32,7 @@ from branded.mypy.axes_calls import Known
 from branded.mypy.axes_rules import count
 from branded.mypy.axes_types import axes_of, equal, erased, has_axes, is_named, with_axes
 from branded.mypy.codes import AXIS_RANGE, ERROR
-from branded.mypy.opening import Scope, checker, class_of, fail, show
+from branded.mypy.opening import OpenBrands, checker, class_of, fail, show
 from branded.mypy.rows import AXES, CONTAINERS, UNKNOWN, VEC, Brand, change, each_row, has_rows, same
 
 
@@ -42,7 +42,7 @@ class Mapped:
 
     at: Context
     api: TypeChecker
-    scope: Scope
+    scope: OpenBrands
     brand: Brand
     axis: Type = UNKNOWN
     told_by: tuple[str, Type] | None = None
@@ -108,7 +108,7 @@ Leaf = Callable[[Instance, "int | None"], Known]
 """The new axes of a tensor, given its axis of examples."""
 
 
-def at_leaves(t: Type, way: Type, f: Leaf, scope: Scope, around: Sequence[TypeAlias] = ()) -> Type:
+def at_leaves(t: Type, way: Type, f: Leaf, scope: OpenBrands, around: Sequence[TypeAlias] = ()) -> Type:
     """A tree with the axes of its tensors changed, but where `way`, a prefix of the tree, says None.
 
     Of a class that is generic in rows nothing is known: its fields are declared for one example, or for all.  So it is
@@ -155,7 +155,7 @@ def number(way: Type) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def named(ctx: FunctionContext, scope: Scope) -> Type:
+def named(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """`as_axes(X, Users, 3)`"""
     t = ctx.default_return_type
     names = [_axis_of(name) for name in ctx.arg_types[1]] if len(ctx.arg_types) > 1 else []

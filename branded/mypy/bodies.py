@@ -41,7 +41,7 @@ from branded.mypy.axes_types import erased
 from branded.mypy.callables import Arg, call_of
 from branded.mypy.codes import is_ours
 from branded.mypy.leaves import NUMBERS, becoming, fields_of
-from branded.mypy.opening import Scope, checker, fail, show, trying
+from branded.mypy.opening import OpenBrands, checker, fail, show, trying
 from branded.mypy.remembering import keep_in_body, type_of_call
 from branded.mypy.rows import (
     ARRAY,
@@ -68,7 +68,7 @@ class TransformCall:
     what: str
     at: Context
     api: TypeChecker
-    scope: Scope
+    scope: OpenBrands
     given: dict[str, list[Expression]]
     has_axes: bool = False
     """Does the result say what axes it has?  Of other transforms a step has other axes than the whole."""
@@ -201,7 +201,7 @@ OPTIONS = {
 """The parameters of which a rule says nothing, so that mypy does."""
 
 
-def by_rule(ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: Scope, rule: Rule) -> FunctionLike:
+def by_rule(ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: OpenBrands, rule: Rule) -> FunctionLike:
     """The signature of a call whose result a rule gives.
 
     mypy asks for each overload; the rule is asked once, with the first, and all get the signature of the

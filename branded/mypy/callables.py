@@ -22,7 +22,7 @@ from mypy.types import (
 
 from branded.mypy.axes_types import names_axis
 from branded.mypy.codes import is_ours
-from branded.mypy.opening import Scope, trying
+from branded.mypy.opening import OpenBrands, trying
 from branded.mypy.rows import TENSOR, UNKNOWN, VEC, change, row_variables, same
 
 
@@ -51,7 +51,7 @@ class Transform(Protocol):
 
     at: Context
     api: TypeChecker
-    scope: Scope
+    scope: OpenBrands
 
     def apply(self, f: Expression, args: list[Arg]) -> Type: ...
 

@@ -12,7 +12,7 @@ from mypy.types import CallableType, ExtraAttrs, FunctionLike, Instance, Overloa
 
 from branded.mypy import operands
 from branded.mypy.callables import CALLED, Arg, call_of, items_of, of_lambda
-from branded.mypy.opening import Scope, checker
+from branded.mypy.opening import OpenBrands, checker
 from branded.mypy.remembering import type_of_call
 
 MODULE = "branded.derivatives"
@@ -29,13 +29,13 @@ class Same:
 
     at: Context
     api: TypeChecker
-    scope: Scope
+    scope: OpenBrands
 
     def apply(self, f: Expression, args: Sequence[Arg]) -> Type:
         return type_of_call(call_of(f, [a.type for a in args], args, self.at), self.api)
 
 
-def made(ctx: FunctionContext, scope: Scope) -> Type:
+def made(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """`custom_jvp(f)` keeps the type of `f`, which is generic, where a class's own parameters cannot be."""
     given, api = get_proper_type(ctx.default_return_type), checker(ctx)
     if not isinstance(given, Instance) or not ctx.args[0]:

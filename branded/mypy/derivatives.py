@@ -30,7 +30,7 @@ from branded.mypy.bodies import Rule, TransformCall, joined, outcome, rows_of
 from branded.mypy.callables import Arg, either, items_of
 from branded.mypy.codes import DERIVATIVE, ERROR
 from branded.mypy.leaves import becoming
-from branded.mypy.opening import Scope, fail, show, trying
+from branded.mypy.opening import OpenBrands, fail, show, trying
 from branded.mypy.rows import ARRAY, CONTAINERS, TENSOR, UNKNOWN, Brand, change, hides, row_of, same, widened
 
 API, JACOBIANS = "branded.derivatives.api", "branded.derivatives.jacobians"
@@ -50,7 +50,7 @@ class Derivative:
     what: str
     at: Context
     api: TypeChecker
-    scope: Scope
+    scope: OpenBrands
     argnums: list[int] | int | None = 0
     has_aux: bool | None = False
 

@@ -12,11 +12,11 @@ from mypy.types import AnyType, Instance, NoneType, TupleType, Type, get_proper_
 
 from branded.mypy.axes_types import erased, has_axes
 from branded.mypy.marks import items
-from branded.mypy.opening import Scope, checker
+from branded.mypy.opening import OpenBrands, checker
 from branded.mypy.rows import Brand, as_vec, change, each_row, is_a, rows_in, same
 
 
-def display(ctx: FunctionContext, scope: Scope) -> Type:
+def display(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """The type of a display of which nothing is wanted."""
     api = checker(ctx)
     return _type(ctx.args[0][0], api, scope) if _is_free(api) else ctx.default_return_type
@@ -28,7 +28,7 @@ def _is_free(api: TypeChecker) -> bool:
     return wanted is None or isinstance(get_proper_type(wanted), AnyType) or is_a(wanted, "builtins.object")
 
 
-def _type(e: Expression, api: TypeChecker, scope: Scope) -> Type:
+def _type(e: Expression, api: TypeChecker, scope: OpenBrands) -> Type:
     """The type of an expression that was looked at, each display in it with the rows of all its entries."""
     t = get_proper_type(api.lookup_type(e))
     if isinstance(e, TupleExpr) and isinstance(t, TupleType) and len(t.items) == len(e.items):
@@ -45,7 +45,7 @@ def _type(e: Expression, api: TypeChecker, scope: Scope) -> Type:
     return api.named_generic_type("builtins.set" if isinstance(e, SetExpr) else "builtins.list", [one])
 
 
-def _united(types: Sequence[Type], scope: Scope) -> Type | None:
+def _united(types: Sequence[Type], scope: OpenBrands) -> Type | None:
     """What these have in common, with the rows of all; None where mypy is right, or they differ in more."""
     found = [t for t in types if not isinstance(get_proper_type(t), NoneType)]
     if len(set(found)) < 2 or not any(rows_in(t) or has_axes(t) for t in found):

@@ -33,7 +33,7 @@ WRITES = {"assign", "replace", "append", "extend", "insert", "put", "setdefault"
 """The methods after which a value with another name may be another one."""
 
 
-class Unknown(Exception):
+class NotFollowed(Exception):
     """There is more in a function than is followed."""
 
 
@@ -60,14 +60,14 @@ def flow_of(f: FuncDef, counts: Mapping[str, int], api: TypeChecker) -> Flow | N
         if len(given) < sum(map(bool, counts.values())) - len(named) - bool(rest):
             return None  # some are left out before others, or stand in a `**`
         return _Follower(api).result(source, {}, [*given, *rest], named)
-    except (Unknown, RecursionError):
+    except (NotFollowed, RecursionError):
         return None
 
 
 def joined(flow: Flow | Local) -> frozenset[Place]:
     """All the places of a value."""
     if isinstance(flow, Local):
-        raise Unknown
+        raise NotFollowed
     return flow if isinstance(flow, frozenset) else union(flow)
 
 
@@ -78,7 +78,7 @@ def union(flows: Iterable[Flow]) -> frozenset[Place]:
 def _followed(f: FuncDef, api: TypeChecker) -> ast.FunctionDef:
     source = source_of(f, api) if is_here(f, api) and isinstance(f.type, CallableType) else None
     if source is None or not isinstance(f.type, CallableType) or not all(map(tells_all, f.type.arg_types)):
-        raise Unknown
+        raise NotFollowed
     return source
 
 
@@ -90,7 +90,7 @@ class _Follower:
         """What a function gives for these arguments."""
         self.depth += 1
         if self.depth > MOST_CALLS or source.decorator_list:
-            raise Unknown
+            raise NotFollowed
         names: Names = ChainMap({}, around)
         names.update(self._bound(source.args, around, list(args), dict(named)))
         for s in source.body:
@@ -111,7 +111,7 @@ class _Follower:
                 case ast.Pass() | ast.Expr(value=ast.Constant()):
                     pass
                 case _:
-                    raise Unknown
+                    raise NotFollowed
         self.depth -= 1
         return NONE
 
@@ -120,7 +120,7 @@ class _Follower:
         own = [*spec.posonlyargs, *spec.args]
         names: Names = {a.arg: x for a, x in zip(own, args, strict=False)}
         if len(args) > len(own) and spec.vararg is None:
-            raise Unknown
+            raise NotFollowed
         if spec.vararg is not None:
             names[spec.vararg.arg] = tuple(args[len(own) :])
         defaults = [*zip(own[len(own) - len(spec.defaults) :], spec.defaults, strict=True)]
@@ -130,7 +130,7 @@ class _Follower:
                 names[a.arg] = self.value(e, around)
         names.update(named)
         if names.keys() != {a.arg for a in (*own, *spec.kwonlyargs, *([spec.vararg] if spec.vararg else []))}:
-            raise Unknown  # something is given twice, or not at all
+            raise NotFollowed  # something is given twice, or not at all
         return names
 
     def _assign(self, target: ast.expr, flow: Flow, names: Names) -> None:
@@ -142,7 +142,7 @@ class _Follower:
                 for item, x in zip(items, each, strict=True):
                     self._assign(item, x, names)
             case _:
-                raise Unknown
+                raise NotFollowed
 
     def value(self, e: ast.expr, names: Names) -> Flow:
         """What an expression depends on."""
@@ -152,7 +152,7 @@ class _Follower:
             case ast.Name(id=name):
                 found = names.get(name, NONE)
                 if isinstance(found, Local):
-                    raise Unknown
+                    raise NotFollowed
                 return found
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 return tuple(self.value(item, names) for item in items)
@@ -167,7 +167,7 @@ class _Follower:
                 return self._all(ast.iter_child_nodes(e), names)
             case ast.Call():
                 return self._called(e, names)
-        raise Unknown
+        raise NotFollowed
 
     def _all(self, parts: Iterable[ast.AST], names: Names) -> frozenset[Place]:
         return union(self.value(x, names) for x in parts if isinstance(x, ast.expr))
@@ -177,11 +177,11 @@ class _Follower:
         for a in e.args:
             flow = self.value(a.value if isinstance(a, ast.Starred) else a, names)
             if isinstance(a, ast.Starred) and not isinstance(flow, tuple):
-                raise Unknown
+                raise NotFollowed
             args += flow if isinstance(a, ast.Starred) and isinstance(flow, tuple) else [flow]
         named = {k.arg: self.value(k.value, names) for k in e.keywords if k.arg is not None}
         if len(named) < len(e.keywords):
-            raise Unknown
+            raise NotFollowed
         given = union((*args, *named.values()))
         match e.func:
             case ast.Name(id=name) if isinstance(local := names.get(name), Local):
@@ -197,12 +197,12 @@ class _Follower:
                 while not isinstance(root, ast.Name):
                     below = getattr(root, "value", None) or getattr(root, "func", None) or getattr(root, "left", None)
                     if not isinstance(below, ast.expr):
-                        raise Unknown
+                        raise NotFollowed
                     root = below
                 node = self._global(root.id) if root.id not in names else None
                 if root.id in names or (isinstance(node, TypeInfo) and node.fullname == TENSOR):
                     return given | joined(self.value(of, names))
-        raise Unknown
+        raise NotFollowed
 
     def _global(self, name: str) -> object:
         found = self.api.tree.names.get(name)

@@ -28,7 +28,7 @@ from branded.mypy.codes import is_ours
 from branded.mypy.flow import Flow, Place, flow_of, joined
 from branded.mypy.foreign import knows_us
 from branded.mypy.keeping import function_of, look_in, outlives
-from branded.mypy.opening import Scope, checker, trying
+from branded.mypy.opening import OpenBrands, checker, trying
 from branded.mypy.operands import is_deep
 from branded.mypy.quiet import is_quiet_function
 from branded.mypy.rows import Brand, change, hides, is_plain, row_variables, rows_in, widened
@@ -43,7 +43,7 @@ MOST = 16
 class Instances:
     """What has been found out about bodies."""
 
-    scope: Scope
+    scope: OpenBrands
     known: dict[tuple[object, ...], tuple[FuncDef, Type, list[ErrorInfo]]] = field(default_factory=dict)
     busy: list[tuple[FuncDef, Names]] = field(default_factory=list)
     """The functions that are looked at, and the parameters of each that stand for what is there after its call."""

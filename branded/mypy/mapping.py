@@ -41,8 +41,8 @@ from branded.mypy.axes_vmap import Mapped
 from branded.mypy.callables import Arg, call_of, either, items_of
 from branded.mypy.codes import AXES, AXIS_TYPE, CALL, ERROR, ESCAPE, is_ours
 from branded.mypy.leaves import STACKED, becoming, unmappable
-from branded.mypy.opening import Scope, class_of, fail, show, times_told, trying
-from branded.mypy.options import Options
+from branded.mypy.opening import OpenBrands, class_of, fail, show, times_told, trying
+from branded.mypy.options import VmapOptions
 from branded.mypy.quiet import is_quiet_class
 from branded.mypy.remembering import type_of_call
 from branded.mypy.rows import (
@@ -70,10 +70,10 @@ def _called(i: int, arg: Arg) -> str:
 class Vmap:
     """One use of vmap: where it is, and what it was told."""
 
-    options: Options
+    options: VmapOptions
     at: Context
     api: TypeChecker
-    scope: Scope
+    scope: OpenBrands
     mapped: Mapped | None = None
 
     # ---- the rule ----

@@ -21,7 +21,7 @@ from mypy.types import (
 )
 
 from branded.mypy import reading
-from branded.mypy.opening import Scope, checker
+from branded.mypy.opening import OpenBrands, checker
 from branded.mypy.rows import ANY_ROW, TENSOR, VEC, as_vec, rows_in
 
 ASKED = "builtins.isinstance"
@@ -40,7 +40,7 @@ def asked(ctx: FunctionContext) -> Type:
     return ctx.default_return_type
 
 
-def matched(ctx: FunctionContext, scope: Scope) -> Type:
+def matched(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """The mark before a `match x`: where `x` varies, or something in it, a pattern `Tensor()` is one of any Vec.
 
     x: Vec[S, Tensor] | float

@@ -98,7 +98,7 @@ def name_of(brand: Brand) -> str | None:
     return brand.fullname.removeprefix(_NAMED) if is_named and isinstance(brand, TypeVarType) else None
 
 
-class Scope:
+class OpenBrands:
     """The brands that are open while the plugin looks into a body."""
 
     def __init__(self, lookup: Callable[[str], SymbolTableNode | None]) -> None:

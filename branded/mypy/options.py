@@ -18,7 +18,7 @@ DECORATOR = "branded.vmap._Decorator"
 
 
 @dataclass
-class Options:
+class VmapOptions:
     """What a vmap was told."""
 
     in_axes: Type
@@ -33,7 +33,7 @@ _OF_RUNNING = ("memory_limit", "progress", "save", "devices")
 OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness", *_OF_RUNNING)
 
 
-def options_of(call: CallExpr, api: TypeChecker) -> Options:
+def options_of(call: CallExpr, api: TypeChecker) -> VmapOptions:
     """The options of `vmap(f, …)`; in_axes and out_axes may be positional."""
     given: dict[str, Expression] = {}
     for i, (e, kind, name) in enumerate(zip(call.args, call.arg_kinds, call.arg_names, strict=True)):
@@ -58,7 +58,7 @@ def options_of(call: CallExpr, api: TypeChecker) -> Options:
             fail(api, call, OPTION, f"{name}: {show(t, api) if text is None else repr(text)} is no {wanted[-1]}")
     in_axes, out_axes = (axes.tree_of(given.get(n), api) for n in ("in_axes", "out_axes"))
     is_repeat = bool(given.keys() - {"in_axes", "chunk_size", *_OF_RUNNING})
-    return Options(in_axes, out_axes, given.get("axis_name"), "axis_size" in given, is_repeat)
+    return VmapOptions(in_axes, out_axes, given.get("axis_name"), "axis_size" in given, is_repeat)
 
 
 RANDOMNESS = ("error", "same", "different")
@@ -88,7 +88,7 @@ def has_options(f: CallableType) -> bool:
     return {"in_axes", "out_axes", "axis_name"} <= set(f.arg_names)
 
 
-def options_at(call: CallExpr, api: TypeChecker) -> Options:
+def options_at(call: CallExpr, api: TypeChecker) -> VmapOptions:
     """The options of `vmap(f, …)`, and of `vmap(…)(f)`."""
     decorator: Type = get_proper_type(api.get_expression_type(call.callee))
     if is_a(decorator, DECORATOR):
@@ -96,11 +96,11 @@ def options_at(call: CallExpr, api: TypeChecker) -> Options:
     return options_of(call, api)
 
 
-def kept_options(decorator: Instance, at: Context) -> Options:
+def kept_options(decorator: Instance, at: Context) -> VmapOptions:
     """The options that a `vmap(…)` keeps."""
     in_axes, out_axes, name = decorator.args
     axis_name = None if isinstance(get_proper_type(name), NoneType | AnyType) else TempNode(name, context=at)
-    return Options(in_axes, out_axes, axis_name)
+    return VmapOptions(in_axes, out_axes, axis_name)
 
 
 def any_options(sig: CallableType) -> CallableType:
@@ -111,6 +111,6 @@ def any_options(sig: CallableType) -> CallableType:
     return sig.copy_modified(arg_types=types, arg_kinds=kinds, arg_names=[sig.arg_names[0], None, None])
 
 
-def defaults(api: TypeChecker) -> Options:
+def defaults(api: TypeChecker) -> VmapOptions:
     zero = axes.tree_of(None, api)
-    return Options(zero, zero, is_repeat=False)
+    return VmapOptions(zero, zero, is_repeat=False)

@@ -57,7 +57,7 @@ from branded.mypy.collectives import COLLECTIVES
 from branded.mypy.derivatives import AT_ONCE, LATER
 from branded.mypy.instances import Instances
 from branded.mypy.loops import LOOPS
-from branded.mypy.opening import Scope
+from branded.mypy.opening import OpenBrands
 from branded.mypy.options import DECORATOR, has_options
 from branded.mypy.results import as_it_was, compiled, emptied, entering, leaving, lifted, opening
 from branded.mypy.rows import AXES, TENSOR, VEC, change, has_rows, row_variables, same
@@ -83,7 +83,7 @@ class BrandedPlugin(Plugin):
 
     def __init__(self, options: MypyOptions) -> None:
         super().__init__(options)
-        self.scope = scope = Scope(self.lookup_fully_qualified)
+        self.scope = scope = OpenBrands(self.lookup_fully_qualified)
         scope.unvaried = unvaried.choice(options)
         self.marks = marks.Marks()
         self.instances = Instances(scope)

@@ -11,7 +11,7 @@ from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, 
 from branded.mypy import axes
 from branded.mypy.axes_vmap import Mapped
 from branded.mypy.callables import either
-from branded.mypy.opening import Scope, checker
+from branded.mypy.opening import OpenBrands, checker
 from branded.mypy.rows import (
     BRAND,
     UNKNOWN,
@@ -49,7 +49,7 @@ def as_it_was(ctx: FunctionContext) -> Type:
     return f if isinstance(f, CallableType) and f.variables else ctx.default_return_type
 
 
-def lifted(ctx: FunctionContext, scope: Scope) -> Type:
+def lifted(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """`lift(f)`: `f`, with a row of its own for each parameter that holds tensors; its result has all of them."""
     f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
     if not isinstance(f, CallableType) or f.is_ellipsis_args or f.variables or isinstance(ctx.args[0][0], LambdaExpr):
@@ -64,7 +64,7 @@ def lifted(ctx: FunctionContext, scope: Scope) -> Type:
     return either(f.copy_modified(arg_types=types, ret_type=widened(f.ret_type, rows), variables=rows))
 
 
-def opening(ctx: FunctionContext, scope: Scope) -> Type:
+def opening(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """`with brand("users", 3) as users`: a fresh brand."""
     api, t, name = checker(ctx), get_proper_type(ctx.default_return_type), ctx.args[0][0]
     inner = get_proper_type(t.args[0]) if isinstance(t, Instance) and t.args else None
@@ -76,18 +76,18 @@ def opening(ctx: FunctionContext, scope: Scope) -> Type:
     return t.copy_modified(args=[inner.copy_modified(args=[fresh]), *t.args[1:]])
 
 
-def entering(ctx: MethodSigContext, scope: Scope) -> FunctionLike:
+def entering(ctx: MethodSigContext, scope: OpenBrands) -> FunctionLike:
     """`users.vec(x)`: x with the brand, whatever row is wanted of it."""
     return _crossing(ctx, lambda brand: lambda row: [*row, brand], lambda t, m, way: m.off(t, way, "x"), scope)
 
 
-def leaving(ctx: MethodSigContext, scope: Scope) -> FunctionLike:
+def leaving(ctx: MethodSigContext, scope: OpenBrands) -> FunctionLike:
     """`users.unvec(x)`: x without the brand; mypy alone would take what the other brands have in common."""
     return _crossing(ctx, lambda brand: without(lambda b: b == brand), lambda t, m, way: m.on(t, way), scope)
 
 
 def _crossing(
-    ctx: MethodSigContext, to: Callable[[Brand], Change], axis: Callable[[Type, Mapped, Type], Type], scope: Scope
+    ctx: MethodSigContext, to: Callable[[Brand], Change], axis: Callable[[Type, Mapped, Type], Type], scope: OpenBrands
 ) -> FunctionLike:
     sig, opened = ctx.default_signature, ctx.type
     brand = get_proper_type(opened.args[0]) if isinstance(opened, Instance) and opened.args else opened

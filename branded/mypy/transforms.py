@@ -28,10 +28,10 @@ from branded.mypy.callables import Arg, Transform, of_lambda
 from branded.mypy.codes import ERROR
 from branded.mypy.derivatives import LATER, Derivative
 from branded.mypy.mapping import Vmap
-from branded.mypy.opening import Scope, checker, fail
+from branded.mypy.opening import OpenBrands, checker, fail
 from branded.mypy.options import (
     DECORATOR,
-    Options,
+    VmapOptions,
     any_options,
     defaults,
     function_of,
@@ -76,7 +76,7 @@ class Transforms:
     A lambda that is kept, `g = vmap(lambda n: ...)`, has its place in that type: where `g` is called, it is looked at.
     """
 
-    def __init__(self, scope: Scope, lookup: Callable[[str], SymbolTableNode | None]) -> None:
+    def __init__(self, scope: OpenBrands, lookup: Callable[[str], SymbolTableNode | None]) -> None:
         self.scope, self._lookup = scope, lookup
         self._stored: dict[str, CallExpr] = {}
 
@@ -129,7 +129,7 @@ class Transforms:
         options = options_of(ctx.context, api) if isinstance(ctx.context, CallExpr) else defaults(api)
         return Vmap(options, ctx.context, api, self.scope).generic(body) or given
 
-    def _decorator(self, o: Options, api: TypeChecker) -> Instance:
+    def _decorator(self, o: VmapOptions, api: TypeChecker) -> Instance:
         """The type of `vmap(in_axes=…)`, which keeps the options."""
         name: Type = api.get_expression_type(o.axis_name) if o.axis_name is not None else NoneType()
         return self.scope.instance(DECORATOR, o.in_axes, o.out_axes, name)

@@ -34,7 +34,7 @@ class _Search(NamedTuple):
     tried: Tensor
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """The step, the value and the gradient after it, whether it is one, and how many points were tried."""
 
     step: Tensor
@@ -62,7 +62,7 @@ def line_search(
     direction: Tensor,
     first: Any,
     most: int,
-) -> Found:
+) -> SearchResult:
     """A step from `x` along `direction`, where the function falls.
 
     The first steps double until one is too long.  From then on a cubic through the best point and the one that was too
@@ -89,7 +89,7 @@ def line_search(
     no = Tensor(False)
     begin = _Search(start, gradient, start, start.at + first, no, no, Tensor(0, dtype=dtypes.int32))
     s = while_loop(lambda s: s.is_done.logical_not() & (s.tried < most), step, begin)
-    return Found(s.low.at, s.low.value, s.gradient, s.low.at > 0, s.tried)
+    return SearchResult(s.low.at, s.low.value, s.gradient, s.low.at > 0, s.tried)
 
 
 def _cubic(low: Point, high: Point) -> Tensor:

@@ -13,7 +13,7 @@ from branded.derivatives.api import value_and_grad
 from branded.errors import OptionError
 from branded.loops.api import while_loop
 from branded.optim.base import leaf
-from branded.optim.line_search import Found, epsilon, line_search
+from branded.optim.line_search import SearchResult, epsilon, line_search
 from branded.tree.given import as_int, called, check_function
 from branded.tree.text import shown
 
@@ -139,7 +139,7 @@ def minimize(
     )
 
 
-def _next(s: _State, found: Found, moved: Tensor, known: tuple[Tensor, ...], norm: Norm) -> _State:
+def _next(s: _State, found: SearchResult, moved: Tensor, known: tuple[Tensor, ...], norm: Norm) -> _State:
     x, g = s.x + moved, found.gradient
     # where numbers are as near to one another as they can be, a step may lead nowhere
     is_nearer = (x != s.x).any() & ((found.value < s.value) | (norm(g) < norm(s.gradient)))

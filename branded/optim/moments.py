@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 
 from branded.optim.base import (
     GradientTransformation,
@@ -17,6 +17,7 @@ from branded.optim.base import (
     own,
     zeros,
 )
+from branded.patches.tg import least_upper_dtype
 
 
 class TraceState(NamedTuple):
@@ -253,8 +254,12 @@ def _mean_square(what: str, updates: Any, old: Any, decay: Any) -> Any:
 
 def _unbiased(what: str, mean: Any, decay: Any, count: Tensor) -> Any:
     """A mean that began with zero, as if it had not."""
-    weight = 1 - decay ** count.float()
-    return each(what, lambda m: m / weight.cast(m.dtype), mean)
+
+    def unbiased(m: Tensor) -> Any:
+        exact = count.cast(least_upper_dtype(m.dtype, dtypes.float32))  # what is near 1 needs all digits of a double
+        return m / (1 - decay**exact).cast(m.dtype)
+
+    return each(what, unbiased, mean)
 
 
 def _inverse_root(n: Tensor, eps: Any, eps_in_sqrt: bool) -> Any:

@@ -12,8 +12,8 @@ from branded.dispatch import Pass
 from branded.graph import replaced
 from branded.primitive import Batched
 from branded.program.draft import Consts, Draft, Written
-from branded.program.terms import BrandName, Derived, Dtype, Var
-from branded.recording import Body, Call, Frame
+from branded.program.terms import BrandName, DerivedTerm, Dtype, Var
+from branded.recording import BodyRecord, Call, Frame
 from branded.rows import (
     dtype_text,
     is_leaf,
@@ -90,7 +90,7 @@ def _tell(frame: Frame, written: Written) -> None:
         below = UOp.sink(*d.results).toposort(enter_calls=False)
         for line in written.lines:
             if line.eqn.where is None and line.eqn.derived is None and not below.keys().isdisjoint(line.results):
-                line.eqn.derived = Derived(d.what, d.where)
+                line.eqn.derived = DerivedTerm(d.what, d.where)
 
 
 def _call(scope: Draft, call: Call) -> None:
@@ -172,11 +172,11 @@ def _links(upper: Written, lower: Written, became: Callable[[UOp], UOp]) -> list
     return out
 
 
-def _each(bodies: Body | list[Body]) -> list[Body]:
+def _each(bodies: BodyRecord | list[BodyRecord]) -> list[BodyRecord]:
     return bodies if isinstance(bodies, list) else [bodies]
 
 
-def _bodies(frame: Frame) -> Iterable[Body]:
+def _bodies(frame: Frame) -> Iterable[BodyRecord]:
     for call in frame.calls:
         for v in call.bodies.values():
             for b in _each(v):
@@ -202,8 +202,8 @@ def _renewed(frame: Frame, results: Sequence[UOp], since: int) -> list[UOp]:
     order = [*every, *results]
     new = dict(zip(order, _without_leaves(order, since), strict=True))
 
-    def body(b: Body) -> Body:
-        return Body(b.frame, tuple(new[u] for u in b.params), tuple(new[u] for u in b.results))
+    def body(b: BodyRecord) -> BodyRecord:
+        return BodyRecord(b.frame, tuple(new[u] for u in b.params), tuple(new[u] for u in b.results))
 
     for f in frames:
         f.derived[:] = [d._replace(results=tuple(new[u] for u in d.results)) for d in f.derived]

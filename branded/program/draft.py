@@ -32,7 +32,7 @@ from branded.scope import Scope, brand_of
 _NO_VALUES = {Ops.FUNCTION, Ops.TUPLE, Ops.STORE}
 
 
-class Line(NamedTuple):
+class DraftLine(NamedTuple):
     """An equation with the values in the graph that it defines."""
 
     eqn: Eqn
@@ -43,7 +43,7 @@ class Written(NamedTuple):
     """A program at one level."""
 
     program: Program
-    lines: list[Line]
+    lines: list[DraftLine]
     """Its equations."""
     consts: list[UOp]
     """The values of its constvars."""
@@ -116,7 +116,7 @@ class Draft:
         self.consts, self.outer = consts, outer
         self.params = [Var(consts.type(u)) for u in params]
         self.env: dict[UOp, Atom] = dict(zip(params, self.params, strict=True))
-        self.lines: list[Line] = []
+        self.lines: list[DraftLine] = []
         self.captured: dict[UOp, Var] = {}
         self._own = {*params, *own}
         self._depends: dict[UOp, bool] = {}
@@ -187,13 +187,13 @@ class Draft:
         new = tuple(Var(self.consts.type(u)) for u in results)
         for u, v in zip(results, new, strict=True):
             self.env.setdefault(u, v)
-        self.lines.append(Line(Eqn(op, atoms, params, new, where, names), tuple(results)))
+        self.lines.append(DraftLine(Eqn(op, atoms, params, new, where, names), tuple(results)))
 
     def finish(self, results: Sequence[UOp]) -> Written:
         """The program of these results, without what none of them needs."""
         outs = [self.atom(u) for u in results]
         needed = {a for a in outs if isinstance(a, Var)}
-        kept: list[Line] = []
+        kept: list[DraftLine] = []
         for line in reversed(self.lines):
             if needed.isdisjoint(line.eqn.results):
                 continue

@@ -14,7 +14,7 @@ from branded.recording.names import UNSAID, Said
 from branded.source import Where
 
 
-class Derived(NamedTuple):
+class DerivedTerm(NamedTuple):
     """A derivative in a program: `gradient of loss`, and where it was asked for."""
 
     what: str
@@ -108,7 +108,7 @@ class Eqn:
     where: Where | None = None
     names: Said = UNSAID
     """What the user calls the operands, where `recording.named` was asked for it."""
-    derived: Derived | None = None
+    derived: DerivedTerm | None = None
     """The derivative that it is a step of, which nobody wrote."""
 
     @property

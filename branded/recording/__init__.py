@@ -27,11 +27,11 @@ class Call(NamedTuple):
     results: tuple[UOp, ...]
     where: Where | None
     bodies: dict[str, Any]
-    """The bodies by their names: a `Body`, or a list of them."""
+    """The bodies by their names: a `BodyRecord`, or a list of them."""
     names: Said = UNSAID
 
 
-class Body(NamedTuple):
+class BodyRecord(NamedTuple):
     """The record of the body of a loop or branch."""
 
     frame: Frame
@@ -55,12 +55,12 @@ class Frame:
 
 
 @dataclass(eq=False)
-class Structure:
+class Unfinished:
     """A loop or branch in the making, in the record that it is part of."""
 
     frame: Frame
     where: Where | None = None
-    bodies: list[Body] = field(default_factory=list)
+    bodies: list[BodyRecord] = field(default_factory=list)
     """Those that were traced since it began."""
 
     def put(
@@ -115,10 +115,10 @@ def within() -> Block[Frame | None]:
     return _operations.during(_frame())
 
 
-def structured() -> Block[Structure | None]:
+def structured() -> Block[Unfinished | None]:
     """While a loop or branch is made, whose bodies become programs of their own; None where nothing is recorded."""
     f = _frame()
-    return _operations.during(None if f is None else Structure(f, here()))
+    return _operations.during(None if f is None else Unfinished(f, here()))
 
 
 class body(Block[Frame]):  # noqa: N801  a function for whoever uses it
@@ -131,12 +131,12 @@ class body(Block[Frame]):  # noqa: N801  a function for whoever uses it
     def __enter__(self) -> Callable[[Sequence[UOp], Sequence[UOp]], None]:  # type: ignore[override]
         if not self.outer:
             return lambda params, results: None
-        of = [s for s in _operations.get() if isinstance(s, Structure) and s.frame is self.outer[0]]
+        of = [s for s in _operations.get() if isinstance(s, Unfinished) and s.frame is self.outer[0]]
         frame = super().__enter__()
         begun(frame)
 
         def done(params: Sequence[UOp], results: Sequence[UOp]) -> None:
             for structure in of[-1:]:
-                structure.bodies.append(Body(frame, tuple(params), tuple(results)))
+                structure.bodies.append(BodyRecord(frame, tuple(params), tuple(results)))
 
         return done

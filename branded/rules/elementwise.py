@@ -3,9 +3,10 @@
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.dispatch import Resolution, rule
-from branded.graph import again, ranks
+from branded.graph import again, ranks, reshape
+from branded.patches.tg import broadcast_to
 from branded.primitive import Batched
-from branded.rows import is_cell
+from branded.rows import info_of, is_cell
 from branded.rules.refusal import refuse
 
 SHAPELESS = {
@@ -31,9 +32,27 @@ def broadcastable(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     if sum(x.uop.op is not Ops.CONST for x in xs) == 1:
         return again(u, *[x.uop for x in xs])  # numbers align with anything
     of = ranks(u)
+    if u.op is Ops.WHERE and _is_gate(xs[1].uop, xs[2].uop):
+        # tinygrad 0.14 takes the value itself for the choice, whose shape is that of the flag too
+        full = tuple(b.size for b in how.row)
+        flag, *values = [_aligned(how, x, rank, max(of)) for x, rank in zip(xs, of, strict=True)]
+        shape = (*full, *u.shape)
+        return again(u, flag, *[broadcast_to(x, shape) for x in values])
     if how.is_zip and len({*of}) == 1:
         return again(u, *[x.uop for x in xs])  # they are aligned
-    return again(u, *[how.align(x, rank, max(of)) for x, rank in zip(xs, of, strict=True)])
+    return again(u, *[_aligned(how, x, rank, max(of)) for x, rank in zip(xs, of, strict=True)])
+
+
+def _aligned(how: Resolution, x: Batched, per_example: int, rank: int) -> UOp:
+    """`x`, aligned; with all its axes where it is sharded: tinygrad 0.14 counts its axis from the left."""
+    if x.row or not how.row or not info_of(x.uop).sharded:
+        return how.align(x, per_example, rank)
+    return reshape(x.uop, (1,) * (len(how.row) + rank - per_example) + x.uop.shape)
+
+
+def _is_gate(x: UOp, y: UOp) -> bool:
+    """Is this one value, of which derivatives go through one alone?"""
+    return y.op is Ops.DETACH and y.src[0] is x
 
 
 @rule(Ops.BITCAST)

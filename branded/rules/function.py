@@ -15,7 +15,7 @@ from branded.devices.each import on_each
 from branded.dispatch import Pass, Resolution, rule
 from branded.graph import replaced
 from branded.patches.tg import reduced
-from branded.primitive import Batched, Bundle, OnOneDevice, Run, params, primitive_of, results
+from branded.primitive import Batched, BatchingRun, Bundle, OnOneDevice, params, primitive_of, results
 from branded.rows import row_of
 from branded.scope import Row, open_brands, reopened
 
@@ -35,7 +35,7 @@ def function(u: UOp, how: Resolution, _: Batched, *args: Batched) -> Bundle:
     return out._replace(uop=out.uop.replace(arg=dataclasses.replace(u.arg, grad_fxn=gradient)))
 
 
-def batch_body(u: UOp, run: Run, args: Sequence[Batched]) -> Bundle:
+def batch_body(u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
     """The function with its body batched.  The same body on the same rows stays one body."""
     body, rows = u.src[0], tuple(x.row for x in args)
     if (done := run.bodies.get((body, rows))) is None:

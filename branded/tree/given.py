@@ -75,6 +75,13 @@ def _wrong(reason: str, args: Sequence[Any], kwargs: Mapping[str, Any], what: st
 # ---- options ----
 
 
+def check_tune(tune: object, what: str = "jit") -> None:
+    if tune is not None and not (isinstance(tune, str) and tune in ("fast", "best")):
+        raise OptionError(
+            f"{what}: tune={shown(tune)} is not a choice", fix='"fast" or "best", or None: nothing is tried'
+        )
+
+
 def check_randomness(randomness: object) -> None:
     if not (isinstance(randomness, str) and randomness in ("error", "same", "different")):
         raise OptionError(f"randomness: {shown(randomness)} is not a choice", fix='"error", "same" or "different"')

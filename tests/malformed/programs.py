@@ -13,6 +13,7 @@ from branded import (
     psum,
     vmap,
 )
+from branded.profiling import profile
 from tests.malformed import refused, right
 from tests.malformed.values import (
     BIG_ENDIAN,
@@ -149,6 +150,26 @@ ROWS = (
         errors.OptionError,
         "jit: numpy float128[3] is part of the program, and is not hashable",
     ),
+    refused("jit: tune a word", lambda: jit(one, tune="slow"), errors.OptionError, "jit: tune='slow' is not a choice"),
+    refused("jit: tune a bool", lambda: jit(one, tune=True), errors.OptionError, "jit: tune=True is not a choice"),
+    refused("jit: tune a number", lambda: jit(one, tune=2), errors.OptionError, "jit: tune=2 is not a choice"),
+    refused("jit: tune empty", lambda: jit(tune=""), errors.OptionError, "jit: tune='' is not a choice"),
+    refused(
+        "jit: tune a list", lambda: jit(one, tune=["fast"]), errors.OptionError, "jit: tune=['fast'] is not a choice"
+    ),
+    refused(
+        "jit: tune a nasty string",
+        lambda: jit(one, tune=NASTY),
+        errors.OptionError,
+        "jit: tune='two\\nlines \\'single\\' \"double\" <b>b... is not a choice",
+    ),
+    refused(
+        "profile: tune a word",
+        lambda: profile(one, V, tune="slow"),
+        errors.OptionError,
+        "profile: tune='slow' is not a choice",
+    ),
+    right("jit: tune of an empty tensor", lambda: jit(one, tune="fast")(V[:0]).tolist(), []),
     right("jit: an array", lambda: jit(lambda x: x * 2)(NP).tolist(), [2.0, 4.0, 6.0]),
     right("jit: an array of the other byte order", lambda: jit(lambda x: x * 2)(BIG_ENDIAN).tolist(), [2.0, 4.0, 6.0]),
     refused(

@@ -40,7 +40,7 @@ class Sizes(NamedTuple):
     held_out: int = 357
 
 
-class Found(NamedTuple):
+class DemoResults(NamedTuple):
     """What the parts found."""
 
     pairs: pairs.Pairs
@@ -48,7 +48,7 @@ class Found(NamedTuple):
     ensemble: ensemble.Ensemble
 
 
-def run(out: Path, sizes: Sizes | None = None) -> Found:
+def run(out: Path, sizes: Sizes | None = None) -> DemoResults:
     """Run all parts, print what they find, and write their pictures to a folder.
 
     Args:
@@ -76,7 +76,7 @@ def run(out: Path, sizes: Sizes | None = None) -> Found:
     data = digits.load(sizes.digits)
     haskell.run()
     _introduce(data)
-    found = Found(
+    found = DemoResults(
         pairs.run(data, sizes.part),
         gradients.run(data, sizes.steps),
         ensemble.run(data, sizes.networks, sizes.epochs, sizes.batch, sizes.held_out),
@@ -98,7 +98,7 @@ def _introduce(data: digits.Digits) -> None:
     print(f"{show.MARGIN}with tinygrad {version('tinygrad')} on {Device.DEFAULT}, {os.cpu_count()} cores.\n")
 
 
-def _summarize(found: Found, sizes: Sizes) -> None:
+def _summarize(found: DemoResults, sizes: Sizes) -> None:
     show.heading("Summary: how many times as fast as the compiled loop")
     show.facts(
         [
@@ -113,7 +113,7 @@ def _summarize(found: Found, sizes: Sizes) -> None:
     )
 
 
-def draw(out: Path, data: digits.Digits, found: Found) -> None:
+def draw(out: Path, data: digits.Digits, found: DemoResults) -> None:
     """Write the pictures and name them, or say what to install for them."""
     if not can_draw():
         print(f"{show.MARGIN}No pictures: matplotlib is missing (pip install 'branded[demo]').\n")

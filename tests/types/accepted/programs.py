@@ -22,8 +22,18 @@ def both(v: Vec[S, Tensor], w: Vec[S1, Tensor]) -> Vec[S | S1, Tensor]:
     return v + w
 
 
+@jit(static_argnums=1, tune="fast")
+def times(v: Vec[S, Tensor], by: int) -> Vec[S, Tensor]:
+    return v * by
+
+
 # --- a function that is jitted keeps its type
 assert_type(scaled(x, 2.0), Tensor)
+
+# --- also with options, as a decorator and as a call
+assert_type(times(x, 2), Tensor)
+assert_type(vmap(times, in_axes=(0, None))(x, 2), Tensor)
+assert_type(jit(vmap(scaled, in_axes=(0, None)), tune="best")(x, 2.0), Tensor)
 
 # --- and is mapped as it was
 assert_type(vmap(scaled, in_axes=(0, None))(x, 2.0), Tensor)
