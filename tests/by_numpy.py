@@ -130,6 +130,8 @@ def _after(u: UOp, env: dict[UOp, Any]) -> Array:
     """A value with what was written into it, or into a view of it."""
     out = np.array(env[u.src[0]])
     for effect in u.src[1:]:
+        if effect.op is Ops.AFTER and _memory(effect) is not _memory(u.src[0]):
+            continue  # it comes first, and writes elsewhere
         writes = [effect] if effect.op is Ops.STORE else list(effect.src[1:]) if effect.op is Ops.AFTER else None
         if writes is None or any(w.op is not Ops.STORE or len(w.src) != 2 for w in writes):
             raise Unknown("a kernel written by hand")
@@ -137,6 +139,13 @@ def _after(u: UOp, env: dict[UOp, Any]) -> Array:
             at = _places(w.src[0], u.src[0], np.arange(out.size).reshape(out.shape))
             out.reshape(-1)[at] = np.broadcast_to(env[w.src[1]], at.shape).astype(out.dtype)
     return out
+
+
+def _memory(u: UOp) -> UOp:
+    """What a value is a view of."""
+    while u.op in _VIEWS | {Ops.AFTER, Ops.DETACH}:
+        u = u.src[0]
+    return u
 
 
 def _places(view: UOp, base: UOp, at: Array) -> Array:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from branded import errors
-from branded.patches import tg
+from branded.explain import static
+from branded.patches import tg, unfinished
 from tests import realized, warm
 
 
@@ -19,9 +22,10 @@ def messages_without_places(monkeypatch: pytest.MonkeyPatch, request: pytest.Fix
 
 
 @pytest.fixture(autouse=True)
-def no_method_runs() -> None:
-    """tinygrad notes which method of Tensor runs; an interrupt of another test may leave that note."""
+def nothing_runs() -> None:
+    """A method of Tensor and a computation that run are noted; an interrupt of another test may leave that."""
     tg.tensor._METADATA.set(None)
+    unfinished._run.set(None)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -31,6 +35,16 @@ def warm_caches(tmp_path_factory: pytest.TempPathFactory) -> None:
     root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "mypy"
     root.mkdir(exist_ok=True)
     os.environ[warm.ROOT] = str(root)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_types_of_tests() -> Iterator[None]:
+    """mypy would read pytest too, and all else that stands above a test, for types that no test asks for."""
+    types_in, here = static.types_in, Path(__file__).parent
+    tests = set(here.rglob("test_*.py"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(static, "types_in", lambda path: static.Types({}) if path in tests else types_in(path))
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

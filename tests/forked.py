@@ -13,7 +13,7 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -42,11 +42,14 @@ class Server:
 
 
 @contextmanager
-def server(before: str = "", **env: str) -> Iterator[Server]:
-    """What forks; what runs before the import, the names of which its programs have, and the environment of all."""
+def server(before: str = "", within: Sequence[str] = (), **env: str) -> Iterator[Server]:
+    """What forks; what runs before the import, the names of which its programs have, and the environment of all.
+
+    It is started by the command `within`, if there is one.
+    """
     own = {"PYTHONPATH": str(ROOT), "PARALLEL": "0", "DEV": "CPU", **env}
     given = {k: v for k, v in os.environ.items() if k not in ("CACHEDB", "CACHELEVEL")} | own
-    words = [sys.executable, "-W", "always", "-m", "tests.forked", before]
+    words = [*within, sys.executable, "-W", "always", "-m", "tests.forked", before]
     with subprocess.Popen(
         words, cwd=ROOT, env=given, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:

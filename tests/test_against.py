@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from bench.against import command
+from bench.against import command, eager
 from bench.against.applications import APPLICATIONS
 from bench.against.libraries import Here
 from bench.against.programs import PROGRAMS, Program
@@ -37,7 +40,8 @@ def _found(ms: float, cold: float) -> dict[str, Any]:
         n: {"cold": {"wall": 9.0, "cpu": c, "peak": 2e8}, "warm": {"wall": 8.0, "cpu": c / 4}}
         for n, c in (("here", cold), ("jax", 2.0))
     }
-    row = times | {"share": 0.25, "first": firsts}
+    beside = {"all": {"here": 2e-3, "torch": 4e-3, "ratio": 0.5}, "one": {"here": 3e-3, "torch": 5e-3, "ratio": 0.6}}
+    row = times | {"share": 0.25, "first": firsts, "eager": beside}
     peak = {"flops": 1e11, "bytes": 1e10}
     versions = {"here": "1", "jax": "2"}
     return {"machine": ["- a", "- b"], "versions": versions, "clock": "cpu", "peak": peak, "programs": {"f": row}}
@@ -53,6 +57,7 @@ def test_the_tables() -> None:
     assert _rows(report) == [
         ["f", "3.000", "1.000", "3.000", "0.250", "0.500"],
         ["f", "9.000", "8.000", "4.000", "1.000", "200", "2.000", "0.500", "200", "2.000", "0.500"],
+        ["f", "2.000", "4.000", "0.500", "3.000", "5.000", "0.600"],
     ]
 
 
@@ -68,6 +73,16 @@ def test_what_is_collected() -> None:
     assert row["seconds"]["here"] > 0 and row["share"] > 0
     with pytest.raises(SystemExit):
         command.main(["--only", "no such program"])
+
+
+def test_a_process_of_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """It leaves what it found, says how many calls a round is, and does a round for each line."""
+    monkeypatch.setattr(sys, "stdin", ["\n", "\n"])
+    eager.main(["here", "x + 1 of 4 numbers", str(tmp_path)])
+    calls, *rounds = map(json.loads, capsys.readouterr().out.splitlines())
+    assert calls >= 1 and [sorted(r) for r in rounds] == [["cpu", "wall"]] * 2 and all(r["wall"] > 0 for r in rounds)
+    (kept,) = np.load(tmp_path / "here.npz").values()
+    assert kept.shape == (4,)
 
 
 def test_applications_are_those_of_the_examples() -> None:

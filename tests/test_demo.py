@@ -19,7 +19,7 @@ DATA = digits.load(SIZES.digits)
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[demo.Found, str, str, Path]:
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[demo.DemoResults, str, str, Path]:
     """One run: what it found, what it printed to stdout and stderr, and its folder."""
     out = tmp_path_factory.mktemp("demo") / "new" / "pictures"
     unoptimized = Context(NOOPT=1)  # clang takes longest for what was unrolled
@@ -63,7 +63,7 @@ def test_haskell_outer_sum_has_two_brands() -> None:
     assert types[2:] == ["Vec[a:3 | b:3, f32[]]", "Vec[a:3, f32[3]]"]
 
 
-def test_pairs_agree_with_numpy(ran: tuple[demo.Found, str, str, Path]) -> None:
+def test_pairs_agree_with_numpy(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
     found = ran[0].pairs
     rows = DATA.rows.astype(np.float64)
     want = ((rows[:, None] - rows[None]) ** 2).sum(-1)
@@ -72,7 +72,7 @@ def test_pairs_agree_with_numpy(ran: tuple[demo.Found, str, str, Path]) -> None:
     assert found.accuracy == pytest.approx((DATA.labels[nearest] == DATA.labels).mean())
 
 
-def test_gradients_agree_with_numpy(ran: tuple[demo.Found, str, str, Path]) -> None:
+def test_gradients_agree_with_numpy(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
     found = ran[0].gradients
     norms = _softmax_regression(DATA.rows.astype(np.float64), DATA.labels, SIZES.steps)
     np.testing.assert_allclose(found.norms, norms, rtol=1e-3)
@@ -90,14 +90,14 @@ def _softmax_regression(rows: digits.Array, labels: digits.Array, steps: int) ->
     return np.linalg.norm(rows, axis=1) * np.linalg.norm(error, axis=1)
 
 
-def test_the_ensemble_learns(ran: tuple[demo.Found, str, str, Path]) -> None:
+def test_the_ensemble_learns(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
     found = ran[0].ensemble
     assert found.losses.shape == found.curves.shape == (SIZES.epochs, SIZES.networks)
     assert (found.losses[-1] < found.losses[0]).all()
     assert 0 <= found.vote <= 1
 
 
-def test_every_part_says_how_fast_the_loop_was(ran: tuple[demo.Found, str, str, Path]) -> None:
+def test_every_part_says_how_fast_the_loop_was(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
     found = ran[0]
     assert all(part.ratio > 0 for part in found)
 
@@ -105,7 +105,7 @@ def test_every_part_says_how_fast_the_loop_was(ran: tuple[demo.Found, str, str, 
 # ---- what it shows ----
 
 
-def test_it_prints_the_types_and_the_comparisons(ran: tuple[demo.Found, str, str, Path]) -> None:
+def test_it_prints_the_types_and_the_comparisons(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
     said = ran[1]
     for line in (
         "[5.0, 8.0, 11.0]",
@@ -120,18 +120,18 @@ def test_it_prints_the_types_and_the_comparisons(ran: tuple[demo.Found, str, str
     assert said.count("same numbers: the largest difference is") == said.count("times as fast\n") == 3
 
 
-def test_it_fits_a_terminal(ran: tuple[demo.Found, str, str, Path]) -> None:
+def test_it_fits_a_terminal(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
     assert max(map(len, ran[1].splitlines())) <= 100
     assert "\033[" not in ran[1]
 
 
-def test_progress_goes_to_stderr(ran: tuple[demo.Found, str, str, Path]) -> None:
+def test_progress_goes_to_stderr(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
     shown = ran[2]
     assert "vmap: all at once" in shown and "loop: one by one" in shown
     assert shown.count("100%") >= 2
 
 
-def test_it_draws_three_pictures(ran: tuple[demo.Found, str, str, Path]) -> None:
+def test_it_draws_three_pictures(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
     _, said, _, out = ran
     if not demo.can_draw():
         pytest.skip("matplotlib is not installed")
@@ -141,7 +141,7 @@ def test_it_draws_three_pictures(ran: tuple[demo.Found, str, str, Path]) -> None
 
 
 def test_without_matplotlib_it_says_what_to_install(
-    ran: tuple[demo.Found, str, str, Path],
+    ran: tuple[demo.DemoResults, str, str, Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -47,6 +47,7 @@ PRINTED = {
 """What each prints, as far as it does not depend on the last bits."""
 
 
+@pytest.mark.by_numpy
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
 def test_example(example: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     main = runpy.run_path(str(example))["main"]

@@ -38,13 +38,6 @@ ROOT = HERE.parent.parent
 each = pytest.mark.parametrize("name", FUNCTIONS)
 
 
-@pytest.fixture(autouse=True)
-def no_types_of_this_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """mypy would read pytest too, and all else that stands above, for types that no test here asks for."""
-    types_in = static.types_in
-    monkeypatch.setattr(static, "types_in", lambda path: static.Types({}) if path == HERE else types_in(path))
-
-
 @pytest.fixture
 def in_python() -> Iterator[None]:
     """No compiler is needed for a few numbers."""

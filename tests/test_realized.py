@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+from sybil.document import Document
+from sybil.example import SybilFailure
+from sybil.parsers.doctest import DocTestParser
+from sybil.parsers.markdown import PythonCodeBlockParser
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops
 
 from branded import ShapeDtypeStruct, pure_callback, scan, vmap
 from branded.patches import tg
-from tests import by_numpy, realized
+from tests import by_numpy, documents, realized
 
 
 @pytest.fixture
@@ -77,7 +82,7 @@ def test_what_numpy_says_otherwise_is_asked_of_kernels(monkeypatch: pytest.Monke
     assert len(times) == 2
 
 
-times: list[int] = []
+times: list[object] = []
 
 
 @pytest.mark.by_numpy
@@ -90,3 +95,109 @@ def test_one_test_in_eight_is_compiled(request: pytest.FixtureRequest) -> None:
 @pytest.mark.by_numpy
 def test_a_test_of_such_a_file_may_ask_for_kernels() -> None:
     assert Tensor.linear_with_vars.__module__ == "tinygrad.tensor"
+
+
+def test_draws_are_those_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first ones write where draws are counted, and before that where the seed is."""
+
+    def drawn() -> list[object]:
+        Tensor.manual_seed(3)
+        return [Tensor.rand(2).tolist(), Tensor.rand(3).tolist()]
+
+    with realized.by_numpy(), monkeypatch.context() as m:
+        m.setattr(tg.tensor, "run_linear", lambda linear, *args, **kwargs: times.extend(linear.src))
+        times.clear()
+        found = drawn()
+        assert not times
+    assert found == drawn()
+
+
+# ---- documents ----
+
+PAGE = """```python
+from tinygrad import Tensor
+from tests.test_realized import times
+times.append("first")
+x = Tensor([1.0, 2.0]) + Tensor([3.0, 4.0])
+```
+
+```python
+y = x * 2
+times.append("second")
+assert y.tolist() == [8.0, 12.0], times.append("wrong")
+```
+
+```python
+assert y.sum().item() == {}
+```
+"""
+
+
+def _evaluated(document: Document) -> list[object]:
+    times.clear()
+    for example in document:
+        example.evaluate()
+    return list(times)
+
+
+def _page(folder: Path, total: float = 20.0) -> documents.Page:
+    (path := folder / "page.md").write_text(PAGE.format(total))
+    page = documents.Page.parse(str(path), PythonCodeBlockParser())
+    assert isinstance(page, documents.Page)
+    page.by_numpy = True
+    return page
+
+
+def test_a_page_is_made_by_numpy_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tg.tensor, "run_linear", lambda linear, *args, **kwargs: times.extend(linear.src))
+    assert _evaluated(_page(tmp_path)) == ["first", "second"]
+
+
+def test_a_page_that_numpy_makes_otherwise_is_made_by_kernels_from_its_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(by_numpy._RULES, Ops.ADD, lambda u, x, y: x - y)
+    assert _evaluated(_page(tmp_path)) == ["first", "second", "wrong", "first", "second"]
+
+
+def test_a_page_that_is_wrong_is_so_by_kernels_too(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        _evaluated(_page(tmp_path, 21.0))
+    assert times == ["first", "second", "first", "second"]
+
+
+def test_a_docstring_sees_the_names_of_its_module_when_it_starts_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "some_module_of_tests.py"
+    path.write_text('''"""
+>>> x = Tensor([1.0, 2.0]) + Tensor(3.0)
+>>> x.tolist()
+[4.0, 5.0]
+>>> x.tolist() + seen
+[4.0, 5.0, 7.0]
+"""
+from tinygrad import Tensor
+seen = [7.0]
+''')
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(by_numpy._RULES, Ops.ADD, lambda u, x, y: x - y)
+    module = documents.Module.parse(str(path), DocTestParser())
+    assert isinstance(module, documents.Module)
+    module.by_numpy = True
+    _evaluated(module)
+    assert not module.by_numpy
+    path.write_text(path.read_text().replace("5.0, 7.0", "5.0, 8.0"))
+    wrong = documents.Module.parse(str(path), DocTestParser())
+    assert isinstance(wrong, documents.Module)
+    wrong.by_numpy = False
+    with pytest.raises(SybilFailure):
+        _evaluated(wrong)
+
+
+def test_one_document_in_eight_is_compiled_and_those_about_how_things_run_are() -> None:
+    names = [f"docs/page_{i}.md" for i in range(800)]
+    assert 60 < sum(map(documents.is_compiled, names)) < 140
+    assert documents.is_compiled("docs/memory.md") and documents.is_compiled("branded/cpu/plans.py")
+    for pattern in documents.RUNS:
+        assert list(documents.ROOT.glob(pattern)), pattern
