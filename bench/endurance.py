@@ -30,7 +30,7 @@ from branded.learn.demo import digits
 from branded.learn.demo.ensemble import HIDDEN, Network, train_step
 
 S = TypeVar("S", bound=Brand)
-CHUNK, EPOCHS, BATCH = 10, 20, 100
+CHUNK, EPOCHS, BATCH, SHORT = 10, 20, 100, 20
 ROOT = Path(__file__).parent.parent
 
 
@@ -82,7 +82,7 @@ class _Child:
     def killed(self, at: Path, chunks: int) -> int:
         """Kill it when so many chunks are saved, at any point of the next one; how many are then."""
         while _done(at) < chunks and self.process.poll() is None:
-            time.sleep(0.01)
+            time.sleep(0.05)
         time.sleep(random.random() * 0.2)
         self.process.send_signal(signal.SIGKILL)
         if self.process.wait() != -signal.SIGKILL:
@@ -91,7 +91,11 @@ class _Child:
 
 
 def _done(at: Path) -> int:
-    return len(list(at.glob("chunk-*.safetensors")))
+    return len(_saved(at))
+
+
+def _saved(at: Path) -> list[Path]:
+    return list(at.glob("chunk-*.safetensors"))
 
 
 class Found(NamedTuple):
@@ -106,12 +110,11 @@ class Found(NamedTuple):
 
 
 def measured(minutes: float, folder: Path) -> Found:
-    """The two runs, side by side, of a length that short ones foretell."""
-    few = 4 * CHUNK
-    _Child(CHUNK, None, folder / "warm.npz").ended()  # what is compiled is on disk
-    short = [_Child(n, folder / f"short-{n}", folder / "short.npz").ended() for n in (CHUNK, few)]
-    each = max((short[1] - short[0]) / (few - CHUNK), 1e-3)
-    chunks = max(6, math.ceil((minutes * 60 - short[0]) / each / CHUNK))
+    """The two runs, side by side, of a length that a short one foretells."""
+    _Child(SHORT * CHUNK, folder / "short", folder / "short.npz").ended()
+    saved = sorted(p.stat().st_mtime for p in _saved(folder / "short"))
+    each = max((saved[-1] - saved[0]) / (SHORT - 1), 1e-3)  # the first chunk waits for compilers
+    chunks = max(6, math.ceil(minutes * 60 / each))
     networks, at = chunks * CHUNK, folder / "run"
     with ThreadPoolExecutor(1) as beside:
         whole = beside.submit(_Child(networks, folder / "whole", folder / "whole.npz").ended)

@@ -6,10 +6,12 @@ import argparse
 import json
 import time
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bench.against import eager
 from bench.against.applications import APPLICATIONS
 from bench.against.first import first
 from bench.against.libraries import LIBRARIES, installed
@@ -18,19 +20,21 @@ from bench.against.steady import measured, peak, share
 from bench.measure import Report, machine
 
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+PARTS = ("steady", "first", "eager")
 Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bench jax",
-        description="Programs here, under jax.jit and in eager torch, where these are installed: the time of a call in "
-        "turns in one process, and the time to the first result in processes of their own.",
+        description="Programs here, under jax.jit and in eager torch, where these are installed: the time of a call "
+        "beside jax in turns in one process, the time to the first result in processes of their own, and the time of a "
+        "call beside torch, each in a process of its own.  One run writes the whole page: --markdown bench/JAX.md.",
     )
     parser.add_argument("--only", metavar="TEXT", default="", help="the programs with this in their name")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each program is measured (default 3)")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="the time of the processor on a busy machine")
-    parser.add_argument("--part", choices=("steady", "first"), help="one of the two tables")
+    parser.add_argument("--part", choices=PARTS, help="one of the tables: beside jax, the first call, beside torch")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write all figures to a file")
     parser.add_argument("--markdown", metavar="FILE", type=Path, help="write what is printed to a file too")
     parser.add_argument("--compare", nargs=2, metavar="FILE", type=Path, help="two such files beside one another")
@@ -55,16 +59,20 @@ def collect(programs: Sequence[Program], seconds: float, clock: str, part: str |
     libraries = {name: LIBRARIES[name]() for name in installed()}
     rows: dict[str, Row] = {p.name: {} for p in programs}
     peaks = peak(CLOCKS[clock])
+    wanted = PARTS if part is None else (part,)
     for p in programs:
         row = rows[p.name]
-        if part != "first":
+        if "steady" in wanted:
             row |= measured(p, libraries, seconds, CLOCKS[clock])
             row["share"] = share(p, row["seconds"]["here"], peaks)
-        if part != "steady":
-            row["first"] = {name: first(name, p.name) for name in libraries if name != "torch"}
+        if "first" in wanted:
+            row["first"] = {name: first(name, p.name) for name in libraries}
+        if "eager" in wanted and p in PROGRAMS and eager.is_installed():
+            row["eager"] = eager.eager(p.name, seconds, clock)
     return {
         "machine": machine(),
         "versions": {name: m.version for name, m in libraries.items()},
+        "torch": version("torch") if eager.is_installed() else None,
         "clock": clock,
         "peak": peaks,
         "programs": rows,
@@ -75,7 +83,8 @@ def show(report: Report, found: Mapping[str, Any]) -> None:
     peers = [name for name in found["versions"] if name != "here"]
     clock = {"wall": "by the clock on the wall", "cpu": "in time of the processor"}[found["clock"]]
     report.write("# Beside JAX", "", *found["machine"])
-    versions = ", ".join(f"{name} {found['versions'][name]}" for name in peers)
+    there = {name: found["versions"][name] for name in peers} | ({"torch": t} if (t := found.get("torch")) else {})
+    versions = ", ".join(f"{name} {v}" for name, v in there.items())
     report.write(f"- peers: {versions or 'none is installed'}")
     flops, size = found["peak"]["flops"] / 1e9, found["peak"]["bytes"] / 1e9
     report.write(f"- {clock}; numpy's product of 1024³ has {flops:.0f} GFLOPS, its walk through 128 MB {size:.1f} GB/s")
@@ -84,6 +93,21 @@ def show(report: Report, found: Mapping[str, Any]) -> None:
         _steady(report, rows, peers)
     if any("first" in row for row in rows.values()):
         _first(report, rows, peers)
+    if any(row.get("eager") for row in rows.values()):
+        _eager(report, {name: row["eager"] for name, row in rows.items() if "eager" in row})
+
+
+def _eager(report: Report, rows: Mapping[str, Any]) -> None:
+    columns = [f"{c}{of}" for of in ("", ", one core") for c in ("here ms", "torch ms", "vs torch")]
+    add = report.table("A call beside eager torch", "program", *columns)
+    for line in eager.shown(rows):
+        add(*line)
+    report.write(
+        "",
+        "`vs torch`: the median over rounds of our time over that of eager `torch.func.vmap(f)`, or of `f` itself "
+        "where it has no `vmap`. Each library runs in a process of its own, on all cores and then on one. Torch has no "
+        "loop that `vmap` goes through: programs with one are left out.",
+    )
 
 
 def _steady(report: Report, rows: Mapping[str, Row], peers: Sequence[str]) -> None:

@@ -72,6 +72,7 @@ def first(library: str, name: str) -> dict[str, Any]:
     """Of two processes: one that finds nothing in its cache, and one that finds what the first has left there."""
     with tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "CACHEDB": f"{folder}/tinygrad.db"}
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # the modules are compiled, as those of a package that is installed
         command = [sys.executable, "-m", "bench.against.first", library, name, f"{folder}/kept"]
         runs = [subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True) for _ in range(2)]
     if bad := next((r for r in runs if r.returncode), None):

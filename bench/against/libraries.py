@@ -21,7 +21,9 @@ class Here:
 
         import branded
 
-        self.T, self.version, self.wait = Tensor, branded.__version__, Device[Device.DEFAULT].synchronize
+        self.T, self.version = Tensor, branded.__version__
+        # on a CPU a call is over when it returns, as one of torch is
+        self.wait = Device[Device.DEFAULT].synchronize if Device.DEFAULT != "CPU" else None
         self.vmap, self.grad, self.scan, self.jit = branded.vmap, branded.grad, branded.scan, branded.jit
         self.exp, self.tanh, self.relu, self.gelu = Tensor.exp, Tensor.tanh, Tensor.relu, Tensor.gelu
         self.sqrt, self.softmax, self.layernorm = Tensor.sqrt, Tensor.softmax, Tensor.layernorm
@@ -40,7 +42,8 @@ class Here:
         return x.topk(k)[0]
 
     def done(self, out: Any) -> Any:
-        self.wait()
+        if self.wait is not None:
+            self.wait()
         return out
 
 
@@ -72,7 +75,7 @@ class Jax:
 
 
 class Torch:
-    """It has no loop that vmap goes through; a program with one is not measured."""
+    """It has no loop that vmap goes through; a program with one is not measured: see `eager.py`."""
 
     name, what = "torch", "eager `torch.func.vmap(f)`"
 
@@ -108,4 +111,5 @@ LIBRARIES: dict[str, Callable[..., Any]] = {"here": Here, "jax": Jax, "torch": T
 
 
 def installed() -> Sequence[str]:
-    return ["here", *(name for name in ("jax", "torch") if importlib.util.find_spec(name) is not None)]
+    """Those that are measured in one process."""
+    return ["here", *(["jax"] if importlib.util.find_spec("jax") is not None else [])]

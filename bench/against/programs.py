@@ -119,7 +119,7 @@ _ROWS = 2048 * 1024 * 4
 _SMALL = floats(64, 64, scale=0.1)
 
 PROGRAMS = (
-    Program("x + 1 of 4 numbers", (floats(4),), lambda m: lambda x: x + 1),
+    Program("x + 1 of 4 numbers", (floats(4),), lambda m: m.vmap(lambda x: x + 1)),
     Program(
         "elementwise chain, 1000²",
         (floats(1000, 1000),),
