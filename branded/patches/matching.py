@@ -163,7 +163,7 @@ def _compiled(text: str) -> CodeType:
     if (found := kept().get(name(text))) is not None:
         return found
     space: dict[str, Any] = {}
-    exec(compile(function(text), "<string>", "exec"), space)
+    exec(compile(function(text), str(FILE), "exec"), space)  # no code of the user, as `branded.source` finds that
     code: CodeType = space["compiled_match"].__code__
     return code
 
