@@ -3,8 +3,10 @@
 import doctest
 import gc
 import os
+import signal
 import time
 import traceback
+from collections.abc import Generator
 from doctest import ELLIPSIS
 from types import SimpleNamespace
 
@@ -85,6 +87,15 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         # numbers that were drawn and never computed make a chain, which each later computation would go through
         Tensor.manual_seed(time.time_ns() & 0xFFFF_FFFF)
         _settle()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_timeout_set_timer() -> Generator[None, bool, bool]:
+    """What runs a test once more when it fails, as numbers by numpy or hypothesis do, is stopped once more."""
+    done = yield
+    first, _ = signal.getitimer(signal.ITIMER_REAL)
+    signal.setitimer(signal.ITIMER_REAL, first, first / 5)
+    return done
 
 
 def _settle() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,6 +96,13 @@ def test_one_test_in_eight_is_compiled(request: pytest.FixtureRequest) -> None:
 @pytest.mark.by_numpy
 def test_a_test_of_such_a_file_may_ask_for_kernels() -> None:
     assert Tensor.linear_with_vars.__module__ == "tinygrad.tensor"
+
+
+def test_what_hangs_by_numpy_and_by_kernels_is_stopped_each_time(pytestconfig: pytest.Config) -> None:
+    """The limit of the test, and then a fifth of it, again and again."""
+    limit = float(pytestconfig.getini("timeout"))
+    left, each = signal.getitimer(signal.ITIMER_REAL)
+    assert 0 < left <= limit and each == pytest.approx(limit / 5)
 
 
 def test_draws_are_those_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
