@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 
 def made(x: Tensor) -> list[UOp]:
     """The programs that tinygrad makes for a tensor."""
-    linear = tg.realize.compile_linear(x.schedule_linear())
+    linear = tg.realize.compile_linear(x.linear_with_vars()[0])
     return [call.src[0] for call in linear.src if call.src[0].op is Ops.PROGRAM]
 
 
@@ -174,12 +174,27 @@ def test_only_what_is_added_up_may_be_added_in_any_order() -> None:
 def test_sums_of_products_of_an_exp_are_vectors() -> None:
     """A product that is one operation with the sum is worked out under the conditions of the `exp`, one by one."""
     (program,) = made((data(40, 60).exp() * data(60)).sum(1))
-    assert is_loops(program)
+    assert is_loops(program) and loops_of_vectors(program) == 1
+
+
+def loops_of_vectors(program: UOp) -> int:
+    """So many loops of a program are vectors, as clang says."""
     compiler: Any = Device["CPU"].renderer.compiler
     given = ["-c", "-x", "c", "-O2", "-ffreestanding", f"--target={compiler.arch}-none-unknown-elf", *compiler.args]
     words = [os.environ.get("CC", "clang"), *given, "-Rpass=loop-vectorize", "-", "-o", os.devnull]
     run = subprocess.run(words, input=source(program), capture_output=True, text=True, check=True)
-    assert run.stderr.count("vectorized loop") == 1, run.stderr
+    return run.stderr.count("vectorized loop")
+
+
+def test_short_loops_of_a_part_and_of_a_step_are_vectors() -> None:
+    """Clang makes none of 14 numbers behind a place that may be beyond the range of an int."""
+    x, w = data(32, 8, 16, 16), data(8, 8, 3, 3)
+    with Context(NUM_CPU_THREADS=2):
+        (part,) = made(x.conv2d(w))
+    assert part.arg.global_size[0] == 2 and is_loops(part) and loops_of_vectors(part) == 1
+    step = UOp.variable("step", 0, 7)
+    (program,) = made(data(8, 4, 3, 16, 16)[step.bind(2)].conv2d(data(8, 3, 3, 3)))
+    assert [v.expr for v in program.arg.vars] == ["step"] and is_loops(program) and loops_of_vectors(program) == 1
 
 
 def test_a_tile_that_is_written_out_too_often_keeps_its_loops() -> None:

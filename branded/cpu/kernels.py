@@ -271,15 +271,32 @@ def _used(lines: list[UOp]) -> list[UOp]:
     return [u for u in lines if u in there]
 
 
+def _is_chosen(renderer: object, uops: list[UOp]) -> bool:
+    return type(renderer) is tg.cstyle.ClangRenderer and LOOPS in getattr(uops[-1].arg, "applied_opts", ())
+
+
 def _rendered(original: Callable[..., str]) -> Callable[..., str]:
     @functools.wraps(original)
     def render(self: Any, uops: list[UOp]) -> str:
         functions: list[str] = []
-        if type(self) is tg.cstyle.ClangRenderer and LOOPS in getattr(uops[-1].arg, "applied_opts", ()):
+        if _is_chosen(self, uops):
             uops, functions = any_order(uops)
         return "\n".join([*functions, original(self, uops)])
 
     return render
+
+
+def _with_bounds(original: Callable[..., str]) -> Callable[..., str]:
+    """Says how many parts or steps there are: clang makes no vectors of a short loop at a place that has no bounds."""
+
+    @functools.wraps(original)
+    def render_kernel(self: Any, name: str, lines: list[str], bufs: list[Any], uops: list[UOp], *rest: Any) -> str:
+        if _is_chosen(self, uops):
+            numbers = [(x, u) for x, (u, _) in bufs if u.addrspace is AddrSpace.ALU and dtypes.is_int(u.dtype)]
+            lines = [*(f"  __builtin_assume({u.vmin} <= {x} && {x} <= {u.vmax});" for x, u in numbers), *lines]
+        return original(self, name, lines, bufs, uops, *rest)
+
+    return render_kernel
 
 
 def _one_by_one(original: Callable[..., UOp]) -> Callable[..., UOp]:
@@ -293,6 +310,7 @@ def _one_by_one(original: Callable[..., UOp]) -> Callable[..., UOp]:
 def install() -> None:
     tg.codegen.memory_coalescing = _one_by_one(tg.codegen.memory_coalescing)
     tg.heuristic.hand_coded_optimizations = _chosen(tg.heuristic.hand_coded_optimizations)
+    tg.cstyle.ClangRenderer.render_kernel = _with_bounds(tg.cstyle.ClangRenderer.render_kernel)
     tg.cstyle.ClangRenderer.render = _rendered(tg.cstyle.ClangRenderer.render)
     tg.codegen.to_program_config += (room,)
     tg.codegen.to_program_context += (room,)

@@ -171,8 +171,8 @@ def helpers() -> int:
 def work(program: UOp, is_loops: bool) -> int:
     """The nanoseconds that a kernel takes that has parts, as a guess; 0 where there is none, or the kernel is whole.
 
-    Those that are plain loops do a hundred operations in one, and move ninety bytes; tiles do less than half of it, and
-    what they move twice they read twice.
+    Those that are plain loops do a hundred operations in one, and move ninety bytes; what they read again is in the
+    cache, or in a register, and costs half.  Tiles do less than half of it, and what they move twice they read twice.
     """
     found = program.src[0].arg.estimates
     if found is None or program.arg.global_size[0] == 1:
@@ -180,7 +180,7 @@ def work(program: UOp, is_loops: bool) -> int:
     if not all(isinstance(n, int) for n in (found.ops, found.mem, found.lds)):
         return 0
     ops = found.ops + _called(program)
-    return int(ops // 100 + found.mem // 90 if is_loops else (ops + found.lds) // 40)
+    return int(ops // 100 + (found.mem + found.lds) // 180 if is_loops else (ops + found.lds) // 40)
 
 
 CALLED = {Ops.EXP2: 15, Ops.SIN: 100}
