@@ -279,3 +279,19 @@ def test_the_kernels_of_a_program_are_one_start(alone: clang._Clangs, monkeypatc
     ys = [(x * number + i).contiguous() for i in range(4)]
     Tensor.realize(*ys, *[(y * number).sum().contiguous() for y in ys[:2]])
     assert len(starts) == 1 and alone.all[0].made >= 3
+
+
+def test_the_first_kernels_of_a_new_compiler_wait_for_no_thread(
+    alone: clang._Clangs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database knows other kernels, and not this compiler; who has the lock of tinygrad waits for who asks it."""
+    monkeypatch.setattr(clang, "_known", {})
+    monkeypatch.setattr(clang, "features", lambda: f"of a machine like {os.urandom(8)!r}")
+    monkeypatch.setattr(tg.worker.PARALLEL, "value", 1)
+    number = int.from_bytes(os.urandom(4)) / 7  # that no cache has
+    x = Tensor([1.0, 2.0, 3.0]).realize()
+    ys = [(x * number + i).contiguous() for i in range(3)]
+    own = threading.Thread(target=Tensor.realize, args=ys, daemon=True)
+    own.start()
+    own.join(60)
+    assert not own.is_alive() and list(clang._known.values()) != [None]

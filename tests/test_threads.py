@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from tinygrad.uop.ops import Ops, UOp, UOpMetaClass
 from branded import brand, fori_loop, grad, jit, make_expr, psum, scan, vec_type, vmap, while_loop
 from branded.errors import BrandedError, NameTakenError
 from branded.patches import tg
+from branded.patches.serial import LOCK, STARTS, WRITES
 from branded.scope import open_brands
 
 N = 8
@@ -673,6 +675,29 @@ def test_a_fork_while_another_thread_computes() -> None:
     finally:
         stop.set()
         thread.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.parametrize(("outer", "inner"), [(WRITES, LOCK), (LOCK, STARTS), (WRITES, STARTS)])
+def test_a_fork_waits_for_locks_in_the_order_in_which_they_are_taken(outer: Any, inner: Any) -> None:
+    held, taken = threading.Event(), list[bool]()
+
+    def work() -> None:
+        with outer:
+            held.set()
+            time.sleep(0.2)  # now the other one forks
+            if inner.acquire(timeout=20):
+                inner.release()
+                taken.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    held.wait()
+    if not (child := os.fork()):
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    thread.join()
+    assert taken == [True]
 
 
 # ---- whether a patch is still needed ----

@@ -25,6 +25,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from branded.patches import tg
+from branded.patches.serial import STARTS
 
 FILES = 16
 """So many files does one take: each is a pipe that is open here."""
@@ -34,8 +35,6 @@ FAILURES = 3
 """After so many that made nothing there are no more."""
 TABLE = "branded_clang"
 """What the driver starts, in tinygrad's database."""
-LOCK = threading.RLock()
-"""A child of this process begins when no other thread starts one."""
 _ELF, _HEADER, _PIPE = b"\x7fELF", 64, 1 << 16
 
 
@@ -127,7 +126,7 @@ class _Clangs:
     """Those of this process, each used by one thread at a time."""
 
     def __init__(self) -> None:
-        self.changed = threading.Condition(LOCK)
+        self.changed = threading.Condition(STARTS)
         self.all: list[Clang] = []
         self.free: list[Clang] = []
         self.failures = 0
@@ -143,7 +142,7 @@ class _Clangs:
         return code
 
     def taken(self, words: Sequence[str]) -> Clang | None:
-        with LOCK:
+        with STARTS:
             if not (free := self._free(words)) and len(self.all) > len(self.free):
                 self.changed.wait(SOON)
                 free = self._free(words)
@@ -167,7 +166,7 @@ class _Clangs:
         return one
 
     def given_back(self, one: Clang, went_well: bool) -> None:
-        with LOCK:
+        with STARTS:
             if went_well and one.ends:
                 self.free.append(one)
             else:
@@ -179,12 +178,12 @@ class _Clangs:
 
     def ready(self, words: Sequence[str]) -> None:
         """There is one: it starts while Python writes the source."""
-        with LOCK:
+        with STARTS:
             if not self.all and (one := self.started(words)) is not None:
                 self.free.append(one)
 
     def end(self) -> None:
-        with LOCK:
+        with STARTS:
             for one in self.all:
                 one.end()
             self.all, self.free = [], []
@@ -192,7 +191,7 @@ class _Clangs:
     def forget(self) -> None:
         for one in self.all:
             one.forget()
-        self.all, self.free, self.changed = [], [], threading.Condition(LOCK)
+        self.all, self.free, self.changed = [], [], threading.Condition(STARTS)
 
 
 # ---- what is started ----
@@ -288,11 +287,6 @@ def ready(compiler: Any) -> None:
         clangs.ready(words)
 
 
-def _in_a_child() -> None:
-    clangs.forget()
-    LOCK.release()
-
-
 def install() -> None:
     if not hasattr(os, "register_at_fork") or not Path("/dev/fd").exists():
         return
@@ -308,4 +302,4 @@ def install() -> None:
 
     compiler.compile = compile_here
     atexit.register(clangs.end)
-    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=_in_a_child)
+    os.register_at_fork(after_in_child=lambda: clangs.forget())

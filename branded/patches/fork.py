@@ -10,11 +10,11 @@ import mmap
 import os
 import sys
 import threading
+from types import FunctionType
 from typing import Any
 
 from branded.patches import tg
 from branded.patches.late import when_imported
-from branded.patches.serial import serial
 
 _connections: dict[tuple[int, int], Any] = {}
 """By process and thread.  Those of a parent are kept: a child must not close them either."""
@@ -30,12 +30,12 @@ class _Private:
 def install() -> None:
     opened = tg.helpers.db_connection
 
-    @serial
     def db_connection() -> Any:
+        """Without a lock: threads that compile need it while another has the lock and waits for them."""
         key = os.getpid(), threading.get_ident()
         if key not in _connections:
-            tg.helpers._db_connection = None
-            _connections[key] = opened()
+            own = FunctionType(opened.__code__, {**vars(tg.helpers), "_db_connection": None})
+            _connections[key] = own()
         return _connections[key]
 
     if "_db_connection" in opened.__code__.co_names:

@@ -17,9 +17,23 @@ LOCK = threading.RLock()
 WRITES = threading.RLock()
 """Held while something is written, and while a function runs whose writes are taken back: those of others wait."""
 
+STARTS = threading.RLock()
+"""Held while a compiler is started, or ends."""
+
+
+def _wait() -> None:
+    """As one is taken within another elsewhere, or two threads would wait for each other."""
+    for lock in (WRITES, LOCK, STARTS):
+        lock.acquire()
+
+
+def _go_on() -> None:
+    for lock in (STARTS, LOCK, WRITES):
+        lock.release()
+
+
 if hasattr(os, "register_at_fork"):  # a child begins between two works, not in the middle of one of another thread
-    for lock in (WRITES, LOCK):
-        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    os.register_at_fork(before=_wait, after_in_parent=_go_on, after_in_child=_go_on)
 
 
 def serial(f: F) -> F:

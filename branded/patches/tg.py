@@ -144,7 +144,7 @@ REPLACED = {
     "gradient.all_metadata": "has each name once, and none of a constant",
     "gradient.call_gradient": "asks a primitive for its own cotangents",
     "gradient.pm_gradient": "has rules for brands, leaves, writes, casts and products",
-    "helpers._db_connection": "forgets the connection, which another thread or process has made",
+    "helpers._db_connection": "is that of no other thread or process",
     "helpers.db_connection": "each thread and process has its own",
     "helpers.disable_gc": "collects garbage again after an interrupt",
     "helpers.diskcache_get": "finds nothing where there can be no cache",
