@@ -22,7 +22,7 @@ from tinygrad.uop.ops import Ops, UOp, UOpMetaClass
 from branded import brand, fori_loop, grad, jit, make_expr, psum, scan, vec_type, vmap, while_loop
 from branded.errors import BrandedError, NameTakenError
 from branded.patches import tg
-from branded.patches.serial import LOCK, STARTS, WRITES
+from branded.patches.serial import LOCK, STARTS, TABLE, WRITES
 from branded.scope import open_brands
 
 N = 8
@@ -678,7 +678,7 @@ def test_a_fork_while_another_thread_computes() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-@pytest.mark.parametrize(("outer", "inner"), [(WRITES, LOCK), (LOCK, STARTS), (WRITES, STARTS)])
+@pytest.mark.parametrize(("outer", "inner"), [(WRITES, LOCK), (LOCK, STARTS), (STARTS, TABLE)])
 def test_a_fork_waits_for_locks_in_the_order_in_which_they_are_taken(outer: Any, inner: Any) -> None:
     held, taken = threading.Event(), list[bool]()
 

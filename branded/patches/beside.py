@@ -7,13 +7,14 @@ a process of its own, half of their time.
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tinygrad.helpers import DEBUG, Context
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.patches import clang, tg
+from branded.patches import clang, serial, tg
 
 if TYPE_CHECKING:  # the import of this package does not wait for threads
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -52,9 +53,18 @@ class _Later:
         return program.replace(src=(*program.src[:-1], UOp(Ops.BINARY, arg=code)))
 
 
+@functools.cache
+def _executor() -> type[ThreadPoolExecutor]:
+    """It is imported where something is compiled; its module has a lock of its own, which is held at a fork too."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    serial.before_forks()
+    return ThreadPoolExecutor
+
+
 def made(tasks: Sequence[Any], threads: int) -> Iterator[tuple[int, UOp]]:
     """These kernels, each as soon as it is finished, with the number of its task."""
-    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+    from concurrent.futures import FIRST_COMPLETED, wait
 
     waiting: dict[Future[bytes], tuple[int, UOp, _Later]] = {}
 
@@ -63,7 +73,7 @@ def made(tasks: Sequence[Any], threads: int) -> Iterator[tuple[int, UOp]]:
             number, program, later = waiting.pop(job)
             yield number, later.done(program)
 
-    with ThreadPoolExecutor(max(threads, 1)) as executor:
+    with _executor()(max(threads, 1)) as executor:
         try:
             for number, (kernel, renderer), options in tasks:
                 one = copy.copy(renderer)

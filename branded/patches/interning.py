@@ -12,7 +12,6 @@ each, which no other thread comes between.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable
 from sys import getrefcount
@@ -22,6 +21,7 @@ from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.patches import tg
+from branded.patches.serial import TABLE
 
 _Forget = Callable[[Any, Any], None]
 
@@ -100,10 +100,9 @@ def _deleting(table: dict[Any, Any], forget: _Forget) -> Callable[[UOp], None]:
 
 def _forgetting(table: dict[Any, Any]) -> _Forget:
     """Takes an entry, of which the UOp is gone, out of the table, if it is still there."""
-    lock = threading.RLock()
 
     def forget(key: Any, entry: Any) -> None:
-        with lock:
+        with TABLE:
             if table.get(key) is entry:
                 del table[key]
 

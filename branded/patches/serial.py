@@ -19,21 +19,22 @@ WRITES = threading.RLock()
 
 STARTS = threading.RLock()
 """Held while a compiler is started, or ends."""
+TABLE = threading.RLock()
+"""Held while an entry goes from the table of operations."""
 
 
-def _wait() -> None:
-    """As one is taken within another elsewhere, or two threads would wait for each other."""
-    for lock in (WRITES, LOCK, STARTS):
-        lock.acquire()
+def before_forks() -> None:
+    """A child begins between two works, not in the middle of one of another thread.
+
+    What is registered last is taken first: these locks as one is taken within another elsewhere, or two threads would
+    wait for each other, and all of them before those of modules that are imported by now.
+    """
+    if hasattr(os, "register_at_fork"):
+        for lock in (TABLE, STARTS, LOCK, WRITES):
+            os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
-def _go_on() -> None:
-    for lock in (STARTS, LOCK, WRITES):
-        lock.release()
-
-
-if hasattr(os, "register_at_fork"):  # a child begins between two works, not in the middle of one of another thread
-    os.register_at_fork(before=_wait, after_in_parent=_go_on, after_in_child=_go_on)
+before_forks()
 
 
 def serial(f: F) -> F:
