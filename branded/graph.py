@@ -110,6 +110,12 @@ def on_device(x: UOp, device: str | None = None) -> UOp:
     return out
 
 
+def stored(x: Tensor) -> Tensor:
+    """What was chosen among numbers of Python, with the dtype that it has in memory: others have no memory."""
+    weak = x.dtype in dtypes.weaks and x.uop.device is not None
+    return x.cast(strong_dtype(x.dtype)) if weak else x
+
+
 def permute(x: UOp, order: tuple[int, ...]) -> UOp:
     if x.op is Ops.PERMUTE:
         x, order = x.src[0], tuple(x.arg[i] for i in order)

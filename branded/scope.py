@@ -207,6 +207,8 @@ class Scope(Region):
         self.was_left = False
         self.devices: tuple[str, ...] = ()
         """Those on which its examples are, where that was asked for."""
+        self.has_chosen = False
+        """Have branches chosen among numbers of Python here?"""
         self.home = ""
         """The device for which its body is traced, where other values are."""
 

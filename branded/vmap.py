@@ -26,7 +26,7 @@ from branded.brand import Brand, as_size, make_brand, sizes_differ
 from branded.crossing import entered, left_all, without
 from branded.devices.layout import as_devices, devices_of, even_sizes
 from branded.errors import AxesError, AxisTypeError, counted
-from branded.graph import tensor
+from branded.graph import stored, tensor
 from branded.patches.arrays import np
 from branded.patches.methods import method_restored
 from branded.patches.rand import Draws
@@ -394,6 +394,7 @@ class MappedCall:
         leaves, axes = tree.leaves(out), _spread(self.options.out_axes, out, "out_axes", "the result")
         tensors: list[Tensor] = []
         at: list[int] = []
+        is_chosen = b.has_chosen and open_brands() == (b,)  # in another vmap it may meet more
         for i, (y, axis) in enumerate(zip(leaves, axes, strict=True)):
             if isinstance(y, Tensor):
                 check_live(y.uop, lambda: f"vmap: {self._result(out, i)}")
@@ -412,7 +413,7 @@ class MappedCall:
                     ("call", self.options.where),
                     fix=tree.advice(y) or "return tensors, or out_axes=None for it",
                 )
-            tensors.append(t)
+            tensors.append(stored(t) if is_chosen else t)
             at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
         left = map(tensor, left_all([t.uop for t in tensors], b, at, self.size))
         return tree.rebuild(

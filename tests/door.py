@@ -78,8 +78,10 @@ def _() -> None:
     assert alive[-2] is x and alive[-1] is y
 
 
-@check("_METADATA")
+@check("_METADATA", "_metadata_wrapper")
 def _() -> None:
+    wrapped = tg._metadata_wrapper(method := lambda: tg._METADATA.get().name)
+    assert wrapped() == method.__name__ and wrapped.__code__.co_name == tg.NAMES_KERNELS
     assert tg._METADATA.get() is None
     tg._METADATA.set("here")
     assert tg._METADATA.get() == "here"

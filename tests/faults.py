@@ -113,6 +113,16 @@ def nan() -> None:
     assert Tensor(float("nan")).isnan().item() and not Tensor(1.0).ne(1.0).item()
 
 
+def argmax() -> None:
+    x = Tensor([[float("nan"), 1, 2], [2, float("nan"), 1], [0, 3, 3]]).realize()
+    assert x.argmax(1).tolist() == [0, 1, 1] and x.argmin(1).tolist() == [0, 1, 0] and x.argmax().item() == 0
+
+
+def shifts() -> None:
+    x = Tensor([True, False]).realize().cast("int64") >> 32
+    assert all(u.dtype == dtypes.int64 for u in x.uop.simplify().toposort() if u.op is Ops.SHR)
+
+
 def small_ints() -> None:
     a, b = (Tensor(x, dtype="uint8", device="CPU").realize() for x in ([200, 3], [100, 5]))
     assert (a + b).cast("int32").tolist() == [44, 8] and (a - b > 99).tolist() == [True, True]
@@ -221,7 +231,7 @@ def metadata() -> None:
 
 MENDED: tuple[Callable[[], None], ...] = (
     *(images, ranges, numbering, gates, alignment, views, copies, empty, whole, workers, byte_order, products),
-    *(ordering, constants, vector_casts, nan, metadata),
+    *(ordering, constants, vector_casts, nan, metadata, argmax, shifts),
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints)

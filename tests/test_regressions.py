@@ -29,7 +29,9 @@ from branded import (
     optim,
     pmean,
     psum,
+    random,
     scan,
+    switch,
     take_along_axis,
     unique,
     vmap,
@@ -719,3 +721,80 @@ def test_the_first_steps_of_adam_in_doubles() -> None:
     """1 - 0.999 in float32 has five digits."""
     adam, g = optim.adam(0.1), Tensor([0.3], dtype=dtypes.float64)
     assert adam.update(g, adam.init(g))[0].item() == pytest.approx(-0.1 * 0.3 / (0.3 + 1e-8), rel=1e-12)
+
+
+@compiled
+def test_the_largest_of_entries_with_nan() -> None:
+    """The index of the first NaN, as in numpy and JAX; of three it was 3, which is out of range."""
+    nan, inf = np.nan, np.inf
+    rows = [
+        [nan, 1, 2],
+        [1, nan, inf],
+        [2, 1, nan],
+        [nan] * 3,
+        [-inf, nan, nan],
+        [-inf] * 3,
+        [inf, 0, inf],
+        [0, -0.0, 0],
+    ]
+    for dtype in (np.float32, np.float16, np.float64):
+        xs = np.array([rows, rows[::-1]], dtype)
+        for name in ("argmax", "argmin"):
+            for axis in (0, 1, -1, None):
+
+                def of(x: Any, name: str = name, axis: int | None = axis) -> Any:
+                    return getattr(x, name)(axis)
+
+                wanted = np.stack([of(x) for x in xs])
+                for got in (vmap(of)(Tensor(xs)), vmap(vmap(of))(Tensor(xs[None]))[0], jit(vmap(of))(Tensor(xs))):
+                    assert got.dtype == dtypes.int32 and np.array_equal(got.numpy(), wanted)
+            kept = vmap(lambda x, name=name: getattr(x, name)(1, keepdim=True))(Tensor(xs))
+            assert np.array_equal(kept.numpy(), np.stack([getattr(x, name)(1, keepdims=True) for x in xs]))
+    assert vmap(lambda x: x.argmax())(Tensor([[1, 3, 3], [5, 2, 1]])).tolist() == [1, 0]
+
+
+def test_branches_of_numbers_take_the_dtype_of_what_they_meet() -> None:
+    """They became float32 first: beside a double 0.1 lost half of its digits, and a half became a float32."""
+    p = Tensor([True, False])
+
+    def choose(p: Tensor, a: Any, b: Any) -> Tensor:
+        return cond(p, lambda: a, lambda: b)
+
+    for dtype in (dtypes.float64, dtypes.float32, dtypes.half):
+        x = Tensor([1.0, 2.0], dtype=dtype)
+        out = vmap(lambda p, x: choose(p, 0.1, 2) + x)(p, x)
+        assert out.dtype == dtype and np.array_equal(out.numpy(), (p.where(0.1, 2) + x).numpy())
+        deep = vmap(lambda p, x: vmap(lambda y: choose(p, choose(p, 0.1, 0.2), 3) * y)(x))(p, x.reshape(2, 1))
+        assert deep.dtype == dtype and np.array_equal(deep.numpy()[:, 0], (p.where(0.1, 3) * x).numpy())
+        by_index = vmap(lambda p, x: switch(p.int(), [lambda: 0.1, lambda: 0.3]) + x)(p, x)
+        assert np.array_equal(by_index.numpy(), (p.where(0.3, 0.1) + x).numpy())
+        assert (cond(p[0], lambda: 0.1, lambda: 2) + x[0]).numpy() == (x[0] + 0.1).numpy()
+    small = vmap(lambda p, x: choose(p, 1, True) + x)(p, Tensor([1, 2], dtype=dtypes.int8))
+    assert small.dtype == dtypes.int8 and small.tolist() == [2, 3]
+    large = vmap(lambda p, x: choose(p, 2**40, 3) + x)(p, Tensor([1, 2], dtype=dtypes.int64))
+    assert large.tolist() == [2**40 + 1, 5]
+
+
+@compiled
+def test_what_branches_of_numbers_give_has_memory() -> None:
+    """tinygrad gives none to what is made of numbers of Python alone, and a TinyJit takes no such value."""
+    sign = TinyJit(vmap(lambda x: cond(x > 0, lambda: 1.5, lambda: -1) * 2))
+    for k in range(3):
+        x = Tensor([1.0, -2.0 - k, 3.0]).realize()
+        assert sign(x).tolist() == [3.0, -2.0, 3.0]
+    assert vmap(lambda x: cond(x > 0, lambda: 1, lambda: 2))(x).realize().uop.has_buffer_identity()
+    one = TinyJit(lambda x: cond(x.sum() > 0, lambda: 1.5, lambda: 2))
+    assert [one(Tensor([k]).realize()).item() for k in (1, 1, -1)] == [1.5, 1.5, 2.0]
+
+
+@compiled
+def test_keys_of_wide_ints_that_are_small() -> None:
+    """C leaves a shift of an int of 32 bits by 32 undefined: the upper word was the seed."""
+    p = Tensor([True, False]).realize()
+    assert vmap(random.key)(p.cast(dtypes.int64)).tolist() == [[0, 1], [0, 0]]
+    assert vmap(lambda p: random.key(cond(p, lambda: 0, lambda: 1)))(p).tolist() == [[0, 0], [0, 1]]
+
+
+def test_categories_of_nan() -> None:
+    scores = Tensor([[0.0, float("inf"), float("nan")]])
+    assert vmap(lambda x: random.categorical(random.key(0), x))(scores).tolist() == [2]

@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, TypeVarTuple, Unpack, overload
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
 from branded.brand import Brand
 from branded.crossing import live_tensor
 from branded.errors import CarryError
-from branded.graph import tensor
+from branded.graph import stored, tensor
 from branded.loops.bodies import body, only_if
 from branded.loops.effects import calls_of
 from branded.loops.safe import safe
@@ -26,7 +25,7 @@ from branded.loops.trace import loses
 from branded.patches.tg import _function, all_tensors, capturing
 from branded.rows import check_live, is_differentiated, row_of
 from branded.rules.storage import cell
-from branded.scope import branch, undone
+from branded.scope import branch, open_brands, undone
 from branded.tree.given import check_takes
 from branded.values import vec_type
 from branded.vec import Vec
@@ -141,13 +140,15 @@ def _agreed(what: str, names: Sequence[str], outs: Sequence[Any]) -> list[list[T
 
 
 def _like(xs: Sequence[Any]) -> tuple[Tensor, int]:
-    """The value whose type the others must have: a tensor where there is one; numbers take its dtype."""
+    """The value whose type the others must have: a tensor where there is one; numbers take its dtype.
+
+    Where all are numbers, what they give in a body is one too, as of `where`: it takes the dtype of what it meets.
+    """
     strong = [i for i, x in enumerate(xs) if isinstance(x, Tensor) and x.dtype not in dtypes.weaks]
     ts = [x if isinstance(x, Tensor) else Tensor(x) for x in xs]
     kinds = [(dtypes.is_float(t.dtype), t.dtype != dtypes.bool) for t in ts]
     i = strong[0] if strong else max(range(len(xs)), key=kinds.__getitem__)
-    x = ts[i]
-    return x.cast(strong_dtype(x.dtype)), i
+    return ts[i], i
 
 
 def _branch(
@@ -197,7 +198,11 @@ def _selected(
         _gated([t.uop for t in ts], flag, before, inside, done)
         for ts, flag, (_, inside) in zip(zip(*leaves, strict=True), flags, runs, strict=True)
     ]
-    return tree.rebuild(outs[0], iter([tensor(_chosen(flags, ys)) for ys in zip(*by_branch, strict=True)]))
+    found = [tensor(_chosen(flags, ys)) for ys in zip(*by_branch, strict=True)]
+    brands = open_brands()
+    for b in brands:
+        b.has_chosen |= any(t.dtype in dtypes.weaks for t in found)
+    return tree.rebuild(outs[0], iter(found if brands else map(stored, found)))
 
 
 def _run(

@@ -44,6 +44,7 @@ TAKEN = {
     # what tensors there are, and what runs
     "all_tensors": "tinygrad.tensor",  # the living tensors, in the order in which they were made
     "_METADATA": "tinygrad.tensor",  # the method of Tensor that runs, for the names of kernels
+    "_metadata_wrapper": "tinygrad.tensor",  # a method of Tensor that names the kernels of what it does
     "capturing": "tinygrad.engine.realize",  # the TinyJits that capture what runs: true if there are any
     "_function": "tinygrad.function",  # the class of what @function gives; `depth` counts those that are being traced
     "_TinyJit": "tinygrad.engine.jit",  # the class of what TinyJit gives; `fxn` is the function that it is of

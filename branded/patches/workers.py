@@ -36,6 +36,7 @@ COMPILING = (
     "vectorizer",
     "ordering",
     "products",
+    "shifts",
     "small_ints",
     "constants",
     "vector_casts",

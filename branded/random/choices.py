@@ -87,7 +87,7 @@ def categorical(
     if not replace:
         return _different(key, logits.expand(each), at, front)
     noise = gumbel(key, (*front, *each), logits.dtype)
-    return _known(noise + logits).argmax(len(front) + at)
+    return (noise + logits).argmax(len(front) + at)
 
 
 def _different(key: Vec[S], logits: Vec[S1], axis: int, front: tuple[int, ...]) -> Vec[S | S1]:
@@ -107,7 +107,7 @@ def _different(key: Vec[S], logits: Vec[S1], axis: int, front: tuple[int, ...]) 
 
 
 def _known(score: Vec[S]) -> Vec[S]:
-    """NaN is the largest, as in JAX; for tinygrad's argmax it is nowhere."""
+    """NaN is the largest, as in JAX."""
     return score.isnan().where(math.inf, score)
 
 
