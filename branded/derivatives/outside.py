@@ -16,7 +16,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.graph import replaced, tensor
-from branded.patches.serial import WRITES
+from branded.patches.serial import LOCK
 from branded.patches.tg import all_tensors
 from branded.rows import is_differentiated, is_marked
 from branded.rules import storage
@@ -40,7 +40,7 @@ class Outside:
     def settle(self, new: Callable[[Sequence[UOp]], list[UOp]], own: Iterable[Tensor] = ()) -> None:
         """All tensors that see these writes are of the new values, but for those of the call itself."""
         apart = {*map(id, own)}
-        with WRITES:
+        with LOCK:
             live = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in apart]
             seen = [t for t in live if is_differentiated(t.uop) and not is_marked(t.uop) and self.written([t.uop])]
             for t, u in zip(seen, new([t.uop for t in seen]), strict=True):

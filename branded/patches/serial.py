@@ -1,6 +1,7 @@
 """What one thread does at a time: tinygrad schedules, compiles and runs with tables and buffers that all threads share.
 
-The lock is held while tinygrad works, and never while a function of the user runs: who holds it waits for no thread.
+The lock is held while tinygrad works, while something is written, and while a function runs whose writes are taken
+back.  Of what users give, such functions and callbacks run with it, and must not wait for other threads.
 """
 
 from __future__ import annotations
@@ -14,9 +15,6 @@ from typing import Any, TypeVar, cast
 F = TypeVar("F", bound=Callable[..., Any])
 
 LOCK = threading.RLock()
-WRITES = threading.RLock()
-"""Held while something is written, and while a function runs whose writes are taken back: those of others wait."""
-
 STARTS = threading.RLock()
 """Held while a compiler is started, or ends."""
 TABLE = threading.RLock()
@@ -30,7 +28,7 @@ def before_forks() -> None:
     wait for each other, and all of them before those of modules that are imported by now.
     """
     if hasattr(os, "register_at_fork"):
-        for lock in (TABLE, STARTS, LOCK, WRITES):
+        for lock in (TABLE, STARTS, LOCK):
             os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 

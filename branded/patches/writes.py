@@ -15,7 +15,7 @@ from branded.errors import WriteError
 from branded.graph import tensor
 from branded.patches.methods import Method, wrap
 from branded.patches.reads import names
-from branded.patches.serial import WRITES
+from branded.patches.serial import LOCK
 from branded.rows import check_live, is_differentiated, is_marked, row_of
 from branded.rules import storage
 from branded.scope import Region, Row, branches, open_brands, ruled_functions
@@ -113,7 +113,7 @@ def _writer(what: str) -> Callable[[Method], Method]:
                 check_live(x.uop, what)
             if open_brands():
                 _check_write(self, row_of(x.uop) if isinstance(x, Tensor) else (), what)
-            with WRITES:
+            with LOCK:
                 if what == "replace" or not _is_value(self.uop, x):
                     _check_rules(self, what)
                     note(self.uop)

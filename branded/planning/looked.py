@@ -9,7 +9,7 @@ from tinygrad import Tensor
 
 from branded.loops.bodies import only_looked_at
 from branded.patches import tg
-from branded.patches.serial import WRITES
+from branded.patches.serial import LOCK
 from branded.patches.tg import all_tensors
 from branded.scope import undone
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 def looked_at(run: Callable[[], T]) -> T:
     """What `run` gives, as graphs: its callbacks are not called, and what it writes and draws is as it was before."""
-    with WRITES:
+    with LOCK:
         return _taken_back(run)
 
 
