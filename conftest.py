@@ -19,6 +19,7 @@ from tinygrad import Device, Tensor
 
 from branded.patches import tg  # and so a C compiler is chosen before a page that begins with tinygrad alone computes
 from tests.documents import Module, Page
+from tests.realized import is_compiled
 
 LONG = (
     "tests/test_devices.py",
@@ -59,6 +60,34 @@ LONG = (
 )
 """The files that take more than ten seconds, those that take longest first."""
 
+OFTEN = {
+    "tests/test_axis_names.py",
+    "tests/test_callbacks.py",
+    "tests/test_chunks.py",
+    "tests/test_cluster.py",
+    "tests/test_cores.py",
+    "tests/test_dask.py",
+    "tests/test_donation.py",
+    "tests/test_graphs.py",
+    "tests/test_interrupts.py",
+    "tests/test_jit.py",
+    "tests/test_kept_programs.py",
+    "tests/test_kept_schedules.py",
+    "tests/test_killed.py",
+    "tests/test_leaks.py",
+    "tests/test_memory.py",
+    "tests/test_replay.py",
+    "tests/test_threads.py",
+    "tests/test_transforms.py",
+    "tests/test_tune.py",
+    "tests/test_workers.py",
+    "tests/test_writes.py",
+    "docs/memory.md",
+    "docs/threads.md",
+}
+"""The files about what is kept, freed, shared and interrupted: in these garbage may be collected at any moment."""
+USUAL = gc.get_threshold()
+
 
 def pytest_configure() -> None:
     """Processes that tests start know the device: to look for one, tinygrad loads all that it has, for a second.
@@ -78,6 +107,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     _settle()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Garbage is collected as it is for users in the files `OFTEN` and in one test in eight of the others.
+
+    Else, when a test asks for it and when a file ends, which takes a tenth less time.
+    """
+    often = item.nodeid.partition("::")[0] in OFTEN or is_compiled(item.nodeid)
+    gc.set_threshold(*USUAL if often else (100_000, 50, 1000))
 
 
 @pytest.hookimpl(trylast=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,6 +104,11 @@ def test_what_hangs_by_numpy_and_by_kernels_is_stopped_each_time(pytestconfig: p
     limit = float(pytestconfig.getini("timeout"))
     left, each = signal.getitimer(signal.ITIMER_REAL)
     assert 0 < left <= limit and each == pytest.approx(limit / 5)
+
+
+@pytest.mark.parametrize("i", range(32))
+def test_garbage_is_collected_as_it_is_for_users_in_one_test_in_eight(i: int, request: pytest.FixtureRequest) -> None:
+    assert (gc.get_threshold()[0] < 100_000) == realized.is_compiled(request.node.nodeid)
 
 
 def test_draws_are_those_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
