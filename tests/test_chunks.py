@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tinygrad import Tensor
+from tinygrad.codegen import to_program_cache
 from tinygrad.device import Buffer
 from tinygrad.helpers import GlobalCounters
 
@@ -276,6 +277,41 @@ def numbers(x: Any) -> list[np.ndarray]:
 
 def same(a: Any, b: Any) -> bool:
     return all(np.array_equal(x, y) for x, y in zip(numbers(a), numbers(b), strict=True))
+
+
+MAPPED: dict[str, tuple[Callable[[int], Tensor], int]] = {
+    "in memory": (lambda n: Tensor.rand(n, 8).realize(), 0),
+    "where no vector begins": (lambda n: Tensor.rand(n, 3).realize(), 0),
+    "along the last axis": (lambda n: Tensor.rand(8, n).realize(), 1),
+    "transposed": (lambda n: Tensor.rand(8, n).realize().T, 0),
+    "not worked out": (lambda n: Tensor.rand(n, 8).sin(), 0),
+    "in no memory": (lambda n: Tensor.arange(n).reshape(n, 1), 0),
+}
+
+
+@pytest.mark.parametrize("name", MAPPED)
+@pytest.mark.parametrize("is_drawn", [False, True])
+def test_one_kernel_serves_all_chunks(name: str, is_drawn: bool, tmp_path: Path) -> None:
+    """Long runs do not compile for each chunk, and keep no program for each."""
+    made, axis = MAPPED[name]
+
+    def programs(count: int, save: Path | None) -> int:
+        xs, number = made(5 * count + 2), random.random()  # the last chunk is shorter
+
+        def f(a: Tensor) -> Tensor:
+            return (a * number).sin().sum() + (Tensor.rand(()) if is_drawn else 0)
+
+        before = len(to_program_cache)
+        Tensor.manual_seed(1)
+        ys = vmap(f, axis, chunk_size=5, progress=save is None, save=save, randomness="different")(xs)
+        found = len(to_program_cache) - before
+        Tensor.manual_seed(1)
+        assert np.allclose(ys.numpy(), vmap(f, axis, randomness="different")(xs).numpy(), atol=1e-5)
+        return found
+
+    for save in (None, tmp_path):
+        few, many = (programs(n, save and save / str(n)) for n in (3, 12))
+        assert 0 < many <= few + 2
 
 
 @pytest.mark.by_numpy

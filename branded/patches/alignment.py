@@ -41,6 +41,12 @@ def _view(ctx: Any, c: UOp, src: UOp) -> UOp | None:
     return part
 
 
+def is_view(u: UOp) -> bool:
+    """Is this, made contiguous, the memory that it is a part of, and no copy?"""
+    found = u.contiguous_view()
+    return found is not None and not found[1] * found[0].element_size() % VECTOR
+
+
 def install() -> None:
     rules = tg.tensor.pm_early_transform_tensor_graph.patterns
     tg.tensor.pm_early_transform_tensor_graph = PatternMatcher([(p, _view if f is _original else f) for p, f in rules])

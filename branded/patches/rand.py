@@ -16,9 +16,9 @@ from branded.scope import open_brands, outside
 class Draws:
     """The draws of a vmap that runs in chunks: drawn once for the whole batch, so that chunks see what it would see."""
 
-    def __init__(self, size: int, instead: str) -> None:
-        """`instead` is what to write where chunks cannot be."""
-        self.instead = instead
+    def __init__(self, size: int, instead: str, cut: Callable[[Tensor, int, int, int], Tensor] | None = None) -> None:
+        """`instead` is what to write where chunks cannot be; `cut` takes a chunk out of a draw."""
+        self.instead, self.cut = instead, cut
         self.size, self.made, self.next, self.start = size, list[Tensor](), 0, 0
 
     def chunk(self, start: int) -> None:
@@ -63,7 +63,8 @@ def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
     t = draw()
     for b in over:
         if b.part is not None:
-            t = t[b.part.start : b.part.start + b.size]
+            start, stop = b.part.start, b.part.start + b.size
+            t = t[start:stop] if b.part.cut is None else b.part.cut(t, 0, start, stop)
         t = cast(Tensor, b.vec(t))
     return t
 

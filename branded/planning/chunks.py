@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from tinygrad import Device, Tensor, function
-from tinygrad.uop.ops import Ops, UOp
+from tinygrad import Device, Tensor, dtypes, function
+from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded import tree
 from branded.brand import Brand, as_size
@@ -16,21 +17,39 @@ from branded.crossing import lower
 from branded.devices.layout import gathered
 from branded.errors import OptionError
 from branded.graph import tensor
+from branded.patches import tg
+from branded.patches.alignment import is_view
 from branded.patches.rand import Draws
 from branded.patches.tg import _function, all_tensors
 from branded.rows import row_of
 from branded.rules.storage import in_memory
-from branded.scope import Blocks, in_call_body, open_brands
+from branded.scope import Blocks, in_call_body, open_brands, outside
 from branded.tree.given import check_flag
-
-if TYPE_CHECKING:
-    from branded.planning.saved import Saved
 
 
 def chunk_of(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
     part = x.shrink(tuple((start, stop) if i == axis else None for i in range(x.ndim)))
     # where its chunk is no call of its own, it is an argument of the same kernels as the others
     return tensor(in_memory(part.uop)) if open_brands() or in_call_body() else part
+
+
+def chunk_in_memory(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
+    """A chunk that is worked out: where it begins is no number in a kernel, so that one serves all chunks."""
+    part, last = chunk_of(x, axis, start, stop), int(x.shape[axis]) - (stop - start)
+    if x.uop.is_virtual or not isinstance(x.device, str) or tg.disk_like(x.uop) or 0 in part.shape:
+        return part
+    if last and not is_view(part.uop):
+        at = UOp.variable("branded_chunk", 0, last).bind(start)
+        part = x.shrink(tuple((at, at + (stop - start)) if i == axis else None for i in range(x.ndim)))
+    return part.contiguous().realize()
+
+
+def drawn_in_memory(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
+    """The draws of a chunk, as above, where they may be worked out: not in a part of a program or of a derivative."""
+    from branded.planning.progress import is_traced
+
+    with outside():
+        return (chunk_of if row_of(x.uop) or is_traced() else chunk_in_memory)(x, axis, start, stop)
 
 
 def as_one_step(inputs: list[Tensor], outputs: list[Tensor]) -> list[Tensor]:
@@ -69,6 +88,11 @@ def joined(parts: list[Tensor], axis: int, width: int = 16) -> Tensor:
 
 
 # ---- a mapped call in chunks ----
+
+
+def _is_nowhere(x: Any) -> bool:
+    """Is it a tensor that has numbers and a dtype, and no device?"""
+    return isinstance(x, Tensor) and x.uop.is_virtual and x.dtype not in dtypes.weaks and 0 not in x.shape
 
 
 class How(NamedTuple):
@@ -157,10 +181,10 @@ class Chunked:
             chunk = max(chunk - chunk % self.devices, self.devices)
         if chunk >= self.size and not (self.size and self.how.is_by_steps):
             return self.run(self.leaves, self.size, None)
-        draws, starts = Draws(self.size, self.instead), range(0, self.size, chunk)
+        starts = range(0, self.size, chunk)
         if self.how.is_by_steps:
-            return self._by_steps(chunk, draws, starts)
-        parts = []
+            return self._by_steps(chunk, starts)
+        draws, parts = Draws(self.size, self.instead), []
         for start in starts:
             given, (out, ys, pieces) = self._part(start, chunk, draws)
             mapped = [x for x, a in zip(given, self.axes, strict=True) if a is not None]
@@ -170,11 +194,13 @@ class Chunked:
             parts.append(ys)
         return self._whole(out, parts, pieces)
 
-    def _part(self, start: int, chunk: int, draws: Draws) -> tuple[list[Any], Part]:
+    def _part(
+        self, start: int, chunk: int, draws: Draws, cut: Callable[[Tensor, int, int, int], Tensor] = chunk_of
+    ) -> tuple[list[Any], Part]:
         """The arguments of a chunk, and its results."""
         draws.chunk(start)
         stop = min(start + chunk, self.size)
-        given = [x if a is None else chunk_of(x, a, start, stop) for x, a in zip(self.leaves, self.axes, strict=True)]
+        given = [x if a is None else cut(x, a, start, stop) for x, a in zip(self.leaves, self.axes, strict=True)]
         out = self.run(given, stop - start, None if stop - start == self.size else draws)
         axes, ys = self._axes(out), tree.leaves(out)
         # a result that does not vary is whole in each chunk
@@ -196,20 +222,27 @@ class Chunked:
 
     # ---- one after the other ----
 
-    def _by_steps(self, chunk: int, draws: Draws, starts: range) -> Any:
+    def _by_steps(self, chunk: int, starts: range) -> Any:
         """Each chunk is worked out, and saved, before the next; what is saved already is read."""
+        from branded.planning.looked import looked_at
         from branded.planning.progress import bar
+        from branded.planning.saved import Saved
 
         # what is not worked out yet would be so in each chunk
         if held := [x for x in self.leaves if isinstance(x, Tensor) and not x.uop.is_virtual]:
             Tensor.realize(*held)
-        saved = self._saved(chunk)
-        parts = []
+        saved, is_mapped = None, [a is not None for a in self.axes]
+        if self.how.save is not None or any(map(_is_nowhere, itertools.compress(self.leaves, is_mapped))):
+            first = looked_at(lambda: self._part(0, chunk, Draws(self.size, self.instead))[1])
+            if self.how.save is not None:
+                saved = Saved(self.how.save, first, self._axes(first[0]), self.size, chunk)
+            self._place([y.uop for y in first[1] if isinstance(y, Tensor)])
+        draws, parts = Draws(self.size, self.instead, drawn_in_memory), []
         with bar(self.size, self.where.split(" at ")[0], "examples") as made:
             for k, start in enumerate(starts):
                 stop = min(start + chunk, self.size)
                 if saved is None or (found := saved.get(k, stop - start)) is None:
-                    out, ys, pieces = self._part(start, chunk, draws)[1]
+                    out, ys, pieces = self._part(start, chunk, draws, chunk_in_memory)[1]
                     found = [ys[i].contiguous() for i in pieces]
                     if held := [y for y in found if not y.uop.is_virtual]:
                         Tensor.realize(*held)
@@ -221,15 +254,15 @@ class Chunked:
                 made(stop - start)
         return self._whole(out, parts, pieces)
 
-    def _saved(self, chunk: int) -> Saved | None:
-        """What is saved of this run."""
-        if self.how.save is None:
-            return None
-        from branded.planning.looked import looked_at
-        from branded.planning.saved import Saved
-
-        first = looked_at(lambda: self._part(0, chunk, Draws(self.size, self.instead))[1])
-        return Saved(self.how.save, first, self._axes(first[0]), self.size, chunk)
+    def _place(self, us: list[UOp]) -> None:
+        """Numbers that are in no memory, as `Tensor.arange`, are from now on where all of this is computed."""
+        computed = [*us, *(u for u in UOp.sink(*us).toposort() if u.op in GroupOp.ALU)]
+        device, *others = {u.device for u in computed if u.device is not None} or {Device.DEFAULT}
+        if isinstance(device, str) and not others:
+            self.leaves = [
+                x.clone(device=device).realize() if a is not None and _is_nowhere(x) else x
+                for x, a in zip(self.leaves, self.axes, strict=True)
+            ]
 
     # ---- chunks of the size that fits ----
 
