@@ -37,7 +37,7 @@ OTHERS = (
     Program("256 vectors by 128², integers", (ints(9, 256, 128, 128), ints(9, 256, 128, 1)), lambda m: _by_columns),
     Program("RNN of 64, 1,000 steps, rows", (floats(64, 64, scale=1 / 8), floats(64), floats(1000, 64)), _rnn),
 )
-"""Programs that nobody made a rule for; what else they are beside, the rules were made by."""
+"""Programs that nobody made a rule for, and sums of short rows; what else they are beside, the rules were made by."""
 
 
 def _by_columns(w: Any, x: Any) -> Any:

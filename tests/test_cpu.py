@@ -69,8 +69,10 @@ TILES: dict[str, Callable[[], Tensor]] = {
     "sums of columns": lambda: data(40, 30).sum(0),
     "a product of matrices of integers": lambda: ints(40, 64) @ ints(64, 24),
     "a transposed matrix": lambda: data(40, 30).T.contiguous(),
-    "short rows": lambda: data(100, 32).sum(1),
-    "products of short rows": lambda: (data(100, 24) * data(100, 24)).sum(1),
+    "short rows, of which neither four nor eight are a part": lambda: data(30, 32).sum(1),
+    "short rows of integers": lambda: (ints(100, 24) * ints(100, 24)).sum(1),
+    "rows of ten": lambda: data(100, 10).sum(1),
+    "rows of twelve that other rows have too": lambda: (data(30, 8, 1, 12) - data(30, 1, 8, 12)).square().sum(-1),
     "largest of short rows": lambda: data(100, 64).max(1),
     "every other number": lambda: data(40, 60)[:, ::2] + 1,
     "a border": lambda: data(40, 30).pad(((1, 1), (1, 1))) + 1,
@@ -82,9 +84,23 @@ ROWS: dict[str, Callable[[], Tensor]] = {
     "a number of each row for each of its numbers": lambda: data(100, 4) * data(100, 1).exp(),
     "a row of the numbers of a row": lambda: rotated(data(100), data(100, 2)).contiguous(),
     "distances in the plane": lambda: (data(40, 1, 2) - data(1, 24, 2)).square().sum(-1).exp(),
+    "what is dear of a row and a column": lambda: (data(40, 1) - data(1, 20)).exp().sum(1),
     "sums of columns of 20": lambda: data(20, 300).sum(0),
     "a convolution of integers": lambda: ints(4, 3, 16, 16).conv2d(ints(5, 3, 3, 3)),
     "small matrices": lambda: ints(30, 8, 8) @ ints(30, 8, 8),
+}
+
+
+ABREAST: dict[str, tuple[Callable[[], Tensor], int]] = {
+    "short rows": (lambda: data(100, 32).sum(1), 4),
+    "products of short rows": (lambda: (data(96, 24) * data(96, 24)).sum(1), 8),
+    "rows of seventeen": (lambda: data(40, 17).prod(1), 8),
+    "rows of twelve doubles": (lambda: data(40, 12).double().realize().square().sum(1), 8),
+    "eight by five rows": (lambda: (data(8, 5, 20) * data(5, 20) + 1).sum(-1), 8),
+    "distances of short rows": (lambda: (data(40, 1, 16) - data(1, 24, 16)).square().sum(-1), 8),
+    "probabilities of ten classes": (lambda: (data(40, 10) - data(40, 1)).exp().sum(1), 8),
+    "quotients": (lambda: (data(40, 20) / (data(40, 20).abs() + 1)).sum(1), 8),
+    "halves": (lambda: data(40, 20).half().realize().sum(1), 8),
 }
 
 
@@ -119,6 +135,18 @@ def test_short_rows_are_vectors_over_the_rows(name: str) -> None:
     with cpu.plain():
         expected = ROWS[name]().numpy()
     np.testing.assert_allclose(ROWS[name]().numpy(), expected, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ABREAST)
+def test_short_rows_are_added_up_abreast(name: str) -> None:
+    f, rows = ABREAST[name]
+    (program,) = made(f())
+    assert [opt.arg for opt in program.src[0].arg.applied_opts if opt.op is tg.OptOps.UPCAST] == [rows]
+    assert is_loops(program) and loops_of_vectors(program) == 1
+    found = f().numpy()
+    with cpu.plain():
+        expected = f().numpy()
+    np.testing.assert_allclose(found, expected, rtol=2e-3 if name == "halves" else 1e-5, atol=1e-5)
 
 
 def test_a_cosine_in_a_loop_is_one_of_c() -> None:

@@ -183,7 +183,7 @@ def points(x: Tensor) -> Tensor:
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], str]] = {
     "sums of columns": (columns, (data(48, 40),), EIGHT),
     "largest of columns": (lambda x: x.max(0), (data(48, 40),), IN_LOOPS),
-    "short rows": (lambda x: (x * x).sum(1), (data(96, 24),), IN_LOOPS),
+    "largest of short rows": (lambda x: (x * x).max(1), (data(96, 24),), IN_LOOPS),
     "several terms at once": (lambda x: (x * 2).sum(0), (data(48, 40),), "1 x 8 x 4 vectors"),
     "integers": (lambda x, y: x @ y, (data(16, 16).mul(9).int(), data(16, 16).mul(9).int()), "4 x 8 vectors"),
     "a border": (lambda x: x.pad(((1, 1), (1, 1))).sum(1), (data(38, 38),), "no options"),

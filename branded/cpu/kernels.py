@@ -29,7 +29,7 @@ from branded.patches.tg import AddrSpace, KernelOptError, Opt, OptOps, Scheduler
 
 LONG = 16
 """A loop of fewer steps than this is no gain as vectors."""
-LONG_SUM, LONG_SUM_OF_NUMBERS, LONG_MAX = 28, 33, 96
+LONG_SUM, LONG_SUM_OF_NUMBERS, LONG_MAX = 28, 37, 96
 """Nor is a sum of so few cheap terms, of so few numbers as they stand, or the largest of so few."""
 DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT, Ops.RECIPROCAL, Ops.POW, Ops.FDIV}
 """What takes so long that vectors of it are a gain in any loop that is long enough for one."""
@@ -39,6 +39,10 @@ takes half a second to be made, and is then faster by a fourth, or slower.  Each
 ROW, ROWS = 8, 8
 """A row of so few numbers is written out, if there are so many rows."""
 PARTS = (32, 16, 12, 8, 6, 5, 4, 3, 2)
+FEW, FEW_NUMBERS = 9, 12
+"""A sum of so many terms is a gain with those of the rows beside it, or of so many numbers as they stand."""
+ABREAST = ((8, FEW), (4, LONG))
+"""So many rows are added up at a time, if each has so many terms or more."""
 STEPS, DEAREST, FLAT = 1 << 17, 8, 1 << 14
 """A part of a kernel has so many steps, in which what is dear counts so often; a loop that is divided has so many."""
 LOOPS = Opt(OptOps.NOLOCALS)
@@ -87,12 +91,25 @@ def in_order(indices: list[UOp], r: UOp, least: int = LONG) -> bool:
 
 def reduces_in_order(reduce: UOp, inner: UOp) -> bool:
     """Are the numbers that a reduction reads in the order of memory in its innermost loop, and are they enough?"""
-    of = reduce.src[0].backward_slice_with_self
-    least = LONG
-    if not any(u.op in DEAR for u in of):
-        works = any(u.op in GroupOp.ALU and u.dtype == reduce.dtype for u in of)
-        least = LONG_MAX if reduce.arg[0] is Ops.MAX else LONG_SUM if works else LONG_SUM_OF_NUMBERS
-    return in_order([u.src[1] for u in of if u.op is Ops.INDEX], inner, least)
+    least = LONG if _is_dear(reduce) else LONG_MAX if reduce.arg[0] is Ops.MAX else _long_sum(reduce)
+    return in_order(_indices(reduce), inner, least)
+
+
+def _indices(reduce: UOp) -> list[UOp]:
+    return [u.src[1] for u in reduce.src[0].backward_slice_with_self if u.op is Ops.INDEX]
+
+
+def _is_dear(reduce: UOp) -> bool:
+    return any(u.op in DEAR for u in reduce.src[0].backward_slice_with_self)
+
+
+def _works(reduce: UOp) -> bool:
+    """Are the terms worked out from numbers, and not these themselves?"""
+    return any(u.op in GroupOp.ALU and u.dtype == reduce.dtype for u in reduce.src[0].backward_slice_with_self)
+
+
+def _long_sum(reduce: UOp) -> int:
+    return LONG_SUM if _works(reduce) else LONG_SUM_OF_NUMBERS
 
 
 def is_gated(k: Scheduler) -> bool:
@@ -109,14 +126,12 @@ def suits(k: Scheduler) -> bool:
         return False
     if not (reduces := k.reduceops):
         return in_order([b.src[1] for b in k.bufs], k.rngs[-1])
-    order = {r: i for i, r in enumerate(k.rngs)}
-    for reduce in reduces:
-        loops = [r for r in reduce.src[1:] if r in order]
-        if not loops:
-            return False
-        if not reduces_in_order(reduce, max(loops, key=lambda r: order[r])):
-            return False
-    return True
+    return all((inner := _innermost(k, reduce)) is not None and reduces_in_order(reduce, inner) for reduce in reduces)
+
+
+def _innermost(k: Scheduler, reduce: UOp) -> UOp | None:
+    """The innermost loop of a reduction."""
+    return max((r for r in reduce.src[1:] if r in k.rngs), key=k.rngs.index, default=None)
 
 
 def _chosen(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler], Scheduler]:
@@ -126,12 +141,15 @@ def _chosen(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler],
             raise look(k)
         if not (room.value and type(k.ren) is tg.cstyle.ClangRenderer):
             return original(k)
-        if suits(k):
-            return parted(_with(k, [LOOPS]))
-        found = over_rows(k)
+        forms = (over_rows, abreast, plain) if is_short(k) else (plain, over_rows)
+        found = next((made for form in forms if (made := form(k)) is not None), None)
         return _shorter(k, original(k)) if found is None else parted(found)
 
     return hand_coded_optimizations
+
+
+def plain(k: Scheduler) -> Scheduler | None:
+    return _with(k, [LOOPS]) if suits(k) else None
 
 
 def over_rows(k: Scheduler) -> Scheduler | None:
@@ -159,6 +177,37 @@ def over_rows(k: Scheduler) -> Scheduler | None:
         return _with(k, [LOOPS, *options])
     except KernelOptError:
         return None
+
+
+def is_short(k: Scheduler) -> bool:
+    """Is this a kernel of sums of floats, each of a few terms that lie one beside another?"""
+    if not k.reduceops or is_gated(k) or not all(isinstance(n, int) for n in k.full_shape):
+        return False
+    for reduce in k.reduceops:
+        inner = _innermost(k, reduce)
+        if inner is None or reduce.arg[0] not in (Ops.ADD, Ops.MUL) or reduce.dtype not in _FLOATS:
+            return False
+        least = FEW if _works(reduce) else FEW_NUMBERS
+        if inner.vmax + 1 >= _long_sum(reduce) or not in_order(_indices(reduce), inner, least):
+            return False
+    return True
+
+
+def abreast(k: Scheduler) -> Scheduler | None:
+    """Several rows of a kernel of short sums at a time: of their loop clang makes vectors.
+
+    The loop of one row it writes out, being short, and then it adds number by number.  Where no result has numbers of
+    its own, as in products of small matrices, a tile has less to read.
+    """
+    axes = k.axes_of(AxisType.WEAK)
+    terms = min(int(r.vmax + 1) for reduce in k.reduceops if (r := _innermost(k, reduce)) is not None)
+    indices = [i for reduce in k.reduceops for i in _indices(reduce)]
+    if terms < LONG and not any(all(step(i, k.rngs[axis]) != 0 for axis in axes) for i in indices):
+        return None
+    for n in (n for n, least in ABREAST if terms >= least):
+        for axis in (axis for axis in reversed(axes) if k.full_shape[axis] % n == 0):
+            return _with(k, [LOOPS, Opt(OptOps.UPCAST, axis, n)])
+    return None
 
 
 def parted(k: Scheduler, steps: int | None = None) -> Scheduler:
