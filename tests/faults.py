@@ -15,7 +15,7 @@ from tinygrad import Context, Device, Tensor, TinyJit, codegen, dtypes, function
 from tinygrad.engine.realize import get_runtime
 from tinygrad.uop.ops import AxisType, KernelInfo, Ops, UOp, all_metadata
 
-CRASHES = ("alignment", "numbering")
+CRASHES = ("alignment", "numbering", "quotients")
 """Those that end the process."""
 
 
@@ -121,6 +121,11 @@ def argmax() -> None:
 def shifts() -> None:
     x = Tensor([True, False]).realize().cast("int64") >> 32
     assert all(u.dtype == dtypes.int64 for u in x.uop.simplify().toposort() if u.op is Ops.SHR)
+
+
+def quotients() -> None:
+    x, y = (Tensor(v, device="CPU").realize() for v in ([7, -7, -(2**31), 5], [0, 2, -1, 0]))
+    assert y.ne(0).where(x // y, 0).tolist() == [0, -4, -(2**31), 0] and (x % y).tolist() == [0, 1, 0, 0]
 
 
 def small_ints() -> None:
@@ -231,7 +236,7 @@ def metadata() -> None:
 
 MENDED: tuple[Callable[[], None], ...] = (
     *(images, ranges, numbering, gates, alignment, views, copies, empty, whole, workers, byte_order, products),
-    *(ordering, constants, vector_casts, nan, metadata, argmax, shifts),
+    *(ordering, constants, vector_casts, nan, metadata, argmax, shifts, quotients),
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints)

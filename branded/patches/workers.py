@@ -37,6 +37,7 @@ COMPILING = (
     "ordering",
     "products",
     "shifts",
+    "quotients",
     "small_ints",
     "constants",
     "vector_casts",
