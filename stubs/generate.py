@@ -369,6 +369,12 @@ INDEX = (
     ")\n"
 )
 """What an axis is indexed by; the bounds of a slice are the same for all examples."""
+OPERATORS = (
+    "def __pos__(self) -> Self: ...",
+    "def __divmod__(self, x: Vec[_S1, _T] | ConstType) -> tuple[Vec[S_co | _S1, _T], Vec[S_co | _S1, _T]]: ...",
+    "def __rdivmod__(self, x: ConstType) -> tuple[Self, Self]: ...",
+)
+"""Those of Python that tinygrad has no method for, and `branded/patches/reads.py` has."""
 AXES = """
 _Names = TypeVarTuple("_Names")
 
@@ -402,6 +408,7 @@ def vec() -> str:
             "    uop: UOp\n    is_param: builtins.bool",
             "    def __iter__(self) -> Iterator[Vec[S_co]]: ...",
             "    def __hash__(self) -> builtins.int: ...",
+            *(f"    {line}" for line in OPERATORS),
             "    if not MYPY:  # with these, mypy's truthy-bool would find an `if` on a Vec right",
             "        def __bool__(self) -> None: ...",
             "        def __len__(self) -> builtins.int: ...",
@@ -472,6 +479,7 @@ def plain() -> str:
             "    " + signature(constructor(), "self", [], "None"),
             "    def __iter__(self) -> Iterator[Self]: ...",
             "    def __hash__(self) -> builtins.int: ...",
+            *(f"    {line.replace(', _T]', ']')}" for line in OPERATORS),
             "    def __bool__(self) -> None: ...",
             "    def __len__(self) -> builtins.int: ...",
             "    def __delitem__(self, indices: Any) -> NoReturn: ...",
@@ -509,6 +517,11 @@ def tensor() -> str:
             "    def __bool__(self) -> None: ...",
             "    def __len__(self) -> builtins.int: ...",
             "    def __delitem__(self, indices: Any) -> NoReturn: ...",
+            "    @overload",
+            "    def __divmod__(self, x: Tensor | ConstType) -> tuple[Tensor, Tensor]: ...",
+            "    @overload",
+            "    def __divmod__(self: Vec[_Q, Tensor], x: Vec[_S1, Tensor] | ConstType) "
+            "-> tuple[Vec[_Q | _S1, Tensor], Vec[_Q | _S1, Tensor]]: ...",
             *body,
             OTHERS,
             "from branded import _plain\n\nTensor: TypeAlias = _plain.Vec",

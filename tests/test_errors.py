@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import math
 import re
 import textwrap
@@ -991,3 +992,71 @@ def test_what_starts_a_module_is_not_the_users() -> None:
 def test_what_is_asked_by_bool_is_said_without_it() -> None:
     asked = ast.parse("not bool(x)", mode="eval").body
     assert advice._condition(asked) == "(x).logical_not()"
+
+
+OF_PYTHON = {
+    "json": Golden(
+        lambda: vmap(lambda x: json.dumps({"x": x}))(X),
+        errors.OperandError,
+        """
+        vmap: a function of Python takes numbers, and got a tensor
+          python: Object of type Tensor is not JSON serializable
+          at:     app.py:12
+          try:    return the tensor, and do this with the result; or debug.callback(f, x), with a function of numbers
+        """,
+    ),
+    "an array": Golden(
+        lambda: vmap(lambda i: np.ones(3)[i])(Tensor([0, 2])),
+        errors.OperandError,
+        """
+        vmap: a function of Python takes numbers, and got a tensor
+          python: only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices
+          at:     app.py:12
+          try:    Tensor(np.ones(3))[i]
+        """,  # noqa: E501  as long as numpy's
+    ),
+    "a text": Golden(
+        lambda: jit(lambda x: "%d steps" % x)(Tensor(3)),  # noqa: UP031
+        errors.OperandError,
+        """
+        jit: a function of Python takes numbers, and got a tensor
+          python: %d format: a real number is required, not Tensor
+          at:     app.py:12
+          try:    debug.print("{x}", x=x)
+        """,
+    ),
+    "a dict": Golden(
+        lambda: vmap(lambda x: {1: 2}[x])(Tensor([1, 2])),
+        errors.OperandError,
+        """
+        vmap: a dict is asked for a tensor, which is none of its keys, whatever its number is
+          given: a tensor
+          at:    app.py:12
+          try:   Tensor([...]) of the values, and the position of the key as its index
+        """,
+    ),
+}
+
+
+@params(OF_PYTHON)
+def test_what_a_function_of_python_says_of_a_tensor(g: Golden) -> None:
+    with pytest.raises(g.cls) as info:
+        g.mistake()
+    assert re.sub(r"\w+\.py:\d+", "app.py:12", str(info.value)) == textwrap.dedent(g.text).strip()
+    assert isinstance(info.value.__cause__, (TypeError, IndexError, KeyError))
+
+
+def raising(error: Exception) -> Any:
+    raise error
+
+
+@pytest.mark.parametrize(
+    "error", (TypeError("a Tensor is not what I take"), ValueError("no"), KeyError("Tensor"), IndexError("1")), ids=repr
+)
+def test_what_the_user_raises_is_the_users(error: Exception) -> None:
+    with pytest.raises(type(error)) as info:
+        vmap(lambda x: raising(error))(X)
+    assert info.value is error
+    with pytest.raises(TypeError, match="object is not callable") as other:
+        vmap(lambda x: x(1))(X)
+    assert not isinstance(other.value, BrandedError)

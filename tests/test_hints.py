@@ -84,6 +84,7 @@ READS = {
     "X[int(x)]": "N",
     "ROWS[x]": "N",
     "[1.0, 2.0, 3.0][int(x)]": "N",
+    "np.array([1.0, 2.0, 3.0])[x]": "N",
 }
 """What reads a value of an example: numpy says of each example what is right."""
 
@@ -96,7 +97,12 @@ def test_what_a_read_is_replaced_by(body: str) -> None:
     np.testing.assert_allclose(got.numpy(), [of_one(f"(lambda x: {body})({of}[{i}])") for i in range(3)], rtol=1e-5)
 
 
-METHODS = {"abs(x - 1)": lambda x: abs(x - 1), "round(x)": np.round, "Tensor([x, 1.0])": lambda x: [x, 1.0]}
+METHODS = {
+    "math.trunc(x)": np.trunc,
+    "abs(x - 1)": lambda x: abs(x - 1),
+    "round(x)": np.round,
+    "Tensor([x, 1.0])": lambda x: [x, 1.0],
+}
 """What plain tinygrad has no answer to."""
 
 
@@ -107,7 +113,7 @@ def test_what_a_function_of_python_is_replaced_by(body: str) -> None:
 
 
 def test_a_number_in_a_text_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    for body in ('f"{x:.2f}"', '"%.2f" % x'):
+    for body in ('f"{x:.2f}"', '"%.2f" % x', '"%d" % x'):
         followed = hint(f"vmap(lambda x: {body})(V)").replace("{x}", "{x:.2f}")
         run(f"vmap(lambda x: ({followed}, x)[1])(V)").realize()
         assert capsys.readouterr().out.split() == ["-1.00", "0.50", "2.00"]

@@ -75,6 +75,8 @@ QUOTED = {
     "Y[x[0].int()]",
     "fori_loop(0, x[0].int(), body, start)",
     "x[0].sqrt()",
+    "Tensor(np.ones(3))[i]",
+    'debug.print("{x}", x=x)',
 }
 """The user's own expression, which tests/test_hints.py follows with many more."""
 LEFT_OUT = {"call it outside of vmap, on the whole batch"}

@@ -229,6 +229,7 @@ def _format(self: Tensor, spec: str) -> str:
 
 _WANTING = {
     "__abs__": ("abs", "bad operand type for abs(): 'Tensor'"),
+    "__trunc__": ("trunc", "type Tensor doesn't define __trunc__ method"),
     "__round__": ("round", "type Tensor doesn't define __round__ method"),
 }
 """What Python asks for and tinygrad has a method for, and what Python says where there is none."""
@@ -247,6 +248,10 @@ def _wanting(name: str, otherwise: str) -> Callable[..., Any]:
         )
 
     return asked
+
+
+def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    return x // y, x % y
 
 
 def install() -> None:
@@ -269,6 +274,9 @@ def install() -> None:
     ):
         setattr(Tensor, name, _as_number(what, otherwise))
     setattr(Tensor, "__format__", _format)  # noqa: B010  mypy: a method
+    setattr(Tensor, "__divmod__", _divmod)  # noqa: B010  mypy: a method
+    setattr(Tensor, "__rdivmod__", lambda x, y: _divmod(y, x))  # noqa: B010
+    setattr(Tensor, "__pos__", lambda x: x)  # noqa: B010
     for name, (method, otherwise) in _WANTING.items():
         setattr(Tensor, name, _wanting(method, otherwise))
     # who is in the table of all tensors: tinygrad takes the time of a method that is asked for it

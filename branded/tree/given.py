@@ -39,10 +39,14 @@ def called(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
     """`f(*args, **kwargs)`; that it does not take these arguments is said as `what`, which the user called, says it."""
     try:
         return f(*args, **kwargs)
-    except TypeError as error:
+    except (TypeError, ValueError, LookupError) as error:
         # Python refused the call itself, if nothing of the function ran
         ran = error.__traceback__ is None or error.__traceback__.tb_next is not None
-        if ran or isinstance(error, BrandedError) or not _refuses(f, args, kwargs):
+        if ran or not isinstance(error, TypeError) or isinstance(error, BrandedError) or not _refuses(f, args, kwargs):
+            from branded.tree.python import said  # imported where there is a mistake
+
+            if (found := said(error, what)) is not None:
+                raise found from error
             raise
         reason = str(error)
     raise _wrong(reason, args, kwargs, what, fix)

@@ -3,7 +3,9 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+import json
 import math
+import statistics
 
 import numpy as np
 from tinygrad import Tensor
@@ -642,6 +644,45 @@ ROWS = (
         lambda: vmap(lambda x: Tensor.custom_kernel(x, fxn=lambda *a: a[0]))(X),
         errors.UnsupportedError,
         "custom_kernel: a kernel written by hand has no batching rule",
+    ),
+    right("body: divmod(x, 2)", lambda: vmap(lambda x: divmod(x, 2)[1])(N).tolist(), [1, 0, 1]),
+    right("body: +x", lambda: vmap(lambda x: +x)(N).tolist(), [1, 2, 3]),
+    right("body: x // 0 of ints", lambda: vmap(lambda x: x // 0 + x % (x * 0))(N).tolist(), [0, 0, 0]),
+    refused(
+        "body: divmod with a word",
+        lambda: vmap(lambda x: divmod(x, "two"))(V),
+        errors.OperandError,
+        "floordiv: the str 'two' is neither a tensor nor a number",
+    ),
+    refused(
+        "body: math.trunc",
+        lambda: vmap(lambda x: math.trunc(x))(V),
+        errors.OperandError,
+        "trunc: Python's function of that name takes numbers, and this is a tensor",
+    ),
+    refused(
+        "body: json of x",
+        lambda: vmap(lambda x: json.dumps([x]))(V),
+        errors.OperandError,
+        "vmap: a function of Python takes numbers, and got a tensor",
+    ),
+    refused(
+        "body: statistics of x in a loop",
+        lambda: scan(lambda c, x: (statistics.mean([c, x]), None), Tensor(0.0), V),
+        errors.OperandError,
+        "scan: a function of Python takes numbers, and got a tensor",
+    ),
+    refused(
+        "body: an array at x in a gradient",
+        lambda: grad(lambda x: NP[x])(Tensor(1.0)),
+        errors.OperandError,
+        "grad: a function of Python takes numbers, and got a tensor",
+    ),
+    refused(
+        "body: a dict at x",
+        lambda: vmap(lambda x: {1: 1.0}[x])(N),
+        errors.OperandError,
+        "vmap: a dict is asked for a tensor, which is none of its keys, whatever its number is",
     ),
     right("body: x of a closed brand, printed", lambda: repr(escaped()), "Vec[x:3, f32[]]"),
     refused(

@@ -87,8 +87,8 @@ case("pow", "pow __pow__", lambda x, y: x.pow(y) + x**y, positive(3), real(3))
 case("pow of a negative base", "__pow__", lambda x, i: Tensor.stack(x**i, x**-1, x**0.5), real(3), ints(3))
 case(
     "floor division and modulo",
-    "__floordiv__ __mod__ mod",
-    lambda x, y: Tensor.stack(x // y, x % y, x.mod(y)),
+    "__floordiv__ __mod__ __divmod__ __pos__ mod",
+    lambda x, y: Tensor.stack(x // y, x % y, x.mod(y), *divmod(+x, y)),
     real(4),
     positive(4),
 )
@@ -101,8 +101,8 @@ case(
 )
 case(
     "integer division",
-    "__floordiv__ __mod__ div __rfloordiv__ __rmod__ fmod",
-    lambda i, j: Tensor.stack(i // (j + 1), i % (j + 1), i.div(j + 1), 17 // (j + 1), 17 % (j + 1), i.fmod(j + 1)),
+    "__floordiv__ __mod__ div __rfloordiv__ __rmod__ __rdivmod__ fmod",
+    lambda i, j: Tensor.stack(i // (j + 1), i % (j + 1), i.div(j + 1), *divmod(17, j + 1), i.fmod(j + 1)),
     ints(4),
     index(4),
 )
