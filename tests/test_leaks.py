@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import math
+import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +16,7 @@ from tinygrad import Context, Tensor, TinyJit
 from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import UOp
 
-from branded import fori_loop, grad, scan, vmap, while_loop
+from branded import cond, fori_loop, grad, linalg, make_expr, memory, scan, vmap, while_loop
 from branded.cpu import kept
 from branded.loops import compiled as replay
 from branded.loops import scheduled
@@ -79,6 +82,37 @@ def test_a_captured_loop_outlives_the_schedules(few: None) -> None:
         np.testing.assert_allclose(f(ROWS).numpy(), wanted, rtol=1e-6)
         for n in range(6):
             scan(lambda c, x: (c + x[0], None), Tensor([0.0] * (6 * k + n + 2)), ROWS)[0].realize()
+
+
+def _tables() -> dict[str, int]:
+    """How many entries the tables of the package have, and its caches that forget nothing."""
+    modules = [(name, m) for name, m in list(sys.modules.items()) if name.split(".")[0] == "branded"]
+    named = [(f"{name}.{k}", x) for name, m in modules for k, x in vars(m).items()]
+    found = {name: len(x) for name, x in named if isinstance(x, dict | set | list)}
+    caches = [(name, x) for name, x in named if isinstance(x, functools._lru_cache_wrapper)]
+    endless = [(name, x) for name, x in caches if x.cache_parameters()["maxsize"] is None]
+    return found | {name: x.cache_info().currsize for name, x in endless}
+
+
+def test_no_table_of_the_package_grows_with_the_programs() -> None:
+    def a_round(i: int) -> None:
+        number = int.from_bytes(os.urandom(4)) / 2**32  # that no cache has
+        for call in (a_vmap, a_jit, leaks.a_scan, leaks.a_gradient_of_a_scan):
+            call(int(number * 2**20))
+        vmap(lambda a: cond(a.sum() > number, lambda b: b * 2, lambda b: b * number, a), chunk_size=2)(ROWS).realize()
+        vmap(lambda a: (a * number).sum(), chunk_size=2, progress=True)(ROWS)
+        linalg.inv(ROWS[:, :3] + Tensor.eye(3) * (20 + number)).realize()
+        memory(lambda x: (x * number).sum(0))(ROWS)
+        str(make_expr(lambda x: x * number)(ROWS))
+        (ROWS[:, :1] * number).expand(3, i + 2).sort()[0].realize()
+
+    with Context(BRANDED_CPU=1):
+        for i in range(3):
+            a_round(i)
+        before = _tables()
+        for i in range(3, 9):
+            a_round(i)
+    assert {name: n for name, n in _tables().items() if n >= before.get(name, 0) + 6} == {}
 
 
 # ---- the number of steps is not a part of a compiled step ----
