@@ -137,6 +137,39 @@ def test_short_rows_are_vectors_over_the_rows(name: str) -> None:
     np.testing.assert_allclose(ROWS[name]().numpy(), expected, rtol=2e-6, atol=1e-6)
 
 
+COLUMNS: dict[str, Callable[[], Tensor]] = {
+    "four columns of each of twenty": lambda: data(20, 100, 4).sum(1),
+    "products": lambda: (data(20, 64, 3) * data(20, 64, 3)).sum(1),
+    "three columns": lambda: data(200, 3).exp().sum(0),
+    "doubles": lambda: data(20, 70, 4).double().realize().prod(1),
+    "halves": lambda: data(20, 100, 8).half().realize().sum(1),
+}
+OTHER_COLUMNS: dict[str, Callable[[], Tensor]] = {
+    "few terms": lambda: data(20, 40, 4).sum(1),
+    "largest": lambda: data(20, 100, 4).max(1),
+    "integers": lambda: ints(20, 100, 4).sum(1),
+    "nine columns": lambda: data(20, 100, 9).sum(1),
+    "eight doubles": lambda: data(20, 100, 8).double().realize().sum(1),
+    "columns that lie apart": lambda: (data(20, 100, 8)[:, :, ::2] * 2).sum(1),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_narrow_columns_are_added_up_together(name: str) -> None:
+    (program,) = made(COLUMNS[name]())
+    assert is_loops(program) and any(opt.op is tg.OptOps.UPCAST for opt in program.src[0].arg.applied_opts)
+    found = COLUMNS[name]().numpy()
+    with cpu.plain():
+        expected = COLUMNS[name]().numpy()
+    np.testing.assert_allclose(found, expected, rtol=2e-3 if name == "halves" else 1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", OTHER_COLUMNS)
+def test_other_columns_are_left_to_tinygrad(name: str) -> None:
+    (program,) = made(OTHER_COLUMNS[name]())
+    assert not is_loops(program)
+
+
 @pytest.mark.parametrize("name", ABREAST)
 def test_short_rows_are_added_up_abreast(name: str) -> None:
     f, rows = ABREAST[name]

@@ -43,6 +43,8 @@ FEW, FEW_NUMBERS = 9, 12
 """A sum of so many terms is a gain with those of the rows beside it, or of so many numbers as they stand."""
 ABREAST = ((8, FEW), (4, LONG))
 """So many rows are added up at a time, if each has so many terms or more."""
+MANY, NARROW = 64, 64
+"""Down narrow columns, which lie in less than so many bytes, so many terms are a gain as plain loops."""
 STEPS, DEAREST, FLAT = 1 << 17, 8, 1 << 14
 """A part of a kernel has so many steps, in which what is dear counts so often; a loop that is divided has so many."""
 LOOPS = Opt(OptOps.NOLOCALS)
@@ -141,7 +143,7 @@ def _chosen(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler],
             raise look(k)
         if not (room.value and type(k.ren) is tg.cstyle.ClangRenderer):
             return original(k)
-        forms = (over_rows, abreast, plain) if is_short(k) else (plain, over_rows)
+        forms = (over_rows, abreast, plain) if is_short(k) else (plain, over_rows, narrow)
         found = next((made for form in forms if (made := form(k)) is not None), None)
         return _shorter(k, original(k)) if found is None else parted(found)
 
@@ -179,18 +181,23 @@ def over_rows(k: Scheduler) -> Scheduler | None:
         return None
 
 
+def _sums(k: Scheduler) -> list[tuple[UOp, UOp]]:
+    """The reductions of a kernel with their innermost loops, if all are sums or products of floats."""
+    if is_gated(k) or not all(isinstance(n, int) for n in k.full_shape):
+        return []
+    found = [(reduce, inner) for reduce in k.reduceops if (inner := _innermost(k, reduce)) is not None]
+    are_sums = all(reduce.arg[0] in (Ops.ADD, Ops.MUL) and reduce.dtype in _FLOATS for reduce, _ in found)
+    return found if are_sums and len(found) == len(k.reduceops) else []
+
+
 def is_short(k: Scheduler) -> bool:
     """Is this a kernel of sums of floats, each of a few terms that lie one beside another?"""
-    if not k.reduceops or is_gated(k) or not all(isinstance(n, int) for n in k.full_shape):
-        return False
-    for reduce in k.reduceops:
-        inner = _innermost(k, reduce)
-        if inner is None or reduce.arg[0] not in (Ops.ADD, Ops.MUL) or reduce.dtype not in _FLOATS:
-            return False
+    found = _sums(k)
+    for reduce, inner in found:
         least = FEW if _works(reduce) else FEW_NUMBERS
         if inner.vmax + 1 >= _long_sum(reduce) or not in_order(_indices(reduce), inner, least):
             return False
-    return True
+    return bool(found)
 
 
 def abreast(k: Scheduler) -> Scheduler | None:
@@ -199,15 +206,29 @@ def abreast(k: Scheduler) -> Scheduler | None:
     The loop of one row it writes out, being short, and then it adds number by number.  Where no result has numbers of
     its own, as in products of small matrices, a tile has less to read.
     """
-    axes = k.axes_of(AxisType.WEAK)
-    terms = min(int(r.vmax + 1) for reduce in k.reduceops if (r := _innermost(k, reduce)) is not None)
-    indices = [i for reduce in k.reduceops for i in _indices(reduce)]
+    axes, sums = k.axes_of(AxisType.WEAK), _sums(k)
+    terms = min(int(inner.vmax + 1) for _, inner in sums)
+    indices = [i for reduce, _ in sums for i in _indices(reduce)]
     if terms < LONG and not any(all(step(i, k.rngs[axis]) != 0 for axis in axes) for i in indices):
         return None
     for n in (n for n, least in ABREAST if terms >= least):
         for axis in (axis for axis in reversed(axes) if k.full_shape[axis] % n == 0):
             return _with(k, [LOOPS, Opt(OptOps.UPCAST, axis, n)])
     return None
+
+
+def narrow(k: Scheduler) -> Scheduler | None:
+    """A kernel of long sums of floats down a few columns that lie side by side, with all columns at a time."""
+    sums, axes = _sums(k), k.axes_of(AxisType.WEAK)
+    if not sums or not axes or not 1 < k.full_shape[axes[-1]] <= ROW:
+        return None
+    columns = k.rngs[axes[-1]]
+    for reduce, inner in sums:
+        if inner.vmax + 1 < MANY or k.full_shape[axes[-1]] * reduce.dtype.itemsize >= NARROW:
+            return None
+        if not in_order(_indices(reduce), columns, 1):
+            return None
+    return _with(k, [LOOPS, Opt(OptOps.UPCAST, axes[-1], 0)])
 
 
 def parted(k: Scheduler, steps: int | None = None) -> Scheduler:
