@@ -87,6 +87,15 @@ def test_reads(name: str) -> None:
 
 
 NUMBERS = {
+    "bits": Golden(
+        lambda: vmap(lambda x: x > 0 & x)(X),
+        errors.OperandError,
+        """
+        and: bools and ints have bits, and this is a float
+          value: Vec[x:3, f32[4]]
+          try:   (a > 0) & (b > 0), where a comparison stands in parentheses; .int() of what is an int
+        """,
+    ),
     "if": Golden(
         lambda: vmap(lambda x: x if x.sum() > 0 else -x)(X),
         errors.ReadError,

@@ -14,13 +14,13 @@ from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Any, cast
 
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import source, tree
 from branded.axes_known import names_of, told
 from branded.derivatives.leaves import may_be_differentiating
-from branded.errors import BrandedError
+from branded.errors import BrandedError, OperandError
 from branded.graph import tensor
 from branded.patches import methods, tg
 from branded.patches.bodies import in_a_body
@@ -43,6 +43,8 @@ def _compared(original: Method) -> Method:
 
     @functools.wraps(original)
     def alu(self: Tensor, op: Ops, *src: Tensor) -> Tensor:
+        if op in _OF_BITS and in_a_body():
+            _check_bits(self, *src)
         if (method := running()) is None:
             out: Tensor = original(self, op, *src)
             if in_a_body():
@@ -57,6 +59,24 @@ def _compared(original: Method) -> Method:
         return tensor(u)
 
     return alu
+
+
+_OF_BITS = {Ops.AND, Ops.OR, Ops.XOR}
+
+
+def _check_bits(*operands: Tensor) -> None:
+    """tinygrad finds out that floats have no bits where the result is computed, and then speaks of its operations."""
+    x = next((x for x in operands if dtypes.is_float(x.dtype) and x.uop.op is not Ops.CONST), None)
+    if x is not None:
+        from branded.values import vec_type  # imported where there is a mistake
+
+        method = methods.running()()
+        name = method.name.strip("_").removeprefix("r") if method is not None else "bits"
+        raise OperandError(
+            f"{name}: bools and ints have bits, and this is a float",
+            ("value", vec_type(x)),
+            fix="(a > 0) & (b > 0), where a comparison stands in parentheses; .int() of what is an int",
+        )
 
 
 def _compare(u: UOp) -> None:

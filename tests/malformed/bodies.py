@@ -684,6 +684,18 @@ ROWS = (
         errors.OperandError,
         "vmap: a dict is asked for a tensor, which is none of its keys, whatever its number is",
     ),
+    refused(
+        "body: bits of a float",
+        lambda: vmap(lambda x: x > 0 & x)(V),
+        errors.OperandError,
+        "and: bools and ints have bits, and this is a float",
+    ),
+    refused(
+        "body: ~ of a float in a gradient",
+        lambda: grad(lambda x: ~x)(Tensor(1.0)),
+        errors.OperandError,
+        "invert: bools and ints have bits, and this is a float",
+    ),
     right("body: x of a closed brand, printed", lambda: repr(escaped()), "Vec[x:3, f32[]]"),
     refused(
         "body: x of a closed brand, read",
