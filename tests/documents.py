@@ -32,6 +32,7 @@ RUNS = (
     "docs/speed.md",
     "docs/threads.md",
     "docs/tinygrad.md",
+    "docs/tuning.md",
     "README.md",
 )
 """Documents about how things run, and not about what they give."""
