@@ -10,6 +10,7 @@ import random
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -219,6 +220,7 @@ assert [t.tolist() for t in a] == [t.tolist() for t in b]
 def on_a_terminal(code: str) -> str:
     """What a program writes to stderr, where that is a terminal."""
     ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))  # tqdm shows nothing in a window without columns
     child = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=theirs, stdout=subprocess.DEVNULL)
     os.close(theirs)
     parts = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -393,7 +394,7 @@ def test_another_process_tries_nothing(tmp_path: Path) -> None:
             return out.strip()
 
         assert run() == first and run() == later
-        with sqlite3.connect(cache) as connection:
+        with closing(sqlite3.connect(cache)) as connection, connection:
             names = connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'branded_tuned%'").fetchall()
             assert len(names) == 1
             connection.execute(f"UPDATE '{names[0][0]}' SET val = substr(val, 1, 10)")
