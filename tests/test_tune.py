@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from branded import cpu, jit, profiling, scan, vmap
 from branded.cpu import blas, choices, forms, kernels, trials, tuned, tuning
 from branded.patches import programs, tg
 from branded.profiling import profile
-from branded.runner import linear
+from branded.runner import cores, linear
 from tests.forked import server
 
 pytestmark = pytest.mark.skipif(
@@ -266,7 +267,7 @@ def called(f: Any) -> Any:
 
 
 def test_which_is_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choices, "cores", lambda: 2)
+    monkeypatch.setattr(cores, "count", lambda: 2)
     one, two = ways(rule=[1], loops=[1]), ways(rule=[2], loops=[1])
     assert tuned._fastest({"rule": 1.0, "loops": 0.9}, one) == "loops"
     assert tuned._fastest({"rule": 1.0, "loops": 0.96}, one) == "rule"
@@ -407,7 +408,7 @@ def test_what_a_choice_is_kept_by(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = {choices.key(kernel, renderer, "fast"), choices.key(kernel, renderer, "best")}
     with Context(NUM_CPU_THREADS=7):  # type: ignore[no-untyped-call]
         keys.add(choices.key(kernel, renderer, "fast"))
-    monkeypatch.setattr(choices, "cores", lambda: 77)
+    monkeypatch.setattr(choices, "cores", SimpleNamespace(count=lambda: 77))
     keys.add(choices.key(kernel, renderer, "fast"))
     assert len(keys) == 4 and choices.key(kernel, renderer, "fast") in keys
 

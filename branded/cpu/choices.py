@@ -6,7 +6,6 @@ It is kept in tinygrad's database, beside the programs, and bounded as they are;
 from __future__ import annotations
 
 import hashlib
-import os
 from typing import Any, NamedTuple
 
 from tinygrad.uop.ops import UOp
@@ -14,6 +13,7 @@ from tinygrad.uop.ops import UOp
 from branded.cpu.forms import RULE, Options
 from branded.patches import programs, tg
 from branded.patches.tg import Opt, OptOps
+from branded.runner import cores
 
 TABLE = "branded_tuned"
 MOST = 4096
@@ -42,12 +42,8 @@ _known: dict[str, Choice] = {}
 
 def key(kernel: UOp, renderer: Any, how: str) -> str:
     """The name of a choice: the kernel's graph, the options, the compiler and the machine."""
-    said = tg.to_program_key(kernel, renderer), programs.made_by(), cores(), how
+    said = tg.to_program_key(kernel, renderer), programs.made_by(), cores.count(), how
     return hashlib.sha256(repr(said).encode()).hexdigest()
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def find(name: str) -> Choice | None:

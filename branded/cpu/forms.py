@@ -86,7 +86,6 @@ def _all(k: Scheduler, how: How) -> Iterator[tuple[str, Scheduler | None]]:
     yield "tinygrad's", tinygrads(k)
     lane = _lane(k)
     row = None if lane is None else _row(k, lane)
-    tiles = [(1, 8)]
     if kernels.is_gated(k):  # clang makes no vectors of it
         yield "no options", k
     else:
@@ -101,8 +100,7 @@ def _all(k: Scheduler, how: How) -> Iterator[tuple[str, Scheduler | None]]:
     yield from _tile(k, lane, row, (1, 8), "vectors", TERMS)
     yield from _tile(k, lane, row, (4, 8), "vectors")
     if how == "best":
-        tiles = [*((1, n) for n in STRIPES), *TILES]
-        for tile in tiles:
+        for tile in (*((1, n) for n in STRIPES), *TILES):
             for what in ("vectors", "loops"):
                 yield from _tile(k, lane, row, tile, what)
                 yield from _tile(k, lane, row, tile, what, TERMS)

@@ -209,7 +209,7 @@ def _fastest(seconds: Mapping[str, float], ways: Mapping[str, trials.Way]) -> st
 
     def by_clock(name: str) -> float:
         """What is left of the time of a kernel if its parts are done side by side."""
-        parts = min(int(ways[name].calls[0].src[0].arg.global_size[0]), choices.cores())
+        parts = min(int(ways[name].calls[0].src[0].arg.global_size[0]), cores.count())
         return seconds[name] / parts if seconds[name] * 1e9 >= cores.LARGE else seconds[name]
 
     kernels = [name for name in seconds if len(calls := ways[name].calls) == 1 and calls[0].src[0].op is Ops.PROGRAM]

@@ -24,9 +24,8 @@ def install() -> None:
             return original(self, axis, keepdim)
         at = axis % self.ndim
         n: Any = self.shape[at]
-        left = Tensor.arange(n, 0, -1).reshape(
-            n, *(1,) * (self.ndim - at - 1)
-        )  # the first of equal ones is the largest
+        # the first of equal ones is the largest
+        left = Tensor.arange(n, 0, -1).reshape(n, *(1,) * (self.ndim - at - 1))
         rated = self.isnan().where(left + n, self.eq(self.max(at, keepdim=True)) * left)
         best = rated.max(at, keepdim=keepdim)
         at_first: Tensor = n - (best > n).where(best - n, best)

@@ -134,11 +134,15 @@ class _Pool(ctypes.Structure):
             getattr(here, f"pthread_{initialize}_init")(ctypes.addressof(self) + getattr(_Pool, name).offset, None)
 
 
+def count() -> int:
+    """So many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @functools.cache
 def _pool() -> _Pool | None:
     """None where there are no threads, or one core."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if cores == 1:
+    if (cores := count()) == 1:
         return None
     pool = _Pool(most=min(cores, MOST) - 1)
     try:

@@ -30,7 +30,7 @@ def said(error: Exception, what: str) -> BrandedError | None:
         return None
     frames = list(_frames(error.__traceback__))
     last, users = frames[-1], [f for f in frames if not _is_of_others(f[0])]
-    if not users or source.is_ours(last[0].f_code.co_filename) or (last == users[-1] and _raises(*last)):
+    if not users or source.is_ours(last[0].f_code.co_filename) or (last == users[-1] and _raises(*last[:2])):
         return None
     frame, _, line = users[-1]
     code = frame.f_code
@@ -61,7 +61,7 @@ def _is_of_others(frame: FrameType) -> bool:
     return source.is_ours(file) or file.startswith((*_LIBRARIES, "<frozen")) or file.endswith(".pyx")
 
 
-def _raises(frame: FrameType, at: int, line: int) -> bool:
+def _raises(frame: FrameType, at: int) -> bool:
     """Is this a `raise` of the user's?"""
     return frame.f_code.co_code[at] == dis.opmap["RAISE_VARARGS"]
 
