@@ -158,11 +158,13 @@ pytest_collect_file = SybilCollection(
             [DocTestParser(optionflags=ELLIPSIS)],
             patterns=["branded/*.py", "branded/**/*.py"],
             document_types={".py": Module},
+            teardown=dict.clear,
         ),
         Sybil(
             [PythonCodeBlockParser(doctest_optionflags=ELLIPSIS)],
             patterns=["*.md", "docs/*.md", "docs/**/*.md"],
             document_types={".md": Page},
+            teardown=dict.clear,
         ),
     ]
 ).pytest()
