@@ -13,6 +13,7 @@ from tinygrad import Tensor, nn
 
 import branded
 from branded import BrandedError, debug, fori_loop, vmap, while_loop
+from tests.examples import of_ones
 
 pytestmark = pytest.mark.by_numpy
 
@@ -28,7 +29,7 @@ NAMES = {
     "ROWS": [1.0, 2.0, 3.0],
     "IMAGES": Tensor(np.ones((2, 1, 5, 5), np.float32)).realize(),
     "KERNEL": Tensor(np.ones((2, 1, 3, 3), np.float32)).realize(),
-    "CONV": nn.Conv2d(1, 2, 3),
+    "CONV": of_ones(nn.Conv2d(1, 2, 3)),
     **{f.__name__: f for f in (vmap, fori_loop, while_loop)},
     "math": math,
     "debug": debug,

@@ -12,7 +12,7 @@ from tinygrad import Tensor
 from branded import linalg, vmap
 from branded.errors import MatrixError, MatrixTypeError
 
-A, WIDE, B = Tensor.eye(3), Tensor.ones(2, 3), Tensor.ones(3)
+A, WIDE, B = Tensor.eye(3).realize(), Tensor.ones(2, 3).realize(), Tensor.ones(3).realize()
 anything: Any = None
 
 CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {

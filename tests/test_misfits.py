@@ -16,6 +16,7 @@ from tinygrad import Tensor, nn
 from branded import BrandedError, brand, cond, errors, fori_loop, grad, jacfwd, jit, make_expr, scan, vmap
 from branded.patches import methods
 from branded.patches.refused import Refused
+from tests.examples import of_ones
 
 pytestmark = pytest.mark.places
 
@@ -24,7 +25,7 @@ IMAGES = Tensor(np.ones((2, 1, 5, 5), np.float32)).realize()
 W = Tensor(np.ones((3, 4), np.float32)).realize()
 V = Tensor(np.ones(3, np.float32)).realize()
 U = Tensor(np.ones(5, np.float32)).realize()
-LINEAR, LAYER = nn.Linear(5, 2), nn.Linear(4, 2)
+LINEAR, LAYER = of_ones(nn.Linear(5, 2)), of_ones(nn.Linear(4, 2))
 KERNEL = Tensor(np.ones((2, 1, 3, 3), np.float32)).realize()
 
 
