@@ -7,7 +7,9 @@ Tukey); one with a large prime factor is a convolution of a power of two (Bluest
 from __future__ import annotations
 
 import functools
+import itertools
 import math
+from array import array
 from typing import Any, TypeVar
 
 from tinygrad import Tensor, dtypes
@@ -254,11 +256,14 @@ def _matrix(n: int, like: Tensor, sign: int) -> Pair:
 def _turns(steps: Any, n: int, like: Tensor, sign: int) -> Pair:
     """The cosines and sines of `steps` of the n-th part of a turn."""
     cos, sin = _circle(n)
+    shape = (len(steps), len(steps[0])) if isinstance(steps[0], list) else (len(steps),)
+    places = [s % n for s in (itertools.chain(*steps) if len(shape) == 2 else steps)]
     device = like.device if isinstance(like.device, str) else None
 
     def table(values: tuple[float, ...], by: int) -> Tensor:
-        rows = [[by * values[s % n] for s in row] if isinstance(row, list) else by * values[row % n] for row in steps]
-        return Tensor(rows, dtype=like.dtype, device=device)
+        # as bytes: of a list tinygrad looks at each number by itself
+        numbers = array(str(like.dtype.fmt), [by * values[i] for i in places])
+        return Tensor(numbers.tobytes(), dtype=like.dtype, device=device).reshape(shape)
 
     return table(cos, 1), table(sin, sign)
 
