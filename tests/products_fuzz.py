@@ -21,6 +21,7 @@ from tinygrad.uop.ops import UOp
 from branded import jit, vmap
 from branded.cpu import blas, plans, products
 from branded.patches import tg
+from tests.examples import in_memory
 
 SIZES = (1, 2, 3, 5, 8, 17, 33)
 KINDS = {"m": (True, False, True), "n": (False, True, True), "k": (True, True, False), "b": (True, True, True)}
@@ -117,7 +118,7 @@ class Program:
 
     def _buffer(self, shape: tuple[int, ...], finite: bool = False) -> tuple[Tensor, np.ndarray[Any, Any]]:
         x = self._values(shape, finite)
-        return Tensor(x).realize(), x
+        return in_memory(x), x
 
     def run(self) -> tuple[int, str | None]:
         """How many products there were, and what is wrong."""

@@ -19,6 +19,7 @@ from branded import grad, jit, scan, vmap, while_loop
 from branded.cpu import blas
 from branded.patches import tg
 from branded.runner import native
+from tests.examples import in_memory
 from tests.products_fuzz import Program, always, found
 
 pytestmark = pytest.mark.skipif(not blas.is_there("CPU"), reason="numpy has no BLAS here, or there is no compiler")
@@ -31,7 +32,7 @@ def array(*shape: int, dtype: Any = np.float32) -> Any:
 
 
 def here(*xs: Any) -> list[Tensor]:
-    return [Tensor(x).realize() for x in xs]
+    return [in_memory(x) for x in xs]
 
 
 def done(t: Tensor) -> tuple[list[blas.Product], list[Any], Any]:

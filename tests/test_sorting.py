@@ -156,7 +156,7 @@ def test_derivatives_by_kernels() -> None:
         want = read(vmap(grad(f))(x))
     with Context(NOOPT=1):
         np.testing.assert_allclose(vmap(grad(f))(x).numpy(), want, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(jit(vmap(grad(f)))(x).numpy(), want, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(jit(vmap(grad(f)))(x).numpy(), want, rtol=1e-5, atol=1e-5)
 
 
 def test_in_compiled_functions_and_loops() -> None:
