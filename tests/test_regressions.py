@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor, TinyJit, dtypes, function
+from tinygrad import Context, Tensor, TinyJit, dtypes, function
 
 from branded import (
     brand,
@@ -41,6 +41,7 @@ from branded import map as map_
 from branded.callbacks.host import ShapeDtype, call
 from branded.errors import CarryError
 from branded.scope import open_brands
+from tests.by_numpy import reads
 
 pytestmark = pytest.mark.by_numpy
 compiled = pytest.mark.by_numpy(False)
@@ -737,19 +738,23 @@ def test_the_largest_of_entries_with_nan() -> None:
         [inf, 0, inf],
         [0, -0.0, 0],
     ]
+    ways = [(axis, False) for axis in (0, 1, -1, None)] + [(1, True)]
+
+    def largest(xs: Tensor, name: str) -> tuple[Tensor, ...]:
+        return tuple(vmap(lambda x, how=how: getattr(x, name)(*how))(xs) for how in ways)
+
     for dtype in (np.float32, np.float16, np.float64):
         xs = np.array([rows, rows[::-1]], dtype)
         for name in ("argmax", "argmin"):
-            for axis in (0, 1, -1, None):
-
-                def of(x: Any, name: str = name, axis: int | None = axis) -> Any:
-                    return getattr(x, name)(axis)
-
-                wanted = np.stack([of(x) for x in xs])
-                for got in (vmap(of)(Tensor(xs)), vmap(vmap(of))(Tensor(xs[None]))[0], jit(vmap(of))(Tensor(xs))):
-                    assert got.dtype == dtypes.int32 and np.array_equal(got.numpy(), wanted)
-            kept = vmap(lambda x, name=name: getattr(x, name)(1, keepdim=True))(Tensor(xs))
-            assert np.array_equal(kept.numpy(), np.stack([getattr(x, name)(1, keepdims=True) for x in xs]))
+            wanted = [[getattr(x, name)(axis, keepdims=kept) for x in xs] for axis, kept in ways]
+            nested = vmap(lambda xs, name=name: largest(xs, name))(Tensor(xs[None]))
+            with Context(NOOPT=int(dtype != np.float32)):  # the kernels of one dtype are optimized
+                got, compiled = largest(Tensor(xs), name), jit(largest, static_argnums=1)(Tensor(xs), name)
+                Tensor.realize(*got)
+            assert all(y.dtype == dtypes.int32 for y in (*nested, *got, *compiled))
+            for a, b, c, want in zip(reads(nested), got, compiled, wanted, strict=True):
+                for found in (a[0], b.numpy(), c.numpy()):
+                    assert np.array_equal(found, want)
     assert vmap(lambda x: x.argmax())(Tensor([[1, 3, 3], [5, 2, 1]])).tolist() == [1, 0]
 
 
