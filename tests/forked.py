@@ -19,6 +19,16 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
+WARM = """
+import branded
+from tinygrad import Context, Tensor
+with Context(CACHELEVEL=0):
+    xs = Tensor([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], device="PYTHON")
+    for y in branded.vmap(lambda x: branded.scan(lambda c, a: (c * a + 1, c.sum()), x[0], x))(xs):
+        y.tolist()
+branded.patches.tg.realize.to_program_cache.clear()
+"""
+"""What the first program of a process loads is there.  This one calls no compiler, and nothing of it is kept."""
 
 
 class Ended(NamedTuple):
@@ -115,6 +125,7 @@ if __name__ == "__main__":
     exec(compile(sys.argv[1], "<before>", "exec", dont_inherit=True), _names)
     for _name in ("branded.loops", "branded.patches.programs", "tinygrad.runtime.ops_cpu"):
         importlib.import_module(_name)
+    exec(WARM, {})
     gc.freeze()  # what is there now no process looks at again
     if (_program := _serve(sys.stdin)) is not None:
         exec(compile(_program, "<string>", "exec", dont_inherit=True), _names)

@@ -31,6 +31,7 @@ import os
 import branded
 from tinygrad import Tensor
 
+found.clear()
 x = Tensor([[0.0, 1.0], [2.0, 3.0]]).realize() * {by}
 y = branded.jit(branded.vmap(lambda a: (a.softmax() * 8 + {shift}).sum() + (a - a.mean()).square().sum()))(x.realize())
 print([round(v, 3) for v in y.tolist()], sum(n >= int(os.environ.get('OF', 20)) for n in found))

@@ -91,7 +91,7 @@ def forked() -> Iterator[Run]:
         yield run
 
 
-def check_next(folder: Path, run: Run = ended) -> None:
+def check_next(folder: Path, run: Run) -> None:
     """The next process is right and warns of nothing, the one after it has all in the cache; there is no other file."""
     assert run(folder, PROGRAM) == (0, [RIGHT])
     assert run(folder, PROGRAM, CC="/no/compiler") == (0, [RIGHT])
@@ -129,7 +129,7 @@ def test_killed_in_the_midst_of_a_write(tmp_path: Path, limit: int, forked: Run)
     check_next(tmp_path, forked)
 
 
-def test_no_process_stays_when_the_one_that_started_it_is_killed(tmp_path: Path) -> None:
+def test_no_process_stays_when_the_one_that_started_it_is_killed(tmp_path: Path, forked: Run) -> None:
     """By the compiler, which then writes down whose child it is: a process that compiles for the killed one.
 
     So few kernels are made without such a process; here it pays for one.
@@ -148,7 +148,7 @@ def test_no_process_stays_when_the_one_that_started_it_is_killed(tmp_path: Path)
     while is_there(pid) and time.monotonic() < end:
         time.sleep(0.05)
     assert not is_there(pid)
-    check_next(tmp_path / "cache")
+    check_next(tmp_path / "cache", forked)
 
 
 def is_there(pid: int) -> bool:

@@ -6,9 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeAlias
+
+import pytest
 
 from branded.patches import compiler as cc
+from tests.forked import Ended, server
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = """
@@ -58,70 +63,78 @@ KILLED = (
 )
 
 
-def run(first: str = "", folder: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
-    given = {"PYTHONPATH": str(folder), "CACHELEVEL": "0", "PARALLEL": "2", "DEV": "CPU", **env}
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(first=first)],
-        cwd=folder,
-        env={**os.environ, **given},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+Run: TypeAlias = Callable[..., Ended]
 
 
-def test_they_compile_and_not_the_process_that_asks() -> None:
-    first = "import tinygrad.engine.realize as r; r.map = None"
-    assert run(first).stdout.splitlines() == [RIGHT[0], f"{RIGHT[1]} 2", ""]
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """What becomes of a program, in a process that has not to import branded."""
+    with server() as one:
+        yield lambda program, **env: one.run(program, **{"CACHELEVEL": "0", "PARALLEL": "2", **env})
+
+
+def first(program: str = "") -> str:
+    """The kernels, after something else."""
+    return PROGRAM.format(first=program)
+
+
+def test_they_compile_and_not_the_process_that_asks(run: Run) -> None:
+    out = run(first("import tinygrad.engine.realize as r; r.map = None"))
+    assert out.out.splitlines() == [RIGHT[0], f"{RIGHT[1]} 2", ""]
 
 
 def test_a_package_that_has_changed_under_them(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "branded", tmp_path / "branded", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "branded", tmp_path / "branded")
     one = tmp_path / "branded" / "patches" / "products.py"
-    out = run(f"assert branded.patches.products.__file__ == {str(one)!r}; os.unlink({str(one)!r})", tmp_path)
+    program = first(f"assert branded.patches.products.__file__ == {str(one)!r}; os.unlink({str(one)!r})")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "CACHELEVEL": "0", "PARALLEL": "2", "DEV": "CPU"}
+    command = [sys.executable, "-c", program]
+    out = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
     assert out.stdout.splitlines() == [RIGHT[0], f"{RIGHT[1]} 0", FAILED], out.stderr
 
 
-def test_a_tinygrad_that_cannot_be_imported_there() -> None:
-    out = run("import numpy; sys.path[:] = [p for p in sys.path if 'site-packages' not in p]")
-    assert "No module named 'tinygrad'" in out.stderr
-    assert out.stdout.splitlines() == [RIGHT[0], f"{RIGHT[1]} 0", FAILED], out.stderr
+def test_a_tinygrad_that_cannot_be_imported_there(run: Run) -> None:
+    out = run(first("import numpy; sys.path[:] = [p for p in sys.path if 'site-packages' not in p]"))
+    assert "No module named 'tinygrad'" in out.err
+    assert out.out.splitlines() == [RIGHT[0], f"{RIGHT[1]} 0", FAILED], out.err
 
 
-def test_processes_that_cannot_be_started() -> None:
-    out = run("import multiprocessing.popen_spawn_posix as p; p.util.spawnv_passfds = lambda *_: open('/no/file')")
+def test_processes_that_cannot_be_started(run: Run) -> None:
+    out = run(
+        first("import multiprocessing.popen_spawn_posix as p; p.util.spawnv_passfds = lambda *_: open('/no/file')")
+    )
     why = "cannot be started: [Errno 2] No such file or directory: '/no/file'; from now on this process compiles"
-    assert out.stdout.splitlines() == [
+    assert out.out.splitlines() == [
         RIGHT[0],
         f"{RIGHT[1]} 0",
         f"compiler: the processes in which tinygrad compiles {why}",
-    ], out.stderr
+    ], out.err
 
 
-def test_one_that_is_killed_while_it_compiles(tmp_path: Path) -> None:
+def test_one_that_is_killed_while_it_compiles(tmp_path: Path, run: Run) -> None:
     """By its compiler, once."""
     compiler = tmp_path / "cc"
     killed = f'[ $PPID != $PARENT ] && mkdir "{tmp_path}/once" 2>/dev/null && kill -9 $PPID'
     real = os.environ.get("CC") or shutil.which("clang") or cc.SCRIPT
     compiler.write_text(f'#!/bin/sh\n{killed}\nexec "{real}" "$@"\n')
     compiler.chmod(0o755)
-    out = run(CC=str(compiler), BRANDED_ZIG=str(cc._zig()))
+    out = run(first(), CC=str(compiler), BRANDED_ZIG=str(cc._zig()))
     assert (tmp_path / "once").exists()
-    assert out.stdout.splitlines() == [RIGHT[0], f"{RIGHT[1]} 2", KILLED], out.stderr
+    assert out.out.splitlines() == [RIGHT[0], f"{RIGHT[1]} 2", KILLED], out.err
 
 
-def test_those_of_a_parent_are_not_waited_for() -> None:
+def test_those_of_a_parent_are_not_waited_for(run: Run) -> None:
     """A forked child has the pool of its parent, without its threads."""
     child = "\n        ".join(("print(two(2))", "sys.stdout.flush()", "os._exit(0)"))
-    first = f"two(4)\n    if pid := os.fork():\n        os.waitpid(pid, 0)\n    else:\n        {child}"
-    out = run(first)
-    assert out.stdout.splitlines() == [RIGHT[0], RIGHT[0], f"{RIGHT[1]} 2", ""], out.stderr
+    forks = f"two(4)\n    if pid := os.fork():\n        os.waitpid(pid, 0)\n    else:\n        {child}"
+    out = run(first(forks))
+    assert out.out.splitlines() == [RIGHT[0], RIGHT[0], f"{RIGHT[1]} 2", ""], out.err
 
 
-def test_what_does_not_compile_there_is_said_here(tmp_path: Path) -> None:
-    out = run(CC=str(tmp_path / "no compiler"))
-    assert out.returncode == 1
-    assert out.stderr.splitlines()[-5:] == [
+def test_what_does_not_compile_there_is_said_here(tmp_path: Path, run: Run) -> None:
+    out = run(first(), CC=str(tmp_path / "no compiler"))
+    assert out.status == 1
+    assert out.err.splitlines()[-5:] == [
         "branded.errors.CompilerError: compiler: tinygrad's CPU device needs a C compiler, and the one that was chosen "
         "cannot be run",
         f"  CC:   {tmp_path / 'no compiler'}",
@@ -131,17 +144,11 @@ def test_what_does_not_compile_there_is_said_here(tmp_path: Path) -> None:
     ]
 
 
-def few(**env: str) -> subprocess.CompletedProcess[str]:
-    """Three kernels, and again three."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "CACHELEVEL": "0", "PARALLEL": "2", "DEV": "CPU", **env}
-    return subprocess.run([sys.executable, "-c", HERE], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
-
-
-def test_few_kernels_are_made_here() -> None:
+def test_few_kernels_are_made_here(run: Run) -> None:
     values = "[[3.0, 5.0, 7.0], 18.0, 6.0] [[4.0, 7.0, 10.0], 24.0, 9.0]"
-    assert few().stdout.splitlines() == [f"{values} []", "6 True"]
+    assert run(HERE).out.splitlines() == [f"{values} []", "6 True"]
 
 
-def test_what_does_not_compile_here_is_said_once(tmp_path: Path) -> None:
-    out = few(CC=str(tmp_path / "no compiler"))
-    assert out.returncode == 1 and out.stderr.count("CompilerError") == 1
+def test_what_does_not_compile_here_is_said_once(tmp_path: Path, run: Run) -> None:
+    out = run(HERE, CC=str(tmp_path / "no compiler"))
+    assert out.status == 1 and out.err.count("CompilerError") == 1
