@@ -19,7 +19,7 @@ import branded.random.choices
 from branded import BrandedError, errors, grad, jvp, random, vmap
 from branded.loops.api import scan
 from branded.random.erf import erf, erfinv, next_above
-from tests.by_numpy import read, reads
+from tests.by_numpy import looped, read
 from tests.examples import examples
 
 pytestmark = pytest.mark.by_numpy
@@ -259,7 +259,7 @@ def test_vmap_is_the_loop(name: str) -> None:
     """By what the graphs say, bit for bit; kernels of one of them give the same."""
     draw = DRAWS[name]
     got = vmap(draw)(KEYS)
-    loop = np.stack(reads([draw(k) for k in examples(KEYS)]))
+    loop = np.stack(looped(draw, KEYS.numpy()))
     np.testing.assert_array_equal(read(got), loop)
     np.testing.assert_array_equal(read(vmap(draw, chunk_size=2)(KEYS)), loop)
     rounding = np.finfo(loop.dtype).eps * 8 if loop.dtype.kind == "f" else 0
@@ -271,7 +271,7 @@ def test_vmap_is_the_loop(name: str) -> None:
 def test_depth_does_not_matter(name: str) -> None:
     draw = DRAWS[name]
     keys = random.split(KEY, (2, 3))
-    loop = np.stack([reads([draw(k) for k in examples(row)]) for row in keys])
+    loop = np.stack([looped(draw, row) for row in keys.numpy()])
     np.testing.assert_array_equal(read(vmap(vmap(draw))(keys)), loop)
     np.testing.assert_array_equal(read(vmap(vmap(draw), in_axes=1, out_axes=1)(keys)), loop)
     shared = read(vmap(lambda x: draw(KEY) + x)(Tensor([0, 0])))

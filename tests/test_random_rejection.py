@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,7 +12,7 @@ from tinygrad import Context, Tensor
 
 from branded import grad, jit, random, vmap
 from branded.random.gammas import slope
-from tests.by_numpy import read
+from tests.by_numpy import looped, read
 from tests.examples import examples
 
 pytestmark = pytest.mark.by_numpy
@@ -51,33 +50,30 @@ def test_vmap_is_the_loop(name: str) -> None:
     Of both by kernels, beside what the graph of one example says; of each alone, and of what is made of gamma numbers,
     by its graph.
     """
-    f = DRAWS[name]
-    keys, parameters = examples(KEYS), examples(A)
-
-    @functools.cache
-    def one(i: int, j: int) -> Any:
-        return read(f(keys[i], parameters[j]))
-
+    f, i = DRAWS[name], np.arange(3)
+    each = looped(f, KEYS.numpy().repeat(3, 0), np.tile(A.numpy(), 3))
     for axes in ((0, 0), (0, None), (None, 0)):
         k, a = (x if axis == 0 else x[1] for x, axis in zip((KEYS, A), axes, strict=True))
         mapped = vmap(f, in_axes=axes)(k, a)
         got = mapped.numpy() if axes == (0, 0) and name in LOOPS else read(mapped)
-        for i in range(3):
-            wanted = one(i if axes[0] == 0 else 1, i if axes[1] == 0 else 1)
-            np.testing.assert_allclose(got[i], wanted, rtol=1e-5, err_msg=str(axes))
+        at = (i if axes[0] == 0 else 1) * 3 + (i if axes[1] == 0 else 1)
+        np.testing.assert_allclose(got, np.stack(each)[at], rtol=1e-5, err_msg=str(axes))
 
 
 @pytest.mark.usefixtures("not_optimized")
 def test_each_key_meets_each_parameter() -> None:
     got = read(vmap(lambda k: vmap(lambda a: random.gamma(k, a))(A))(KEYS))
-    wanted = [[read(random.gamma(k, a)) for a in examples(A)] for k in examples(KEYS)]
-    np.testing.assert_allclose(got, wanted, rtol=1e-5)
+    wanted = looped(random.gamma, KEYS.numpy().repeat(3, 0), np.tile(A.numpy(), 3))
+    np.testing.assert_allclose(got.reshape(9), wanted, rtol=1e-5)
 
 
 def test_a_compiled_function_draws_the_same() -> None:
-    f = jit(lambda k, a: random.gamma(k, a, (4,)))
-    for k, a in zip(examples(KEYS), examples(A), strict=True):
-        np.testing.assert_allclose(f(k, a).numpy(), read(random.gamma(k, a, (4,))), rtol=1e-5)
+    def four(k: Tensor, a: Tensor) -> Tensor:
+        return random.gamma(k, a, (4,))
+
+    f = jit(four)
+    for k, a, want in zip(examples(KEYS), examples(A), looped(four, KEYS.numpy(), A.numpy()), strict=True):
+        np.testing.assert_allclose(f(k, a).numpy(), want, rtol=1e-5)
 
 
 def normal_below(x: Any) -> Any:
@@ -153,10 +149,10 @@ def test_means_that_are_none() -> None:
 @pytest.mark.usefixtures("not_optimized")
 def test_a_mean_moves_as_its_formula() -> None:
     """The mean of gamma numbers is `a`, and that of their logarithms its digamma: so do the means of the slopes say."""
-    at = examples(Tensor([0.3, 2.0, 50.0]))
-    for x, rate in zip(at, (12.245364, 0.6449341, 0.0202013), strict=True):
-        by_mean = read(grad(lambda a: random.gamma(KEYS[0], a, (N,)).mean())(x)).item()
-        by_log = read(grad(lambda a: random.loggamma(KEYS[1], a, (N,)).mean())(x)).item()
+    at = np.float32([0.3, 2.0, 50.0])
+    means = looped(grad(lambda a: random.gamma(KEYS[0], a, (N,)).mean()), at)
+    logs = looped(grad(lambda a: random.loggamma(KEYS[1], a, (N,)).mean()), at)
+    for by_mean, by_log, rate in zip(means, logs, (12.245364, 0.6449341, 0.0202013), strict=True):
         assert abs(by_mean - 1) < 0.15
         assert abs(by_log / rate - 1) < 0.15
 
