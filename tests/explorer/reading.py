@@ -70,10 +70,38 @@ COLOURS = {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in
 """What is asked of a page in its other colours."""
 
 
+AXE = """((WeakMap, WeakSet) => {
+AXE_CORE
+})(...(() => {
+  class Fields {
+    #name = Symbol();
+    has(one) { return Object.hasOwn(one, this.#name); }
+    get(one) { return one[this.#name]; }
+    set(one, value) { one[this.#name] = value; }
+    add(one) { one[this.#name] = true; }
+  }
+  return [Fields, Fields];
+})());
+(() => {
+  const colour = axe.commons.color.Color.prototype, read = colour.parseString, known = new Map();
+  colour.parseString = function (text) {
+    if (!known.has(text)) {
+      const { r, g, b, alpha } = read.call(this, text);
+      known.set(text, { r, g, b, alpha });
+    }
+    return Object.assign(this, known.get(text));
+  };
+})();""".replace("AXE_CORE", Axe().axe_script)
+"""axe-core, which says the same in half the time.
+
+It makes a hundred thousand colours of a page, with a weak map for each of their fields, and reads the text of each.
+"""
+
+
 def access(page: Page, options: dict[str, Any], inside: dict[str, Any] | None = None) -> AxeResults:
     """What axe-core says of a page, or of some parts of it."""
     if page.evaluate("typeof axe") == "undefined":
-        page.evaluate(Axe().axe_script)
+        page.evaluate(AXE)
     return AxeResults(page.evaluate("([x, options]) => axe.run(x ?? document, options)", [inside, options]))
 
 
