@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mypy import build
 from tinygrad import Context, Tensor, dtypes, nn
 
 from branded import Axes, BrandedError, Vec, as_axes, cli, errors, functions, linalg, make_expr, tree, vmap
@@ -325,6 +326,20 @@ def test_mypy_is_asked_about_each_file_once() -> None:
     first = [static.types_in(file) for file in files]
     assert all(static.types_in(file) is types for file, types in zip(files, first, strict=True))
     assert {"Vec[x | y, Tensor]", "Vec[Users | Items, Tensor]"} <= set(first[0].found.values()) and first[1].found
+
+
+def test_mypy_does_not_check_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that it would need for them it would read too: it took half a minute."""
+    program = tmp_path / "app.py"
+    program.write_text("from tinygrad import Tensor\nimport library\nx = Tensor(library.f())\n")
+    (tmp_path / "library.py").write_text("def f() -> int:\n    import colorsys\n    return 1\n")
+    (tmp_path / "mypy.ini").write_text("[mypy-library]\nignore_errors = True\n")
+    warm(tmp_path / ".mypy_cache")
+    read, before = [], build.build
+    monkeypatch.setattr(build, "build", lambda *args, **how: read.append(before(*args, **how)) or read[0])
+    monkeypatch.chdir(tmp_path)
+    assert static.types_in(program).found[3, 4, 3, 23] == "Tensor"
+    assert "library" in read[0].files and "colorsys" not in read[0].files
 
 
 def test_kernels_read_and_write_what_they_must() -> None:

@@ -73,6 +73,9 @@ def _types(path: Path, text: str) -> Types:
         # a module that is given as text is read anew: what mypy keeps of one that it has seen has no expressions
         sources = [build.BuildSource(s.path, s.module, text, s.base_dir) for s in sources]
         options.export_types = options.preserve_asts = True
+        # of this module alone: mypy checks each body that it keeps, also those of libraries, which takes half a minute
+        options.per_module_options["*.*"] = {"preserve_asts": False}  # a pattern for all modules
+        options.per_module_options.setdefault(sources[0].module, {})["preserve_asts"] = True
         own = [] if PLUGIN in options.plugins else [BrandedPlugin(options)]
         if own:  # where `branded check` keeps what it knows
             options.cache_dir = str(Path(options.cache_dir, "branded"))
