@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, MutableMapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from mypy.checker import TypeChecker
@@ -21,7 +21,7 @@ from mypy.types import CallableType
 
 from branded.mypy.again import is_here
 from branded.mypy.rows import TENSOR
-from branded.mypy.sources import MOST_CALLS, OF_ALL, source_of, tells_all
+from branded.mypy.sources import OF_ALL, source_of, tells_all
 
 Place = tuple[str, int]
 """A parameter, and which of its arguments: the first, but where it is a `*xs`."""
@@ -84,13 +84,20 @@ def _followed(f: FuncDef, api: TypeChecker) -> ast.FunctionDef:
 
 class _Follower:
     def __init__(self, api: TypeChecker) -> None:
-        self.api, self.depth = api, 0
+        self.api = api
+        self.running: list[ast.FunctionDef] = []
+        self.known: dict[Hashable, Flow] = {}
 
     def result(self, source: ast.FunctionDef, around: Names, args: Sequence[Flow], named: Mapping[str, Flow]) -> Flow:
         """What a function gives for these arguments."""
-        self.depth += 1
-        if self.depth > MOST_CALLS or source.decorator_list:
+        if source in self.running or source.decorator_list:  # all is followed, so one that calls itself has no end
             raise NotFollowed
+        self.running.append(source)
+        flow = self._given(source, around, args, named)
+        self.running.pop()
+        return flow
+
+    def _given(self, source: ast.FunctionDef, around: Names, args: Sequence[Flow], named: Mapping[str, Flow]) -> Flow:
         names: Names = ChainMap({}, around)
         names.update(self._bound(source.args, around, list(args), dict(named)))
         for s in source.body:
@@ -98,7 +105,6 @@ class _Follower:
                 case ast.Return(value=None):
                     break
                 case ast.Return(value=ast.expr() as e):
-                    self.depth -= 1
                     return self.value(e, names)
                 case ast.Assign(targets=targets, value=e):
                     flow = self.value(e, names)
@@ -112,7 +118,6 @@ class _Follower:
                     pass
                 case _:
                     raise NotFollowed
-        self.depth -= 1
         return NONE
 
     def _bound(self, spec: ast.arguments, around: Names, args: list[Flow], named: dict[str, Flow]) -> Names:
@@ -189,7 +194,7 @@ class _Follower:
             case ast.Name(id=name) if name not in names:
                 node = self._global(name)
                 if isinstance(node, FuncDef):
-                    return self.result(_followed(node, self.api), {}, args, named)
+                    return self._of_global(node, args, named)
                 if isinstance(node, TypeInfo) and node.fullname == TENSOR:
                     return given
             case ast.Attribute(value=of, attr=attr) if not (attr in WRITES or attr.endswith("_")):
@@ -203,6 +208,13 @@ class _Follower:
                 if root.id in names or (isinstance(node, TypeInfo) and node.fullname == TENSOR):
                     return given | joined(self.value(of, names))
         raise NotFollowed
+
+    def _of_global(self, f: FuncDef, args: Sequence[Flow], named: Mapping[str, Flow]) -> Flow:
+        """What a function of this file gives: of the same arguments it is worked out once."""
+        call = (f, tuple(args), frozenset(named.items()))
+        if call not in self.known:
+            self.known[call] = self.result(_followed(f, self.api), {}, args, named)
+        return self.known[call]
 
     def _global(self, name: str) -> object:
         found = self.api.tree.names.get(name)
