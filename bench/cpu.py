@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from tinygrad import Device, Tensor
 
-from bench.measure import Report, check, interleave
+from bench.measure import Report, check, interleave, ratio
 from bench.peers import Peer
 from bench.workloads import Input, Workload, attention, chain, floats, ints, pairwise
 from branded import cpu, jit, scan, vmap
@@ -65,7 +65,6 @@ def bench(report: Report, workloads: Sequence[Workload], peers: Sequence[Peer], 
 
         check(p.name, here(*xs), plain())
         times = interleave({"here": lambda f=here, xs=xs: f(*xs), "tinygrad": plain}, seconds, clock=time.process_time)
-        gain = median(a / b for a, b in zip(times["tinygrad"], times["here"], strict=True) if b)
-        row(p.name, median(times["tinygrad"]) * 1e3, median(times["here"]) * 1e3, gain)
+        row(p.name, median(times["tinygrad"]) * 1e3, median(times["here"]) * 1e3, ratio(times, "tinygrad", "here"))
     report.write("", "Medians of rounds that take turns, in time of the processor; `gain`: of how many times as long.")
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import platform
 import random
@@ -95,8 +96,8 @@ def _numbers(x: Any) -> np.ndarray:
 
 
 def ratio(times: Times, a: str, b: str) -> float:
-    """How many times as long `a` takes as `b`: the median over the rounds."""
-    return median(x / y for x, y in zip(times[a], times[b], strict=True))
+    """How many times as long `a` takes as `b`: the median over the rounds; nan where the clock saw nothing of `b`."""
+    return median([x / y for x, y in zip(times[a], times[b], strict=True) if y] or [math.nan])
 
 
 def ratio_of_best(times: Times, a: str, b: str) -> float:

@@ -18,7 +18,7 @@ from bench.against.applications import APPLICATIONS
 from bench.against.libraries import LIBRARIES
 from bench.against.programs import PROGRAMS, Program
 from bench.against.steady import calls_of
-from bench.measure import Report, check, interleave, machine
+from bench.measure import Report, check, interleave, machine, ratio
 from bench.workloads import floats, ints
 from branded import jit
 from branded.cpu import tuning
@@ -69,9 +69,8 @@ def measured(p: Program, how: tuning.How, seconds: float) -> Gain:
         return lambda: [m.done(f(*xs)) for _ in range(calls)]
 
     times = interleave({"rule": runs(by_rule), "tuned": runs(tuned)}, seconds, clock=time.process_time)
-    ratio = median(a / b for a, b in zip(times["rule"], times["tuned"], strict=True) if b)
     by, now = (median(times[name]) / calls * 1e3 for name in ("rule", "tuned"))
-    return Gain(by, now, ratio, getattr(tuned, "tuned"), took)  # noqa: B009  mypy knows the function alone
+    return Gain(by, now, ratio(times, "rule", "tuned"), getattr(tuned, "tuned"), took)  # noqa: B009  mypy knows the function alone
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.measure import check, results
+from bench.measure import check, ratio, results
 
 ROOT = Path(__file__).parents[2]
 PAIR = ("here", "torch")
@@ -94,9 +94,8 @@ def _rounds(sides: Sequence[Process], seconds: float, clock: str) -> dict[str, A
     while len(times[sides[0]]) < LEAST_ROUNDS or time.perf_counter() < end:
         for side in sides[:: -1 if len(times[sides[0]]) % 2 else 1]:
             times[side].append(side.round(clock))
-    ours, theirs = times.values()
-    ratio = median(a / b for a, b in zip(ours, theirs, strict=True) if b)
-    return {**{name: median(times[side]) for name, side in zip(PAIR, sides, strict=True)}, "ratio": ratio}
+    named = {name: times[side] for name, side in zip(PAIR, sides, strict=True)}
+    return {**{name: median(ts) for name, ts in named.items()}, "ratio": ratio(named, *PAIR)}
 
 
 def _kept(folder: str, name: str) -> Iterator[np.ndarray]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bench.against.programs import Program
-from bench.measure import check, interleave
+from bench.measure import check, interleave, ratio
 
 LEAST = 5e-3
 """One measurement is so many calls that it takes about so many seconds: more than a tick of the system, for the
@@ -64,12 +64,8 @@ def measured(p: Program, libraries: Mapping[str, Any], seconds: float, clock: Cl
         "seconds": {name: median(ts) for name, ts in each.items()},
         "best": {name: min(ts) for name, ts in each.items()},
         "spread": {name: _spread(ts) for name, ts in each.items()},
-        "ratio": {name: _ratio(each["here"], each[name]) for name in peers},
+        "ratio": {name: ratio(each, "here", name) for name in peers},
     }
-
-
-def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    return median([a / b for a, b in zip(ours, theirs, strict=True) if b] or [float("nan")])
 
 
 def _spread(times: Sequence[float]) -> float:
