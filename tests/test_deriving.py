@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
-from tinygrad import Tensor, dtypes
+from tinygrad import Context, Tensor, dtypes
 from tinygrad.uop import ops
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
@@ -76,3 +77,24 @@ def test_a_property_is_worked_out_of_those_of_operands_that_have_none_yet() -> N
     for u in x.toposort():
         u.__dict__.pop(UOp.__dict__[tg.SHAPE].nm, None)
     assert x.shape == (60,)
+
+
+RANGES = [(7,), (2, 9), (0, 7, 2), (3, -3, -1), (1.5,), (0, 4), (0.0, 4), (False, 4), (0,), (4, 2), (2**31, 2**31 + 2)]
+
+
+@pytest.mark.parametrize("of", (Tensor, UOp))
+@pytest.mark.parametrize("dtype", (None, dtypes.int64, dtypes.half, dtypes.uint8, "float64"))
+def test_a_range_is_that_of_tinygrad(of: Any, dtype: Any) -> None:
+    """It is the very graph, and of its own dtype: 0, 0.0 and False are equal, and begin three ranges."""
+    plain = getattr(UOp.arange, "__wrapped__")  # noqa: B009
+    for ends in RANGES:
+        wanted, found = (
+            _result(lambda f, *xs: f(*xs, dtype=dtype), f, *ends) for f in (partial(plain, UOp), of.arange)
+        )
+        assert getattr(found, "uop", found) is wanted and (wanted is OverflowError or type(found) is of)
+
+
+def test_a_range_asks_for_the_usual_dtypes() -> None:
+    assert Tensor.arange(3).dtype is dtypes.int32
+    with Context(DEFAULT_INT="int64"):
+        assert Tensor.arange(3).dtype is dtypes.int64
