@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from tinygrad import Context, Tensor
 
 import branded
 from branded import functions, jvp, make_expr, vmap
-from tests.by_numpy import reads
+from tests.by_numpy import reads, values
+from tests.examples import in_memory
 from tests.golden import registry, with_branded
 from tests.golden.functions import CASES, Case, moving
 
@@ -31,13 +32,21 @@ def numbers(out: Any) -> list[np.ndarray]:
     return reads([y for _, y in registry.flat(out)])
 
 
-def batches(c: Case) -> list[Tensor]:
+def batches(c: Case) -> list[np.ndarray]:
     """Three examples of each argument: the first is that of the table, the others have its entries in another order."""
-    found = []
-    for a in c.args:
-        flat = a.reshape(-1)
-        found.append(Tensor(np.stack([np.roll(flat, i).reshape(a.shape) for i in range(3)])))
-    return found
+    return [np.stack([np.roll(a.reshape(-1), i).reshape(a.shape) for i in range(3)]) for a in c.args]
+
+
+def loop(c: Case, xs: list[np.ndarray]) -> Callable[[tuple[int, ...]], list[np.ndarray]]:
+    """What the function gives for some examples of its arguments: its graph for the first ones, with their numbers."""
+    first = [in_memory(x[0]) for x in xs]
+    out = [y for _, y in registry.flat(c.f(with_branded, *first))]
+
+    @functools.cache
+    def one(at: tuple[int, ...]) -> list[np.ndarray]:
+        return values(out, {t: x[i] for t, x, i in zip(first, xs, at, strict=True)})
+
+    return one
 
 
 def same(got: Any, wanted: Any, **given: Any) -> None:
@@ -62,14 +71,8 @@ def test_every_function_has_a_case_and_a_page() -> None:
 def test_vmap_is_the_loop(name: str) -> None:
     """With every argument mapped, and each of them the only one that is, or is not."""
     c = TAKING[name]
-    xs = batches(c)
-    n = len(xs)
-    examples = [[x[i] for i in range(3)] for x in xs]
-
-    @functools.cache
-    def one(at: tuple[int, ...]) -> list[np.ndarray]:
-        return numbers(c.f(with_branded, *(of[i] for of, i in zip(examples, at, strict=True))))
-
+    examples = batches(c)
+    one, xs, n = loop(c, examples), [in_memory(x) for x in examples], len(examples)
     masks = {(True,) * n} | {tuple((i == k) == way for i in range(n)) for k in range(n) for way in (True, False)}
     for mask in sorted(mask for mask in masks if any(mask)):
         given = [x if mapped else x[0] for x, mapped in zip(xs, mask, strict=True)]
@@ -82,7 +85,8 @@ def test_vmap_is_the_loop(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, c in CASES.items() if len(c.args) >= 2])
 def test_each_argument_may_have_a_brand_of_its_own(name: str) -> None:
     c = CASES[name]
-    xs = batches(c)
+    examples = batches(c)
+    one, xs = loop(c, examples), [in_memory(x) for x in examples]
 
     def nested(*ys: Tensor) -> Any:
         k = len(ys)
@@ -91,7 +95,7 @@ def test_each_argument_may_have_a_brand_of_its_own(name: str) -> None:
     got = numbers(nested())
     for at in itertools.product(range(3), repeat=len(xs)):
         if sum(at) % 3 == 1:
-            close([y[at] for y in got], numbers(c.f(with_branded, *(x[i] for x, i in zip(xs, at, strict=True)))))
+            close([y[at] for y in got], one(at))
 
 
 @pytest.mark.parametrize("name", [name for name, c in CASES.items() if c.wrt and c.smooth])
@@ -101,8 +105,11 @@ def test_derivatives_are_finite_differences(name: str) -> None:
     f, at = moving(with_branded, c, xs), [xs[i] for i in c.wrt]
     ts = [Tensor(np.cos(np.arange(x.numel()) * 3.7 + 1).reshape(x.shape)) for x in at]
     h = 1e-5
-    up, down = (f(*(x + sign * h * t for x, t in zip(at, ts, strict=True))) for sign in (1, -1))
-    wanted = [(a - b) / (2 * h) for a, b in zip(numbers(up), numbers(down), strict=True)]
+    out = [y for _, y in registry.flat(f(*at))]
+    up, down = (
+        values(out, {x: x.numpy() + sign * h * t.numpy() for x, t in zip(at, ts, strict=True)}) for sign in (1, -1)
+    )
+    wanted = [(a - b) / (2 * h) for a, b in zip(up, down, strict=True)]
     got = numbers(jvp(f, tuple(at), tuple(ts))[1])
     for y, z in zip(got, wanted, strict=True):
         assert y.dtype == np.float64, "a function of float64 gives float64"
