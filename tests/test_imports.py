@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,12 @@ ROOT = Path(__file__).parent.parent
 
 Graph = Mapping[str, Mapping[str, str]]
 """For each module those that it imports, and where: `brand.py:12`."""
+
+
+@functools.cache
+def statements(source: str) -> list[ast.Import | ast.ImportFrom | ast.ClassDef]:
+    """What is asked of a source, wherever it stands there."""
+    return [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import | ast.ImportFrom | ast.ClassDef)]
 
 
 def graph(root: Path, package: str) -> Graph:
@@ -32,7 +39,7 @@ def graph(root: Path, package: str) -> Graph:
 def _imported(name: str, path: Path) -> Iterator[tuple[str, int]]:
     """What a module imports, wherever in it: modules, or names of modules."""
     inside = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in statements(path.read_text()):
         if isinstance(node, ast.Import):
             yield from ((a.name, node.lineno) for a in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -108,7 +115,7 @@ def test_a_name_of_a_class_says_one_thing() -> None:
     """A reader who meets it in another file knows which it is; also of those inside of functions and classes."""
     found: dict[str, list[str]] = {}
     for path in sorted((ROOT / "branded").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in statements(path.read_text()):
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert {name: places for name, places in found.items() if len(places) > 1} == {}
