@@ -34,19 +34,19 @@ _DTYPES = {
 }  # fmt: skip
 
 
-def values(tensors: Sequence[Tensor], given: Mapping[Tensor, Array] | None = None) -> list[Array]:
+def values(tensors: Sequence[Tensor], given: Mapping[UOp, Array] | None = None) -> list[Array]:
     """The values of tensors, each in the dtype that `numpy()` of it would have.
 
     Args:
         tensors: Which.
-        given: Other numbers for some tensors that these were computed from: what a function gives for many examples
+        given: Other numbers for some of what these were computed from: what a function gives for many examples
             is said by its graph for one of them.
 
     Raises:
         Unknown: Only kernels can tell.
     """
     with np.errstate(all="ignore"):
-        found = evaluate([t.uop for t in tensors], {x.uop: value for x, value in (given or {}).items()})
+        found = evaluate([t.uop for t in tensors], given)
     return [x.astype(_numpy(strong_dtype(t.dtype))) for x, t in zip(found, tensors, strict=True)]
 
 

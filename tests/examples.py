@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import numpy as np
-from tinygrad import Tensor, nn
+from tinygrad import Device, Tensor, nn
 from tinygrad.dtype import DType, _from_np_dtype
+from tinygrad.uop.ops import UOp
 
 Layer = TypeVar("Layer")
 
@@ -21,10 +22,10 @@ def in_memory(x: np.ndarray[Any, Any], dtype: DType | None = None, device: str |
     """
     if not x.size:
         return Tensor(x, dtype=dtype, device=device).realize()
-    t = Tensor.empty(*x.shape, dtype=_from_np_dtype(x.dtype) if dtype is None else dtype, device=device)
-    buffer: Any = t.uop.buffer.ensure_allocated()
+    u = UOp.new_buffer(Device.canonicalize(device), x.size, _from_np_dtype(x.dtype) if dtype is None else dtype)
+    buffer: Any = u.buffer.ensure_allocated()
     buffer.as_memoryview(force_zero_copy=True)[:] = np.ascontiguousarray(x).reshape(-1).view(np.uint8).data
-    return t
+    return Tensor(u.reshape(x.shape))
 
 
 def of_ones(layer: Layer) -> Layer:
