@@ -148,9 +148,9 @@ def at_the_door(name: str) -> bool:
 def _uses(nodes: Sequence[ast.AST], private: frozenset[str], in_patches: bool) -> Iterator[str]:
     replaced = {name.partition(".")[2] for name in tg.REPLACED}
     texts = docstrings(nodes)
-    module = nodes[0]
-    assert isinstance(module, ast.Module)
-    assigned = (t for n in module.body if isinstance(n, ast.Assign) for t in n.targets)
+    whole = nodes[0]
+    assert isinstance(whole, ast.Module)
+    assigned = (t for n in whole.body if isinstance(n, ast.Assign) for t in n.targets)
     named = {t.id for t in assigned if isinstance(t, ast.Name)}
     for node in nodes:
         if isinstance(node, ast.Attribute):
