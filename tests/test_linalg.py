@@ -13,7 +13,7 @@ from tinygrad import Context, Tensor, dtypes
 from branded import cpu, errors, grad, jit, jvp, linalg, make_expr, scan, vjp, vmap
 from branded.callbacks.host import Host
 from branded.linalg import lapack, primitive
-from tests.by_numpy import read
+from tests.by_numpy import looped, read
 from tests.linalg_cases import CASES, Array, Case, some
 
 Function = Callable[..., Tensor]
@@ -43,15 +43,14 @@ def test_operations_of_tinygrad_give_the_same(case: Case, n: int) -> None:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_vmap_is_the_loop(case: Case) -> None:
     """Also where only one of the operands varies."""
-    f = case.f
-    xs = list(map(Tensor, case.draw(3)))
-    loop = np.stack([value(f, *(x[i] for x in xs)) for i in range(2)])
-    np.testing.assert_allclose(value(vmap(f), *xs), loop, rtol=1e-9, atol=1e-12)
+    f, xs = case.f, case.draw(3)
+    np.testing.assert_allclose(value(vmap(f), *xs), np.stack(looped(f, *xs)), rtol=1e-9, atol=1e-12)
     if len(xs) == 2:
-        a, b = xs
-        shared = np.stack([value(f, a[0], b[i]) for i in range(2)])
+        a, b = map(Tensor, xs)
+        shared = np.stack(looped(lambda b: f(a[0], b), xs[1]))
         np.testing.assert_allclose(read(vmap(lambda b: f(a[0], b))(b)), shared, rtol=1e-9)
-        every = np.stack([[value(f, a[i], b[j]) for j in range(2)] for i in range(2)])
+        pairs = np.stack(looped(f, xs[0].repeat(2, 0), np.concatenate([xs[1]] * 2)))
+        every = pairs.reshape(2, 2, *pairs.shape[1:])
         np.testing.assert_allclose(read(vmap(lambda a: vmap(lambda b: f(a, b))(b))(a)), every, rtol=1e-9)
         turned = read(vmap(lambda b: vmap(lambda a: f(a, b))(a))(b))
         np.testing.assert_allclose(turned, every.swapaxes(0, 1), rtol=1e-9)
@@ -62,21 +61,22 @@ def derivatives(f: Function, xs: list[np.ndarray], seed: int = 7) -> None:
     ts = [some(*x.shape, seed=seed + i) for i, x in enumerate(xs)]
     primals, tangents = tuple(map(Tensor, xs)), tuple(map(Tensor, ts))
 
-    def at(step: float) -> list[Tensor]:
-        return [Tensor(x + step * t) for x, t in zip(xs, ts, strict=True)]
+    def around(f: Function, step: float) -> list[Array]:
+        """What it gives here, and a step ahead and back."""
+        return looped(f, *(np.stack([x, x + step * t, x - step * t]) for x, t in zip(xs, ts, strict=True)))
 
     y, dy = jvp(f, primals, tangents)
-    slope = (read(f(*at(1e-6))) - read(f(*at(-1e-6)))) / 2e-6
-    np.testing.assert_allclose(read(dy), slope, rtol=1e-5, atol=1e-6)
+    _, ahead, back = around(f, 1e-6)
+    np.testing.assert_allclose(read(dy), (ahead - back) / 2e-6, rtol=1e-5, atol=1e-6)
     ct = Tensor(some(*y.shape, seed=seed + 5))
 
     def along(*xs: Tensor) -> Tensor:
         grads = vjp(f, *xs)[1](ct)
         return Tensor.stack(*((g * t).sum() for g, t in zip(grads, tangents, strict=True))).sum()
 
-    np.testing.assert_allclose(read(along(*primals)), read((dy * ct).sum()), rtol=1e-9)
-    curve = (read(along(*at(1e-5))) - read(along(*at(-1e-5)))) / 2e-5
-    np.testing.assert_allclose(read(jvp(along, primals, tangents)[1]), curve, rtol=1e-5, atol=1e-6)
+    here, ahead, back = around(along, 1e-5)
+    np.testing.assert_allclose(here, read((dy * ct).sum()), rtol=1e-9)
+    np.testing.assert_allclose(read(jvp(along, primals, tangents)[1]), (ahead - back) / 2e-5, rtol=1e-5, atol=1e-6)
     again = grad(lambda x: (jvp(f, (x, *primals[1:]), tangents)[1] * ct).sum())(primals[0])
     by_first = read(jvp(lambda x: along(x, *primals[1:]), primals[:1], tangents[:1])[1])
     np.testing.assert_allclose(read((again * tangents[0]).sum()), by_first, rtol=1e-7)
