@@ -30,16 +30,12 @@ def built() -> Path:
 
 def _build(out: Path) -> None:
     # not --quiet: it would not count the warnings
-    _run("mkdocs", "build", "--strict", "--site-dir", str(out))
-    _run("branded", "explorer", "--no-edit", str(out / "explorer"))
-
-
-def _run(*words: str) -> None:
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)]
     env = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "BRANDED_SITE": SITE, "BRANDED_REPO": REPOSITORY}
-    done = subprocess.run(
-        [sys.executable, "-m", *words], cwd=ROOT, capture_output=True, text=True, check=False, env=env
-    )
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
+    (out / "explorer").mkdir()
+    explorer.write(out / "explorer", edit=False)
 
 
 def with_python() -> Path:
