@@ -12,6 +12,7 @@ from branded.learn import why
 from tests.gallery import mistakes as gallery
 from tests.gallery import pages
 from tests.gallery.programs import HERE, PEERS, SIDES, Outcome, agree, run, shown
+from tests.realized import by_numpy
 
 WORDS = [m for kind in tomllib.loads((HERE / "words.toml").read_text())["kinds"] for m in kind["mistakes"]]
 FILES = [m["file"] for m in WORDS]
@@ -19,7 +20,8 @@ FILES = [m["file"] for m in WORDS]
 
 @pytest.fixture(scope="module")
 def kinds() -> list[gallery.Kind]:
-    return gallery.kinds()
+    with by_numpy():
+        return gallery.kinds()
 
 
 @pytest.fixture(scope="module")
