@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import DType
+from tinygrad.dtype import DType, _to_np_dtype
 
 import branded  # noqa: F401
+from tests.examples import in_memory
 
 ROUNDING = {dtypes.float64: 2.0**-52, dtypes.float32: 2.0**-23, dtypes.float16: 2.0**-10, dtypes.bfloat16: 2.0**-7}
 INTS = (dtypes.int8, dtypes.uint8, dtypes.int32, dtypes.int64)
@@ -50,9 +51,11 @@ def base(rng: random.Random, dtype: DType, shape: Sequence[int]) -> Value:
     numbers = np.random.default_rng(rng.getrandbits(32))
     if dtype in ROUNDING:
         x = numbers.integers(-16, 17, shape) / 8
-        return Value(Tensor(x.astype(np.float32)).cast(dtype).realize(), x.astype(np.float64))
-    x = numbers.integers(0 if dtype == dtypes.uint8 else -3, 4, shape).astype(np.int64)
-    return Value(Tensor(x.astype(np.int32)).cast(dtype).realize(), x)
+    else:
+        x = numbers.integers(0 if dtype == dtypes.uint8 else -3, 4, shape).astype(np.int64)
+    if dtype == dtypes.bfloat16:  # the upper half of a float32
+        return Value(in_memory((x.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16), dtype), x)
+    return Value(in_memory(x.astype(_to_np_dtype(dtype))), x)
 
 
 def part(rng: random.Random, dtype: DType, shape: Sequence[int]) -> Value:
