@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from branded.errors import ExplorerError
-from branded.learn.explorer.puzzles import judge
+from branded.learn.explorer import blocks, runtime
 from branded.learn.puzzles import PUZZLES, Write
 from branded.learn.puzzles.key import written
 from tests.browser import missing
 from tests.explorer.reading import COLOURS, Reader, access
+from tests.explorer.session import MISSPELT, MISUSE, PICTURES, SESSION, Call, answer
 from tests.explorer.test_edit import STARTS
 from tests.site import ROOT, built, with_python
 
@@ -57,21 +58,43 @@ def host(site: Path) -> Iterator[str]:
     server.server_close()
 
 
-@pytest.fixture
-def read(chromium: Browser) -> Iterator[Callable[..., Reader]]:
-    """Open a page; at the end nothing may have gone wrong in it, and nobody else may have been asked for anything."""
-    opened: list[tuple[Reader, str]] = []
+SAID = "what-python-says"
+"""The address below the site at which a page asks the process of the tests."""
 
-    def read(base: str, name: str, *, script: str | None = None, width: int = 1280, **options: Any) -> Reader:
+
+class Asking(Reader):
+    """Someone who reads a page that asks Python, which is the process of the tests."""
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(page)
+        self.calls: list[Call] = []
+
+    def hear(self, route: Route) -> None:
+        module, name, words = json.loads(route.request.post_data or "")
+        self.calls.append((module, name, words))
+        if "broken" in words:
+            route.fulfill(status=500, body="no answer to broken")
+        else:
+            route.fulfill(body=answer(self.calls[-1]))
+
+
+@pytest.fixture
+def read(chromium: Browser) -> Iterator[Callable[..., Asking]]:
+    """Open a page; at the end nothing may have gone wrong in it, and nobody else may have been asked for anything."""
+    opened: list[tuple[Asking, str]] = []
+
+    def read(base: str, name: str, *, answered: bool = False, width: int = 1280, **options: Any) -> Asking:
         still = "reduce"  # colours that fade are looked at when they are there
         context = chromium.new_context(viewport={"width": width, "height": 900}, reduced_motion=still, **options)
         context.set_default_timeout(120_000)
-        here = Reader(context.new_page())
+        here = Asking(context.new_page())
         opened.append((here, base))
-        if script is not None:
+        if answered:
+            script = asking(base)
             context.route(
                 "**/javascripts/run.js", lambda route: route.fulfill(body=script, content_type="text/javascript")
             )
+            context.route(base + SAID, here.hear)
         here.page.goto(base + name)
         return here
 
@@ -114,15 +137,44 @@ def assert_accessible(here: Reader) -> None:
         assert "color-contrast" in {rule["id"] for rule in found.response["passes"]}
 
 
-def test_a_file_gives_python_all_that_a_host_gives(site: Path, read: Callable[..., Reader]) -> None:
+def test_a_file_gives_python_all_that_a_host_gives(site: Path, read: Callable[..., Asking]) -> None:
     """From there on all is in the worker; test_edit.py has one of a page that is a file."""
     here = read(f"{site.as_uri()}/", "course/1-map-and-vmap.html")
     part(here, "Block 1").get_by_text("Run", exact=True).click()
     expect(part(here, "Block 1").get_by_role("status")).to_have_text("Starting Python …", timeout=STARTS)
 
 
-def test_the_blocks_of_a_page(site: Path, host: str, read: Callable[..., Reader]) -> None:
-    here = read(host, "course/1-map-and-vmap.html")
+WORKER = """
+self.onmessage = async ({ data }) => {
+  if (data.kind === "start") {
+    const here = NAMES.every((name) => data.assets[name]?.byteLength > 1000);
+    return postMessage(here ? { kind: "ready" } : { kind: "broken", text: "not all is here" });
+  }
+  if (data.words.includes("forever")) return postMessage({ kind: "progress", text: "Thinking" });
+  const said = await fetch(ADDRESS, { method: "POST", body: JSON.stringify([data.module, data.name, data.words]) });
+  postMessage({ kind: said.ok ? "said" : "broken", text: await said.text() });
+};
+"""
+"""In place of Pyodide: it wants all that Pyodide needs, and asks the process of the tests."""
+
+
+def asking(base: str) -> str:
+    """The script of the page, with that worker."""
+    script = (built() / "javascripts" / "run.js").read_text()
+    found = re.search(r"^const PARTS = (.*);$", script, flags=re.M)
+    assert found is not None
+    parts = json.loads(found[1])
+    assert parts == runtime.parts()  # with which test_edit.py has Pyodide
+    given = f"const NAMES = {json.dumps(parts['assets'])}, ADDRESS = {json.dumps(base + SAID)};"
+    return script.replace(found[1], json.dumps({**parts, "worker": given + WORKER}))
+
+
+def test_the_blocks_of_a_page(
+    site: Path, host: str, read: Callable[..., Asking], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks.forget()
+    here = read(host, "course/1-map-and-vmap.html", answered=True)
     assert not [url for url in here.asked if "/explorer/" in url]  # no Python before it is wanted
     second = part(here, "Block 2")
     second.get_by_text("Run", exact=True).press("Enter")
@@ -131,7 +183,7 @@ def test_the_blocks_of_a_page(site: Path, host: str, read: Callable[..., Reader]
     assert second.locator(".run-text").inner_text() == "[[9.0, 11.0, 15.0, 13.0]]"
     assert part(here, "Block 3").locator(".run-result").inner_text() == ""
 
-    type_and_run(second, 'print("days")\ndays[:2, 1:]\nsmooth')
+    type_and_run(second, PICTURES)
     assert second.locator(".run-text").first.inner_text() == "days"
     assert second.locator("figcaption").inner_text() == "f32[2, 3]"
     assert [row.split("\t") for row in second.locator("tr").all_inner_texts()] == [
@@ -140,7 +192,7 @@ def test_the_blocks_of_a_page(site: Path, host: str, read: Callable[..., Reader]
     ]
     assert second.locator(".run-text").last.inner_text().startswith("<function smooth at ")
 
-    type_and_run(second, "from branded import vmap\nvmap(lambda x: x if x.sum() > 5 else -x)(days)")
+    type_and_run(second, MISUSE)
     assert second.locator(".run-failure p").inner_text() == "ReadError, line 2"
     assert second.locator(".run-failure pre").inner_text() == (
         "bool: a value that varies over `x` has no single truth value\n"
@@ -150,16 +202,12 @@ def test_the_blocks_of_a_page(site: Path, host: str, read: Callable[..., Reader]
     )
     assert second.get_by_text("ReadError").get_attribute("href") == "../errors.html#read"
     assert 'id="read"' in (site / "errors.html").read_text()
-    # the puzzles are judged here as on their page, where another worker would have to start
-    dots = next(p for p in PUZZLES if isinstance(p, Write) and p.number == 4)
-    program = "from branded.learn.explorer import puzzles\nprint(puzzles.judge(4, {!r}, {!r}))"
-    type_and_run(second, program.format(dots.solved, written(dots)))
-    assert json.loads(second.locator(".run-text").inner_text())["status"] == "solved"
-    type_and_run(part(here, "Block 3"), "days.nothing")
+    type_and_run(part(here, "Block 3"), MISSPELT)
     assert part(here, "Block 3").locator(".run-failure pre").inner_text() == (
         "AttributeError: 'Tensor' object has no attribute 'nothing'\n"
         '  File "block_3.py", line 1, in <module>\n    days.nothing'
     )
+    assert here.calls == SESSION
     assert_accessible(here)
     here.page.set_viewport_size({"width": 360, "height": 800})
     assert here.page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -171,44 +219,21 @@ def test_the_blocks_of_a_page(site: Path, host: str, read: Callable[..., Reader]
     assert here.page.locator(".highlight", has_text="vmap(smooth)(days)").is_visible()
 
 
-WORKER = """
-self.onmessage = ({ data }) => {
-  if (data.kind === "start") return postMessage({ kind: "ready" });
-  const [number, answer] = data.words;
-  if (answer === "forever") return postMessage({ kind: "progress", text: "Thinking" });
-  postMessage({ kind: ANSWERS[answer] ? "said" : "broken", text: ANSWERS[answer] ?? `no answer to ${answer}` });
-};
-"""
-WANTED = ["-1", "0", "1", "6", "0", "-6", "2", "0", "-2"]
 ANSWERS = {
     "table": "def products(a, b):\n    return vmap(lambda x, y: x * y)(a, b)",
     "wrong": "def dots(X, Y):\n    return vmap(lambda x, y: x.sum() * y[0])(X, Y)",
     "read": "def dots(X, Y):\n    return vmap(lambda x, y: x.item())(X, Y)",
     "syntax": "def dots(X, Y:\n    return X",
     "right": "def dots(X, Y):\n    return vmap(lambda x, y: (x * y).sum())(X, Y)",
-    "shape": "(3,)",
 }
 
 
-def judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: int) -> str:
-    """The script of the page, with a worker that has the verdicts on these answers."""
-    monkeypatch.chdir(tmp_path)
-    key = {p.number: written(p) for p in PUZZLES if p.number in (4, number) and isinstance(p, Write)}
-    numbers = {"table": number, "shape": 1}
-    verdicts = {
-        answer: judge(n := numbers.get(name, 4), answer, key.get(n, "(3,)")) for name, answer in ANSWERS.items()
-    }
-    worker = f"const ANSWERS = {json.dumps(verdicts)};\n{WORKER}"
-    script = (built() / "javascripts" / "run.js").read_text()
-    parts = json.dumps({"folder": "edit", "assets": [], "worker": worker})
-    return re.sub(r"^const PARTS = .*$", lambda _: f"const PARTS = {parts};", script, count=1, flags=re.M)
-
-
 def test_the_puzzles_in_their_page(
-    host: str, read: Callable[..., Reader], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    host: str, read: Callable[..., Asking], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     number = next(p.number for p in PUZZLES if p.title == "The table of products")
-    here = read(host, "puzzles.html", script=judged(monkeypatch, tmp_path, number))
+    here = read(host, "puzzles.html", answered=True)
     note = here.page.locator(".run-note")
     assert here.page.locator(".run").count() == len(PUZZLES)
     table, dots, sees = (part(here, f"Puzzle {n}") for n in (number, 4, 1))
