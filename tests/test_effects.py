@@ -31,7 +31,8 @@ from branded import (
     while_loop,
 )
 from branded.errors import UnsupportedError
-from tests.by_numpy import read
+from tests.by_numpy import read, reads
+from tests.examples import in_memory
 
 Seen = list[Any]
 
@@ -435,12 +436,13 @@ WRITES = {f.__name__.strip("_"): f for f in (
 def test_an_effect_sees_what_was_written_before_it(name: str) -> None:
     f, log, x = WRITES[name], Log(), np.array([[1, 2], [3, 4]], np.float32)
     one = lambda x: f(log, x)  # noqa: E731
-    each = [[y.numpy() for y in tree.leaves(one(Tensor(row).clone().realize()))] for row in x]
+    each = [reads(tree.leaves(one(in_memory(row)))) for row in x]
     values, seen = [np.stack(ys) for ys in zip(*each, strict=True)], sorted(map(str, log.taken()))
     deep = lambda xs: tree.map(lambda y: y[0], vmap(vmap(one))(xs.reshape(1, *xs.shape)))  # noqa: E731
     for run in (vmap(one), vmap(one, chunk_size=1), jit(vmap(one)), deep):
-        given = Tensor(x).clone().realize()
+        given = in_memory(x)
         found = tree.leaves(run(given))
-        assert all(np.allclose(y.numpy(), z) for y, z in zip(found, values, strict=True))
+        got = [y.numpy() for y in found] if run is deep else reads(found)
+        assert all(np.allclose(y, z) for y, z in zip(got, values, strict=True))
         assert sorted(map(str, log.taken())) == seen
         assert given.tolist() == x.tolist()
