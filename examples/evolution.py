@@ -78,8 +78,9 @@ def draw(w: Tensor, scores: Tensor, steps: int, path: str) -> None:
     left.plot(scores.numpy())
     left.set(xlabel="round", ylabel="steps", title="how long the pole stands")
     start = Tensor([0.0, 0.0, 0.15, 0.0])
-    for name, weights in (("at first", w * 0), ("at the end", w)):
-        right.plot(fall(weights, start, steps)[1].numpy(), label=name)
+    angles = vmap(lambda w: fall(w, start, steps)[1])(Tensor.stack(w * 0, w))
+    for name, line in zip(("at first", "at the end"), angles.numpy(), strict=True):
+        right.plot(line, label=name)
     right.set(xlabel="step", title="angle of the pole")
     right.legend()
     figure.savefig(path, dpi=100, bbox_inches="tight")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from tinygrad import Tensor
 
 from branded import random
 from branded.learn.puzzles.puzzle import Predict, Write, numbers
@@ -33,8 +34,8 @@ def _doublings(X: np.ndarray) -> np.ndarray:
 
 
 def _noisy(seed: Any, X: np.ndarray) -> np.ndarray:
-    keys = random.split(random.key(seed), len(X))
-    return np.stack([x + random.normal(keys[i], x.shape).numpy() for i, x in enumerate(X)])
+    keys = random.split(random.key(seed), len(X)).numpy()
+    return np.stack([x + random.normal(Tensor(key), x.shape).numpy() for key, x in zip(keys, X, strict=True)])
 
 
 PUZZLES = (
