@@ -525,8 +525,10 @@ def run(**options: str) -> str:
     return done.stdout
 
 
-def test_processes_that_compile_and_the_environment() -> None:
-    here = run(PARALLEL="0")
+def test_processes_that_compile_and_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
+    with Context(PARALLEL=0):
+        exec(PROGRAM, {})
+    here = capsys.readouterr().out
     assert run(PARALLEL="2") == here
     off = run(PARALLEL="2", BRANDED_CPU="0")
     assert off != here
