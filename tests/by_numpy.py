@@ -14,6 +14,7 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.callbacks.host import Host
+from branded.crossing import lower
 from branded.loops.primitive import Loop
 from branded.loops.scan import Scan
 from branded.primitive import primitive_of
@@ -46,7 +47,7 @@ def values(tensors: Sequence[Tensor], given: Mapping[UOp, Array] | None = None) 
         Unknown: Only kernels can tell.
     """
     with np.errstate(all="ignore"):
-        found = evaluate([t.uop for t in tensors], given)
+        found = evaluate(lower([t.uop for t in tensors]), given)
     return [x.astype(_numpy(strong_dtype(t.dtype))) for x, t in zip(found, tensors, strict=True)]
 
 
