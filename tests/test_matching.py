@@ -117,11 +117,8 @@ def _functions() -> dict[str, str]:
     return dict(re.findall(r"^def (m\w+)\(uop, ctx\):\n(.*?)(?:\n\n|\n\Z)", text, re.M | re.S))
 
 
-def _is_of_another_device(module: str) -> bool:
-    """Such modules are there when tinygrad has looked for a device, which it does where `DEV` names none."""
-    return module.startswith("tinygrad.runtime.") or module in {
-        f"tinygrad.renderer.{name}" for name in ("isa.x86", "llvmir", "nir", "ptx")
-    }
+OF_OTHER_DEVICES = {"tinygrad.renderer.ptx", "tinygrad.runtime.support.usb"}
+"""Modules that are there when tinygrad has looked for a device, which it does where `DEV` names none."""
 
 
 def test_the_file_has_the_functions_of_tinygrads_patterns() -> None:
@@ -129,7 +126,7 @@ def test_the_file_has_the_functions_of_tinygrads_patterns() -> None:
     found = _functions()
     assert len(found) > 400 and all(matching.name(body) == name for name, body in found.items())
     for p, f in {rule: None for m in _of_tinygrad() for rule in m.patterns}:
-        if not f.__module__.startswith("tinygrad") or _is_of_another_device(f.__module__):
+        if not f.__module__.startswith("tinygrad") or f.__module__ in OF_OTHER_DEVICES:
             continue
         try:
             body, _ = matching.written(p, "ctx" in f.__code__.co_varnames[: f.__code__.co_argcount])
