@@ -81,6 +81,7 @@ def check(arguments: Sequence[str]) -> tuple[str, int]:
         1 brand error (checked 1 file)
         >>> status
         1
+        >>> folder.cleanup()
     """
     cache = FileSystemCache()
     sources, options = read_options(arguments, cache, "branded check")
