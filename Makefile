@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= auto
+unexport PYTHON  # which for tinygrad is a device
 
 .PHONY: demo test types bytecode quick fuzz fuzz-jax leaks mutants bench bench-jax lint clean explorer site interrupts packages dist
 
