@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,19 @@ def test_npm_that_brings_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(runtime, "npm", lambda: [sys.executable, "-c", ""])
     with pytest.raises(ExplorerError, match="by its checksum"):
         runtime.fetch(tmp_path)
+
+
+def test_python_before_3_11_4_unpacks_pyodide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its tarfile knows no filters."""
+    with tarfile.open(archive := tmp_path / f"pyodide-{runtime.PYODIDE}.tgz", "w:gz") as tar:
+        tar.add(__file__, "package/part")
+    digest = hashlib.sha512(archive.read_bytes()).digest()
+    monkeypatch.setattr(runtime, "_INTEGRITY", base64.b64encode(digest).decode())
+    monkeypatch.setattr(runtime, "npm", lambda: [sys.executable, "-c", ""])
+    unpack = tarfile.TarFile.extractall
+    monkeypatch.setattr(tarfile.TarFile, "extractall", lambda tar, path: unpack(tar, path))
+    monkeypatch.delattr(tarfile, "data_filter")
+    assert (runtime.fetch(tmp_path) / "part").read_bytes() == Path(__file__).read_bytes()
 
 
 def test_the_library_is_the_one_that_is_known() -> None:
