@@ -5,7 +5,7 @@ It is an oracle of its own: nothing of tinygrad's scheduler, code generation or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,10 +71,11 @@ def looped(f: Callable[..., Tensor], *batches: Array) -> list[Array]:
     """`[read(f(*xs)) for xs in zip(*batches)]`: `f` is called once, and its graph is worked out for each example."""
     xs = [in_memory(batch[0]) for batch in batches]
     y, memory = f(*xs), [x.uop.base for x in xs]
+    order = _order([y.uop], set(memory))
     try:
         with np.errstate(all="ignore"):
             found = [
-                evaluate([y.uop], {u: x.reshape(u.shape) for u, x in zip(memory, example, strict=True)})[0]
+                _worked_out(order, {u: x.reshape(u.shape) for u, x in zip(memory, example, strict=True)})[y.uop]
                 for example in zip(*batches, strict=True)
             ]
     except Unknown:
@@ -84,15 +85,27 @@ def looped(f: Callable[..., Tensor], *batches: Array) -> list[Array]:
 
 def evaluate(roots: Sequence[UOp], given: Mapping[UOp, Array] | None = None) -> list[Array]:
     """The values of graphs, of which some are given."""
-    env: dict[UOp, Any] = dict(given or {})
-    for u in UOp(Ops.SINK, src=tuple(roots)).toposort(lambda u: u not in env, enter_calls=False):
-        if u not in env:
-            env[u] = _one(u, env)
+    env = _worked_out(_order(roots, known := given or {}), known)
     return [env[r] for r in roots]
 
 
+def _order(roots: Sequence[UOp], known: Container[UOp]) -> list[UOp]:
+    """What is to be worked out for graphs, each operation after its operands."""
+    found = UOp(Ops.SINK, src=tuple(roots)).toposort(lambda u: u not in known, enter_calls=False)
+    return [u for u in found if u not in known]
+
+
+def _worked_out(order: Sequence[UOp], known: Mapping[UOp, Any]) -> dict[UOp, Any]:
+    env = dict(known)
+    for u in order:
+        env[u] = _one(u, env)
+    return env
+
+
 def _one(u: UOp, env: dict[UOp, Any]) -> Any:
-    if u.op in {Ops.SINK, Ops.STORE} or (u.op is Ops.STACK and not u.src):
+    if (rule := _RULES.get(u.op)) is not None and (u.src or u.op is not Ops.STACK):
+        return _as(rule(u, *[env[s] for s in u.src]), u.dtype)
+    if u.op in {Ops.SINK, Ops.STORE, Ops.STACK}:
         return None  # a write is done by the AFTER that waits for it
     if u.op is Ops.TUPLE:
         return [env[s] for s in u.src]
@@ -107,9 +120,7 @@ def _one(u: UOp, env: dict[UOp, Any]) -> Any:
             raise Unknown("a value that is not there")
         large = u.dtype is dtypes.weakint and u.val > np.iinfo(np.int64).max
         return np.asarray(u.val, np.uint64 if large else _numpy(u.dtype))
-    if (rule := _RULES.get(u.op)) is None:
-        raise Unknown(u.op.name)
-    return _as(rule(u, *(env[s] for s in u.src)), u.dtype)
+    raise Unknown(u.op.name)
 
 
 def _numpy(dtype: DType) -> Any:
@@ -198,11 +209,21 @@ def _function(u: UOp, args: list[Array]) -> list[Array]:
 
 def _loop(loop: Loop, args: list[Array]) -> list[Array]:
     n, m, of = loop.carries, loop.inputs, {p.arg.slot: p for p in loop.params()}
-    carries, inputs, fixed = list(args[:n]), args[n : n + m], args[n + m :]
+    carries, inputs = list(args[:n]), args[n : n + m]
+    order, changing = _order(loop.step.src, set(of.values())), {p for i, p in of.items() if i < n + m}
+    for u in order:
+        if u.op is Ops.FUNCTION or not changing.isdisjoint(u.src):  # one of the host may do something in each step
+            changing.add(u)
+
+    def values_of(slots: Mapping[int, Array]) -> dict[UOp, Array]:
+        return {p: _as(np.broadcast_to(slots[i], p.shape), p.dtype) for i, p in of.items() if i in slots}
+
+    same = _worked_out([u for u in order if u not in changing], values_of(dict(enumerate(args[n + m :], n + m))))
+    order = [u for u in order if u in changing]
 
     def step(k: int) -> list[Array]:
-        now = [*carries, *(x[k] for x in inputs), *fixed]
-        return evaluate(loop.step.src, {p: _as(np.broadcast_to(now[i], p.shape), p.dtype) for i, p in of.items()})
+        env = _worked_out(order, same | values_of(dict(enumerate([*carries, *(x[k] for x in inputs)]))))
+        return [env[y] for y in loop.step.src]
 
     if not isinstance(loop, Scan):
         while (new := step(0))[n]:
