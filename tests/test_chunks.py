@@ -36,6 +36,13 @@ ROOT = Path(__file__).parent.parent
 X = Tensor(np.random.default_rng(0).normal(size=(60, 32)).astype("f")).realize()
 
 
+@pytest.fixture(autouse=True)
+def plain_kernels() -> Iterator[None]:
+    """What kernels are is not what this is about: which there are, and what is in memory, is the same."""
+    with Context(NOOPT=1):
+        yield
+
+
 def square(a: Tensor) -> Tensor:
     """What has two values of 4 kB on the way."""
     return ((a.reshape(32, 1) * a).contiguous().sin().contiguous() * 2).sum(0)
@@ -323,10 +330,9 @@ def test_one_kernel_serves_all_chunks(name: str, is_drawn: bool, tmp_path: Path)
         assert np.allclose(read(ys), read(vmap(f, axis, randomness="different")(xs)), atol=1e-5)
         return found
 
-    with Context(NOOPT=1):  # what its kernels are is not what this is about
-        for save in (None, tmp_path):
-            few, many = (programs(n, save and save / str(n)) for n in (2, 6))
-            assert 0 < many <= few
+    for save in (None, tmp_path):
+        few, many = (programs(n, save and save / str(n)) for n in (2, 6))
+        assert 0 < many <= few
 
 
 @pytest.mark.by_numpy
@@ -419,8 +425,7 @@ def test_a_run_that_is_killed_at_random_goes_on(tmp_path: Path) -> None:
     rng, at, out = random.Random(time.time_ns()), tmp_path / "run", tmp_path / "out.npz"
 
     def run(at: Path, out: Path, pause: float) -> None:
-        with Context(NOOPT=1):  # what its kernels are is not what this is about
-            exec(LONG, {"at": str(at), "out": str(out), "pause": pause})
+        exec(LONG, {"at": str(at), "out": str(out), "pause": pause})
 
     def done() -> int:
         return len(list(at.glob("chunk-*.safetensors")))

@@ -13,6 +13,7 @@ import branded
 from branded.loops.primitive import Loop
 from branded.primitive import primitive_of
 from tests.by_numpy import reads
+from tests.examples import in_memory
 from tests.golden import registry
 
 
@@ -21,7 +22,8 @@ def __getattr__(name: str) -> Any:
 
 
 def array(x: Any) -> Tensor:
-    return Tensor(registry.array(x))
+    found = registry.array(x)
+    return in_memory(found) if found.ndim else Tensor(found)
 
 
 def nested(x: Any) -> Tensor:
@@ -29,7 +31,7 @@ def nested(x: Any) -> Tensor:
 
 
 def some(*shape: int) -> Tensor:
-    return Tensor(registry.some(*shape))
+    return array(registry.some(*shape))
 
 
 def arange(n: int) -> Tensor:
