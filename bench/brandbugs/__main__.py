@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
+OURS = HERE.parents[1] / "tests" / "types" / "mypy.ini"
+"""The same checks, with the plugin: tests make a cache by it, which they begin with."""
 LIBRARIES = {"ours": ("branded", "tinygrad"), "jax": ("jax", "jaxtyping"), "torch": ("torch",)}
 """The folders of the programs, and what has to be installed for their types to be seen."""
 
@@ -122,10 +124,9 @@ def write_versions(library: str, names: Sequence[str], into: Path) -> None:
 
 def mypy(folder: Path, library: str) -> Mapping[str, list[Error]]:
     """mypy --strict over all files, with its checks of what an `if` asks and leaves out, and the plugin for our own."""
-    plugin = "plugins = branded.mypy\n" if library == "ours" else ""
     checks = "strict = True\nenable_error_code = truthy-bool\nwarn_unreachable = True\n"
-    # the version of tests/types/mypy.ini, by which tests make the cache that they begin with
-    (folder / "mypy.ini").write_text(f"[mypy]\npython_version = 3.12\n{checks}{plugin}")
+    others = f"[mypy]\npython_version = 3.12\n{checks}"
+    (folder / "mypy.ini").write_text(OURS.read_text() if library == "ours" else others)
     out = _run([sys.executable, "-m", "mypy", "--output=json", "--no-error-summary", "right", "wrong"], folder)
     rows = [json.loads(line) for line in out.splitlines()]
     kinds = {"error": "", "note": NOTE}
