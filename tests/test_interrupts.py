@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -38,41 +38,41 @@ def test_after_an_interrupt_all_is_as_it_was(program: Callable[[], Any]) -> None
     assert not found, "\n".join(found)
 
 
-class Within(Points):
-    """Counts the points in functions of one name."""
+ENDS = (
+    "Context.__exit__",
+    "_off",
+    "disable_gc.__exit__",
+    "_Scope.__exit__",
+    "undone",
+    "unseen",
+    "unseen.<locals>.without",
+)
 
-    def __init__(self, name: str) -> None:
+
+class Within(Points):
+    """Counts the points in functions of these names."""
+
+    def __init__(self, names: Sequence[str]) -> None:
         super().__init__()
-        self.name = name
+        self.found: dict[str, list[int]] = {name: [] for name in names}
 
     def __call__(self, frame: Any, event: str, arg: Any) -> None:
         super().__call__(frame, event, arg)
-        if event in ("call", "c_return") and frame.f_code.co_qualname == self.name:
-            self.found = [*getattr(self, "found", ()), self.seen]
+        if event in ("call", "c_return") and (name := frame.f_code.co_qualname) in self.found:
+            self.found[name].append(self.seen)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Context.__exit__",
-        "_off",
-        "disable_gc.__exit__",
-        "_Scope.__exit__",
-        "undone",
-        "unseen",
-        "unseen.<locals>.without",
-    ],
-)
+@pytest.mark.parametrize("name", ["functions", "modules", "writes_in_a_gradient", "branches"])
 def test_interrupts_at_the_end_of_a_block(name: str) -> None:
     """Each point at which a signal may come into what takes back what a block has changed."""
-    for program in PROGRAMS:
-        if program.__name__ not in ("functions", "modules", "writes_in_a_gradient", "branches"):
-            continue
-        values(program())
-        wanted, points = values(program()), Within(name)
-        points.run(program)
-        for at in getattr(points, "found", [])[-12:]:
-            assert not interrupt(program, at, KeyboardInterrupt(), wanted)
+    program = next(f for f in PROGRAMS if f.__name__ == name)
+    values(program())
+    wanted, points = values(program()), Within(ENDS)
+    points.run(program)
+    assert points.found["Context.__exit__"] and points.found["_off"]
+    for end, found in points.found.items():
+        for at in found[-12:]:
+            assert not interrupt(program, at, KeyboardInterrupt(), wanted), end
 
 
 def test_no_code_of_python_runs_at_the_end_of_a_scope() -> None:
