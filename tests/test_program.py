@@ -459,5 +459,20 @@ def test_types_as_text() -> None:
     assert str(make_expr(lambda v: v)(some(2, 3)).program.invars[0].type) == vec_type(some(2, 3)) == "f32[2, 3]"
 
 
+def test_a_method_that_was_replaced_is_written_down_as_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What records a method is kept from one program to the next."""
+    x = Tensor([1.0, 2.0])
+
+    def primitives() -> str:
+        return str(make_expr(lambda x: x.square())(x).at("primitives"))
+
+    before = primitives()
+    assert primitives() == before and " MUL " in before
+    monkeypatch.setattr(Tensor, "square", lambda self: self + 1)
+    assert " ADD " in primitives() and " MUL " not in primitives()
+    monkeypatch.undo()
+    assert primitives() == before
+
+
 if __name__ == "__main__":
     GOLDEN.write_text("".join(f"== {name}\n{text}\n\n" for name, text in texts().items()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import inspect
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -55,6 +54,7 @@ def function_of(op: str) -> Operator | None:
 
 _lock = threading.Lock()
 _originals: dict[str, Any] = {}
+_recorders: dict[str, tuple[Any, Any]] = {}
 _watching: set[object] = set()
 
 
@@ -75,7 +75,7 @@ def _watch(me: object) -> None:
         for name in methods():
             if name not in _originals:
                 _originals[name] = Tensor.__dict__.get(name)
-                setattr(Tensor, name, _watched(name, inspect.getattr_static(Tensor, name)))
+                setattr(Tensor, name, _recorder(name))
 
 
 def _unwatch(me: object) -> None:
@@ -88,6 +88,15 @@ def _unwatch(me: object) -> None:
             elif name in Tensor.__dict__:
                 delattr(Tensor, name)  # inherited
             del _originals[name]
+
+
+def _recorder(name: str) -> Any:
+    """What records a method as it is now: made once, while that stays the same."""
+    static = next(vars(c)[name] for c in Tensor.__mro__ if name in vars(c))
+    made = _recorders.get(name)
+    if made is None or made[0] is not static:
+        made = _recorders[name] = static, _watched(name, static)
+    return made[1]
 
 
 def _watched(name: str, static: Any) -> Any:
