@@ -60,6 +60,11 @@ def types_in(path: Path) -> Types:
 
 @functools.lru_cache(maxsize=64)
 def _types(path: Path, text: str) -> Types:
+    return types_of({path: text})[path]
+
+
+def types_of(files: Mapping[Path, str]) -> dict[Path, Types]:
+    """The types of several files, by their texts: mypy reads once what it keeps of the libraries."""
     from mypy import build
     from mypy.errors import CompileError
     from mypy.fscache import FileSystemCache
@@ -69,21 +74,27 @@ def _types(path: Path, text: str) -> Types:
 
     said, cache = io.StringIO(), FileSystemCache()
     try:
-        sources, options = read_options([str(path)], cache, "branded", said)
+        found, options = read_options([str(path) for path in files], cache, "branded", said)
         # a module that is given as text is read anew: what mypy keeps of one that it has seen has no expressions
-        sources = [build.BuildSource(s.path, s.module, text, s.base_dir) for s in sources]
+        sources = {
+            path: build.BuildSource(s.path, s.module, text, s.base_dir)
+            for (path, text), s in zip(files.items(), found, strict=True)
+        }
         options.export_types = options.preserve_asts = True
-        # of this module alone: mypy checks each body that it keeps, also those of libraries, which takes half a minute
+        # of these alone: mypy checks each body that it keeps, also those of libraries, which takes half a minute
         options.per_module_options["*.*"] = {"preserve_asts": False}  # a pattern for all modules
-        options.per_module_options.setdefault(sources[0].module, {})["preserve_asts"] = True
+        for s in sources.values():
+            options.per_module_options.setdefault(s.module, {})["preserve_asts"] = True
         own = [] if PLUGIN in options.plugins else [BrandedPlugin(options)]
         if own:  # where `branded check` keeps what it knows
             options.cache_dir = str(Path(options.cache_dir, "branded"))
-        result = build.build(sources, options, None, lambda *_: None, cache, said, said, extra_plugins=own)
+        result = build.build(
+            list(sources.values()), options, None, lambda *_: None, cache, said, said, extra_plugins=own
+        )
     except (CompileError, SystemExit):
-        return nothing(f"mypy could not check {path.name}, so there are no static types")
+        return {path: nothing(f"mypy could not check {path.name}, so there are no static types") for path in files}
     result.manager.metastore.close()
-    return Types(_of_values(result.files[sources[0].module], result.types))
+    return {path: Types(_of_values(result.files[s.module], result.types)) for path, s in sources.items()}
 
 
 def _of_values(tree: Any, types: Mapping[Any, Any]) -> dict[Span, str]:

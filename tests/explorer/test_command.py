@@ -25,7 +25,12 @@ ROOT = Path(__file__).parents[2]
 
 SAID = """
 import json, os, sys
+from branded.explain import static
 from branded.learn.explorer import catalog
+
+files = {e.file for e in catalog.EXAMPLES}
+types = static.types_of({file: file.read_text() for file in files})  # of all at once, which is four seconds less
+static.types_in = types.__getitem__
 json.dump({e.name: catalog.text(e) for e in catalog.EXAMPLES}, sys.stdout)
 sys.stdout.flush()
 os._exit(0)  # or else the gigabyte that mypy has is freed piece by piece
