@@ -15,6 +15,14 @@ ENTRIES = {entry["name"]: entry for entry in catalog.load()}
 MISTAKES = [name for name, entry in ENTRIES.items() if entry["group"] == catalog.MISTAKES]
 VIEWS = [(name, i) for name in ENTRIES if name not in MISTAKES for i in range(len(ENTRIES[name]["choices"]))]
 
+RUN = sorted(ENTRIES.keys() - {"large", *MISTAKES})
+"""The examples that are small enough to be run in the browser."""
+
+
+def functions_of(name: str) -> list[str]:
+    """The functions of an example that the page asks for."""
+    return [choice["explanation"]["name"] for choice in ENTRIES[name]["choices"]]
+
 
 def data(name: str, choice: int = 0) -> dict[str, Any]:
     found: dict[str, Any] = ENTRIES[name]["choices"][choice]["explanation"]

@@ -16,6 +16,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
@@ -24,7 +25,7 @@ from branded.learn.explorer import blocks, runtime
 from branded.learn.puzzles import PUZZLES, Write
 from branded.learn.puzzles.key import written
 from tests.browser import missing
-from tests.explorer.reading import COLOURS, Reader, access
+from tests.explorer.reading import COLOURS, ENTRIES, RUN, Reader, access, data, functions_of
 from tests.explorer.session import MISSPELT, MISUSE, PICTURES, SESSION, Call, answer
 from tests.explorer.test_edit import STARTS
 from tests.site import ROOT, built, with_python
@@ -320,11 +321,12 @@ def test_what_an_editor_begins_with_is_the_block_without_prompts_and_results(chr
     page.close()
 
 
-def test_blocks_and_puzzles_give_what_the_pages_show_without_numpy(tmp_path: Path) -> None:
+def test_blocks_puzzles_and_examples_give_what_the_pages_show_without_numpy(tmp_path: Path) -> None:
     """Up to the one block that takes long on tinygrad's Python device; of an error its first line."""
     pages = {p.stem: list(takewhile(lambda text: "def by_loop" not in text, blocks_of(p))) for p in COURSE}
     answers = [(p.number, p.solved, written(p)) if isinstance(p, Write) else (p.number, "0", "0") for p in PUZZLES]
-    given = [{name: list(map(program, texts)) for name, texts in pages.items()}, answers]
+    examples = [[ENTRIES[name]["program"], functions_of(name)] for name in RUN]
+    given = [{name: list(map(program, texts)) for name, texts in pages.items()}, answers, examples]
     quick = {"DEV": "PYTHON", "CC": "none", "CACHELEVEL": "0", "CCACHE": "0", "PARALLEL": "0"}  # as worker.js has it
     done = subprocess.run(
         [sys.executable, "-m", "tests.explorer.without_numpy"],
@@ -336,11 +338,17 @@ def test_blocks_and_puzzles_give_what_the_pages_show_without_numpy(tmp_path: Pat
         env={**os.environ, **quick, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
     )
     assert done.returncode == 0, done.stderr
-    came, verdicts = json.loads(done.stdout)
+    came, verdicts, explained = json.loads(done.stdout)
     for name, texts in pages.items():
         for i, (text, found) in enumerate(zip(texts, came[name], strict=True)):
             assert_shown(text, found, f"{name}, block {i + 1}")
     assert [p.title for p, v in zip(PUZZLES, verdicts, strict=True) if v["status"] != "solved"] == []
+    for name, found in zip(RUN, explained, strict=True):
+        assert [each["name"] for each in found] == functions_of(name), found
+        for choice, each in enumerate(found):
+            shown = data(name, choice)
+            assert each["source"] == shown["source"], name
+            np.testing.assert_allclose(each["result"], shown["result"], rtol=1e-3, err_msg=name)
 
 
 def assert_shown(block: str, found: dict[str, Any], where: str) -> None:

@@ -1,10 +1,12 @@
-"""Blocks of the course and answers to puzzles as the browser runs them: without numpy, on tinygrad's Python device.
+"""Programs as the browser runs them: without numpy and mypy, on tinygrad's Python device.
 
-It reads as JSON what is to run, `{page: [block]}` and `[[number, answer, what is right]]`, and writes what came of it.
+It reads as JSON what is to run, and writes what came of it: blocks of the course, `{page: [block]}`, answers to
+puzzles, `[[number, answer, what is right]]`, and programs of the explorer, `[[program, functions]]`.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 
@@ -12,12 +14,15 @@ from branded.learn.explorer import no_numpy
 
 if __name__ == "__main__":
     sys.modules["numpy"] = no_numpy
+    sys.modules.update(dict.fromkeys(("mypy", "mypy.build", "mypy.main")))
     from branded.learn.explorer import blocks, browser, puzzles
 
+    gc.set_threshold(100_000, 50, 1000)  # a tenth of the time
     browser.use_python_device()
-    pages, answers = json.load(sys.stdin)
+    pages, answers, programs = json.load(sys.stdin)
     found = {}
     for page, texts in pages.items():
         blocks.forget()
         found[page] = [json.loads(blocks.run(text, i + 1)) for i, text in enumerate(texts)]
-    json.dump([found, [json.loads(puzzles.judge(*each)) for each in answers]], sys.stdout)
+    verdicts = [json.loads(puzzles.judge(*each)) for each in answers]
+    json.dump([found, verdicts, [json.loads(browser.run(*each)) for each in programs]], sys.stdout)
