@@ -240,15 +240,16 @@ print(y.tolist() == [3.0, 6.0])
 from tinygrad.helpers import disable_gc
 def without_garbage():
     with disable_gc(): return []
-points = Within("disable_gc.__exit__")
+points = Within(["disable_gc.__exit__"])
 points.run(without_garbage)
-found = interrupts.interrupt(without_garbage, points.found[0], KeyboardInterrupt(), [])
+found = interrupts.interrupt(without_garbage, points.found["disable_gc.__exit__"][0], KeyboardInterrupt(), [])
 print(any("gc: True -> False" in x for x in found))
 gc.enable()
 interrupts.values(interrupts.functions())
-wanted, points = interrupts.values(interrupts.functions()), Within("Context.__exit__")
+wanted, points = interrupts.values(interrupts.functions()), Within(["Context.__exit__"])
 points.run(interrupts.functions)
-found = [x for at in points.found for x in interrupts.interrupt(interrupts.functions, at, KeyboardInterrupt(), wanted)]
+ends = points.found["Context.__exit__"]
+found = [x for at in ends for x in interrupts.interrupt(interrupts.functions, at, KeyboardInterrupt(), wanted)]
 print(any("usage of device CPU disallowed" in x for x in found))
 """
 
