@@ -74,6 +74,7 @@ class Checker(NamedTuple):
 _STRICT = ("--strict", "--warn-unreachable", "--enable-error-code=truthy-bool")
 _MYPY = ("mypy", "--output=json", *_STRICT)
 _PLUGIN = f"--config-file={TESTS / 'types' / 'mypy.ini'}"
+_ALONE = f"--config-file={TESTS / 'types' / 'plain.ini'}"
 _PYRIGHT = (f"--pythonpath={sys.executable}", "--outputjson")
 _PYREFLY = (f"--python-interpreter-path={sys.executable}", "--output-format=json", "--preset=default")
 _TY = (f"--python={sys.prefix}", "--output-format=gitlab")
@@ -93,7 +94,7 @@ def _range(m: dict[str, Any]) -> Place:
 
 CHECKERS = (
     Checker("mypy + plugin", (*_MYPY, _PLUGIN), _lines, _flat),
-    Checker("mypy", (*_MYPY, "--config-file="), _lines, _flat),
+    Checker("mypy", (*_MYPY, _ALONE), _lines, _flat),
     Checker("pyright", ("pyright", *_PYRIGHT), lambda out: json.loads(out)["generalDiagnostics"], _range),
     Checker("basedpyright", ("basedpyright", *_PYRIGHT), lambda out: json.loads(out)["generalDiagnostics"], _range),
     Checker("pyrefly", ("pyrefly", "check", *_PYREFLY), lambda out: json.loads(out)["errors"], _flat),
