@@ -52,6 +52,7 @@ def arrays() -> tuple[str, dict[str, Any]]:
     return head, names
 
 
+@pytest.mark.by_numpy
 @pytest.mark.parametrize("name", NAMES)
 def test_the_right_version_runs(name: str, arrays: tuple[str, dict[str, Any]]) -> None:
     head, names = arrays

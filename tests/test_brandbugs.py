@@ -36,6 +36,7 @@ def test_the_table_is_of_these_programs(verdicts: dict[str, brandbugs.Verdict]) 
         assert f"\n| {p.name} | {p.kind} | {verdicts[p.name]} | " in text, "python -m bench.brandbugs --markdown ..."
 
 
+@pytest.mark.by_numpy
 @pytest.mark.parametrize("name", NAMES)
 def test_the_right_version_runs(name: str) -> None:
     spec = importlib.util.spec_from_file_location(name, Path(brandbugs.HERE) / "ours" / f"{name}.py")

@@ -113,6 +113,7 @@ def test_program(program: Program, which: str) -> None:
         assert (errors > 0) == is_rejected, "rejected programs have errors, others none"
 
 
+@pytest.mark.by_numpy
 @pytest.mark.parametrize("file", [*sorted(HERE.glob("accepted/*.py")), *NAIVE], ids=lambda f: f.stem)
 def test_accepted_programs_run(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is accepted is right: it runs."""
