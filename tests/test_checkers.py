@@ -44,6 +44,7 @@ def test_wrong_programs_alone_are_marked() -> None:
     assert [file for file in FILES if file.startswith("accepted") and "# E\n" in (PLAIN / file).read_text()] == []
 
 
+@pytest.mark.by_numpy
 @pytest.mark.parametrize("file", [file for file in FILES if file.startswith("accepted")])
 def test_right_programs_run(file: str) -> None:
     runpy.run_path(str(PLAIN / file))
