@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor, dtypes
+from tinygrad import Context, Tensor, dtypes
 
 from branded import errors, grad, hessian, jacfwd, jacrev, jit, jvp, optim, tree, vmap
 from tests.by_numpy import read, reads
@@ -35,11 +35,12 @@ def done(r: Any) -> Any:
 def test_minima_of_several_starts(method: str) -> None:
     """Each example stops where the loop over the examples does, after as many steps; one that is there takes none."""
     starts = Tensor([[-1.2, 1.0], [2.0, 2.0], [1.0, 1.0]])
-    every = done(vmap(lambda x: optim.minimize(rosenbrock, x, method=method))(starts))
+    with Context(NOOPT=1):  # kernels of six numbers
+        every = done(vmap(lambda x: optim.minimize(rosenbrock, x, method=method))(starts))
+        alone = done(optim.minimize(rosenbrock, starts[1], method=method))
     np.testing.assert_allclose(every.x.tolist(), np.ones((3, 2)), atol=2e-3)
     assert every.success.tolist() == [True] * 3 and every.status.tolist() == [0] * 3
     assert every.nit.tolist()[2] == 0 and every.nfev.tolist()[2] == 1 and every.nit.tolist()[0] > 10
-    alone = done(optim.minimize(rosenbrock, starts[1], method=method))
     assert alone.nit.item() == every.nit.tolist()[1] and alone.nfev.item() == every.nfev.tolist()[1]
     np.testing.assert_allclose(alone.x.tolist(), every.x.tolist()[1], atol=1e-5)
 

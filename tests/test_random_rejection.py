@@ -67,6 +67,7 @@ def test_each_key_meets_each_parameter() -> None:
     np.testing.assert_allclose(got.reshape(9), wanted, rtol=1e-5)
 
 
+@pytest.mark.usefixtures("not_optimized")
 def test_a_compiled_function_draws_the_same() -> None:
     def four(k: Tensor, a: Tensor) -> Tensor:
         return random.gamma(k, a, (4,))
