@@ -11,6 +11,8 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 MUST_RUN = os.environ.get("BRANDED_BROWSER") == "1"
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""Chromium, the one without windows first: it takes a quarter less of the processor."""
 UNUSED = (
     # each window draws these two pages for its address bar, which takes longer than a page of ours
     *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),
@@ -30,7 +32,7 @@ def missing(what: str) -> Any:
 
 def started() -> Iterator[Browser]:
     """What a fixture yields: a browser, until it is no longer needed."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         missing("there is no Chromium here")
     with sync_playwright() as playwright:
