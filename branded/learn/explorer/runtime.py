@@ -145,7 +145,7 @@ def fetch(folder: Path) -> Path:
     if base64.b64encode(hashlib.sha512(data).digest()).decode() != _INTEGRITY:
         raise ExplorerError(f"explorer: what npm brought is not pyodide {PYODIDE}, by its checksum")
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-        tar.extraction_filter = tarfile.data_filter if hasattr(tarfile, "data_filter") else None  # from 3.11.4 on
+        tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)  # there is one from 3.11.4 on
         tar.extractall(folder)
     return folder / "package"
 
