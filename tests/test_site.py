@@ -323,8 +323,8 @@ def test_a_page_that_is_not_there_leads_home(page: BrowserPage, site: Path) -> N
             page.goto(base + path)
             page.wait_for_function(f"document.getElementById('home').href === '{base}index.html'")
         page.click("#home")
-        assert page.title() == "branded"
+        page.wait_for_function("document.title === 'branded'")
         server.shutdown()
     page.goto((site / "404.html").as_uri())
     page.click("#home")
-    assert page.title() == "branded"
+    page.wait_for_function("document.title === 'branded'")
