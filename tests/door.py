@@ -399,6 +399,7 @@ def _() -> None:
     assert tg.broadcast_to(x, (3, 2, 2)).shape == (3, 2, 2) and tg.reduced(x, Ops.ADD, (0,)).shape == (2,)
     b = Buffer("CPU", 4, dtypes.uint8, preallocate=True)
     assert list(tg.memories(b)) == ["CPU"] and tg.memories(b)["CPU"] is b.get_buf("CPU")
+    assert tg.is_open("CPU") and not tg.is_open("CPU:97")
     tg.register(tg.CACHELEVEL, "CACHELEVEL")
     assert tg.options()["CACHELEVEL"] == tg.CACHELEVEL.value
     assert callable(getattr(Tensor, tg.NEXT_COUNTER)) and callable(getattr(Tensor, tg.MEMORY_OF))
@@ -463,6 +464,7 @@ FORMS = {
     "realize.estimate_uop": "call",
     "realize.get_call_name": "call bufs var_vals",
     "realize.get_call_outs_ins": "call",
+    "realize.lower_and_compile": "linear",
     "realize.pm_exec": "PatternMatcher",
     "realize.run_linear": "linear var_vals input_uops update_stats jit wait",
     "realize.to_program_cache": "dict",

@@ -236,9 +236,16 @@ def metadata() -> None:
     assert said[0] == said[1]
 
 
+def alike() -> None:
+    before = len(codegen.to_program_cache)
+    for device in ("CPU", "CPU:1"):
+        assert (Tensor([1.0, 2.0, 3.0], device=device).realize() * 1.375 + 0.625).tolist() == [2.0, 3.375, 4.75]
+    assert len(codegen.to_program_cache) == before + 1
+
+
 MENDED: tuple[Callable[[], None], ...] = (
     *(images, ranges, numbering, gates, alignment, views, copies, empty, whole, workers, byte_order, products),
-    *(ordering, constants, vector_casts, nan, metadata, argmax, shifts, quotients),
+    *(ordering, constants, vector_casts, nan, metadata, argmax, shifts, quotients, alike),
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints)

@@ -16,7 +16,7 @@ from tinygrad.dtype import Invalid
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import all_gather, patches, vmap
-from branded.patches import cache, compiler, tg, workers
+from branded.patches import alike, cache, compiler, tg, workers
 from tests import faults
 
 ROOT = Path(__file__).parents[1]
@@ -50,6 +50,15 @@ def test_loops_with_loads_under_a_condition_are_not_made_vectors() -> None:
         program = to_program(call.src[0], Device["CPU"].renderer)
         source = next(u.arg for u in program.src if u.op is Ops.SOURCE)
         assert ("#pragma clang loop vectorize(disable)" in source) == gated
+
+
+def test_which_devices_are_alike() -> None:
+    Device["CPU"]  # it is there
+    assert alike._first("CPU:1") == alike._first(("CPU:2", "CPU:1")) == alike._first(("CPU", "CPU:1")) == "CPU"
+    assert alike._first("CPU") is None
+    assert alike._first(("CPU:1", "PYTHON")) is None  # another compiler
+    assert alike._first("CUDA:1") is None  # the first of which nobody has used
+    assert not tg.is_open("CUDA")
 
 
 def test_what_is_known_of_nan() -> None:

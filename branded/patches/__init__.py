@@ -23,7 +23,7 @@ PATCHES: tuple[str, ...] = (
     *("vector_casts", "nan", "metadata", "argmax", "shifts", "quotients"),
 )
 """The modules of this package that mend something, in the order in which they are installed."""
-FASTER: tuple[str, ...] = ("matching", "rewriting", "deriving", "arange", "clang", "reduce")
+FASTER: tuple[str, ...] = ("matching", "rewriting", "deriving", "arange", "clang", "reduce", "alike")
 """Those that change no result; they come before."""
 TINYGRAD = "0.14."
 """How the version of the tinygrad begins in which the faults were found."""

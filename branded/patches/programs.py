@@ -57,6 +57,8 @@ class Programs(dict[Any, UOp]):
         return super().get(key, default) if key in self else default
 
     def __setitem__(self, key: Any, program: UOp) -> None:
+        if super().get(key) is program:
+            return  # tinygrad puts it in where it is made, and where it is used
         super().__setitem__(key, program)
         if is_kept():
             tg.helpers.diskcache_put(TABLE, _name(key), program)

@@ -176,6 +176,7 @@ REPLACED = {
     "realize.estimate_uop": "knows the call of a loop, of a product and of a function of the host",
     "realize.get_call_name": "knows the call of a loop, of a product and of a function of the host",
     "realize.get_call_outs_ins": "knows the call of a loop, of a product and of a function of the host",
+    "realize.lower_and_compile": "once for all devices that are alike",
     "realize.pm_exec": "runs a loop, a product by BLAS, and a function of the host",
     "realize.run_linear": "one thread at a time",
     "realize.to_program_cache": "knows the programs that are on disk",
@@ -299,6 +300,11 @@ def memories(buffer: Any) -> dict[str, Any]:
     """The memory of a buffer by device; it is the buffer's own table, in which it is as long as there is any."""
     found: dict[str, Any] = buffer._bufs
     return found
+
+
+def is_open(device: str) -> bool:
+    """Has this device been used?"""
+    return device in _module("tinygrad.device").Device._opened_devices
 
 
 def options() -> dict[str, Any]:
