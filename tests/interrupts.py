@@ -45,7 +45,7 @@ from branded import (
     while_loop,
 )
 from branded import random as keys
-from branded.derivatives.leaves import is_differentiating
+from branded.derivatives.levels import is_differentiating
 from branded.recording import is_recording
 from branded.scope import open_brands
 

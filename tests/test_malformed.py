@@ -19,7 +19,7 @@ from tinygrad.tensor import _METADATA
 
 import branded
 from branded import cli, random, recording, vmap
-from branded.derivatives.leaves import is_differentiating
+from branded.derivatives.levels import is_differentiating
 from branded.errors import BrandedError, SizeError
 from branded.scope import open_brands
 from tests.malformed import (

@@ -17,7 +17,7 @@ from branded import tree
 from branded.brand import Brand
 from branded.crossing import enter, every
 from branded.derivatives.custom import custom_jvp
-from branded.derivatives.leaves import is_differentiating
+from branded.derivatives.levels import is_differentiating
 from branded.errors import DerivativeError, OptionError, UnsupportedError
 from branded.graph import tensor
 from branded.scope import Blocks, Row, in_call_body, open_brands

@@ -12,7 +12,7 @@ from tinygrad.uop.ops import UOp
 from branded import tree
 from branded.crossing import enter
 from branded.derivatives.forward import push
-from branded.derivatives.leaves import Level
+from branded.derivatives.levels import Level
 from branded.errors import BrandedError, DerivativeError
 from branded.patches.tg import CallInfo
 from branded.primitive import Primitive, results

@@ -23,7 +23,7 @@ from branded.derivatives.differentiated import (
     uops,
     with_tensors,
 )
-from branded.derivatives.leaves import in_reverse, pull, transforming
+from branded.derivatives.levels import in_reverse, pull, transforming
 from branded.errors import DerivativeError
 from branded.graph import tensor
 from branded.values import vec_type

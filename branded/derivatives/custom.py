@@ -12,7 +12,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import tree
 from branded.crossing import lower
 from branded.derivatives.apart import asked
-from branded.derivatives.leaves import Level, is_differentiating
+from branded.derivatives.levels import Level, is_differentiating
 from branded.derivatives.rule_trees import positional, tensor_of
 from branded.derivatives.ruled import RuledCall
 from branded.derivatives.ruled_jvp import JvpCall

@@ -13,7 +13,7 @@ from branded import recording, tree
 from branded.crossing import live_tensor, live_tensors, lower
 from branded.derivatives.apart import transposed
 from branded.derivatives.forward import push
-from branded.derivatives.leaves import (
+from branded.derivatives.levels import (
     Level,
     differentiated_from,
     is_differentiating,

@@ -13,7 +13,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.derivatives.forward import through_body
-from branded.derivatives.leaves import in_reverse
+from branded.derivatives.levels import in_reverse
 from branded.derivatives.reverse import gradients
 from branded.dispatch import full
 from branded.graph import on_device, replaced, reshape, tensor

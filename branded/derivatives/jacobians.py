@@ -21,7 +21,7 @@ from branded.derivatives.differentiated import (
     uops,
     with_tensors,
 )
-from branded.derivatives.leaves import in_reverse, pull, transforming
+from branded.derivatives.levels import in_reverse, pull, transforming
 from branded.vec import Vec
 from branded.vmap import vmap
 

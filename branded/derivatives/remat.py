@@ -13,7 +13,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 from branded import tree
 from branded.crossing import lower
 from branded.derivatives.forward import through_body
-from branded.derivatives.leaves import Level
+from branded.derivatives.levels import Level
 from branded.derivatives.outside import Outside, noted
 from branded.derivatives.reverse import gradients
 from branded.errors import OptionError

@@ -9,7 +9,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.derivatives.apart import row_by, transposed
-from branded.derivatives.leaves import Level, pull, transforming
+from branded.derivatives.levels import Level, pull, transforming
 from branded.derivatives.rule_trees import fitting, no_tangent
 from branded.derivatives.ruled import Backward, RuledCall
 from branded.derivatives.ruled_vjp import check_transposed

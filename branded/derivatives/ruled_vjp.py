@@ -12,7 +12,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.derivatives.apart import row_by, transposed
-from branded.derivatives.leaves import Level, transforming
+from branded.derivatives.levels import Level, transforming
 from branded.derivatives.rule_trees import fitting, tensor_of, with_none
 from branded.derivatives.ruled import Backward, RuledCall
 from branded.errors import DerivativeError

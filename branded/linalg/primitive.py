@@ -22,7 +22,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.cpu.kernels import room
-from branded.derivatives.leaves import Level, pull, transforming
+from branded.derivatives.levels import Level, pull, transforming
 from branded.graph import on_device, tensor
 from branded.loops.primitive import closure_converted
 from branded.loops.step import param

@@ -11,7 +11,7 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.derivatives.forward import is_float, zero
-from branded.derivatives.leaves import in_reverse
+from branded.derivatives.levels import in_reverse
 from branded.derivatives.reverse import gradients, ran_again
 from branded.devices.exchange import laid_out_as
 from branded.dispatch import full

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from branded.derivatives.leaves import is_differentiating
+from branded.derivatives.levels import is_differentiating
 from branded.scope import open_brands
 
 

@@ -11,7 +11,7 @@ from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.crossing import lower
 from branded.derivatives.forward import attained, is_inexact, products_of_others
-from branded.derivatives.leaves import plain, pull, transforming
+from branded.derivatives.levels import plain, pull, transforming
 from branded.derivatives.reverse import is_pulling
 from branded.devices.exchange import resharded, starts_of_each
 from branded.errors import EscapeError

@@ -19,7 +19,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import source, tree
 from branded.axes_known import names_of, told
-from branded.derivatives.leaves import may_be_differentiating
+from branded.derivatives.levels import may_be_differentiating
 from branded.errors import BrandedError, OperandError
 from branded.graph import tensor
 from branded.patches import methods, tg

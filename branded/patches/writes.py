@@ -9,7 +9,7 @@ from typing import Any, cast
 from tinygrad import Tensor, nn
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.derivatives.leaves import is_own, unseen
+from branded.derivatives.levels import is_own, unseen
 from branded.derivatives.outside import note
 from branded.errors import WriteError
 from branded.graph import tensor

@@ -12,7 +12,7 @@ from typing import Any
 from tinygrad import helpers
 
 from branded import recording
-from branded.derivatives.leaves import is_differentiating
+from branded.derivatives.levels import is_differentiating
 from branded.patches.tg import _function, capturing
 from branded.scope import in_call_body, open_brands
 

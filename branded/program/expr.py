@@ -13,7 +13,7 @@ from tinygrad.uop.ops import UOp
 from branded import recording, tree
 from branded.axis_names import axes_text
 from branded.crossing import closed, live_results
-from branded.derivatives.leaves import Level
+from branded.derivatives.levels import Level
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.graph import tensor
 from branded.loops import effects

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 from tinygrad import Tensor, dtypes
 
 from branded.brand import Brand
-from branded.derivatives.leaves import is_differentiating
+from branded.derivatives.levels import is_differentiating
 from branded.patches.tg import least_upper_dtype
 from branded.rows import row_of
 from branded.transforms.named import (

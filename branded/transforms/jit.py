@@ -16,7 +16,7 @@ from branded import recording, tree
 from branded.cpu import kernels
 from branded.cpu.tuning import How, Report, Tuned
 from branded.crossing import live_results
-from branded.derivatives.leaves import is_differentiating, may_be_differentiating
+from branded.derivatives.levels import is_differentiating, may_be_differentiating
 from branded.errors import OptionError
 from branded.loops.trace import LeafType, trace
 from branded.patches.tg import _function, canonicalize_device, capturing

@@ -11,7 +11,7 @@ from tinygrad import Tensor
 from branded import tree
 from branded.brand import Brand
 from branded.crossing import copied, enter, stage
-from branded.derivatives.leaves import is_differentiating
+from branded.derivatives.levels import is_differentiating
 from branded.devices.exchange import Rows, everywhere, resharded
 from branded.errors import AxesError, AxisRangeError, AxisTypeError, NameUnboundError, OptionError, SizeError
 from branded.graph import expand, tensor

@@ -1,4 +1,4 @@
-"""Leaves: what derivatives are taken with respect to, and reverse mode down to them.
+"""Levels: those of derivatives, whose leaves are what these are taken with respect to, and reverse mode down to them.
 
 A leaf is an identity that no other value is (CONTIGUOUS_BACKWARD with a `Level`), so a derivative never mistakes
 another value for it, however derivatives nest.  Leaves are taken out again of what the outermost transform returns:
