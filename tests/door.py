@@ -454,6 +454,7 @@ FORMS = {
     "ops.is_image_shape": "shape",
     "ops.pm_contiguous_view_offset": "PatternMatcher",
     "ops.recursive_property": "class",
+    "ops.shape_to_shape_arg": "arg",
     "rangeify.earliest_rewrites": "PatternMatcher",
     "rangeify.multi_pm": "PatternMatcher",
     "rangeify.pm_reduce_simplify": "PatternMatcher",

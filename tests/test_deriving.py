@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -60,7 +61,7 @@ def test_what_is_met_has_the_dtype_and_the_shape_of_tinygrad(monkeypatch: pytest
 
 def test_shapes_of_all_operations_are_those_of_tinygrad() -> None:
     of = UOp.__dict__[tg.SHAPE]
-    for op in sorted(GroupOp.ALU | deriving._SHAPED_AS_FIRST):
+    for op in sorted(GroupOp.ALU | deriving._SAME | deriving._OF_ONE | {Ops.STORE, Ops.END, Ops.INDEX}):
         for src in OPERANDS[1:]:
             if isinstance(_result(ops.dtype_from_uop, op, src, dtypes.half), type):
                 continue
@@ -77,6 +78,56 @@ def test_a_property_is_worked_out_of_those_of_operands_that_have_none_yet() -> N
     for u in x.toposort():
         u.__dict__.pop(UOp.__dict__[tg.SHAPE].nm, None)
     assert x.shape == (60,)
+
+
+N, NOTHING = UOp.variable("n", 1, 9), UOp(Ops.NOOP)
+SIZES: list[tuple[Any, ...]] = [(), (3,), (-2, -3), (2, 3), (2, 0), (1,) * 5, (2, N), (N + 1 - N,), (N * 2, 3), (INT,)]
+REFUSED: list[tuple[Any, ...]] = [(True, 3), (2.0, 3), (2, None), (FLOAT,)]
+
+
+@pytest.mark.parametrize("sizes", [*SIZES, *REFUSED])
+def test_sizes_are_those_of_tinygrad(sizes: tuple[Any, ...]) -> None:
+    """Also where those of a shape that is equal are there: True is 1, and no size."""
+    equal = [ops.shape_to_shape_arg(x) for x in ((1, 3), (2, 3))]
+    wanted = _result(getattr(ops.shape_to_shape_arg, "__wrapped__"), sizes)  # noqa: B009
+    assert _result(ops.shape_to_shape_arg, sizes) is wanted
+    assert isinstance(wanted, type) == any(sizes is x for x in REFUSED) and len(equal) == 2
+
+
+def test_sizes_are_simplified_as_tinygrad_does() -> None:
+    plain = getattr(UOp.simplify, "__wrapped__")  # noqa: B009
+    sinks = [UOp.sink(*map(ops.shape_to_shape_arg, pair)) for pair in product(SIZES, SIZES)]
+    for u in (*sinks, UOp.sink(N + 0), N + 0, WEAK, MATRIX):
+        assert u.simplify() is plain(u)
+    assert UOp.sink(N + 0).simplify() is UOp.sink(N)
+
+
+def test_a_movement_by_numbers_applies_no_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ops, "graph_rewrite", None)
+    assert MATRIX.permute((1, 0)).pad(((1, 0), (0, 2))).shrink(((0, 2), (1, 4))).reshape((3, 2)).shape == (3, 2)
+
+
+def test_shapes_of_all_movements_are_those_of_tinygrad() -> None:
+    """Also where a size is not known, and where there is no such movement."""
+    of, sizes = UOp.__dict__[tg.SHAPE], [*map(ops.shape_to_shape_arg, SIZES)]
+    operands = [MATRIX, MATRIX.reshape((3, 1, 2)), FLOAT, MATRIX.reshape((6,)), MATRIX.pad(((0, N), (0, 0))), NOTHING]
+    made = [UOp(op, dtypes.float32, (x, a)) for op in (Ops.RESHAPE, Ops.EXPAND) for x in operands for a in sizes]
+    made += [
+        UOp(op, dtypes.float32, (x, a, b))
+        for op in (Ops.SHRINK, Ops.PAD)
+        for x, a, b in product(operands, [*sizes, *map(ops.shape_to_shape_arg, ((0, 1), (1, 1), (1, 0)))], sizes)
+    ]
+    orders = [(), (0,), (1, 0), (0, 1), (0, 0), (0, 2), (2, 0, 1), (-1, 0)]
+    made += [UOp(Ops.PERMUTE, dtypes.float32, (x,), order) for x in operands for order in orders]
+    made += [UOp(Ops.REDUCE, dtypes.float32, (x,), (Ops.ADD, n)) for x in operands for n in (0, 1, 2, 3, 4, -1, None)]
+    looked_up = 0
+    for u in made:
+        for x in u.src:
+            of.__get__(x)
+        found, wanted = _result(of.fxn, u), _result(of.fxn.__wrapped__, u)
+        assert found == wanted and type(found) is type(wanted), u
+        looked_up += not isinstance(found, type)
+    assert 50 < looked_up < len(made) - 50
 
 
 RANGES = [(7,), (2, 9), (0, 7, 2), (3, -3, -1), (1.5,), (0, 4), (0.0, 4), (False, 4), (0,), (4, 2), (2**31, 2**31 + 2)]

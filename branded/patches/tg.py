@@ -166,6 +166,7 @@ REPLACED = {
     "ops.is_image_shape": "finds images only where there are any",
     "ops.pm_contiguous_view_offset": "sees through `contiguous` and `detach`",
     "ops.recursive_property": "works a property out at once where the operands have it",
+    "ops.shape_to_shape_arg": "finds the sizes that are there",
     "rangeify.earliest_rewrites": "lowers loops and functions of the host inside of functions",
     "rangeify.multi_pm": "sends the sums of several devices to the one that gets them",
     "rangeify.pm_reduce_simplify": "leaves a product of bools a bool",
