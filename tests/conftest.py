@@ -10,6 +10,7 @@ import pytest
 
 from branded import errors
 from branded.explain import static
+from branded.mypy import check
 from branded.patches import tg, unfinished
 from tests import realized, warm
 
@@ -44,6 +45,14 @@ def no_types_of_tests() -> Iterator[None]:
     tests = set(here.rglob("test_*.py"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(static, "types_in", lambda path: static.Types({}) if path in tests else types_in(path))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def mypy_in_forks() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in ((check, "_build"), (static, "types_of")):
+            patch.setattr(module, name, warm.apart(getattr(module, name)))
         yield
 
 

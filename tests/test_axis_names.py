@@ -30,7 +30,8 @@ from branded import (
 )
 from branded.graph import tensor
 from branded.mypy.axes_advice import advice
-from tests.warm import MYPY, STRICT, checked, warm
+from branded.mypy.check import check
+from tests.warm import MYPY, STRICT, warm
 
 pytestmark = pytest.mark.by_numpy
 
@@ -326,7 +327,7 @@ def test_branded_check_says_what_the_page_shows(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "mypy.ini").write_text(STRICT)
     warm(tmp_path / ".mypy_cache", MYPY, STRICT)
     monkeypatch.chdir(tmp_path)
-    said, status = checked("app.py")
+    said, status = check(["app.py"])
     assert status == 1
     assert said.rpartition("\n\n")[0] + "\n" == shown
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.warm import checked, warm
+from branded.mypy.check import check
+from tests.warm import warm
 
 COURSE = Path(__file__).parent.parent / "docs" / "course"
 PAIR = re.compile(r"^```py\n(.*?)^```\n((?:(?!^```).)*)^```text\n(.*?)^```", re.M | re.S)
@@ -41,7 +42,7 @@ def test_a_program_is_told_what_the_page_shows(
     monkeypatch.chdir(tmp_path)
     Path("app.py").write_text(program)
     warm(tmp_path / "cache")
-    text, status = checked("--cache-dir", str(tmp_path / "cache"), "app.py")
+    text, status = check(["--cache-dir", str(tmp_path / "cache"), "app.py"])
     assert text + "\n" == said
     assert status == int("brand error" in said)
 

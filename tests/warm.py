@@ -7,15 +7,19 @@ the tests, for all of its processes, by a program that imports what theirs do.  
 from __future__ import annotations
 
 import fcntl
+import functools
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from pathlib import Path
+from typing import ParamSpec, TypeVar, cast
+
+_P, _T = ParamSpec("_P"), TypeVar("_T")
 
 ROOT = "BRANDED_WARM_CACHES"
 """The folder of the caches, which conftest.py gives."""
@@ -38,18 +42,30 @@ def warm(cache: Path, command: Sequence[str] = CHECK, config: str = "", **env: s
     shutil.copytree(made, cache, dirs_exist_ok=True)
 
 
-def checked(*arguments: str) -> tuple[str, int]:
-    """What `branded check` says.  A fork asks, since to free what mypy knows takes longer than to ask."""
-    from branded.mypy import check
-
+def apart(f: Callable[_P, _T]) -> Callable[_P, _T]:
+    """The function, in a fork for each call: to free what mypy knows takes longer than to ask for it."""
     fork = get_context("fork")
-    here, there = fork.Pipe(duplex=False)
-    process = fork.Process(target=lambda: there.send(check.check(arguments)))
-    process.start()
-    there.close()
-    said: tuple[str, int] = here.recv()
-    process.join()
-    return said
+
+    @functools.wraps(f)
+    def asked(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        here, there = fork.Pipe(duplex=False)
+
+        def tell() -> None:
+            try:
+                there.send((f(*args, **kwargs), None))
+            except BaseException as error:
+                there.send((None, error))
+
+        process = fork.Process(target=tell)
+        process.start()
+        there.close()
+        said, error = here.recv()
+        process.join()
+        if error is not None:
+            raise error
+        return cast(_T, said)
+
+    return asked
 
 
 def _make(made: Path, command: Sequence[str], config: str, env: dict[str, str]) -> None:

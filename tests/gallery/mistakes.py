@@ -11,8 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from branded.mypy.check import check
 from tests.gallery.programs import HERE, PEERS, RECORDED, SIDES, Outcome, agree, run, shown
-from tests.warm import checked, warm
+from tests.warm import warm
 
 
 class Kind(NamedTuple):
@@ -108,7 +109,7 @@ def _mypy(sources: dict[str, str]) -> dict[str, str]:
             Path(folder, f"{name}.py").write_text(source)
         files = [str(Path(folder, f"{name}.py")) for name in sources]
         warm(Path(folder, "cache"))
-        text, _ = checked("--config-file=", "--cache-dir", str(Path(folder, "cache")), *files)
+        text, _ = check(["--config-file=", "--cache-dir", str(Path(folder, "cache")), *files])
     said = dict.fromkeys(sources, "")
     name = ""
     for line in text.replace(folder + "/", "").splitlines():
