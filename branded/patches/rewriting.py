@@ -16,6 +16,7 @@ from typing import Any
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.patches import tg
+from branded.patches.tg import REWRITE_STACK_LIMIT, BottomUpGate
 
 _Waits = tuple[UOp, int, UOp]
 _Rule = Callable[[UOp], UOp | None]
@@ -186,7 +187,7 @@ def unified_rewrite(self: Any, root: UOp) -> UOp:
     replace: dict[UOp, UOp] = {} if shared is None else shared
     before, last = _rule(self.bpm, self.ctx), _rule(self.pm, self.ctx)
     first = None if before is None else _First(before)
-    limit, is_closed, gate = tg.REWRITE_STACK_LIMIT.value, not self.enter_calls, tg.BottomUpGate
+    limit, is_closed = REWRITE_STACK_LIMIT.value, not self.enter_calls
     stack: list[_Waits] = [(root, 0, root)]
     begun, waiting = {root}, dict[UOp, list[_Waits]]()
     push, pop = stack.append, stack.pop
@@ -200,7 +201,7 @@ def unified_rewrite(self: Any, root: UOp) -> UOp:
             if first is not None:
                 try:
                     new = first.last(n)
-                except gate:
+                except BottomUpGate:
                     stage, new = 3, first.now
             if stage == 0:
                 if is_closed and new.op in _CALLS and tg.has_body(new):

@@ -18,6 +18,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import patches
 from branded.patches import programs, tg
+from branded.patches.tg import CallInfo
 
 TABLE = "branded_schedules"
 LEAST = 5
@@ -39,7 +40,7 @@ def is_plain(x: Any) -> bool:
     """Does the key of a graph say all of this argument, in another process too?"""
     if isinstance(x, tuple | frozenset):
         return all(map(is_plain, x))
-    if isinstance(x, tg.CallInfo):
+    if isinstance(x, CallInfo):
         return x.aux is None
     if isinstance(x, str):
         return type(x) is str  # the name of a loop or of a function of the host keeps what no text says
