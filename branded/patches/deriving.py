@@ -13,8 +13,8 @@ from __future__ import annotations
 import functools
 import math
 import weakref
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeGuard
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType
@@ -97,21 +97,13 @@ def _shape(original: _Shape, name: str) -> _Shape:
             return None
         return tuple([old[i] for i in u.arg])
 
-    def within(inner: Sequence[int], begins: Sequence[int], outer: Sequence[int]) -> bool:
-        """Does each axis of the inner one lie in the outer one, where it begins?"""
-        if not len(inner) == len(begins) == len(outer):
-            return False
-        return all(b >= 0 and n >= 0 and b + n <= m for n, b, m in zip(inner, begins, outer, strict=True))
-
     def shrunk(u: UOp) -> Any:
         old, begins, new = u.src[0].__dict__[name], _sizes(u.src[1]), _sizes(u.src[2])
-        known = begins is not None and new is not None and _are_ints(old) and within(new, begins, old)
-        return new if known else None
+        return new if _is_within(new, begins, old) else None
 
     def padded(u: UOp) -> Any:
         old, begins, new = u.src[0].__dict__[name], _sizes(u.src[1]), _sizes(u.src[2])
-        known = begins is not None and new is not None and _are_ints(old) and within(old, begins, new)
-        return new if known else None
+        return new if _is_within(old, begins, new) else None
 
     def reduced(u: UOp) -> Any:
         old, n = u.src[0].__dict__[name], u.arg[1]
@@ -153,8 +145,15 @@ def _sizes(operand: UOp) -> tuple[int, ...] | None:
     return found
 
 
-def _are_ints(shape: tuple[Any, ...] | None) -> bool:
+def _are_ints(shape: tuple[Any, ...] | None) -> TypeGuard[tuple[int, ...]]:
     return shape is not None and all(type(size) is int for size in shape)
+
+
+def _is_within(inner: tuple[Any, ...] | None, begins: tuple[Any, ...] | None, outer: tuple[Any, ...] | None) -> bool:
+    """Does each axis of one shape lie in that of another, where it begins?  Both are known."""
+    if not (_are_ints(inner) and _are_ints(begins) and _are_ints(outer) and len(inner) == len(begins) == len(outer)):
+        return False
+    return all(b >= 0 and n >= 0 and b + n <= m for n, b, m in zip(inner, begins, outer, strict=True))
 
 
 def _once(original: Callable[[tuple[Any, ...]], UOp]) -> Callable[[tuple[Any, ...]], UOp]:
