@@ -94,6 +94,12 @@ def test_sizes_are_those_of_tinygrad(sizes: tuple[Any, ...]) -> None:
     assert isinstance(wanted, type) == any(sizes is x for x in REFUSED) and len(equal) == 2
 
 
+def test_what_are_sizes() -> None:
+    found = [deriving._sizes(u) for u in (WEAK, ops.shape_to_shape_arg((2, 3)), ops.shape_to_shape_arg(()), FLOAT, N)]
+    assert found == [(3,), (2, 3), (), None, None]
+    assert deriving._sizes(UOp.const(True)) is None is deriving._sizes(ops.shape_to_shape_arg((2, N)))
+
+
 def test_sizes_are_simplified_as_tinygrad_does() -> None:
     plain = getattr(UOp.simplify, "__wrapped__")  # noqa: B009
     sinks = [UOp.sink(*map(ops.shape_to_shape_arg, pair)) for pair in product(SIZES, SIZES)]

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from tinygrad import Context
+from tinygrad.uop.ops import UOp
 
-from branded.patches import programs
+from branded.patches import programs, tg
 from tests.forked import server
 
 PROGRAM = """
@@ -100,3 +101,18 @@ def test_where_somebody_wants_to_see_how_kernels_are_made_they_are_made() -> Non
     for debug, kept in ((2, True), (3, False)):
         with Context(DEBUG=debug, CACHELEVEL=2):
             assert programs.is_kept() is kept
+
+
+def test_a_program_is_written_once_and_another_one_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """tinygrad puts it in where it is made, and where it is used; tuning puts in the one that was fastest."""
+    written: list[UOp] = []
+    monkeypatch.setattr(tg.helpers, "diskcache_put", lambda table, key, program: written.append(program))
+    monkeypatch.setattr(programs, "found", lambda table, key: None)
+    first, other = UOp.const(1), UOp.const(2)
+    kept = programs.Programs()
+    with Context(CACHELEVEL=1):
+        kept["kernel"] = first
+        kept["kernel"] = first
+        assert kept["kernel"] is first and written == [first]
+        kept["kernel"] = other
+        assert kept["kernel"] is other and written == [first, other]

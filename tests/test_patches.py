@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 from tinygrad import Context, Device, Tensor, dtypes, nn
 from tinygrad.codegen import to_program
 from tinygrad.dtype import Invalid
+from tinygrad.renderer.cstyle import CStyleLanguage
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import all_gather, patches, vmap
@@ -59,6 +62,10 @@ def test_which_devices_are_alike() -> None:
     assert alike._first(("CPU:1", "PYTHON")) is None  # another compiler
     assert alike._first("CUDA:1") is None  # the first of which nobody has used
     assert not tg.is_open("CUDA")
+    own = Device["CPU"].renderer
+    old, plain = copy(own), CStyleLanguage(own.target)
+    old.target = replace(own.target, arch="x86_64,x86-64")
+    assert [alike._is_same(own, other) for other in (copy(own), old, plain)] == [True, False, False]
 
 
 def test_what_is_known_of_nan() -> None:

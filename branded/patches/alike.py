@@ -15,6 +15,7 @@ import functools
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from tinygrad import Device
 from tinygrad.uop.ops import Ops, UOp
@@ -34,8 +35,12 @@ def _first(device: str | tuple[str, ...] | None) -> str | None:
     if not tg.is_open(first):
         return None
     own = Device[first].renderer
-    alike = all((r := Device[d].renderer).target == own.target and type(r) is type(own) for d in names)
-    return first if alike else None
+    return first if all(_is_same(Device[d].renderer, own) for d in names) else None
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Do these make the same code of a kernel?"""
+    return type(one) is type(other) and bool(one.target == other.target)
 
 
 def _of_the_first(kernel: UOp, first: str) -> UOp:
