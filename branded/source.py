@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Where(NamedTuple):
@@ -100,6 +100,16 @@ def place(file: str, line: int) -> str:
     return f"{file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{line}"
 
 
+def lines(file: str, of: dict[str, Any] | None = None) -> list[str]:
+    """The text of a file, or of what a module with these names was read from.
+
+    `<string>` has none: `exec` calls its text so, and from Python 3.13 on that of `python -c` would be taken for it.
+    """
+    import linecache
+
+    return [] if file == "<string>" else linecache.getlines(file, of)
+
+
 @functools.lru_cache(maxsize=8)
 def _parsed(lines: tuple[str, ...]) -> ast.Module | None:
     try:
@@ -113,10 +123,8 @@ def running(f: FrameType | None = None) -> list[ast.AST]:
 
     Nothing where its source is not there, as of what is typed at a prompt.
     """
-    import linecache
-
     f = f or frame()
-    if f is None or (tree := _parsed(tuple(linecache.getlines(f.f_code.co_filename, f.f_globals)))) is None:
+    if f is None or (tree := _parsed(tuple(lines(f.f_code.co_filename, f.f_globals)))) is None:
         return []
     w = where(f)
     start, end = (w.line, w.column), (w.end_line, w.end_column)

@@ -17,7 +17,8 @@ ROOT = Path(__file__).parent.parent
 
 _LOOK = """
 import importlib, json, sys, types
-KEPT = ("__dict__", "__weakref__", "__orig_bases__", "__annotations__", "__doc__", "__module__")
+KEPT = ("__dict__", "__weakref__", "__orig_bases__", "__annotations__", "__doc__", "__module__",
+        "__firstlineno__", "__static_attributes__")
 {first}
 names = json.loads(sys.stdin.read()) or sorted(n for n in sys.modules if n.partition(".")[0] == "tinygrad")
 def said(x):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
-import linecache
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from branded import source
 from branded.source import Where
 
 
@@ -22,7 +22,7 @@ class Called(NamedTuple):
     last: int
 
     def data(self, caller: tuple[int | None, int] | None) -> dict[str, Any]:
-        lines = linecache.getlines(self.file)[self.first - 1 : self.last]
+        lines = source.lines(self.file)[self.first - 1 : self.last]
         return {
             "name": self.name,
             "file": Path(self.file).name,
@@ -116,7 +116,7 @@ def _names(module: ast.Module, name: str) -> Iterator[ast.Name | ast.Attribute]:
 
 
 def _parsed(file: str) -> ast.Module | None:
-    return _parse("".join(linecache.getlines(file)))
+    return _parse("".join(source.lines(file)))
 
 
 @functools.lru_cache(maxsize=8)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import linecache
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from branded import source
 from branded.source import Where
 
 _CODE = 60
@@ -25,9 +25,12 @@ class Source(NamedTuple):
         own = inspect.unwrap(f)
         try:
             lines, first = inspect.getsourcelines(own)
-            return cls("".join(lines), inspect.getsourcefile(own) or "", max(first, 1))
+            file = inspect.getsourcefile(own) or ""
         except (OSError, TypeError):  # typed at a prompt, or written in C
             return cls("", "", 1)
+        if file and not source.lines(file):
+            return cls("", "", 1)
+        return cls("".join(lines), file, max(first, 1))
 
     def line(self, where: Where | None) -> int | None:
         """The line of the text, from 1, that an operation stands in."""
@@ -38,7 +41,7 @@ class Source(NamedTuple):
 
     def code(self, where: Where) -> str:
         """What stands there, on one line."""
-        lines = linecache.getlines(where.file)
+        lines = source.lines(where.file)
         part = [line.encode() for line in lines[where.line - 1 : where.end_line]]
         if not part or where.end_column <= 0:
             return ""

@@ -10,7 +10,6 @@ import ast
 import functools
 import itertools
 import keyword
-import linecache
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from typing import NamedTuple
 
 from branded.program.terms import RESERVED, Atom, BrandName, Eqn, Program, Var, letters
 from branded.recording.calls import WRITES
-from branded.source import Where
+from branded.source import Where, lines
 
 CALLED = frozenset({"Tensor", "float", "functions", "linalg", "list", "random", "range", "reversed", "sum", "tuple"})
 """What the loops call by name."""
@@ -211,7 +210,7 @@ def assigned(where: Where | None) -> tuple[str, ...]:
     """The names that what stands there is given: `x = …`, `a, b = …`, `self.h = …`, `(y := …)`."""
     if where is None:
         return ()
-    found = _assignments(tuple(linecache.getlines(where.file)))
+    found = _assignments(tuple(lines(where.file)))
     return found.get((where.line, where.column, where.end_line, where.end_column), ())
 
 
