@@ -57,7 +57,7 @@ vmap(lambda a: a * math.sqrt(a.sum()))(x)  # E: math.sqrt: a value that varies o
 # --- functions of numpy
 vmap(lambda a: np.sqrt(a))(x)  # E: numpy.sqrt: a value that varies over "a" has no values  N: what the function gives
 vmap(lambda a: float(np.linalg.norm(a)))(x)  # E: numpy.linalg.norm: a value
-vmap(lambda a: a + np.asarray(a).sum())(x)  # E: numpy.asarray: a value  N: the row is lost here
+vmap(lambda a: a + np.asarray(a)[0])(x)  # E: numpy.asarray: a value  N: the row is lost here
 
 
 # --- tuples that are compared
