@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def run() -> Iterator[Callable[..., str]]:
 
 
 def tables(cache: Path) -> list[str]:
-    with sqlite3.connect(cache) as connection:
+    with closing(sqlite3.connect(cache)) as connection, connection:
         names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     return [name for (name,) in names if name.startswith("branded_programs")]
 
@@ -72,11 +73,11 @@ def test_what_is_not_whole_is_made_anew(tmp_path: Path, run: Callable[..., str])
     cache = tmp_path / "cache.db"
     run(cache)
     (table,) = tables(cache)
-    with sqlite3.connect(cache) as connection:
+    with closing(sqlite3.connect(cache)) as connection, connection:
         connection.execute(f"UPDATE '{table}' SET val = substr(val, 1, 100)")
     assert run(cache) == "[1.0, 1.0] 1"
     assert run(cache) == "[1.0, 1.0] 0"
-    with sqlite3.connect(cache) as connection:
+    with closing(sqlite3.connect(cache)) as connection, connection:
         connection.execute(f"UPDATE '{table}' SET val = ?", (b"\x80\x04K\x01.",))  # another value
     assert run(cache) == "[1.0, 1.0] 1"
 
@@ -93,7 +94,7 @@ programs._forget_the_oldest()
     env = {**os.environ, "CACHEDB": str(cache)}
     subprocess.run([sys.executable, "-c", "import branded\n" + script], env=env, check=True)
     (table,) = tables(cache)
-    with sqlite3.connect(cache) as connection:
+    with closing(sqlite3.connect(cache)) as connection, connection:
         assert connection.execute(f"SELECT key FROM '{table}' ORDER BY key").fetchall() == [("7",), ("8",), ("9",)]
 
 

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,7 @@ def test_another_process_does_not_schedule_again(tmp_path: Path, run: Callable[.
     assert run(cache, shift=1) == "[10.5, 10.5] 1", "those in the graph are"
     assert run(cache, SPLIT_REDUCEOP="0") == "[8.5, 8.5] 1", "and so are tinygrad's options"
     assert run(cache, CACHELEVEL="0") == "[8.5, 8.5] 1"
-    with sqlite3.connect(cache) as connection:
+    with closing(sqlite3.connect(cache)) as connection, connection:
         named = connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'branded_schedules%'").fetchall()
         connection.execute(f"UPDATE '{named[0][0]}' SET val = substr(val, 1, 100)")
     assert run(cache) == "[8.5, 8.5] 1", "what is not whole is found anew"
