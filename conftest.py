@@ -118,7 +118,7 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """A process of the tests tells the one that shares them out what its test gave, and nothing that says no more.
 
-    That a test begins, was set up and was cleared up is two thirds of what is told, and takes seconds of them all.
+    That a test begins, was set up and was cleared up is half of what is told, and takes seconds of them all.
     """
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return None

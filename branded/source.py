@@ -110,6 +110,11 @@ def lines(file: str, of: dict[str, Any] | None = None) -> list[str]:
     return [] if file == "<string>" else linecache.getlines(file, of)
 
 
+def line(file: str, number: int) -> str:
+    """One of them, without the space around it; nothing where there is no such line."""
+    return found[number - 1].strip() if 0 < number <= len(found := lines(file)) else ""
+
+
 @functools.lru_cache(maxsize=8)
 def _parsed(lines: tuple[str, ...]) -> ast.Module | None:
     try:

@@ -7,6 +7,7 @@ import inspect
 import io
 import itertools
 import json
+import linecache
 import math
 import random
 import re
@@ -20,7 +21,7 @@ import pytest
 from mypy import build
 from tinygrad import Context, Tensor, dtypes, nn
 
-from branded import Axes, BrandedError, Vec, as_axes, cli, errors, functions, linalg, make_expr, tree, vmap
+from branded import Axes, BrandedError, Vec, as_axes, cli, errors, functions, linalg, make_expr, source, tree, vmap
 from branded import random as keys
 from branded.explain import Growth, explain, html, static
 from branded.explain.kernels import kernels
@@ -397,6 +398,14 @@ def test_without_a_file() -> None:
     data = explain(namespace["f"], Tensor([1.0])).data()
     assert (data["source"], data["file"], data["steps"][0]["line"]) == ("", "", None)
     assert data["notes"] == ["the function stands in no file, so there are no static types"]
+
+
+def test_what_exec_was_given_is_not_the_text_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From Python 3.13 on `<string>` is what `python -c` runs."""
+    monkeypatch.setitem(linecache.cache, "<string>", (12, None, ["import sys; 1\n", "2\n"], "<string>"))
+    test_without_a_file()
+    assert (source.lines("<string>"), source.line("<string>", 1)) == ([], "")
+    assert source.line(__file__, 1).startswith('"""') and source.line(__file__, 0) == "" == source.line(__file__, 9999)
 
 
 # ---- how it is shown ----

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from branded.explain.terminal import Line, Span
 from branded.recording import Call, Frame
 from branded.rows import type_text
 from branded.scope import Scope
-from branded.source import Where, is_ours
+from branded.source import Where, is_ours, line
 
 _SHOWN = 16
 """So many of the last steps are shown."""
@@ -62,4 +61,4 @@ def _place(error: ShapeError) -> tuple[str, str]:
     if found is None:
         return "", "here"
     file = found.tb_frame.f_code.co_filename
-    return f"{Path(file).name}:{found.tb_lineno}", linecache.getline(file, found.tb_lineno).strip() or "here"
+    return f"{Path(file).name}:{found.tb_lineno}", line(file, found.tb_lineno) or "here"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tinygrad import Tensor
 from tinygrad.uop.ops import GroupOp, UOp
 
+from branded import source
 from branded.cpu import tuning
 from branded.cpu.tuning import Tune
 from branded.graph import tensor
@@ -36,7 +36,7 @@ class Line(NamedTuple):
 
     @property
     def code(self) -> str:
-        return linecache.getline(self.file, self.number).strip()
+        return source.line(self.file, self.number)
 
 
 Key = tuple[str, int] | None
