@@ -1,4 +1,4 @@
-"""The laws for longer: `make fuzz`, or `python -m tests.fuzz --examples 20000 --seed 7`.
+"""Check the laws on many programs: `make fuzz`, or `python -m tests.fuzz --examples 20000 --seed 7`.
 
 Prints the seed of each round; a failure is shrunk to the smallest program that shows it and ends the run.
 """
