@@ -113,7 +113,7 @@ def moved(client: distributed.Client, report: Report) -> None:
 def bench(report: Report) -> None:
     report.write(*_LEGEND, "")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
     ) as cluster, distributed.Client(cluster) as client:  # fmt: skip
         for part in (rates, efficiency, moved):
             part(client, report)

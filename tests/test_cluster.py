@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import re
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +26,7 @@ from branded.dask import on_arrays, vmap
 from branded.learn.demo import cluster as demo
 from branded.learn.demo import digits
 
+ROOT = Path(__file__).parents[1]
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 4)).astype("float32")
 W = Tensor(rng.standard_normal((4, 4)).astype("float32"))
@@ -41,7 +45,7 @@ QUIET = {
 def client() -> Iterator[distributed.Client]:
     """One cluster for all tests: two workers of one thread each, which the nanny starts again."""
     with dask.config.set(QUIET), distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, memory_limit="1GB", dashboard_address=":0", silence_logs=50
+        n_workers=2, threads_per_worker=1, processes=True, memory_limit="1GB", dashboard_address=None, silence_logs=50
     ) as cluster, distributed.Client(cluster) as client:  # fmt: skip
         yield client
 
@@ -163,6 +167,36 @@ def test_the_demo_finds_the_nearest_digits(client: distributed.Client) -> None:
     i = np.arange(120)
     far[(i[:, None] - i) % 90 == 0] = np.inf
     assert np.array_equal(found, far.argmin(1))
+
+
+def listening() -> set[str]:
+    """The addresses on which this process listens, in hexadecimal, without their ports."""
+    mine = set()
+    for file in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):  # that of the folder itself
+            mine.add(str(file.readlink()))
+    lines = [x.split() for name in ("tcp", "tcp6") for x in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    return {x[1].partition(":")[0] for x in lines if x[3] == "0A" and f"socket:[{x[9]}]" in mine}
+
+
+LOOPBACK = int.from_bytes(bytes((127, 0, 0, 1)), sys.byteorder).to_bytes(4, "big").hex().upper()
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="no /proc")
+@pytest.mark.parametrize("of", ["demo", "docs"])
+def test_clusters_listen_on_the_loopback_only(of: str) -> None:
+    with dask.config.set(QUIET):
+        if of == "demo":
+            cluster = demo.cluster(1)
+        else:
+            line = re.search(r"LocalCluster\((.*)\)", (ROOT / "docs" / "cluster.md").read_text())
+            assert line is not None and "8787" in line[1]
+            given = line[1].replace("8787", "0")
+            cluster = eval(f"distributed.LocalCluster({given}, n_workers=1)", {"distributed": distributed})
+        with cluster, distributed.Client(cluster) as client:
+            workers = client.run(listening).values()
+            assert client.dashboard_link.startswith("http://127.0.0.1:")
+            assert listening() == {LOOPBACK} and list(workers) == [{LOOPBACK}]
 
 
 def test_a_lost_scheduler_is_said(client: distributed.Client) -> None:

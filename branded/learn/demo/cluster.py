@@ -71,12 +71,7 @@ def run(memory: str = "256MB", workers: int | None = None) -> Found:
     data = digits.load()
     size = math.isqrt(limit // 2)  # 2 · limit / 4 bytes
     chunk = max(1, min(size, math.isqrt(limit // (16 * workers))))  # each worker has a few chunks of pairs
-    with (
-        distributed.LocalCluster(
-            workers, threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with cluster(workers) as here, distributed.Client(here) as client:
         pairs = f"all pairs are {size * size * 4 / 1e6:,.0f} MB"
         print(f"\n{size:,} digits, copies of {len(data.labels):,} with noise: {pairs}")
         print(f"{workers} processes, {limit / 1e6:,.0f} MB for pairs, chunks of {chunk:,} x {chunk:,}")
@@ -91,6 +86,14 @@ def run(memory: str = "256MB", workers: int | None = None) -> Found:
     share = show.styled(f"{accuracy:.1%}", show.BOLD)
     print(f"\nthe nearest other digit is of the same class: {share}, {seconds:.1f} s")
     return Found(size, accuracy, size * size * 4, limit, seconds)
+
+
+def cluster(workers: int) -> Any:
+    """Processes of one thread each, to which only this machine can connect: the dashboard too is on the loopback."""
+    distributed = importlib.import_module("distributed")
+    return distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs="ERROR"
+    )
 
 
 def _nearest(data: digits.Digits, size: int, chunk: int) -> Any:
