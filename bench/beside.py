@@ -13,9 +13,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import statistics
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
+
+from branded.patches import zig
 
 PROGRAMS = r"""
 import copy, hashlib, json, pickle, sys, tempfile, time
@@ -111,9 +116,11 @@ for line in sys.stdin:  # one round of one program for each line
 
 
 class Process:
-    def __init__(self, which: str, only: tuple[str, ...] = ()) -> None:
-        words = [sys.executable, "-c", PROGRAMS, which, *only]
-        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=_env())
+    """One of the two, with tinygrad's kernels, so that sums have the same bits."""
+
+    def __init__(self, which: str, only: tuple[str, ...], compiler: dict[str, str]) -> None:
+        words, env = [sys.executable, "-c", PROGRAMS, which, *only], {**os.environ, "BRANDED_CPU": "0", **compiler}
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
         self.results: dict[str, str] = json.loads(self._line())
 
     def _line(self) -> str:
@@ -132,11 +139,15 @@ class Process:
         self.process.stdout.close()
 
 
-def _env() -> dict[str, str]:
-    """With the compiler of `branded` for both, and tinygrad's kernels, so that sums have the same bits."""
-    import branded  # noqa: F401  names it in the environment
-
-    return {**os.environ, "BRANDED_CPU": "0"}
+def compiler(folder: Path) -> dict[str, str]:
+    """The variable CC for processes without `branded`: the compiler that it chooses, as one program in `folder`."""
+    command = zig.command()
+    if len(command) == 1:
+        return {"CC": command[0]}
+    script = folder / "zig-clang"
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+    script.chmod(0o755)
+    return {"CC": str(script)}
 
 
 FIRST = 3
@@ -145,7 +156,12 @@ FIRST = 3
 
 def compare(rounds: int, only: tuple[str, ...] = ()) -> dict[str, tuple[bool, float]]:
     """For each program: are the results the same, and the time with `branded` over the time without it."""
-    sides = plain, ours = Process("plain", only), Process("branded", only)
+    with tempfile.TemporaryDirectory() as folder:
+        return _compared(rounds, only, compiler(Path(folder)))
+
+
+def _compared(rounds: int, only: tuple[str, ...], compiler: dict[str, str]) -> dict[str, tuple[bool, float]]:
+    sides = plain, ours = Process("plain", only, compiler), Process("branded", only, compiler)
     try:
         found = {}
         for name, bits in plain.results.items():

@@ -421,6 +421,7 @@ FORMS = {
     "codegen.to_program_cache": "dict",
     "codegen.to_program_config": "tuple",
     "codegen.to_program_context": "tuple",
+    "compiler_cpu.subprocess": "module",
     "cstyle.ClangRenderer": "class",
     "device.ALLOW_DEVICE_USAGE": "ContextVar",
     "device._Device": "class",

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import branded
-from branded.patches import compiler as cc
+from bench.beside import compiler
 
 ROOT = Path(__file__).parents[1]
 TOOLS = ("build>=1.2", "hatchling>=1.27", "twine>=6")
@@ -33,11 +33,12 @@ WANTED = (
     "branded/py.typed",
     "branded/vec.pyi",
     "branded/_plain.pyi",
-    "branded/patches/zig-clang",
     "tinygrad-stubs/tensor.pyi",
     "LICENSE",
     "branded/data/LICENSE-digits.txt",
 )
+TESTED = ("conftest.py", "pyproject.toml", "tests/conftest.py", "bench/workloads.py", "docs/index.md")
+"""What the tests need that the sdist carries."""
 
 
 def run(*words: object, cwd: Path | None = None, **env: str) -> str:
@@ -74,12 +75,6 @@ def files(folder: Path) -> set[str]:
     return {str(p.relative_to(folder)) for p in folder.rglob("*") if "__pycache__" not in p.parts}
 
 
-def compiler() -> dict[str, str]:
-    """The C compiler of this environment, for one that has none."""
-    zig = cc._zig()
-    return {"CC": str(cc.SCRIPT), "BRANDED_ZIG": str(zig)} if zig is not None else {}
-
-
 def import_time(python: Path, what: str, cwd: Path) -> float:
     """Milliseconds to import it in a new process, the median of nine."""
     program = f"import time; t = time.perf_counter(); import {what}; print(time.perf_counter() - t)"
@@ -95,7 +90,8 @@ def installed(python: str, wheel: Path, folder: Path) -> Iterator[tuple[str, str
     run(own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
     home = folder / "home"
     home.mkdir(exist_ok=True)
-    run(own, "-W", "error", "-c", first_block(), cwd=folder, HOME=str(home), XDG_CACHE_HOME=str(home), **compiler())
+    env = {"HOME": str(home), "XDG_CACHE_HOME": str(home), **compiler(folder)}
+    run(own, "-W", "error", "-c", first_block(), cwd=folder, **env)
     yield f"Python {version.strip()}: installed without extras, the README's first program", "runs"
     alone, both = import_time(own, "tinygrad", folder), import_time(own, "branded", folder)
     yield f"Python {version.strip()}: import tinygrad, import branded", f"{alone:.0f} ms, {both:.0f} ms"
@@ -113,7 +109,7 @@ def oldest(wheel: Path, folder: Path) -> Iterator[tuple[str, str]]:
     venv.create(here, with_pip=True)
     own = here / "bin" / "python"
     run(own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, *OLDEST)
-    run(own, "-c", first_block(), cwd=folder, **compiler())
+    run(own, "-c", first_block(), cwd=folder, **compiler(folder))
     yield f"with {', '.join(OLDEST)}", "runs"
 
 
@@ -137,6 +133,10 @@ def report(pythons: list[str], folder: Path) -> Iterator[tuple[str, str]]:
     if missing := [name for name in WANTED if name not in names(wheel)]:
         raise RuntimeError(f"not in the wheel: {missing}")
     yield "stubs, py.typed, licenses in the wheel", "there"
+    unpacked = next((folder / "unpacked").iterdir())
+    if missing := [name for name in TESTED if not (unpacked / name).exists()]:
+        raise RuntimeError(f"not in the sdist: {missing}")
+    yield "the tests, and all that they need, in the sdist", "there"
     run(python, "-m", "twine", "check", "--strict", *first)
     yield "twine check --strict", "passed"
     for each in pythons:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 import subprocess
@@ -14,19 +13,37 @@ from pathlib import Path
 import pytest
 from tinygrad import Context, device, helpers
 
-from branded.patches import compiler as cc
-from branded.patches import fork
+from branded.patches import fork, zig
 
 PROGRAM = """
-import branded, os
+import os
+before = dict(os.environ)
+import branded, subprocess
 from tinygrad import Tensor
 from branded import vmap
-print(os.environ.get("CC"))
 try:
     print(vmap(lambda a, b: a + b)(Tensor([1, 2, 3]), Tensor([4, 6, 8])).tolist())
 except branded.BrandedError as error:
     print(type(error).__name__, error)
+assert {**os.environ, "DEV": ""} == {**before, "DEV": ""}  # tinygrad sets it
 """
+
+SPAWNED = """
+import os
+before = dict(os.environ)
+import branded
+from branded.patches import beside
+from tinygrad import Tensor
+beside.MANY = 0
+x = Tensor([1.0, 2.0, 3.0]).realize()
+import tinygrad.engine.realize as r
+r.map = None
+a, b = (x * 2 + 3).contiguous(), x.sum().contiguous()
+a.realize(b)
+assert {**os.environ, "DEV": ""} == {**before, "DEV": ""}  # tinygrad sets it
+print(a.tolist(), b.item())
+"""
+"""Two kernels, which other processes compile: this one could not."""
 
 NO_ZIG = """
 import importlib.util
@@ -42,7 +59,7 @@ def run(tmp_path: Path, program: str, limit: int | None = None, **env: str) -> l
     for tool in ("sh", "uname"):
         if (found := shutil.which(tool)) and not (tools / tool).exists():
             (tools / tool).symlink_to(found)
-    ours = str(cc.SCRIPT.parents[2])
+    ours = str(Path(__file__).parents[1])
     base = {"PATH": str(tools), "PYTHONPATH": ours, "HOME": str(tmp_path), "CACHELEVEL": "0"}
     base["XDG_CACHE_HOME"] = str(tmp_path / "cache")
     given = {k: v for k, v in {**base, **env}.items() if v}
@@ -55,17 +72,25 @@ def run(tmp_path: Path, program: str, limit: int | None = None, **env: str) -> l
 
 
 def test_ziglang_stands_in_for_clang(tmp_path: Path) -> None:
-    chosen, result = run(tmp_path, PROGRAM)
-    assert chosen == str(cc.SCRIPT) and os.access(chosen, os.X_OK)
-    assert result == "[5, 8, 11]"
+    assert run(tmp_path, PROGRAM) == ["[5, 8, 11]"]
     assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("patches", ["1", "0", "-clang"])
+def test_so_it_does_in_the_processes_in_which_tinygrad_compiles(tmp_path: Path, patches: str) -> None:
+    assert run(tmp_path, SPAWNED, BRANDED_PATCHES=patches, PARALLEL="2", DEV="CPU") == ["[5.0, 7.0, 9.0] 6.0"]
+
+
+def test_no_process_that_is_started_has_other_variables(tmp_path: Path) -> None:
+    """Neither one that the program starts, nor one in which tinygrad compiles."""
+    program = PROGRAM + 'print(subprocess.check_output("echo $CC $BRANDED_ZIG", shell=True, text=True).strip())'
+    assert run(tmp_path, program) == ["[5, 8, 11]", ""]
 
 
 @pytest.mark.parametrize("device", ["", "CPU"])
 def test_without_a_compiler_there_is_one_clear_error(tmp_path: Path, device: str) -> None:
     env = {"DEV": device} if device else {}
     assert run(tmp_path, NO_ZIG + PROGRAM, **env) == [
-        "None",
         "CompilerError compiler: tinygrad's CPU device needs a C compiler, and there is no clang here",
         "  looked: the variable CC, clang on PATH, the package ziglang",
         "  try:    pip install 'branded[cc]', or install clang",
@@ -73,43 +98,46 @@ def test_without_a_compiler_there_is_one_clear_error(tmp_path: Path, device: str
 
 
 def test_other_devices_need_no_compiler(tmp_path: Path) -> None:
-    assert run(tmp_path, NO_ZIG + PROGRAM, DEV="PYTHON") == ["None", "[5, 8, 11]"]
+    assert run(tmp_path, NO_ZIG + PROGRAM, DEV="PYTHON") == ["[5, 8, 11]"]
 
 
 def test_what_the_user_chose_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CC", "/usr/bin/my-clang")
-    cc.choose()
-    assert os.environ["CC"] == "/usr/bin/my-clang"
+    assert zig.command() == ["/usr/bin/my-clang"]
     monkeypatch.delenv("CC")
     clang = tmp_path / "clang"
     clang.write_text("#!/bin/sh\n")
     clang.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    cc.choose()
-    assert "CC" not in os.environ
+    assert zig.command() == ["clang"]
+    clang.unlink()
+    assert zig.command() == [str(zig.find()), "clang"]
 
 
 def test_a_compiler_that_cannot_be_run_is_one_clear_error(tmp_path: Path) -> None:
     broken = tmp_path / "my cc"
     broken.write_text("#!/bin/sh\nexit 3\n")
-    assert run(tmp_path, PROGRAM, CC=str(broken))[1:] == [
+    assert run(tmp_path, PROGRAM, CC=str(broken)) == [
         "CompilerError compiler: tinygrad's CPU device needs a C compiler, and the one that was chosen cannot be run",
         f"  CC:   {broken}",
         "  says: Permission denied",
         "  try:  CC=clang or another clang; gcc does not know the options",
     ]
     broken.chmod(0o755)
-    assert run(tmp_path, PROGRAM, CC=str(broken), DEV="CPU")[1:] == [
+    assert run(tmp_path, PROGRAM, CC=str(broken), DEV="CPU") == [
         "CompilerError compiler: the C compiler that was chosen does not compile what tinygrad wrote",
         f"  CC:   {broken}",
         "  says: it ended with status 3",
         "  try:  CC=clang or another clang; gcc does not know the options",
     ]
-    assert run(tmp_path, PROGRAM, CC=str(cc.SCRIPT), BRANDED_ZIG="/no/zig", DEV="CPU")[1:] == [
+    package = tmp_path / "ziglang"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    shutil.copy(broken, package / "zig")
+    assert run(tmp_path, PROGRAM, DEV="CPU") == [
         "CompilerError compiler: the C compiler that was chosen does not compile what tinygrad wrote",
-        f"  CC:   {cc.SCRIPT}",
-        "  zig:  /no/zig",
-        "  says: it ended with status 127",
+        f"  zig:  {package / 'zig'}",
+        "  says: it ended with status 3",
         "  try:  pip install --force-reinstall 'branded[cc]', or install clang",
     ]
 

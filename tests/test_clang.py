@@ -235,9 +235,9 @@ def test_what_the_driver_starts_it_says_with_the_first_kernel(
     clang.ready(COMPILER)
     assert started == []
     first = COMPILER.compile(KERNELS[0])
-    assert [call[0][1] for call in started] == ["-v"] and alone.all == []
+    assert [call[0][-1] for call in started] == ["-v"] and alone.all == []
     second = COMPILER.compile(KERNELS[1])
-    assert [call[0][1] for call in started] == ["-v", "-cc1"] and alone.all[0].made == 1
+    assert ["-cc1" in call[0] for call in started] == [False, True] and alone.all[0].made == 1
     monkeypatch.undo()
     assert [loaded(first), loaded(second)] == [loaded(by_tinygrad(source)) for source in KERNELS[:2]]
 

@@ -19,7 +19,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import cpu, jit, random, scan
 from branded.cpu import kernels
 from branded.cpu.once import once
-from branded.patches import tg, workers
+from branded.patches import tg, workers, zig
 from tests import cpu_fuzz
 from tests.by_numpy import read, reads
 from tests.examples import in_memory
@@ -244,7 +244,7 @@ def loops_of_vectors(program: UOp) -> int:
     """So many loops of a program are vectors, as clang says."""
     compiler: Any = Device["CPU"].renderer.compiler
     given = ["-c", "-x", "c", "-O2", "-ffreestanding", f"--target={compiler.arch}-none-unknown-elf", *compiler.args]
-    words = [os.environ.get("CC", "clang"), *given, "-Rpass=loop-vectorize", "-", "-o", os.devnull]
+    words = [*zig.command(), *given, "-Rpass=loop-vectorize", "-", "-o", os.devnull]
     run = subprocess.run(words, input=source(program), capture_output=True, text=True, check=True)
     return run.stderr.count("vectorized loop")
 

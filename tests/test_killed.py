@@ -7,7 +7,7 @@ writes beyond the size that a file may have (`RLIMIT_FSIZE`), so the file has th
 from __future__ import annotations
 
 import os
-import shutil
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 import pytest
 
-from branded.patches import compiler as cc
+from branded.patches import zig
 from tests.forked import Server, server
 
 ROOT = Path(__file__).parents[1]
@@ -134,14 +134,13 @@ def test_no_process_stays_when_the_one_that_started_it_is_killed(tmp_path: Path,
 
     So few kernels are made without such a process; here it pays for one.
     """
-    compiler = tmp_path / "cc"
-    real = os.environ.get("CC") or shutil.which("clang") or cc.SCRIPT
+    compiler, real = tmp_path / "cc", shlex.join(zig.command())
     once = f'[ $PPID != $PARENT ] && mkdir "{tmp_path}/once" 2>/dev/null'
     kill = f'{once} && kill -9 $PARENT && echo $PPID > "{tmp_path}/pid"'
-    compiler.write_text(f'#!/bin/sh\n{kill}\nexec "{real}" "$@"\n')
+    compiler.write_text(f'#!/bin/sh\n{kill}\nexec {real} "$@"\n')
     compiler.chmod(0o755)
     first = "import os; os.environ['PARENT'] = str(os.getpid())\nfrom branded.patches import beside; beside.MANY = 0\n"
-    env = {"PARALLEL": "2", "CC": str(compiler), "BRANDED_ZIG": str(cc._zig())}
+    env = {"PARALLEL": "2", "CC": str(compiler)}
     assert ended(tmp_path / "cache", first + PROGRAM, **env)[0] == -signal.SIGKILL
     pid = int((tmp_path / "pid").read_text())
     end = time.monotonic() + 60

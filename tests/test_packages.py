@@ -15,7 +15,6 @@ from tinygrad import Tensor
 from bench.beside import compare
 from branded import BrandedError, errors, make_expr, patches, vmap
 from branded.learn import picture
-from branded.patches import compiler as cc
 from branded.program.operators import function_of
 
 ROOT = Path(__file__).parents[1]
@@ -57,9 +56,19 @@ def test_the_import_loads_nothing_heavy_that_it_does_not_use() -> None:
 
 def test_a_checkout_has_what_its_packages_need() -> None:
     assert (ROOT / "branded" / "py.typed").exists() and (ROOT / "branded" / "vec.pyi").exists()
-    assert cc.SCRIPT.stat().st_mode & 0o111 == 0o111
     for name in PROJECT["project"]["license-files"]:
         assert (ROOT / name).exists()
+
+
+def test_the_sdist_has_what_its_tests_need() -> None:
+    """All that git has, but for what only a checkout needs."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("no checkout")
+    included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    carried = {"pyproject.toml", *(path.strip("/") for path in included)}
+    there = {name.partition("/")[0] for name in listed.stdout.splitlines()}
+    assert {name for name in there if not name.startswith(".")} == carried
 
 
 def test_the_workflow_runs_what_continuous_integration_runs() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import TypeAlias
 
 import pytest
 
-from branded.patches import compiler as cc
+from branded.patches import zig
 from tests.forked import Ended, server
 
 ROOT = Path(__file__).parents[1]
@@ -113,12 +114,11 @@ def test_processes_that_cannot_be_started(run: Run) -> None:
 
 def test_one_that_is_killed_while_it_compiles(tmp_path: Path, run: Run) -> None:
     """By its compiler, once."""
-    compiler = tmp_path / "cc"
+    compiler, real = tmp_path / "cc", shlex.join(zig.command())
     killed = f'[ $PPID != $PARENT ] && mkdir "{tmp_path}/once" 2>/dev/null && kill -9 $PPID'
-    real = os.environ.get("CC") or shutil.which("clang") or cc.SCRIPT
-    compiler.write_text(f'#!/bin/sh\n{killed}\nexec "{real}" "$@"\n')
+    compiler.write_text(f'#!/bin/sh\n{killed}\nexec {real} "$@"\n')
     compiler.chmod(0o755)
-    out = run(first(), CC=str(compiler), BRANDED_ZIG=str(cc._zig()))
+    out = run(first(), CC=str(compiler))
     assert (tmp_path / "once").exists()
     assert out.out.splitlines() == [RIGHT[0], f"{RIGHT[1]} 2", KILLED], out.err
 

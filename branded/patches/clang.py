@@ -20,11 +20,12 @@ import struct
 import subprocess
 import threading
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
-from branded.patches import tg
+from branded.patches import tg, zig
 from branded.patches.serial import STARTS
 
 FILES = 16
@@ -217,32 +218,32 @@ def _asked(compile_: Any, compiler: Any) -> list[str]:
 
     stand_in = SimpleNamespace(check_output=check_output)
     FunctionType(compile_.__code__, {**compile_.__globals__, "subprocess": stand_in})(compiler, "")
-    return said
+    return [*zig.command(), *said[1:]]
 
 
-def _found(said: str, program: str) -> list[str] | None:
+def _found(said: str, program: Sequence[str]) -> list[str] | None:
     """What the driver started, as it said, but for the file; None where this is not clang."""
     import shlex
 
     lines = [shlex.split(line)[1:] for line in said.splitlines() if " -cc1 " in line]
     for found in lines:
         if found[0] == "-cc1" and found[-1] == "-" and "-o" in found and found[found.index("-o") + 1] == "-":
-            return [program, *(word for word in found[:-1] if word not in ("-disable-free", "-v"))]
+            return [*program, *(word for word in found[:-1] if word not in ("-disable-free", "-v"))]
     return None
 
 
 def _first(words: Sequence[str], source: bytes) -> tuple[list[str] | None, bytes | None]:
     """What the driver starts, and what it makes of a source; None where there is a warning or an error."""
-    out = subprocess.run([words[0], "-v", *words[1:]], input=source, capture_output=True)
+    out = subprocess.run([*words, "-v"], input=source, capture_output=True)
     said = out.stderr.decode(errors="replace")
-    found = None if out.returncode else _found(said, words[0])
+    found = None if out.returncode else _found(said, [*takewhile(lambda word: not word.startswith("-"), words)])
     return found, out.stdout if found and out.stdout[:4] == _ELF and "warning:" not in said else None
 
 
 def _key(words: Sequence[str]) -> str:
-    programs = [shutil.which(words[0]), os.environ.get("BRANDED_ZIG")]
-    files = [(name, (stat := Path(name).stat()).st_size, stat.st_mtime_ns) for name in programs if name]
-    return repr((words, files, features()))
+    program = shutil.which(words[0])
+    file = program and (program, (stat := Path(program).stat()).st_size, stat.st_mtime_ns)
+    return repr((words, file, features()))
 
 
 clangs = _Clangs()

@@ -1,38 +1,27 @@
 """A C compiler for tinygrad's CPU device on a machine that has none.
 
-tinygrad compiles with `clang`, or with what the variable CC names.  Where neither is there, the PyPI package
-`ziglang` carries clang as `zig clang`; tinygrad calls one program, so the script `zig-clang` stands in for it.
-Nothing is written, and nothing is said before there is something to compile.
+tinygrad compiles with `clang`, or with what the variable CC names.  Where neither is there, `zig.py` takes the clang of
+the PyPI package `ziglang`.  Nothing is written, and nothing is said before there is something to compile.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from branded.errors import CompilerError
-from branded.patches import tg
-
-SCRIPT = Path(__file__).with_name("zig-clang")
+from branded.patches import tg, workers, zig
 
 
 def choose() -> None:
-    """Set CC before the first compile: tinygrad keeps what it read of the environment."""
-    if not os.environ.get("CC") and not shutil.which("clang") and (zig := _zig()) is not None:
-        os.environ["BRANDED_ZIG"], os.environ["CC"] = str(zig), str(SCRIPT)
+    """Choose the compiler, here and in the processes in which tinygrad compiles."""
+    zig.install()
+    workers.begin_with(zig.__name__)
     _explain()
-
-
-def _zig() -> Path | None:
-    spec = importlib.util.find_spec("ziglang")
-    zig = Path(spec.origin).parent / "zig" if spec is not None and spec.origin else None
-    return zig if zig is not None and zig.exists() else None
 
 
 def _missing() -> CompilerError:
@@ -45,20 +34,18 @@ def _missing() -> CompilerError:
 
 def _failed(error: OSError | subprocess.CalledProcessError) -> CompilerError:
     """The compiler that was chosen cannot be run, or does not compile what tinygrad wrote."""
-    cc = os.environ.get("CC") or "clang"
+    cc, *of_zig = zig.command()
     if cc == "clang" and isinstance(error, FileNotFoundError):
         return _missing()
-    zig = ("zig", os.environ.get("BRANDED_ZIG", "")) if cc == str(SCRIPT) else None
     said = error.strerror if isinstance(error, OSError) else f"it ended with status {error.returncode}"
     return CompilerError(
         "compiler: tinygrad's CPU device needs a C compiler, and the one that was chosen cannot be run"
         if isinstance(error, OSError)
         else "compiler: the C compiler that was chosen does not compile what tinygrad wrote",
-        ("CC", cc),
-        *([zig] if zig else []),
+        ("zig" if of_zig else "CC", cc),
         ("says", str(said)),
         fix="CC=clang or another clang; gcc does not know the options"
-        if zig is None
+        if not of_zig
         else "pip install --force-reinstall 'branded[cc]', or install clang",
     )
 

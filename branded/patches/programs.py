@@ -22,7 +22,7 @@ from tinygrad.helpers import DEBUG
 from tinygrad.uop.ops import UOp
 
 from branded import patches
-from branded.patches import tg
+from branded.patches import tg, zig
 from branded.patches.clang import features
 
 TABLE = "branded_programs"
@@ -94,8 +94,8 @@ def _name(key: object) -> str:
 @functools.cache
 def made_by() -> str:
     """All that the code of a kernel depends on beside its graph."""
-    variables = [os.environ.get(name, "") for name in ("CC", "BRANDED_ZIG", "BRANDED_PATCHES")]
-    return repr((patches.version(), patches.installed, platform.machine(), features(), variables, _code()))
+    chosen = [*zig.command(), os.environ.get("BRANDED_PATCHES", "")]
+    return repr((patches.version(), patches.installed, platform.machine(), features(), chosen, _code()))
 
 
 def _code() -> str:

@@ -21,6 +21,7 @@ _module = functools.cache(importlib.import_module)
 
 MODULES = {
     "codegen": "tinygrad.codegen",
+    "compiler_cpu": "tinygrad.runtime.support.compiler_cpu",
     "cstyle": "tinygrad.renderer.cstyle",
     "device": "tinygrad.device",
     "function": "tinygrad.function",  # the name in the package is the decorator
@@ -133,6 +134,7 @@ REPLACED = {
     "codegen.to_program_cache": "knows the programs that are on disk",
     "codegen.to_program_config": "the key of a program says whether the room for the CPU made it",
     "codegen.to_program_context": "and so do the processes that compile it",
+    "compiler_cpu.subprocess": "starts the clang of ziglang where there is no other",
     "cstyle.ClangRenderer": "tells clang which loops are not to be vectors, and which sums may be; calls our C",
     "device.ALLOW_DEVICE_USAGE": "each thread has its own",
     "device._Device": "opens a device once, for all threads; says what is missing where there is no compiler",

@@ -161,14 +161,18 @@ def _noted(start: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return _Popen
 
 
+def begin_with(*names: str) -> None:
+    """Let each of the processes install these modules too as it starts."""
+    INSTALLED.extend(names)
+    file = str(Path(__file__).with_name("compiling.py"))
+    tg.worker._init_worker = functools.partial(runpy.run_path, file, {"NAMES": INSTALLED}, "branded_compiling")
+
+
 def install() -> None:
     from branded import patches
 
     needed = (*patches.faster, *(name for name in patches.installed if name in COMPILING))
-    INSTALLED.extend(f"branded.patches.{name}" for name in needed)
-    file = str(Path(__file__).with_name("compiling.py"))
-    start = functools.partial(runpy.run_path, file, {"NAMES": INSTALLED}, "branded_compiling")
-    tg.worker._init_worker = start
+    begin_with(*(f"branded.patches.{name}" for name in needed))
     if not all(hasattr(tg.worker, name) for name in ("_WorkerProcess", "get_worker_pool", "worker_pool", "PARALLEL")):
         return
     tg.worker._WorkerProcess._Popen = staticmethod(_noted(tg.worker._WorkerProcess._Popen))
