@@ -18,6 +18,7 @@ from tinygrad.dtype import Invalid
 from tinygrad.renderer.cstyle import CStyleLanguage
 from tinygrad.uop.ops import Ops, UOp
 
+from bench import beside
 from branded import all_gather, patches, vmap
 from branded.patches import alike, cache, compiler, tg, workers
 from tests import faults
@@ -39,8 +40,8 @@ def test_with_us_it_is_right(program: Callable[[], None]) -> None:
         program()
 
 
-def test_without_us_it_is_still_wrong() -> None:
-    output = started("-m", "tests.faults", DEV="PYTHON").communicate()[0]
+def test_without_us_it_is_still_wrong(tmp_path: Path) -> None:
+    output = started("-m", "tests.faults", DEV="PYTHON", **beside.compiler(tmp_path)).communicate()[0]
     said = dict(line.split()[:2] for line in output.splitlines())
     wanted = {f.__name__: "ends" if f.__name__ in faults.CRASHES else "wrong" for f in (*faults.MENDED, *faults.OPEN)}
     assert said == wanted, "tinygrad has mended what is right here: its patch may go"

@@ -19,6 +19,7 @@ from tinygrad import Context, Tensor, TinyJit, dtypes
 from tinygrad.helpers import TRACEMETA
 from tinygrad.uop.ops import Ops, UOp, UOpMetaClass
 
+from bench.beside import compiler
 from branded import brand, fori_loop, grad, jit, make_expr, psum, pure_callback, scan, vec_type, vmap, while_loop
 from branded.errors import BrandedError, NameTakenError
 from branded.patches import tg
@@ -758,7 +759,7 @@ assert raised == ["ProgrammingError"], "fork: each thread has a connection"
 
 
 def test_tinygrad_still_needs_the_patches(tmp_path: Path) -> None:
-    env = os.environ | {"CACHEDB": str(tmp_path / "cache.db")}
+    env = os.environ | {"CACHEDB": str(tmp_path / "cache.db"), **compiler(tmp_path)}
     done = subprocess.run([sys.executable, "-c", _PLAIN], capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 0, f"a patch has become needless: {done.stderr.strip().splitlines()[-1]}"
 
