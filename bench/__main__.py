@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tinygrad import Device
 
-from bench import arrays, calls, cpu, linalg, peers, products, replay, trace, tune
+from bench import arrays, calls, cpu, gpu, linalg, peers, products, replay, trace, tune
 from bench.against import command
 from bench.measure import Report, machine
 from bench.workloads import WORKLOADS
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "what",
         nargs="*",
-        help="replay, trace, calls, products, cpu, linalg, arrays; all where none is named; jax and tune have commands",
+        help="replay, trace, calls, products, cpu, linalg, arrays; all if none is named; jax, tune, gpu have commands",
     )
     parser.add_argument("--only", metavar="TEXT", default="", help="the workloads with this in their name")
     parser.add_argument("--peers", action="store_true", help="add columns for jax and torch, where they are installed")
@@ -48,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         return command.main(given[1:])
     if given[:1] == ["tune"]:
         return tune.main(given[1:])
+    if given[:1] == ["gpu"]:
+        return gpu.main(given[1:])
     options = parser.parse_args(given)
     if unknown := [w for w in options.what if w not in BENCHES]:
         parser.error(f"no benchmark is called {unknown[0]!r}; there are {', '.join(BENCHES)}")

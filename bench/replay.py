@@ -43,11 +43,11 @@ def replayed(f: Program, inputs: Sequence[Tensor]) -> Callable[[], None]:
     return run
 
 
-def of_peers(
-    w: Workload, run: Callable[[], None], reference: Sequence[Tensor], peers: Sequence[Peer], seconds: float
-) -> Times:
+def of_peers(w: Workload, peers: Sequence[Peer], seconds: float) -> Times:
     """The times of the peers, in turns with ours; apart from those by hand, since their threads spin on for a while."""
-    programs: dict[str, Callable[[], Any]] = {"vmap": run}
+    inputs = [Tensor(a).realize() for a in arrays(w)]
+    reference = results(w.mapped(*inputs))
+    programs: dict[str, Callable[[], Any]] = {"vmap": replayed(w.mapped, inputs)}
     for p in peers:
         if (made := p.replay(w.name, arrays(w))) is not None:
             programs[p.name], value = made
@@ -55,26 +55,33 @@ def of_peers(
     return interleave(programs, seconds) if len(programs) > 1 else {}
 
 
+COLUMNS = ("workload", "kernels", "by hand", "same", "ratio", "of best", "hand ms")
+
+
+def compared(w: Workload, seconds: float) -> list[Any]:
+    """The cells of a workload, but for its name."""
+    inputs = [Tensor(a).realize() for a in arrays(w)]
+    ours, hand = kernels(w.mapped(*inputs)), kernels(w.hand(*inputs))
+    check(w.name, w.mapped(*inputs), w.hand(*inputs))
+    times = interleave({"vmap": replayed(w.mapped, inputs), "hand": replayed(w.hand, inputs)}, seconds)
+    found = [ratio(times, "vmap", "hand"), ratio_of_best(times, "vmap", "hand"), milliseconds(times, "hand")]
+    return [len(ours), len(hand), shared(ours, hand), *found]
+
+
 def bench(report: Report, workloads: Sequence[Workload], peers: Sequence[Peer], seconds: float) -> None:
     row = report.table(
         "Replay",
-        *("workload", "kernels", "by hand", "same", "ratio", "of best", "hand ms"),
+        *COLUMNS,
         *(f"{p.name} ms" for p in peers),
         *(f"vs {p.name}" for p in peers),
     )
     ratios: list[float] = []
     for w in workloads:
-        inputs = [Tensor(a).realize() for a in arrays(w)]
-        ours, hand = kernels(w.mapped(*inputs)), kernels(w.hand(*inputs))
-        reference = results(w.mapped(*inputs))
-        check(w.name, reference, w.hand(*inputs))
-        run = replayed(w.mapped, inputs)
-        times = interleave({"vmap": run, "hand": replayed(w.hand, inputs)}, seconds)
-        theirs = of_peers(w, run, reference, peers, seconds)
-        ratios.append(ratio(times, "vmap", "hand"))
+        cells = compared(w, seconds)
+        theirs = of_peers(w, peers, seconds) if peers else {}
+        ratios.append(cells[3])
         row(
-            *(w.name, len(ours), len(hand), shared(ours, hand)),
-            *(ratios[-1], ratio_of_best(times, "vmap", "hand"), milliseconds(times, "hand")),
+            *(w.name, *cells),
             *(best(theirs, p.name) if p.name in theirs else None for p in peers),
             *(ratio_of_best(theirs, "vmap", p.name) if p.name in theirs else None for p in peers),
         )

@@ -22,6 +22,9 @@ def in_memory(x: np.ndarray[Any, Any], dtype: DType | None = None, device: str |
     """
     if not x.size:
         return Tensor(x, dtype=dtype, device=device).realize()
+    if Device.canonicalize(device).split(":")[0] not in ("CPU", "PYTHON"):  # a GPU has memory of its own
+        there = Tensor(x, device=device)
+        return (there if dtype is None else there.bitcast(dtype)).realize()
     u = UOp.new_buffer(Device.canonicalize(device), x.size, _from_np_dtype(x.dtype) if dtype is None else dtype)
     buffer: Any = u.buffer.ensure_allocated()
     buffer.as_memoryview(force_zero_copy=True)[:] = np.ascontiguousarray(x).reshape(-1).view(np.uint8).data

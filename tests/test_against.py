@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 import json
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from bench import gpu
 from bench.against import command, eager
 from bench.against.applications import APPLICATIONS
 from bench.against.libraries import Here
@@ -98,3 +102,49 @@ def test_an_application_is_what_it_says() -> None:
     m, p = Here(), next(p for p in APPLICATIONS if p.name.startswith("edit distances"))
     (table,) = results(p.of(m)(*map(m.array, p.arrays())))
     assert table.shape == (16, 16) and (table == table.T).all().item() and table.max().item() <= 12
+
+
+# ---- python -m bench gpu ----
+
+
+def test_the_page_of_a_gpu_has_what_each_step_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of one that fails, and of one that does not end."""
+    program = "import sys; print('begun', flush=True); {}"
+    broken, hung = (program.format(x) for x in ("sys.exit('no such kernel')", "import time; time.sleep(60)"))
+    popen = subprocess.Popen
+    instead = {"demo": broken, "jax": hung}
+
+    def started(words: list[str], **options: Any) -> Any:
+        return popen([words[0], "-c", instead[words[-1]]] if words[-1] in instead else words, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+    gpu.main(
+        ["--device", "CPU", "--seconds", "8", "--out", str(tmp_path / "GPU.md"), *["--only", "demo", "--only", "jax"]]
+    )
+    text = (tmp_path / "GPU.md").read_text()
+    assert text.startswith("# On a GPU\n\n`python -m bench gpu`, ")
+    assert "\n## Demo\n\nbegun\n\n`demo` ended with status 1: no such kernel\n" in text
+    assert "\nbegun\n\n`jax` stopped after 5 s\n" in text
+
+
+def test_programs_of_a_gpu_that_raise_or_take_too_long_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(what: str) -> list[str] | None:
+        if what == "slow":
+            time.sleep(10)
+        return {"right": None, "wrong": ["1 is 2"], "raises": 1 / 0 if what == "raises" else []}.get(what)
+
+    monkeypatch.setattr(gpu, "EACH", 0.2)
+    before = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
+    try:
+        gpu._each("programs", ["right", "wrong", "raises", "slow"], run, time.monotonic() + 60)
+    finally:
+        signal.signal(signal.SIGALRM, before[0])
+        signal.setitimer(signal.ITIMER_REAL, *before[1])
+    assert capsys.readouterr().out.splitlines() == [
+        "- programs: 4 of 4 tried, 3 wrong",
+        "  - wrong: 1 is 2",
+        "  - raises: ZeroDivisionError: division by zero",
+        "  - slow: TimeoutError: stopped after 0.2 s",
+    ]

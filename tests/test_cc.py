@@ -89,8 +89,7 @@ def test_no_process_that_is_started_has_other_variables(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("device", ["", "CPU"])
 def test_without_a_compiler_there_is_one_clear_error(tmp_path: Path, device: str) -> None:
-    env = {"DEV": device} if device else {}
-    assert run(tmp_path, NO_ZIG + PROGRAM, **env) == [
+    assert run(tmp_path, NO_ZIG + PROGRAM, DEV=device) == [
         "CompilerError compiler: tinygrad's CPU device needs a C compiler, and there is no clang here",
         "  looked: the variable CC, clang on PATH, the package ziglang",
         "  try:    pip install 'branded[cc]', or install clang",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from tinygrad import Context, Tensor, dtypes
+from tinygrad import Context, Device, Tensor, dtypes
 from tinygrad.dtype import strong_dtype
 
 from branded import vmap
@@ -138,7 +138,7 @@ def by_kernels(tensors: list[Tensor]) -> list[np.ndarray]:
             t = t.cast(strong_dtype(t.dtype))
         if t.dtype is dtypes.bfloat16:
             t = t.float()
-        return t.clone("CPU") if t.uop.device is None or t.device != "CPU" else t.contiguous()
+        return t.contiguous() if t.uop.device is not None and t.device == Device.DEFAULT else t.clone(Device.DEFAULT)
 
     ready = [readable(t) for t in tensors]
     if ready:
