@@ -7,6 +7,7 @@ import textwrap
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -535,6 +536,16 @@ def _untied() -> Tied:
     return model
 
 
+class Scaled:
+    def __init__(self, scale: float, act: Any = Tensor.relu) -> None:
+        self.inner = SimpleNamespace(w=Tensor.ones(3), scale=scale, act=act, shift=lambda x: x + scale)
+
+
+def test_modules_with_the_same_numbers_and_functions_are_stacked() -> None:
+    first, second = Scaled(float("nan")), Scaled(float("nan"))
+    assert stack_module_state([first, second])["inner.w"].shape == (2, 3)
+
+
 MISTAKES = {
     "a name with a slip": Golden(
         lambda: functional_call(linear(), {"wieght": Tensor.zeros(2, 4)}, X),
@@ -690,6 +701,26 @@ MISTAKES = {
         stack_module_state: modules 0 and 1 differ in what is one tensor
           module 0: `embed` and `head` are two
           module 1: `embed` and `head` are one
+        """,
+    ),
+    "other numbers": Golden(
+        lambda: stack_module_state([Scaled(1.0), Scaled(1.0), Scaled(2.0)]),
+        errors.StateError,
+        """
+        stack_module_state: modules 0 and 2 differ in `inner.scale`, and only tensors are stacked
+          module 0: the float 1.0
+          module 2: the float 2.0
+          try:      Tensor(...) of a number, so that each module has its own; or a list of the calls of the modules
+        """,
+    ),
+    "other functions": Golden(
+        lambda: stack_module_state([Scaled(1.0), Scaled(1.0, Tensor.tanh)]),
+        errors.StateError,
+        """
+        stack_module_state: modules 0 and 1 differ in `inner.act`, and only tensors are stacked
+          module 0: ElementwiseMixin.relu
+          module 1: ElementwiseMixin.tanh
+          try:      Tensor(...) of a number, so that each module has its own; or a list of the calls of the modules
         """,
     ),
 }

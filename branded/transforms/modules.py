@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from tinygrad import Tensor
 from tinygrad.nn.state import get_state_dict
+from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.brand import Brand
 from branded.errors import StateError, StateTypeError, WriteError
 from branded.graph import tensor
 from branded.patches.arrays import np
+from branded.patches.tg import _TinyJit
 from branded.rows import check_live, is_cell
 from branded.rules.storage import cell
 from branded.transforms.replacing import with_others
@@ -264,8 +268,8 @@ def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
     """The state of many modules of one kind, ready to be mapped over: `state[name][i]` is that of `modules[i]`.
 
     Args:
-        modules: Objects of one class, with tensors of the same names, shapes and dtypes.  What else they hold (sizes,
-            functions) is not looked at: what counts is that of the module that is called.
+        modules: Objects of one class, with tensors of the same names, shapes and dtypes, and with the same numbers
+            and functions, which are not stacked: those of the module that is called are used for all.
 
     Returns:
         A dict from the names of `get_state_dict` to `T[len(modules), ...]`: one for what is learned and what is not,
@@ -274,8 +278,8 @@ def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
 
     Raises:
         StateTypeError: `modules` is not a list or tuple of modules.
-        StateError: There is none, or they differ in their class, in the name, shape or dtype of a tensor, or in which
-            tensors are one.
+        StateError: There is none, or they differ in their class, in the name, shape or dtype of a tensor, in which
+            tensors are one, or in a number or a function.
 
     Example:
         >>> from branded.transforms.modules import stack_module_state
@@ -331,6 +335,52 @@ def _check_alike(modules: Sequence[object], states: Sequence[dict[str, Tensor]],
                 ("module 0", f"{pair} are {'one' if one != name else 'two'}"),
                 (f"module {i}", f"{pair} are {'one' if two != name else 'two'}"),
             )
+    mine, theirs = _constants(modules[0]), _constants(modules[i])
+    for name in {**mine, **theirs}:
+        pair = mine.get(name, _NONE), theirs.get(name, _NONE)
+        if not _is_same(*pair):
+            raise StateError(
+                f"{what} differ in `{name}`, and only tensors are stacked",
+                ("module 0", _constant(pair[0])),
+                (f"module {i}", _constant(pair[1])),
+                fix="Tensor(...) of a number, so that each module has its own; or a list of the calls of the modules",
+            )
+
+
+_NONE = object()
+
+
+def _constants(module: object) -> dict[str, Any]:
+    """The numbers and functions of a module by name, where `get_state_dict` looks for tensors."""
+    found: dict[str, Any] = {}
+    waiting: list[tuple[str, Any]] = [("", module)]
+    while waiting:
+        name, x = waiting.pop()
+        if isinstance(x, Tensor | UOp | _TinyJit | type):
+            continue
+        if isinstance(x, int | float | complex | np.generic | np.ndarray | FunctionType):
+            found[name] = x
+            continue
+        x = x._asdict() if hasattr(x, "_asdict") else x if isinstance(x, dict) else getattr(x, "__dict__", x)
+        parts = enumerate(x) if isinstance(x, list | tuple) else x.items() if isinstance(x, dict) else ()
+        waiting.extend((f"{name}.{key}" if name else str(key), part) for key, part in parts)
+    return found
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    """Equal numbers, or functions with the same code."""
+    if isinstance(x, FunctionType) and isinstance(y, FunctionType):
+        x, y = inspect.unwrap(x), inspect.unwrap(y)
+        return x is y or (hasattr(x, "__code__") and hasattr(y, "__code__") and x.__code__ is y.__code__)
+    if x is _NONE or y is _NONE or isinstance(x, FunctionType) or isinstance(y, FunctionType):
+        return False
+    return np.array_equal(x, y, equal_nan=all(np.asarray(v).dtype.kind in "fc" for v in (x, y)))
+
+
+def _constant(x: Any) -> str:
+    if x is _NONE:
+        return "none"
+    return x.__qualname__ if isinstance(x, FunctionType) else tree.describe(x)
 
 
 def _tied(state: Mapping[str, Tensor]) -> list[str]:
