@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -109,6 +110,84 @@ def test_a_structure_keeps_no_leaf() -> None:
     gone = weakref.ref(big)
     del big
     assert gone() is None and all(s.num_leaves for s in structures)
+
+
+@dataclasses.dataclass(frozen=True)
+class Checked:
+    """A dataclass that asks for the rank of one example, and changes what it is given."""
+
+    at: Any
+    scale: dataclasses.InitVar[float] = 2.0
+
+    def __post_init__(self, scale: float) -> None:
+        if self.at.ndim != 1:
+            raise ValueError("at is one point")
+        object.__setattr__(self, "at", self.at * scale)
+
+
+class Ordered(NamedTuple("Pair", [("low", Any), ("high", Any)])):
+    def __new__(cls, low: Any, high: Any) -> Ordered:
+        if low.ndim or high.ndim:
+            raise ValueError("two numbers")
+        return super().__new__(cls, low, high)
+
+
+@dataclasses.dataclass
+class Derived:
+    at: Any
+
+    def __post_init__(self) -> None:
+        if self.at.ndim != 1:
+            raise ValueError("at is one point")
+        self.twice = self.at * 2
+
+
+def test_a_dataclass_that_checks_its_fields_is_made_without_its_init() -> None:
+    x = Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    points = vmap(Checked)(x)
+    assert isinstance(points, Checked) and read(points.at).tolist() == [[2, 4], [6, 8], [10, 12]]
+    assert read(vmap(lambda p: p.at.sum())(points)).tolist() == [6, 14, 22]
+    assert tree.structure(points).unflatten(["a"]).at == "a"
+    pairs = vmap(lambda p: Ordered(p.min(), p.max()))(x)
+    assert isinstance(pairs, Ordered) and read(pairs.high).tolist() == [2, 4, 6]
+
+
+def test_a_dataclass_that_checks_and_derives_cannot_be_made() -> None:
+    with pytest.raises(errors.TreeError) as caught:
+        vmap(Derived)(Tensor([[1.0, 2.0], [3.0, 4.0]]))
+    assert str(caught.value) == (
+        "tree: Derived cannot be made with other leaves: it raises ValueError\n"
+        "  error:   'at is one point'\n"
+        "  derived: attributes that are not fields: `twice`\n"
+        "  try:     a field for each of them; or register_pytree_node(Derived, flatten, unflatten)"
+    )
+
+
+def test_a_deque_keeps_its_length() -> None:
+    assert tree.map(lambda x: x + 1, deque([1, 2], maxlen=2)).maxlen == 2
+
+
+def test_structures_can_be_pickled() -> None:
+    given = [
+        Point(1, 2),
+        OrderedDict(b=1, a=2),
+        defaultdict(list, x=3),
+        deque([4]),
+        {"k": (5, None)},
+        Model(6, None),
+        Line(7, 8),
+    ]
+    s = tree.structure(given)
+    copy = pickle.loads(pickle.dumps(s))
+    assert copy == s and hash(copy) == hash(s) and repr(copy) == repr(s)
+    assert tree.leaves(copy.unflatten(range(10))) == list(range(10))
+
+
+def test_keys_of_different_kinds_are_not_equal() -> None:
+    keys = [tree.SequenceKey(1), tree.FlattenedIndexKey(1), tree.DictKey(1), tree.GetAttrKey("1")]
+    assert len({*keys}) == 4 and all((a == b) == (a is b) for a in keys for b in keys)
+    assert keys[0] == tree.SequenceKey(1) and keys[0] != (1,)
+    assert pickle.loads(pickle.dumps(keys)) == keys
 
 
 def test_map_of_several_trees() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import functools
 import inspect
 import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
@@ -29,7 +30,10 @@ Axis = int | None
 
 
 class Node(NamedTuple):
-    """One container: its children by key, and how to make the like with other children."""
+    """One container: its children by key, and how to make the like with other children.
+
+    `rebuild` does not hold on to the children, and can be pickled where the class of the container can.
+    """
 
     keys: tuple[Any, ...]
     children: tuple[Any, ...]
@@ -110,13 +114,41 @@ def _flattened(x: Any, reg: _Registered) -> tuple[tuple[Any, ...], Hashable]:
     return tuple(pair[0]), pair[1]
 
 
-def _with_fields(obj: Any, values: Sequence[Any]) -> Any:
-    """A dataclass made anew, so that what it derives from its fields is derived from the new ones."""
-    fields = list(zip(dataclasses.fields(obj), values, strict=True))
-    new = dataclasses.replace(obj, **{f.name: value for f, value in fields if f.init})
-    for f, value in fields:
-        if not f.init:
-            object.__setattr__(new, f.name, value)
+def _no_node(_: Sequence[Any]) -> None:
+    return None
+
+
+def _unflattened(cls: type, aux: Hashable, children: Sequence[Any]) -> Any:
+    """An instance of a registered class."""
+    if (reg := _registry.get(cls)) is None:
+        raise TreeError(
+            f"tree: {cls.__name__} is not registered here", fix=f"register_pytree_node({cls.__name__}, ...) first"
+        )
+    return reg.unflatten(aux, children)
+
+
+def _with_fields(cls: type, derived: Sequence[str], values: Sequence[Any]) -> Any:
+    """A dataclass with these values in its fields, whatever its `__init__` makes or asks of them.
+
+    Attributes that are not fields are derived from them: an instance with such ones is made by its class.
+    """
+    fields = dataclasses.fields(cls)
+    of = {f.name: value for f, value in zip(fields, values, strict=True)}
+    if not derived and cls.__new__ is object.__new__:
+        new = object.__new__(cls)
+    else:
+        try:
+            new = cls(**{f.name: of[f.name] for f in fields if f.init})
+        except Exception as error:
+            not_fields = ", ".join(f"`{name}`" for name in derived) or "none"
+            raise TreeError(
+                f"tree: {cls.__name__} cannot be made with other leaves: it raises {type(error).__name__}",
+                ("error", shown(str(error))),
+                ("derived", f"attributes that are not fields: {not_fields}"),
+                fix=f"a field for each of them; or register_pytree_node({cls.__name__}, flatten, unflatten)",
+            ) from error
+    for name, value in of.items():
+        object.__setattr__(new, name, value)
     return new
 
 
@@ -133,12 +165,21 @@ def in_order(keys: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(sorted(found, key=lambda key: (type(key).__qualname__, repr(key))))
 
 
-def _with_items(obj: Any, keys: Sequence[Any], values: Sequence[Any]) -> Any:
-    """A dict with other values; its keys come in the order in which `obj` has them."""
-    new, of = copy.copy(obj), dict(zip(keys, values, strict=True))
-    for key in obj:
+def _with_items(empty: Any, order: Sequence[Any], keys: Sequence[Any], values: Sequence[Any]) -> Any:
+    """A dict with other values, with its keys in this order."""
+    new, of = {} if empty is None else copy.copy(empty), dict(zip(keys, values, strict=True))
+    for key in order:
         new[key] = of[key]
     return new
+
+
+def _emptied(x: Any) -> Any:
+    """A dict of its class with nothing in it; None for that of Python."""
+    if type(x) is dict:
+        return None
+    empty = copy.copy(x)
+    empty.clear()
+    return empty
 
 
 def node(x: Any) -> Node | None:
@@ -147,20 +188,24 @@ def node(x: Any) -> Node | None:
     if cls in _LEAVES:
         return None
     if x is None:
-        return Node((), (), lambda _: None)
+        return Node((), (), _no_node)
     if (reg := _registry.get(cls)) is not None:
         kids, aux = _flattened(x, reg)
-        return Node(tuple(range(len(kids))), kids, lambda new: reg.unflatten(aux, new))
+        return Node(tuple(range(len(kids))), kids, functools.partial(_unflattened, cls, aux))
     if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return Node(x._fields, tuple(x), lambda new: cls(*new))
-    if isinstance(x, tuple | list | collections.deque):
-        return Node(tuple(range(len(x))), tuple(x), lambda new: cls(new))
+        return Node(x._fields, tuple(x), functools.partial(tuple.__new__, cls))
+    if isinstance(x, tuple | list):
+        return Node(tuple(range(len(x))), tuple(x), cls)
+    if isinstance(x, collections.deque):
+        return Node(tuple(range(len(x))), tuple(x), functools.partial(cls, maxlen=x.maxlen))
     if isinstance(x, dict):
         keys = in_order(x)
-        return Node(keys, tuple([x[key] for key in keys]), lambda new: _with_items(x, keys, new))
+        made = functools.partial(_with_items, _emptied(x), tuple(x), keys)
+        return Node(keys, tuple([x[key] for key in keys]), made)
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         names = tuple(f.name for f in dataclasses.fields(x))
-        return Node(names, tuple(getattr(x, n) for n in names), lambda new: _with_fields(x, new))
+        derived = tuple(name for name in getattr(x, "__dict__", ()) if name not in names)
+        return Node(names, tuple(getattr(x, n) for n in names), functools.partial(_with_fields, cls, derived))
     return None
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from branded.errors import CallError
 from branded.tree.nodes import Flat, IsLeaf, Node, flat, is_registered
 from branded.tree.text import describe
 
 
-class DictKey(NamedTuple):
+@dataclasses.dataclass(frozen=True, slots=True)
+class DictKey:
     """The value of a dict at `key`."""
 
     key: Any
@@ -20,7 +22,8 @@ class DictKey(NamedTuple):
         return f"[{self.key!r}]"
 
 
-class SequenceKey(NamedTuple):
+@dataclasses.dataclass(frozen=True, slots=True)
+class SequenceKey:
     """The entry `idx` of a tuple, a list or a deque."""
 
     idx: int
@@ -29,7 +32,8 @@ class SequenceKey(NamedTuple):
         return f"[{self.idx}]"
 
 
-class GetAttrKey(NamedTuple):
+@dataclasses.dataclass(frozen=True, slots=True)
+class GetAttrKey:
     """The field `name` of a NamedTuple or a dataclass."""
 
     name: str
@@ -38,7 +42,8 @@ class GetAttrKey(NamedTuple):
         return f".{self.name}"
 
 
-class FlattenedIndexKey(NamedTuple):
+@dataclasses.dataclass(frozen=True, slots=True)
+class FlattenedIndexKey:
     """The child `key` of an object of a registered class."""
 
     key: int

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
-import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from branded.errors import TreeError
@@ -33,7 +30,7 @@ class Structure:
 
     def __init__(self, parts: Flat) -> None:
         self._form = form_of(parts)
-        self._makers = [None if n is None else (len(n.children), _maker(x, n)) for x, n in parts]
+        self._makers = [None if n is None else (len(n.children), n.rebuild) for _, n in parts]
         self._text = _written(parts)
         self.num_leaves = sum(m is None for m in self._makers)
 
@@ -79,28 +76,6 @@ def structure(tree: Any, is_leaf: IsLeaf | None = None) -> Structure:
     Source: `jax.tree.structure`.
     """
     return Structure(flat(tree, is_leaf))
-
-
-def _maker(x: Any, n: Node) -> Callable[[Sequence[Any]], Any]:
-    """How to make the like of a container, without a hold on what is in this one."""
-    if is_registered(x):
-        return n.rebuild
-    if isinstance(x, dict):
-        empty, order, keys = copy.copy(x), tuple(x), n.keys
-        empty.clear()
-
-        def made(new: Sequence[Any]) -> Any:
-            out, of = copy.copy(empty), dict(zip(keys, new, strict=True))
-            for key in order:
-                out[key] = of[key]
-            return out
-
-        return made
-    if dataclasses.is_dataclass(x) and n.keys == tuple(inspect.signature(type(x)).parameters):
-        cls: Any = type(x)
-        names = n.keys
-        return lambda new: cls(**dict(zip(names, new, strict=True)))
-    return n.rebuild
 
 
 def _written(parts: Flat) -> str:
