@@ -56,6 +56,8 @@ def recipe(ast: UOp, is_read: bool, always: bool = False) -> Recipe | None:
         return None
     if not any(u.op is Ops.REDUCE or u.op in kernels.DEAR for u in ast.toposort()):
         return None
+    if any(u.op is Ops.RANGE and u.src[0].op is not Ops.CONST for u in ast.toposort()):
+        return None  # a loop whose length is a Variable has none until the kernel runs
     if any(u.op is Ops.FLOORMOD for u in ast.toposort()):
         ast = graph_rewrite(ast, tg.pm_split_ranges + tg.pm_flatten_range, ctx={}, name="split ranges")
     end = ast.src[0]

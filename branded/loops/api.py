@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast, overload
 
 from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
 from branded.brand import Brand
@@ -194,7 +195,7 @@ def _step(body_fun: Callable[..., Any], i: Any, x: Any) -> Any:
 def _number(x: Any, at: str) -> Any:
     """A bound that Python knows as an int: the number of a step is an int32."""
     if (n := tree.as_int(x)) is None:
-        return x
+        return Tensor(x).clone() if isinstance(x, UOp) else x  # a Variable: in memory, from which each run reads it
     if not dtypes.int32.min <= n <= dtypes.int32.max:
         raise CarryError(f"fori_loop: {at}={tree.shown(n)} is not an int32", fix="bounds from -2**31 to 2**31 - 1")
     return n

@@ -60,6 +60,12 @@ def associative_scan(fn: Callable[[X, X], X], elems: X, reverse: bool = False, a
         raise SizeError(f"{what}: there are no elements", fix="a tensor, or a tree of them")
     axes = [normalize_axis(axis, x, f"{what}: axis") for x in xs]
     for x, a, at in zip(xs, axes, tree.paths(elems, "elems"), strict=True):
+        if type(x.shape[a]) is not int:
+            raise SizeError(
+                f"{what}: {at} has a symbolic number of elements",
+                ("value", vec_type(x)),
+                fix="the whole tensor, and the first n elements of the result",
+            )
         if x.shape[a] != xs[0].shape[axes[0]]:
             raise SizeError(
                 f"{what}: {at} has {x.shape[a]} elements, and there are {xs[0].shape[axes[0]]}",

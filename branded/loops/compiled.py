@@ -143,6 +143,8 @@ class _Step:
     ) -> None:
         n = loop.carries
         self.results = len(outs) - isinstance(loop, While)
+        self.is_symbolic = any(u.is_bound_var for u in UOp.maketuple(*outs).toposort())
+        """Does it use a Variable, also in a loop within?"""
         var = UOp.variable("branded_step", 0, max(most - 1, 1)) if isinstance(loop, Scan) else None
         at = var.bind(0) if var is not None else None
         to, stacks = [_storage(x) for x in outs[:n]], [_storage(x, most) for x in outs[n : self.results]]
@@ -331,7 +333,7 @@ def _replayed(loop: Loop, compiled: _CompiledLoop, ctx: Any, call: UOp) -> None:
     step, n = compiled.step, loop.carries
     given = tg.resolve_params(call, ctx.input_uops)
     outs, args = given[: step.results], given[step.results :]
-    if (planned := step.plan(loop)) is not None:
+    if not (ctx.jit and step.is_symbolic) and (planned := step.plan(loop)) is not None:
         memory = Buffer(loop.device, max(planned.memory, 1), dtypes.uint8, preallocate=True)
         uops = (*outs, *args[: planned.takes], *compiled.tables)
         planned.plan.run([memory.get_buf(loop.device).va_addr, *map(address_of, uops)], _extent(loop)[0])

@@ -196,11 +196,12 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
     if memory := _written(graph, varies):
         varies = _varying(graph, memory.union(moving))
     found: dict[UOp, None] = {}
+    in_step = varies | _symbolic(graph, varies)
     for u in graph:
-        if not varies[u] and u.op is not Ops.SINK:
+        if not in_step[u] and u.op is not Ops.SINK:
             continue
         for i, s in enumerate(u.src):
-            if _is_into(u, i) or varies.get(s, True) or s.op is Ops.RANGE:
+            if _is_into(u, i) or in_step.get(s, True) or s.op is Ops.RANGE:
                 continue
             s = _memory_of(s)
             if has_shape(s) and (s.device is not None or row_of(s) or is_differentiated(s)):
@@ -208,9 +209,25 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
     return list(found)
 
 
+def _symbolic(graph: Mapping[UOp, object], varies: Mapping[UOp, bool]) -> dict[UOp, bool]:
+    """What a step computes again, as no buffer has its size: values of symbolic sizes that other parts of it use."""
+    found: dict[UOp, bool] = {}
+    for u in reversed(graph):
+        if varies[u] or u in found or u.op is Ops.SINK:
+            of = (s for i, s in enumerate(u.src) if not _is_into(u, i) and not varies.get(s, True) and has_shape(s))
+            found |= {s: True for s in of if _is_symbolic(s)}
+    return found
+
+
+def _is_symbolic(u: UOp) -> bool:
+    return any(type(n) is not int for n in u.shape)
+
+
 def _memory_of(s: UOp) -> UOp:
     """What `s` is a view of: a view costs nothing in the step, and its copy would; but no tensor is looked through."""
     while s.op in GroupOp.Movement and not s.has_buffer_identity() and not is_of_a_tensor(s):  # type: ignore[no-untyped-call]
+        if _is_symbolic(s.src[0]):
+            break
         s = s.src[0]
     return s
 

@@ -123,7 +123,15 @@ def carried(x: Any, where: str) -> Tensor:
 
 
 def all_carried(x: Any, where: str) -> list[Tensor]:
-    return live_tensors(x, where, CarryError, "tensors, numbers, or trees of them")
+    found = live_tensors(x, where, CarryError, "tensors, numbers, or trees of them")
+    for y in found:
+        if any(type(n) is not int for n in y.shape):
+            raise CarryError(
+                f"{where} has a symbolic size",
+                ("value", type_text(y)),
+                fix="the whole tensor, and where for a part of it",
+            )
+    return found
 
 
 def _same_tree(a: Any, b: Any) -> bool:

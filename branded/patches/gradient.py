@@ -114,6 +114,8 @@ def _unshard_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
 def _part_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None, None] | None:
     """Of the part that each device keeps of what all have: the parts together, each where it was."""
     devices, whole = ret.device, ret.src[0].shape
+    if not isinstance(devices, tuple):
+        return None
     axis = next((i for i, (m, n) in enumerate(zip(whole, ret.shape, strict=True)) if m != n), None)
     number, starts = (None, []) if axis is None else starts_of_each(ret, axis)
     if axis is None or number is None:

@@ -126,7 +126,7 @@ class Linear:
         if program.op is not Ops.PROGRAM:
 
             def run_other(i: int) -> None:
-                inner = replace(ctx, input_uops=buffers, var_vals=self._vals(ctx.var_vals, i))
+                inner = replace(ctx, input_uops=buffers, var_vals=self._vals(ctx, i))
                 inner.within = True
                 tg.pm_exec.rewrite(call, inner)
 
@@ -134,16 +134,19 @@ class Linear:
         uops, device = tg.resolve_params(call, buffers), call.src[1].device
         runtime = tg.get_runtime(device, program)
         bufs = [buffer_of(uops[k]).get_buf(device) for k in program.arg.globals]
-        dims = program.arg.launch_dims(self._vals(ctx.var_vals, 0))
+        dims = program.arg.launch_dims(self._vals(ctx, 0))
 
         def run(i: int) -> None:
-            vals = program.arg.vals(self._vals(ctx.var_vals, i))
+            vals = program.arg.vals(self._vals(ctx, i))
             runtime(*bufs, global_size=dims[0], local_size=dims[1], vals=vals)
 
         return run
 
-    def _vals(self, outside: dict[str, int], i: int) -> dict[str, int]:
-        return {**outside, **self.vals, **({self.var: i} if self.var else {})}
+    def _vals(self, ctx: Any, i: int) -> dict[str, int]:
+        """The values of variables: a TinyJit that runs again has new ones for those that were bound."""
+        outside = ctx.var_vals if ctx is not None else {}
+        new = outside if ctx is not None and ctx.jit else {}
+        return {**outside, **self.vals, **new, **({self.var: i} if self.var else {})}
 
     # ---- from C ----
 
@@ -177,7 +180,7 @@ class Linear:
         if not native.can_run(device) or len(program.globals) + len(program.vars) > native.MAX_ARGS:
             return None
         runtime = tg.get_runtime(device, call.src[0])
-        known = self._vals({}, 0)
+        known = self._vals(None, 0)
         # a None is the number of the thread, which C writes before each call
         vals = [0 if x is None else x for x in program.vals(known)]
         names, first = [v.expr for v in program.vars], len(program.globals)

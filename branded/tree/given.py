@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from tinygrad import Tensor
+from tinygrad.uop.ops import UOp
 
 from branded.errors import AxisRangeError, AxisTypeError, BrandedError, CallError, OptionError, counted
 from branded.patches.arrays import np
@@ -97,10 +98,10 @@ def check_flag(x: object, option: str) -> None:
 
 
 def as_int(x: object) -> int | None:
-    """`x` if it is an int that Python knows; None for a bool, a float, a tensor."""
+    """`x` if it is an int that Python knows; None for a bool, a float, a tensor, a Variable."""
     if type(x) is int:
         return x
-    if isinstance(x, bool | Tensor | np.ndarray):
+    if isinstance(x, bool | Tensor | np.ndarray) or (isinstance(x, UOp) and x.vmin != x.vmax):
         return None
     try:
         return operator.index(cast(Any, x))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import UOp
 
 from branded.patches.arrays import np
+from branded.patches.tg import srender
 from branded.rows import type_text
 
 _OTHERS = {"jaxlib": "jax"}
@@ -33,6 +35,8 @@ def describe(x: Any) -> str:
         return f"the {type(x).__name__} {_short(x)}"
     if x is None:
         return "None"
+    if isinstance(x, UOp) and dtypes.is_int(x.dtype) and x.shape == ():
+        return f"the symbolic number {srender(x)}"
     if isinstance(x, type):
         return f"the class {x.__name__}"
     name = type(x).__name__
