@@ -849,7 +849,7 @@ OPTIONS = {
         """
         custom_kernel: a kernel written by hand has no batching rule
           value: Vec[x:3, f32[4]]
-          try:   call it outside of vmap, on the whole batch
+          try:   a custom_vmap whose rule calls it on the whole batch, or sequential_vmap around the call
         """,
     ),
     "bitcast": Golden(

@@ -79,8 +79,8 @@ QUOTED = {
     'debug.print("{x}", x=x)',
 }
 """The user's own expression, which tests/test_hints.py follows with many more."""
-LEFT_OUT = {"call it outside of vmap, on the whole batch"}
-"""It is about a kernel that the user has written by hand."""
+LEFT_OUT = {"a custom_vmap whose rule calls it on the whole batch, or sequential_vmap around the call"}
+"""It is about a kernel that the user has written by hand: tests/test_own_kernels.py follows it."""
 
 
 def golden() -> set[str]:

@@ -21,9 +21,9 @@ from branded.graph import on_device
 from branded.loops.bodies import differentiated
 from branded.patches.tg import broadcast_to, reduced
 from branded.primitive import at_slot, params, primitive_of, results
-from branded.rows import is_differentiated, is_zero, row_of
+from branded.rows import is_differentiated, is_zero, row_of, type_text
 from branded.rules.storage import part, viewed, written
-from branded.scope import scope_at
+from branded.scope import brand_of, scope_at
 
 Tangent = UOp | None
 Push = Callable[..., Tangent]
@@ -105,8 +105,10 @@ def linear(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
 
 @tangent(Ops.INDEX)
 def index(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
-    """d X[brand] = dX[brand]: entering a brand is linear."""
-    return None if d is None else crossing.enter(d, scope_at(u))
+    """d X[brand] = dX[brand]: entering a brand is linear, and so is an index of the user's own."""
+    if d is None:
+        return None
+    return u.replace(src=(d, *u.src[1:])) if brand_of(u.src[1]) is None else crossing.enter(d, scope_at(u))
 
 
 @tangent(Ops.STAGE)
@@ -117,6 +119,11 @@ def staged(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
     b = scope_at(u)
     # a derivative of the tangent sees the copy of each example
     return stage(copied(d, (b,)) if b not in row_of(d) and is_differentiated(d) else d, b)
+
+
+@tangent(Ops.CALL)
+def call(u: UOp, *_: Tangent) -> Tangent:
+    raise UnsupportedError("jvp: a kernel written by hand has no derivative", fix="custom_jvp around the call")
 
 
 @tangent(Ops.CAST)
@@ -201,6 +208,14 @@ def mstack(u: UOp, *ds: Tangent) -> Tangent:
     return stack(u, *ds)
 
 
+def no_range_rule(what: str, u: UOp) -> UnsupportedError:
+    return UnsupportedError(
+        f"{what}: there is no derivative rule for {u.arg[0].name} over a UOp.range of your own",
+        ("value", type_text(u)),
+        fix="an operation over an axis: x.sum(0)",
+    )
+
+
 @tangent(Ops.REDUCE)
 def reduce(u: UOp, d: UOp, *_: Tangent) -> Tangent:
     """Of a sum, the sum; of a maximum, the mean over those that attain it; of a product, each factor in turn."""
@@ -209,6 +224,8 @@ def reduce(u: UOp, d: UOp, *_: Tangent) -> Tangent:
     x, axes = u.src[0], tuple(range(u.arg[1]))
     if op is Ops.ADD:
         return u.replace(src=(d, *u.src[1:]))
+    if len(u.src) > 1:
+        raise no_range_rule("jvp", u)
     if op is Ops.MAX:
         mask = attained(x, n, d.dtype) if is_inexact(x) else x.eq(u).cast(d.dtype)
         mean: UOp = reduced(mask * d, Ops.ADD, axes) / reduced(mask, Ops.ADD, axes)

@@ -196,7 +196,7 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
     if memory := _written(graph, varies):
         varies = _varying(graph, memory.union(moving))
     found: dict[UOp, None] = {}
-    in_step = varies | _symbolic(graph, varies)
+    in_step = varies | _not_given(graph, varies)
     for u in graph:
         if not in_step[u] and u.op is not Ops.SINK:
             continue
@@ -209,14 +209,28 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
     return list(found)
 
 
-def _symbolic(graph: Mapping[UOp, object], varies: Mapping[UOp, bool]) -> dict[UOp, bool]:
-    """What a step computes again, as no buffer has its size: values of symbolic sizes that other parts of it use."""
+def _not_given(graph: Mapping[UOp, object], varies: Mapping[UOp, bool]) -> dict[UOp, bool]:
+    """What no step changes, and each computes again: what a kernel writes to, and what has a symbolic size."""
     found: dict[UOp, bool] = {}
     for u in reversed(graph):
         if varies[u] or u in found or u.op is Ops.SINK:
-            of = (s for i, s in enumerate(u.src) if not _is_into(u, i) and not varies.get(s, True) and has_shape(s))
-            found |= {s: True for s in of if _is_symbolic(s)}
+            written = _written_by_kernel(u)
+            of = [
+                (i, s) for i, s in enumerate(u.src) if not _is_into(u, i) and not varies.get(s, True) and has_shape(s)
+            ]
+            found |= {s: True for i, s in of if _is_symbolic(s) or i in written}
     return found
+
+
+def _written_by_kernel(u: UOp) -> set[int]:
+    """The sources that a kernel written by hand writes to."""
+    if u.op is not Ops.CALL:
+        return set()
+    if u.src[0].op is not Ops.SINK:
+        return set(range(1, len(u.src)))
+    into = (v.src[0] for v in u.src[0].toposort() if v.op is Ops.STORE)
+    buffers = (x.src[0] if x.op is Ops.INDEX else x for x in into)
+    return {p.arg.slot + 1 for x in buffers for p in x.toposort() if p.op is Ops.PARAM}
 
 
 def _is_symbolic(u: UOp) -> bool:

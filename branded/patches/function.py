@@ -14,6 +14,7 @@ from branded.patches.methods import Method, wrap
 from branded.patches.tg import _TinyJit
 from branded.primitive import params
 from branded.rows import is_leaf, row_of
+from branded.rules.refusal import KERNEL, KERNEL_FIX
 from branded.scope import brand_of, open_brands
 from branded.values import vec_type
 
@@ -47,12 +48,8 @@ def _jit(original: Method) -> Method:
 def _custom_kernel(original: Method) -> Method:
     def custom_kernel(self: Tensor, *lst: Tensor, **kwargs: Any) -> Any:
         for t in (self, *lst):
-            if row_of(t.uop):
-                raise UnsupportedError(
-                    "custom_kernel: a kernel written by hand has no batching rule",
-                    ("value", vec_type(t)),
-                    fix="call it outside of vmap, on the whole batch",
-                )
+            if any(b.is_brand for b in row_of(t.uop)):
+                raise UnsupportedError(KERNEL, ("value", vec_type(t)), fix=KERNEL_FIX)
         return original(self, *lst, **kwargs)
 
     return custom_kernel

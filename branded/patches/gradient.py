@@ -10,11 +10,11 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.crossing import lower
-from branded.derivatives.forward import attained, is_inexact, products_of_others
+from branded.derivatives.forward import attained, is_inexact, no_range_rule, products_of_others
 from branded.derivatives.levels import plain, pull, transforming
 from branded.derivatives.reverse import is_pulling
 from branded.devices.exchange import resharded, starts_of_each
-from branded.errors import EscapeError
+from branded.errors import EscapeError, UnsupportedError
 from branded.graph import on_device, tensor
 from branded.loops.bodies import differentiated
 from branded.patches import tg
@@ -75,6 +75,8 @@ def _write_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, UOp] | None:
 
 def _product_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, ...] | None:
     """d prod x / dxⱼ is the product of the others: tinygrad's own rule, a quotient, cannot be differentiated again."""
+    if len(ret.src) > 1:
+        raise no_range_rule("gradient", ret)
     if ret.arg[0] is Ops.MAX and is_inexact(ret.src[0]):
         return (_shared_by_the_largest(ret.src[0], ret.arg[1], ctx),)
     if not is_pulling() or ret.arg[0] is not Ops.MUL:
@@ -160,6 +162,10 @@ _NOWHERE = {Ops.DETACH, *GroupOp.Comparison}
 def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
     def call_gradient(ctx: UOp, k: UOp, needed: set[int]) -> tuple[UOp | None, ...]:
         if (p := primitive_of(k)) is None:
+            if k.op is Ops.CALL and k.arg.grad_fxn is None:
+                raise UnsupportedError(
+                    "gradient: a kernel written by hand has no derivative", fix="custom_kernel(..., grad_fxn=...)"
+                )
             if ctx.op is Ops.TUPLE:  # what varies and no device has would be a part of the body, not an argument
                 ctx = UOp.maketuple(*(on_device(g) if row_of(g) else g for g in ctx.src))
             with differentiated(False):

@@ -147,6 +147,8 @@ class Draft:
             return self._capture(x)
         if self.consts.hoist(x, given):
             return self._capture(x)
+        if x.op is Ops.RANGE:
+            raise _no_primitive("a UOp.range of your own", "an operation over an axis: x.sum(0)")
         self._emit_down_to(x)
         return self.env[x]
 
@@ -235,10 +237,16 @@ _INSIDE = {Ops.RANGE, Ops.SINK}
 _CROSSINGS = {Ops.INDEX: "enter", Ops.STAGE: "leave"}
 
 
+def _no_primitive(name: str, fix: str) -> ProgramTypeError:
+    return ProgramTypeError(f"make_expr: {name} has no primitive", fix=fix)
+
+
 def primitive(scope: Draft, u: UOp) -> None:
     """The equation of one primitive, where it has one of its own."""
     if u.op is Ops.FUNCTION:
         _function(scope, u)
+    elif u.op is Ops.CALL:
+        raise _no_primitive("a kernel written by hand", "the operations of Tensor that it does")
     elif u.op is Ops.GETTUPLE:
         if u.src[0].op is Ops.TUPLE:  # else it is defined by its FUNCTION
             scope.env[u] = scope.atom(u.src[0].src[u.arg])

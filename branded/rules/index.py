@@ -1,19 +1,23 @@
 """Entering a brand (INDEX), leaving one (STAGE), and putting values side by side (STACK)."""
 
+from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.crossing import stage
 from branded.dispatch import Resolution, rule
 from branded.graph import again, expand, lead
+from branded.patches.tg import reduced
 from branded.primitive import Batched
 from branded.rules.refusal import refuse
 from branded.rules.same import same
-from branded.scope import scope_at
+from branded.scope import brand_of, scope_at
 
 
 @rule(Ops.INDEX)
 def index(u: UOp, how: Resolution, x: Batched, *at: Batched) -> UOp:
     """vmap(x -> x)(xs) = xs: the axis that was indexed by the brand is the brand's axis."""
+    if not any(a.row or brand_of(a.uop) is not None for a in at):
+        return _at_own(x, at)
     if len(at) != 1 or at[0].uop.op is not Ops.RANGE:
         raise refuse(u, "INDEX: indexing by a UOp has no batching rule", "index the Tensor with a Tensor", x, *at)
     n = len(x.row)
@@ -27,6 +31,16 @@ def index(u: UOp, how: Resolution, x: Batched, *at: Batched) -> UOp:
         return x.uop
     where = how.row.index(at[0].row[0])
     return lead(x.uop, (*range(where), n, *range(where, n)))
+
+
+def _at_own(x: Batched, at: tuple[Batched, ...]) -> UOp:
+    """An index that is no brand, as a range of the user's, by a sum: tinygrad indexes no more than whole buffers."""
+    n, out = len(x.row), x.uop
+    for a in at:
+        size, rank = out.shape[n], len(out.shape)
+        own = UOp.arange(size).eq(a.uop).reshape((size, *(1,) * (rank - n - 1)))
+        out = reduced(own.where(out, out.const_like(0)), Ops.MAX if out.dtype == dtypes.bool else Ops.ADD, (n,))
+    return out
 
 
 def _diagonal(x: UOp, a: int, b: int) -> UOp:

@@ -3,8 +3,9 @@
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.dispatch import LEAVES, Resolution, rule
+from branded.graph import again
 from branded.primitive import Batched
-from branded.rules.refusal import refuse
+from branded.rules.refusal import KERNEL, KERNEL_FIX, refuse
 
 # without operands that could carry a brand; a RANGE that is a brand is where rows begin
 LEAVES |= {
@@ -15,13 +16,10 @@ LEAVES.add(Ops.SINK)  # holds the roots of the pass
 
 @rule(Ops.CALL, Ops.CUSTOM_FUNCTION)
 def call(u: UOp, how: Resolution, *xs: Batched) -> UOp:
-    """A kernel written by hand is refused: nothing says what it does with a batch."""
-    raise refuse(
-        u,
-        "custom_kernel: a kernel written by hand has no batching rule",
-        "call it outside of vmap, on the whole batch",
-        *xs,
-    )
+    """A kernel written by hand runs on a whole batch, and is refused for each example: nothing says how to batch it."""
+    if not how.row:
+        return again(u, *(x.uop for x in xs))
+    raise refuse(u, KERNEL, KERNEL_FIX, *xs)
 
 
 @rule(

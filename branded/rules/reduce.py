@@ -8,7 +8,8 @@ from branded.primitive import Batched
 
 
 @rule(Ops.REDUCE)
-def reduce(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
-    """vmap(sum)(xs) = sum over the same per-example axes."""
+def reduce(u: UOp, how: Resolution, x: Batched, *ranges: Batched) -> UOp:
+    """vmap(sum)(xs) = sum over the same per-example axes, and over the same ranges of the user's."""
     brands, reduced = len(how.row), u.arg[1]
-    return again(u, lead(x.uop, (*range(brands, brands + reduced), *range(brands))))
+    whole = lead(x.uop, (*range(brands, brands + reduced), *range(brands)))
+    return again(u, whole, *(r.uop for r in ranges))

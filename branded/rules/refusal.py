@@ -12,6 +12,9 @@ from branded.primitive import Batched
 from branded.rows import type_text
 from branded.scope import Row, union
 
+KERNEL = "custom_kernel: a kernel written by hand has no batching rule"
+KERNEL_FIX = "a custom_vmap whose rule calls it on the whole batch, or sequential_vmap around the call"
+
 
 def refuse(u: UOp, what: str, fix: str, *operands: Batched) -> UnsupportedError:
     row: Row = functools.reduce(union, (x.row for x in operands), ())

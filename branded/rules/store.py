@@ -3,10 +3,10 @@
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.dispatch import Resolution, resolve, rule
-from branded.graph import replaced
+from branded.graph import again, replaced
 from branded.patches.tg import broadcast_to
 from branded.primitive import Batched
-from branded.rules.refusal import refuse
+from branded.rules.refusal import KERNEL, KERNEL_FIX, refuse
 from branded.rules.storage import cell, in_memory, part, written
 
 
@@ -23,14 +23,10 @@ def store(u: UOp, how: Resolution, dest: Batched, value: Batched, *_: Batched) -
 def after(u: UOp, how: Resolution, x: Batched, effect: Batched, *rest: Batched) -> UOp:
     """vmap(x after write) = what was written; after a write into a view of x, x with that part replaced."""
     write = u.src[1]
+    if write.op is Ops.CALL and not how.row:  # a kernel written by hand, on a whole batch
+        return again(u, x.uop, effect.uop, *(y.uop for y in rest))
     if rest or write.op not in {Ops.STORE, Ops.AFTER}:
-        raise refuse(
-            u,
-            "custom_kernel: a kernel written by hand has no batching rule",
-            "call it outside of vmap, on the whole batch",
-            x,
-            effect,
-        )
+        raise refuse(u, KERNEL, KERNEL_FIX, x, effect)
     if write.op is Ops.STORE and write.src[0] is u.src[0]:
         # a parameter stands for a buffer inside a @function, where none can be made
         return effect.uop.contiguous() if x.uop.base.op is Ops.PARAM else _copy(effect.uop)
