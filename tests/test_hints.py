@@ -147,6 +147,47 @@ def test_a_mask() -> None:
     assert run(f"vmap(lambda x: {selected})(X)").tolist() == [[0.0] * 4, [0.0] * 4, [2.0, 3.0, 4.0, 5.0]]
 
 
+WRITES = {
+    "y[x > 1] = 0.0": lambda y: np.where(y > 1, 0, y),
+    "y[x > 1] = x * 2": lambda y: np.where(y > 1, y * 2, y),
+    "y[x > 1] += 1": lambda y: np.where(y > 1, y + 1, y),
+    "y = x.reshape(2, 2); y[y.sum(1) > 1] = 5.0": lambda y: np.where(
+        y.reshape(2, 2).sum(1)[:, None] > 1, 5, y.reshape(2, 2)
+    ),
+    "y[i : i + 2] = 7.0": lambda y: y,
+    "y = x[i : i + 2]": lambda y: y,
+    "y = x.reshape(2, 2)[:, i:i+1]": lambda y: y,
+    "y = x[N[0] : N[0] + 2]": lambda y: y[1:3],
+}
+
+
+@pytest.mark.parametrize("line", WRITES)
+def test_a_mask_that_is_written_and_a_slice_by_tensors(line: str) -> None:
+    def mapped(body: str) -> Tensor:
+        text = f"def f(x, i):\n y = x.clone()\n {body}\n return y\n"
+        linecache.cache["app.py"] = (len(text), None, text.splitlines(keepends=True), "app.py")
+        names = dict(NAMES)
+        exec(compile(text, "app.py", "exec"), names)
+        return vmap(names["f"])(X, N[:1].cat(Tensor([0, 1])))
+
+    with pytest.raises(branded.errors.ShapeError) as info:
+        mapped(line)
+    followed = str(info.value).rpartition("try:")[2].strip()
+    index = re.search(r"\w+(\.reshape\(2, 2\))?\[.*:.*\]", line)
+    *before, last = line.split("; ")
+    whole = "; ".join([*before, followed if index is None else last.replace(index[0], followed)])
+
+    def of_one(x: np.ndarray, i: int) -> np.ndarray:
+        names = {"x": x, "i": i, "y": x.copy(), "N": N.numpy()}
+        if index is None:
+            return WRITES[line](x)
+        exec(line, names)
+        return names["y"]
+
+    wanted = [of_one(x, i) for x, i in zip(X.numpy(), (1, 0, 1), strict=True)]
+    np.testing.assert_array_equal(mapped(whole).numpy(), wanted)
+
+
 FITTING = {
     "x + U": "X",
     "x + np.ones(5)": "X",

@@ -39,7 +39,7 @@ from branded import (
 )
 from branded import map as map_
 from branded.callbacks.host import ShapeDtype, call
-from branded.errors import CarryError
+from branded.errors import CarryError, ShapeError
 from branded.scope import open_brands
 from tests.by_numpy import reads
 
@@ -201,6 +201,28 @@ def test_what_a_dataclass_derives_is_derived_per_example() -> None:
     p = Point(X)
     assert p.norm.shape == ()
     close(vmap(lambda p: p.twice / p.norm)(p), 2 * X.numpy() / (X.numpy() ** 2).sum(1, keepdims=True))
+
+
+@pytest.mark.parametrize("shifts", [[-5, 0, 2], [1, 9, -1]])
+def test_a_roll_by_a_shift_of_each_example(shifts: list[int]) -> None:
+    x, i = X.numpy(), Tensor(shifts)
+    both = list(zip(x, shifts, strict=True))
+    close(vmap(lambda x, i: x.roll(i, 0))(X, i), np.stack([np.roll(x, i) for x, i in both]))
+    close(
+        scan(lambda c, xi: (c, xi[0].roll(xi[1], 0)), Tensor(0), (X, i))[1], np.stack([np.roll(x, i) for x, i in both])
+    )
+    square = np.stack([np.roll(x.reshape(2, 2), (1, i), (0, 1)) for x, i in both])
+    close(vmap(lambda x, i: x.reshape(2, 2).roll((1, i), (0, -1)))(X, i), square)
+    flat = np.stack([np.roll(x.reshape(2, 2), i) for x, i in both])
+    close(vmap(lambda x, i: x.reshape(2, 2).roll(i))(X, i), flat)
+    close(vmap(lambda i: X.roll(i, 0))(i), np.stack([np.roll(x, i, 0) for i in shifts]))
+
+
+def test_a_roll_by_what_is_not_a_shift() -> None:
+    with pytest.raises(ShapeError, match="roll: a shift is one int"):
+        vmap(lambda x: x.roll(x, 0))(X)
+    with pytest.raises(ShapeError, match="roll: 2 shifts for 1 axis\n  try: a shift for each axis"):
+        vmap(lambda x, i: x.roll((i, 1), 0))(X, Tensor([1, 2, 3]))
 
 
 def test_a_counter_is_a_dict() -> None:

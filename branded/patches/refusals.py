@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import Ops
 
 from branded import source
 from branded.errors import ArgumentError, AxisRangeError, BrandedError, CallError, ShapeError, counted
@@ -259,12 +260,72 @@ def _indexed(skipped: int) -> str:
 
 def _mask(r: Refused) -> BrandedError | None:
     index = r.args[1]
+    if r.op == "index" and any(map(_of_tensors, index if isinstance(index, tuple) else (index,))):
+        fix = taken(index) or "index with a tensor, or mask with where"
+        return r.error(ShapeError, "a bound of a slice is a number that Python knows, and this is a tensor", fix)
     if not isinstance(index, Tensor) or index.dtype != dtypes.bool:
         return None
-    e = source.expression()
-    x, mask = (source.part(e.value), ast.unparse(e.slice)) if isinstance(e, ast.Subscript) else ("x", "mask")
+    x, mask, written = _subscript()
+    if r.op == "assign" or written != "value":
+        self, axes = r.args[0], r.args[0].ndim - index.ndim
+        where = f"({mask})"
+        if axes:
+            index = index.reshape(*index.shape, *(1,) * axes)
+            where = f"({mask}).reshape({', '.join(map(str, index.shape))})"
+        value = r.args[2] if r.op == "assign" else self
+        fits = r.works(lambda: index.where(value, self))
+        fix = f"{x} = {where}.where({written}, {x})" if fits else "where, with a value for each entry"
+        return r.error(ShapeError, "a mask says where to write, and a write needs places that are known", fix)
     fix = f"({mask}).where({x}, 0), or {x}.masked_select({mask}, size=n) with the most that there can be"
     return r.error(ShapeError, "a mask takes as many entries as it happens to, and a shape is the same for all", fix)
+
+
+def _of_tensors(index: Any) -> bool:
+    return isinstance(index, slice) and any(isinstance(x, Tensor) for x in (index.start, index.stop, index.step))
+
+
+def _subscript() -> tuple[str, str, str]:
+    """What the user indexes, by what, and what is written there, as it was written."""
+    around = source.running()
+    for e in around[:2]:
+        target = e.targets[0] if isinstance(e, ast.Assign) else e.target if isinstance(e, ast.AugAssign) else None
+        if isinstance(target, ast.Subscript) and isinstance(e, ast.Assign | ast.AugAssign):
+            x, index, value = source.part(target.value), ast.unparse(target.slice), ast.unparse(e.value)
+            if isinstance(e, ast.AugAssign):
+                value = ast.unparse(ast.BinOp(ast.parse(x, mode="eval").body, e.op, e.value))
+            return x, index, value
+    e = around[0] if around else None
+    return (
+        (source.part(e.value), ast.unparse(e.slice), "value")
+        if isinstance(e, ast.Subscript)
+        else ("x", "mask", "value")
+    )
+
+
+def taken(index: Any) -> str | None:
+    """An index by tensors for one by a slice whose bounds are tensors, where it has a length that is known."""
+    parts = list(index) if isinstance(index, tuple) else [index]
+    at = [i for i, s in enumerate(parts) if _of_tensors(s)]
+    s = parts[at[0]] if len(at) == 1 else None
+    if s is None or s.start is None or s.stop is None or s.step not in (None, 1):
+        return None
+    length = (s.stop - s.start).uop.simplify()
+    if length.op is not Ops.CONST or length.val < 1:
+        return None
+    around = source.running()
+    e = next((e for e in around[:1] if isinstance(e, ast.Subscript)), None)
+    if e is None and around and isinstance(around[0], ast.Assign | ast.AugAssign):
+        target = around[0].targets[0] if isinstance(around[0], ast.Assign) else around[0].target
+        e = target if isinstance(target, ast.Subscript) else None
+    if e is None:
+        return f"x[i + Tensor.arange({length.val})]"
+    written = list(e.slice.elts) if isinstance(e.slice, ast.Tuple) else [e.slice]
+    own = written[at[0]] if len(written) == len(parts) else None
+    if not isinstance(own, ast.Slice) or own.lower is None:
+        return f"x[i + Tensor.arange({length.val})]"
+    texts = [ast.unparse(w) for w in written]
+    texts[at[0]] = f"{source.part(own.lower)} + Tensor.arange({length.val})"
+    return f"{source.part(e.value)}[{', '.join(texts)}]"
 
 
 def _bounds(r: Refused, m: re.Match[str]) -> BrandedError:
@@ -319,6 +380,7 @@ _CASES: tuple[tuple[re.Pattern[str], Callable[[Refused, re.Match[str]], BrandedE
 )
 _BY_NAME: dict[str, Callable[[Refused], BrandedError | None]] = {
     "index": _mask,
+    "assign": _mask,
     "cat": _joined,
     "stack": _joined,
     "transpose": _swapped,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 
-from branded.errors import EscapeError, ShapeError
+from branded.errors import EscapeError, ShapeError, counted
 from branded.patches import methods
 from branded.patches.methods import Method, wrap
 from branded.rows import row_of
+from branded.tree.given import normalize_axis
 from branded.values import vec_type
 
 _SHAPED = ("reshape", "expand", "shrink", "pad", "repeat", "unfold", "view", "split", "unflatten")
@@ -41,13 +42,16 @@ def _shaped(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
                 found = next((t for t in map(find, (*args, *kwargs.values())) if t is not None), None)
                 if found is None or isinstance(error, EscapeError):
                     raise
+                from branded.patches.refusals import taken  # imported where there is a mistake
+
                 what = "slice" if "item" in original.__name__ else original.__name__
+                fix = taken(args[0]) if what == "slice" else None
                 each = "step to step" if any(not b.is_brand for b in row_of(found.uop)) else "example to example"
                 raise ShapeError(
                     f"{what}: a shape or an offset differs from {each}",
                     ("tensor", vec_type(self)),
                     ("shape", f"depends on {vec_type(found)}"),
-                    fix="index with a tensor, or mask with where",
+                    fix=fix or "index with a tensor, or mask with where",
                 ) from None
 
         return shaped
@@ -55,7 +59,37 @@ def _shaped(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
     return make
 
 
+def _rolled(original: Method) -> Method:
+    """A shift that is a tensor takes each entry from where it was, as `jax.numpy.roll` does."""
+
+    def roll(self: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+        each = shifts if isinstance(shifts, tuple | list) else (shifts,)
+        if not any(isinstance(s, Tensor) for s in each):
+            return cast(Tensor, original(self, shifts, dims))
+        if dims is None:
+            return roll(self.flatten(), shifts, 0).reshape(self.shape)
+        along = dims if isinstance(dims, tuple | list) else (dims,)
+        for s in each:
+            if isinstance(s, Tensor) and (s.shape or not dtypes.is_int(s.dtype)):
+                raise ShapeError(
+                    "roll: a shift is one int", ("shift", vec_type(s)), fix="a tensor of ints without axes"
+                )
+        if len(each) != len(along):
+            axes = counted(len(along), "axis", "axes")
+            raise ShapeError(f"roll: {counted(len(each), 'shift')} for {axes}", fix="a shift for each axis")
+        out = self
+        for s, d in zip(each, along, strict=True):
+            axis = normalize_axis(d, self, "roll: dims")
+            n = self.shape[axis]
+            at = (Tensor.arange(n) - s) % n
+            out = out[(*(slice(None),) * axis, at)] if n else out
+        return out
+
+    return roll
+
+
 def install() -> None:
+    wrap("roll", _rolled)
     for name in _SHAPED:
         wrap(name, _shaped(_per_example))
     for name in ("__getitem__", "__setitem__"):

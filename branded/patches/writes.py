@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, cast
 
-from tinygrad import Tensor, nn
+from tinygrad import Tensor, dtypes, nn
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.derivatives.levels import is_own, unseen
@@ -138,7 +138,8 @@ def _assign(original: Method, self: Tensor, x: Any) -> Tensor:
 
 
 def _set(original: Method, self: Tensor, indices: Any, v: Any) -> None:
-    if isinstance(v, Tensor) and not storage.found_again(self, v) and v.uop is self[indices].uop:
+    is_mask = isinstance(indices, Tensor) and indices.dtype == dtypes.bool
+    if isinstance(v, Tensor) and not is_mask and not storage.found_again(self, v) and v.uop is self[indices].uop:
         return  # self[indices] += v
     storage.check_part(self, "__setitem__")
     apart = tensor(storage.cell(storage.attached(self.uop)))  # tinygrad gives all of it anew, with the part replaced

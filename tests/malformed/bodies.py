@@ -428,11 +428,10 @@ ROWS = (
         errors.ReadError,
         "full_like: a number that Python knows is wanted, and this varies over `x`",
     ),
-    refused(
+    right(
         "body: V.roll(x)",
-        lambda: vmap(lambda x: V.roll(x))(N),
-        errors.ReadError,
-        "roll: a number that Python knows is wanted, and this varies over `x`",
+        lambda: vmap(lambda x: V.roll(x))(N).tolist(),
+        [[3.0, 1.0, 2.0], [2.0, 3.0, 1.0], [1.0, 2.0, 3.0]],
     ),
     refused(
         "body: V.cumsum(x)",
