@@ -50,6 +50,22 @@ def test_a_line_takes_what_others_give_from_memory() -> None:
     assert [k.name[:2] for line in (first, second) for k in line.kernels] == ["pr", "E_"], "no product in the second"
 
 
+def test_lines_of_numbers_of_python() -> None:
+    """Numbers have no memory and no kernel of their own; what is chosen among them has both."""
+
+    def f(x: Tensor) -> Tensor:
+        two = Tensor(2.0)
+        k = Tensor.arange(32)
+        m = x.mean()
+        w = (x > m).where(1.0, 0.0)
+        return x * k.float() * w * two
+
+    counts = lines(profile(f, W))
+    assert counts["w = (x > m).where(1.0, 0.0)"] == counts["return x * k.float() * w * two"] == 1
+    assert counts.get("two = Tensor(2.0)", 0) == counts.get("k = Tensor.arange(32)", 0) == 0
+    assert len(profile(lambda x: (Tensor(2.0), Tensor.arange(3), (x > 0).where(1, 0)), W).kernels) == 3
+
+
 def test_the_function_that_was_compiled() -> None:
     assert shape(profile(jit(vmap(head, (0, None))), X, W)) == shape(profile(vmap(head, (0, None)), X, W))
 

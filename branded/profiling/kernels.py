@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 from tinygrad import Device, dtypes
 from tinygrad.device import Buffer
+from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
+from branded.graph import on_device
 from branded.loops import compiled
 from branded.patches import tg
 from branded.patches.tg import ansistrip
@@ -41,6 +43,7 @@ class Timed(NamedTuple):
 def kernels(values: Sequence[UOp]) -> list[Timed]:
     """The kernels that compute these values, in the order in which they run; what is in a loop stands behind it."""
     values = [u for u in values if 0 not in u.shape and not u.base.is_realized]
+    values = [on_device(u.cast(strong_dtype(u.dtype))) for u in values]
     if not values:
         return []
     places = [UOp.new_buffer(u.device, int(u.max_numel()), u.dtype).reshape(u.shape) for u in values]

@@ -11,7 +11,7 @@ from tinygrad.uop.ops import GroupOp, UOp
 from branded import source
 from branded.cpu import tuning
 from branded.cpu.tuning import Tune
-from branded.graph import tensor
+from branded.graph import stored, tensor
 from branded.profiling.kernels import Timed, kernels
 from branded.program import Expr
 from branded.program.evaluate import evaluation
@@ -86,7 +86,7 @@ def _run(p: Program, eqns: Sequence[Eqn], env: dict[Var, Tensor]) -> None:
             pass
 
 
-def _put_into_memory(p: Program, keys: Sequence[Key], env: Mapping[Var, Tensor]) -> None:
+def _put_into_memory(p: Program, keys: Sequence[Key], env: dict[Var, Tensor]) -> None:
     """What one line gives to another."""
     made = {v: key for key, e in zip(keys, p.eqns, strict=True) for v in e.results}
     taken = {
@@ -95,9 +95,12 @@ def _put_into_memory(p: Program, keys: Sequence[Key], env: Mapping[Var, Tensor])
         for v in e.operands
         if isinstance(v, Var) and made.get(v, key) != key
     }
-    numbers = [env[v] for v in taken if not env[v].uop.is_virtual and 0 not in env[v].shape]
-    if held := [t for t in numbers if t.uop.max_numel() * t.dtype.itemsize <= LARGE]:
-        Tensor.realize(*held)
+    numbers = {v: stored(env[v]) for v in taken if env[v].uop.device is not None and 0 not in env[v].shape}
+    held = {v: t for v, t in numbers.items() if t.uop.max_numel() * t.dtype.itemsize <= LARGE}
+    if held:
+        Tensor.realize(*held.values())
+    for v, t in held.items():  # a weak number has no memory; it is what was stored for it
+        env[v] = t.cast(env[v].dtype)
 
 
 def _kernels_of(p: Program, eqns: Sequence[Eqn], env: Mapping[Var, Tensor]) -> list[Timed]:
@@ -106,4 +109,4 @@ def _kernels_of(p: Program, eqns: Sequence[Eqn], env: Mapping[Var, Tensor]) -> l
     there = {v: tensor(t.uop) for v, t in env.items() if v not in own}
     _run(p, eqns, there)
     outs: list[UOp] = [there[v].uop for v in own if v in kept]
-    return kernels(outs)
+    return kernels([u for u in outs if u.device is not None])  # numbers are a part of the kernels that use them
