@@ -11,11 +11,12 @@ import linecache
 import math
 import random
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from mypy import build
@@ -524,11 +525,32 @@ def test_arguments_are_guessed() -> None:
     def by_keyword(*, x: Tensor) -> Tensor:
         return x.permute(2, 0, 1)
 
+    def by_name_and_length(a: Axes[Users, Literal[5]], b: Vec[S, Axes[Literal[5], Items]]) -> Tensor:
+        return (a @ b).sum()
+
+    assert shapes(by_name_and_length) == ["f32[2, 5]", "f32[5, 3]"]
     assert shapes(of_rank) == ["f32[3, 4]", "f32[3, 4]"]
     assert shapes(told) == ["f32[2, 3]", "i32[2]"]
     assert shapes(by_name) == ["f32[2, 3]", "f32[3, 2]"]
     assert shapes(by_keyword) == ["f32[2, 3, 4]"]
     assert str(explain(by_keyword)).splitlines()[-1].startswith("note: the arguments are guessed")
+
+
+@pytest.mark.usefixtures("in_python")
+@pytest.mark.parametrize("first", ["", "from __future__ import annotations"])
+def test_the_first_program_of_the_readme(first: str, tmp_path: Path) -> None:
+    """Its axes are in its source alone; of their sizes the run finds the mistake that mypy finds."""
+    program = re.search(
+        r"\$ cat app\.py\n(.*?)\$ pip", (Path(__file__).parents[1] / "README.md").read_text(), re.DOTALL
+    )
+    assert program is not None
+    path = tmp_path / "app.py"
+    path.write_text(f"{first}\n{program[1]}")
+    names = runpy.run_path(str(path))
+    linecache.checkcache(str(path))
+    with pytest.raises(errors.SizeError) as info:
+        explain(names["scores"]).data()
+    assert "left:  f32[2, 3], axis 0" in str(info.value) and "right: f32[4, 3], axis 0" in str(info.value)
 
 
 @pytest.mark.usefixtures("in_python")

@@ -1,15 +1,18 @@
 """Example arguments for a function whose parameters have no defaults: from annotations, and from its docstring.
 
 A parameter that is said to be a tensor gets one of the sizes 2, 3 and 4, of the first rank with which the function
-runs; `f32[n, d]` in an annotation or in the docstring says its axes, and `Axes[Users, Features]` does.
+runs; `f32[n, d]` in an annotation or in the docstring says its axes, and `Axes[Users, Features]` does.  Annotations are
+read from the source where it is there, as `Axes[Users]` is `Tensor` at run time.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import itertools
 import math
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,15 +26,18 @@ _MOST = 48
 """So many ranks are tried."""
 _TENSOR = re.compile(r"\b(?:Tensor|Vec|Axes)\b")
 _SHAPE = re.compile(r"\b(f(?:16|32|64)|i(?:8|16|32|64)|u(?:8|16|32|64)|bool)\[([\w\s,]*)\]")
-_AXES = re.compile(r"\bAxes\[([\w\s,]+)\]")
 _NUMBERS: dict[str, Any] = {"float": 2.0, "int": 2, "bool": True}
 
 Shape = tuple[int, ...]
 
 
 def guessed(f: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> dict[str, Any] | None:
-    """Arguments for the parameters without defaults, by their names; None where nothing says what they are."""
-    texts = {p.name: _text(p.annotation) for p in parameters}
+    """Arguments for the parameters without defaults, by their names; None where nothing says what they are.
+
+    Where all axes are told, the function gets tensors that have them also if it does not run: the mistake is its own.
+    """
+    written = _written(f)
+    texts = {p.name: written.get(p.name) or _text(p.annotation) for p in parameters}
     numbers = {name: _NUMBERS[text] for name, text in texts.items() if text in _NUMBERS}
     tensors = [name for name, text in texts.items() if _TENSOR.search(text)]
     if len(numbers) + len(tensors) < len(texts):
@@ -41,9 +47,21 @@ def guessed(f: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> d
         made = {
             n: numbers.get(n, _example(shapes[n], told.get(n, ("", ()))[0]) if n in shapes else None) for n in texts
         }
-        if _runs(f, parameters, made):
+        if _runs(f, parameters, made) or {*told} == {*tensors}:
             return made
     return None
+
+
+def _written(f: Callable[..., Any]) -> dict[str, str]:
+    """The annotations of a function by the names of its parameters, as they stand in its source."""
+    try:
+        (made,) = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(f)))).body
+    except (OSError, TypeError, SyntaxError, ValueError):  # no source, or more than a function
+        return {}
+    if not isinstance(made, ast.FunctionDef):
+        return {}
+    given = made.args.posonlyargs + made.args.args + made.args.kwonlyargs
+    return {a.arg: ast.unparse(a.annotation) for a in given if a.annotation is not None}
 
 
 def _text(annotation: Any) -> str:
@@ -63,13 +81,26 @@ def _told(doc: str, texts: Mapping[str, str]) -> Told:
     for name, text in texts.items():
         if (shape := _SHAPE.search(text)) is not None:
             found[name] = shape[1], _names(shape[2])
-        elif (axes := _AXES.search(text)) is not None:
-            found[name] = "f32", _names(axes[1])
+        elif (axes := _axes(text)) is not None:
+            found[name] = "f32", axes
         elif (own := re.search(rf"\b{name}\b`?:?[^\n]*?{_SHAPE.pattern}", doc)) is not None:
             found[name] = own[1], _names(own[2])
     if not found and (shape := _SHAPE.search(doc)) is not None and len(_SHAPE.findall(doc)) == 1:
         found = dict.fromkeys(texts, (shape[1], _names(shape[2])))
     return found
+
+
+def _axes(text: str) -> tuple[str, ...] | None:
+    """The axes that `Axes[Users, Literal[3]]` in an annotation names: `Users` and `3`."""
+    try:
+        parts = [x for x in ast.walk(ast.parse(text, mode="eval")) if isinstance(x, ast.Subscript)]
+    except SyntaxError:
+        return None
+    found = next((x for x in parts if ast.unparse(x.value).split(".")[-1] == "Axes"), None)
+    if found is None:
+        return None
+    names = found.slice.elts if isinstance(found.slice, ast.Tuple) else [found.slice]
+    return tuple(ast.unparse(x.slice if isinstance(x, ast.Subscript) else x) for x in names)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -82,7 +113,8 @@ def _names(text: str) -> tuple[str, ...]:
 def _shapes(tensors: Sequence[str], told: Told) -> Iterator[dict[str, Shape]]:
     """The shapes to try: those that are told, for the others the same rank for all first."""
     axes = list(dict.fromkeys(a for name in tensors if name in told for a in told[name][1]))
-    sizes = {a: int(a) if a.isdigit() else SIZES[i % len(SIZES)] for i, a in enumerate(axes)}
+    sizes = {a: SIZES[0] + i for i, a in enumerate(a for a in axes if not a.isdigit())}
+    sizes |= {a: int(a) for a in axes if a.isdigit()}
     known = {name: tuple(sizes[a] for a in told[name][1]) for name in tensors if name in told}
     open_ = [name for name in tensors if name not in told]
     ranks = [(r,) * len(open_) for r in _RANKS]
