@@ -143,6 +143,11 @@ def test_a_loop_while_a_condition_holds() -> None:
 def test_a_mask() -> None:
     chosen, selected = hint("vmap(lambda x: x[x > 1])(X)").split(", or ")
     np.testing.assert_array_equal(run(f"vmap(lambda x: {chosen})(X)").numpy(), np.where(X.numpy() > 1, X.numpy(), 0))
+    text = "def f(x, i):\n y = x.clone()\n y[0] = x[x > 1]\n"
+    linecache.cache["app.py"] = (len(text), None, text.splitlines(keepends=True), "app.py")
+    exec(compile(text, "app.py", "exec"), names := dict(NAMES))
+    with pytest.raises(branded.errors.ShapeError, match=re.escape("try:   (x > 1).where(x, 0), or x.masked_select")):
+        vmap(names["f"])(X, N)
     selected = selected.partition(" with")[0].replace("size=n", "size=4")
     assert run(f"vmap(lambda x: {selected})(X)").tolist() == [[0.0] * 4, [0.0] * 4, [2.0, 3.0, 4.0, 5.0]]
 

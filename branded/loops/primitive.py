@@ -209,10 +209,10 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
     return list(found)
 
 
-def _not_given(graph: Mapping[UOp, object], varies: Mapping[UOp, bool]) -> dict[UOp, bool]:
+def _not_given(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> dict[UOp, bool]:
     """What no step changes, and each computes again: what a kernel writes to, and what has a symbolic size."""
     found: dict[UOp, bool] = {}
-    for u in reversed(graph):
+    for u in reversed([*graph]):
         if varies[u] or u in found or u.op is Ops.SINK:
             written = _written_by_kernel(u)
             of = [

@@ -265,8 +265,9 @@ def _mask(r: Refused) -> BrandedError | None:
         return r.error(ShapeError, "a bound of a slice is a number that Python knows, and this is a tensor", fix)
     if not isinstance(index, Tensor) or index.dtype != dtypes.bool:
         return None
-    x, mask, written = _subscript()
-    if r.op == "assign" or written != "value":
+    e, written = _subscript()
+    x, mask = ("x", "mask") if e is None else (source.part(e.value), ast.unparse(e.slice))
+    if r.op == "assign" or written:
         self, axes = r.args[0], r.args[0].ndim - index.ndim
         where = f"({mask})"
         if axes:
@@ -274,7 +275,7 @@ def _mask(r: Refused) -> BrandedError | None:
             where = f"({mask}).reshape({', '.join(map(str, index.shape))})"
         value = r.args[2] if r.op == "assign" else self
         fits = r.works(lambda: index.where(value, self))
-        fix = f"{x} = {where}.where({written}, {x})" if fits else "where, with a value for each entry"
+        fix = f"{x} = {where}.where({written or 'value'}, {x})" if fits else "where, with a value for each entry"
         return r.error(ShapeError, "a mask says where to write, and a write needs places that are known", fix)
     fix = f"({mask}).where({x}, 0), or {x}.masked_select({mask}, size=n) with the most that there can be"
     return r.error(ShapeError, "a mask takes as many entries as it happens to, and a shape is the same for all", fix)
@@ -284,22 +285,19 @@ def _of_tensors(index: Any) -> bool:
     return isinstance(index, slice) and any(isinstance(x, Tensor) for x in (index.start, index.stop, index.step))
 
 
-def _subscript() -> tuple[str, str, str]:
-    """What the user indexes, by what, and what is written there, as it was written."""
-    around = source.running()
-    for e in around[:2]:
+def _subscript() -> tuple[ast.Subscript | None, str]:
+    """The index that runs as the user wrote it, and what is written there, if something is."""
+    around = source.running()[:2]
+    for e in around:
         target = e.targets[0] if isinstance(e, ast.Assign) else e.target if isinstance(e, ast.AugAssign) else None
-        if isinstance(target, ast.Subscript) and isinstance(e, ast.Assign | ast.AugAssign):
-            x, index, value = source.part(target.value), ast.unparse(target.slice), ast.unparse(e.value)
-            if isinstance(e, ast.AugAssign):
-                value = ast.unparse(ast.BinOp(ast.parse(x, mode="eval").body, e.op, e.value))
-            return x, index, value
-    e = around[0] if around else None
-    return (
-        (source.part(e.value), ast.unparse(e.slice), "value")
-        if isinstance(e, ast.Subscript)
-        else ("x", "mask", "value")
-    )
+        if around[0] not in (e, target):
+            continue  # what is read stands in what is written
+        if isinstance(e, ast.Assign) and isinstance(target, ast.Subscript):
+            return target, ast.unparse(e.value)
+        if isinstance(e, ast.AugAssign) and isinstance(target, ast.Subscript):
+            own = ast.parse(source.part(target.value), mode="eval").body
+            return target, ast.unparse(ast.BinOp(own, e.op, e.value))
+    return (around[0] if around and isinstance(around[0], ast.Subscript) else None), ""
 
 
 def taken(index: Any) -> str | None:
@@ -312,11 +310,7 @@ def taken(index: Any) -> str | None:
     length = (s.stop - s.start).uop.simplify()
     if length.op is not Ops.CONST or length.val < 1:
         return None
-    around = source.running()
-    e = next((e for e in around[:1] if isinstance(e, ast.Subscript)), None)
-    if e is None and around and isinstance(around[0], ast.Assign | ast.AugAssign):
-        target = around[0].targets[0] if isinstance(around[0], ast.Assign) else around[0].target
-        e = target if isinstance(target, ast.Subscript) else None
+    e, _ = _subscript()
     if e is None:
         return f"x[i + Tensor.arange({length.val})]"
     written = list(e.slice.elts) if isinstance(e.slice, ast.Tuple) else [e.slice]

@@ -337,12 +337,12 @@ def _check_alike(modules: Sequence[object], states: Sequence[dict[str, Tensor]],
             )
     mine, theirs = _constants(modules[0]), _constants(modules[i])
     for name in {**mine, **theirs}:
-        pair = mine.get(name, _NONE), theirs.get(name, _NONE)
-        if not _is_same(*pair):
+        both = mine.get(name, _NONE), theirs.get(name, _NONE)
+        if not _is_same(*both):
             raise StateError(
                 f"{what} differ in `{name}`, and only tensors are stacked",
-                ("module 0", _constant(pair[0])),
-                (f"module {i}", _constant(pair[1])),
+                ("module 0", _constant(both[0])),
+                (f"module {i}", _constant(both[1])),
                 fix="Tensor(...) of a number, so that each module has its own; or a list of the calls of the modules",
             )
 

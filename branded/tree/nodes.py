@@ -127,7 +127,7 @@ def _unflattened(cls: type, aux: Hashable, children: Sequence[Any]) -> Any:
     return reg.unflatten(aux, children)
 
 
-def _with_fields(cls: type, derived: Sequence[str], values: Sequence[Any]) -> Any:
+def _with_fields(cls: Any, derived: Sequence[str], values: Sequence[Any]) -> Any:
     """A dataclass with these values in its fields, whatever its `__init__` makes or asks of them.
 
     Attributes that are not fields are derived from them: an instance with such ones is made by its class.
@@ -184,7 +184,7 @@ def _emptied(x: Any) -> Any:
 
 def node(x: Any) -> Node | None:
     """The container that `x` is, or None for a leaf."""
-    cls = type(x)
+    cls: Any = type(x)
     if cls in _LEAVES:
         return None
     if x is None:
