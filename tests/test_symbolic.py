@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tinygrad import Tensor, TinyJit, Variable
 
-from branded import associative_scan, fori_loop, grad, jvp, scan, vmap
+from branded import associative_scan, fori_loop, grad, jvp, scan, sequential_vmap, vmap
 from branded.errors import AxesError, BrandedError, CarryError, OptionError, SizeError
 from tests.fuzz import symbolic
 
@@ -102,6 +102,17 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
         lambda: scan(lambda c, x: (c + x.sum(), None), Tensor(0.0), Tensor.ones(16, 4)[: n(3)]),
         CarryError,
         "scan: xs has a symbolic size\n  value: f32[n, 4]\n  try:   the whole tensor, and where for a part of it",
+    ),
+    "an example of sequential_vmap": (
+        lambda: vmap(sequential_vmap(lambda x: x.sum()))(Tensor.ones(2, 16)[:, : n(3)]),
+        CarryError,
+        "map: xs[0] has a symbolic size\n  value: f32[2, n]\n  try:   the whole tensor, and where for a part of it",
+    ),
+    "a carry": (
+        lambda: fori_loop(0, 2, lambda i, x: x + 1, Tensor.ones(16, 4)[: n(3)]),
+        CarryError,
+        "fori_loop: the carry has a symbolic size\n  value: f32[n, 4]\n"
+        "  try:   the whole tensor, and where for a part of it",
     ),
     "in_axes": (
         lambda: vmap(lambda x: x)(Tensor.ones(16, 4)[: n(3)]),

@@ -113,7 +113,7 @@ def in_turn(f: Callable[..., Any], args: tuple[Any, ...], what: str) -> tuple[An
     values = [x.uop.cast(strong_dtype(x.dtype)) for x in itertools.compress(leaves, varies)]
     for x in values:
         check_live(x, f"{what}: an argument")
-    if any(isinstance(x.device, tuple) for x in values):
+    if any(isinstance(x.device, tuple) or not all(type(n) is int for n in x.shape) for x in values):
         return None
     device = next((x.device for x in values if x.device is not None), None)
 

@@ -124,10 +124,10 @@ def carried(x: Any, where: str) -> Tensor:
 
 def all_carried(x: Any, where: str) -> list[Tensor]:
     found = live_tensors(x, where, CarryError, "tensors, numbers, or trees of them")
-    for y in found:
+    for y, at in zip(found, tree.paths(x, where), strict=True):
         if any(type(n) is not int for n in y.shape):
             raise CarryError(
-                f"{where} has a symbolic size",
+                f"{at} has a symbolic size",
                 ("value", type_text(y)),
                 fix="the whole tensor, and where for a part of it",
             )
