@@ -23,6 +23,7 @@ from branded.program.terms import RESERVED, Atom, BrandName, Eqn, Literal, Progr
 from branded.recording.names import UNSAID, Said
 from branded.rows import (
     dtype_text,
+    is_leaf,
     row_of,
     type_text,
     visible,
@@ -97,12 +98,15 @@ class Consts:
         return {name: b for b, name in self.brands.items() if b.number < self.since}
 
     def hoist(self, u: UOp, given: bool = False) -> bool:
-        """Is this a constant of the program: a value from outside that is in memory, or was `given` as a tensor?"""
+        """Is this a constant of the program: a value from outside that is in memory, or was `given` as a tensor?
+
+        So is a number that a derivative around the program is taken by.
+        """
         if u in self.values:
             return True
         if u.op in _NO_VALUES or not self.is_fixed(u):
             return False
-        if (given and u.shape) or any(v.op is Ops.BUFFER for v in u.toposort()):
+        if (given and u.shape) or any(v.op is Ops.BUFFER or is_leaf(v) for v in u.toposort()):
             self.values[u] = None
             self._fixed.clear()
             return True
