@@ -681,6 +681,24 @@ RULES = {
             custom_vmap: out_batched of the rule of square does not fit its results
               try: a bool for each""",
     ),
+    "a vmap rule whose results have another tree": Golden(
+        lambda: vmap(rule_of(custom_vmap, lambda n, batched, x: ((x, x), True)))(X),
+        errors.AxesError,
+        """\
+            custom_vmap: the rule of square returned another tree than square
+              rule:     (f32[3], f32[3])
+              function: Vec[x:3, f32[]]
+              try:      return the tree that the function returns""",
+    ),
+    "a vmap rule whose results have another shape": Golden(
+        lambda: vmap(rule_of(custom_vmap, lambda n, batched, x: (x.reshape(3, 1).expand(3, 2), True)))(X),
+        errors.AxesError,
+        """\
+            custom_vmap: the result of the rule of square has another shape for each example than square gives
+              rule:     Vec[x:3, f32[2]]
+              function: Vec[x:3, f32[]]
+              try:      return the function's shape, with the examples along axis 0 where it is batched""",
+    ),
 }
 
 

@@ -17,6 +17,7 @@ from branded.devices.exchange import everywhere
 from branded.errors import AxesError
 from branded.graph import tensor
 from branded.loops.api import map as map_
+from branded.planning.looked import looked_at
 from branded.recording import is_recording
 from branded.rows import check_live, row_of
 from branded.scope import Row, Scope, union
@@ -96,7 +97,8 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
                 f"custom_vmap: the rule of {name} returned {tree.describe(pair)}",
                 fix="return a pair: the results, and a bool for each that says whether it is batched",
             )
-        return cast(R, _entries(*pair, b, name))
+        wanted = None if self.is_in_turn else _of_one_example(self.fun, call)
+        return cast(R, _entries(*pair, b, name, wanted))
 
 
 def _staged(x: Any, b: Scope, where: str) -> tuple[Any, Any]:
@@ -115,9 +117,24 @@ def _every(x: UOp, b: Scope) -> UOp:
     return everywhere(stage(x, b), b.devices) if is_spread(b) else stage(x, b)
 
 
-def _entries(out: Any, out_batched: Any, b: Scope, name: str) -> Any:
-    """What a rule gave, of which each example takes its own entry."""
+def _of_one_example(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any] | None:
+    """What the function itself gives, which the rule must give for all examples; None if it cannot run here."""
+    try:
+        return (looked_at(lambda: f(*args)),)
+    except Exception:  # a function of the user's, which may do what no vmap can: that is why it has a rule
+        return None
+
+
+def _entries(out: Any, out_batched: Any, b: Scope, name: str, wanted: tuple[Any] | None) -> Any:
+    """What a rule gave, of which each example takes its own entry; `wanted` is what the function gives."""
     leaves, flags = tree.leaves(out), _flags(out_batched, out, name)
+    if wanted is not None and tree.paths(out, "") != tree.paths(wanted[0], ""):
+        raise AxesError(
+            f"custom_vmap: the rule of {name} returned another tree than {name}",
+            ("rule", tree.outline(out)),
+            ("function", tree.outline(wanted[0])),
+            fix="return the tree that the function returns",
+        )
     back = []
     for y, varies, at in zip(leaves, flags, tree.paths(out, "the result"), strict=True):
         y = tensor_of(y, f"custom_vmap: {at} of the rule of {name}")
@@ -128,6 +145,14 @@ def _entries(out: Any, out_batched: Any, b: Scope, name: str) -> Any:
                 fix=f"the {b.size} examples along axis 0, or False in out_batched",
             )
         back.append(own(y, b) if varies else y)
+    for y, x, at in zip(back, tree.leaves(wanted[0]) if wanted else (), tree.paths(out, "the result"), strict=False):
+        if (t := tree.as_tensor(x)) is not None and t.shape != y.shape:
+            raise AxesError(
+                f"custom_vmap: {at} of the rule of {name} has another shape for each example than {name} gives",
+                ("rule", vec_type(y)),
+                ("function", vec_type(t)),
+                fix="return the function's shape, with the examples along axis 0 where it is batched",
+            )
     return tree.rebuild(out, iter(back))
 
 
