@@ -148,6 +148,15 @@ def _() -> None:
     assert found[x].shape == (4,)
 
 
+@check("renumber_invalid_outputs")
+def _() -> None:
+    body = UOp.maketuple(Tensor.invalids(4).uop)
+    slots = [
+        [u.arg.slot for u in x.toposort() if u.op is Ops.BUFFER] for x in (body, tg.renumber_invalid_outputs(body))
+    ]
+    assert slots[0] != slots[1] == [0]
+
+
 @check("_to_np_dtype")
 def _() -> None:
     assert tg._to_np_dtype(dtypes.int16) is np.int16 and tg._to_np_dtype(dtypes.bool) is np.bool_
@@ -429,7 +438,6 @@ FORMS = {
     "function.pm_ctx": "PatternMatcher",
     "gater.move_where_load": "gate l a w",
     "gater.pm_move_gates_from_index": "PatternMatcher",
-    "gradient._compact_params": "body all_args",
     "gradient._deepwalk": "root targets",
     "gradient.all_metadata": "WeakKeyDictionary",
     "gradient.call_gradient": "ctx k needed",

@@ -34,7 +34,7 @@ from branded import (
     vjp,
     vmap,
 )
-from tests.rule_programs import Generator, difference
+from tests.fuzz.rules import Generator, difference
 
 pytestmark = pytest.mark.by_numpy
 

@@ -23,6 +23,9 @@ from branded.scope import Blocks, Row, open_brands
 transposed: Blocks[Level] = Blocks("branded_transposed")
 """The rules of custom_jvp that are at work for reverse mode, which are transposed as soon as they are done."""
 
+transposing: Blocks[None] = Blocks("branded_transposing")
+"""Is a tangent that a rule gave transposed, which is linear in the tangents that the rule was given?"""
+
 asked: Blocks[Any] = Blocks("branded_asked")
 """The functions whose rule runs only to see what it gives: their calls in it are as they are."""
 
@@ -70,7 +73,7 @@ class Apart(Primitive):
 
     def check_rows(self, u: UOp, xs: Sequence[UOp], asked: Set[int], closed: Row) -> None:
         """Refuse a result that all examples share, and whose derivative differs from example to example."""
-        over = tuple(dict.fromkeys((*self.examples.brands, *closed)))
+        over = tuple(dict.fromkeys((*self.examples.brands, *visible(closed))))
         if all({*over} <= {*self.examples.results[i]} for i in asked):
             return
         for i, row in enumerate(self.rows_of_rule(u, xs)):

@@ -6,24 +6,27 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
-from tinygrad import dtypes
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.crossing import lower
 from branded.derivatives.apart import asked
-from branded.derivatives.levels import Level, is_differentiating
+from branded.derivatives.levels import Level, is_differentiating, kept
+from branded.derivatives.reaching import reaches
 from branded.derivatives.rule_trees import positional, tensor_of
 from branded.derivatives.ruled import RuledCall
 from branded.derivatives.ruled_jvp import JvpCall
 from branded.derivatives.ruled_vjp import VjpCall
 from branded.errors import DerivativeError
-from branded.graph import replaced, tensor
-from branded.loops.primitive import closure_converted
+from branded.graph import on_device, replaced, tensor
+from branded.loops import bodies
+from branded.loops.closures import closure_converted
 from branded.loops.step import param
 from branded.patches.tg import CallInfo
 from branded.primitive import results
-from branded.rows import no_change, visible
+from branded.rows import no_change, row_of, visible
 from branded.rules.function import Examples
 from branded.scope import call_body, open_brands, ruled
 from branded.tree.given import check_function
@@ -51,6 +54,7 @@ class _Custom(Generic[P, R]):
         self.f, self.static = f, frozenset(nondiff_argnums)
         self.name = getattr(f, "__name__", repr(f))
         self.rule: Callable[..., Any] = self._missing
+        self.forward: Callable[..., Any] = self._missing
 
     def _missing(self, *args: Any, **kwargs: Any) -> Any:
         raise DerivativeError(f"{self.what}: {self.name} has no rule yet", fix=f"{self.name}.{self._definer}(...)")
@@ -75,24 +79,31 @@ class _Custom(Generic[P, R]):
             )
         level, places, new_args = Level(), list[UOp](), list[Any](given)
         for i in [i for i in range(len(given)) if i not in self.static]:
-            own = [
+            leaves = [
                 # a leaf of its own for each tensor, so that the graph of the result says where it is used
                 UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x,), (level, k))
                 for k, x in enumerate(self._tensors(given[i], f"argument {i + 1}"), len(places))
             ]
-            places += own
-            new_args[i] = tree.rebuild(given[i], map(tensor, own))
+            places += leaves
+            new_args[i] = tree.rebuild(given[i], map(tensor, leaves))
         f: Callable[..., Any] = self.f
-        with call_body(), ruled():
+        own = [tensor(p) for p in places]  # where the function reads a value, tinygrad renames the graphs of tensors
+        with call_body(), ruled(), kept(own):
             out = f(*new_args)
+        places = [t.uop for t in own]
         if not (ys := self._tensors(out, "the result")):
             return cast(R, out)
         params = [param(p.shape, p.dtype, p.device) for p in places]
         body = lower(replaced(ys, dict(zip(places, params, strict=True)).get), open_brands())
         closed_body, fixed = closure_converted(body, params)
-        given_to_it = (*(p.src[0] for p in places), *fixed)
-        examples = Examples([()] * len(given_to_it), [()] * len(ys), visible(open_brands()))
+        steps = bodies.places()
+        if steps and not reaches([self.rule, self.forward, *(given[i] for i in self.static)], _is_of_a_step):
+            steps = {}
+        given_to_it = (*(p.src[0] for p in places), *fixed, *(on_device(x.cast(strong_dtype(x.dtype))) for x in steps))
+        scope = (*visible(open_brands()), *dict.fromkeys(steps.values()))
+        examples = Examples([()] * len(given_to_it), [()] * len(ys), scope)
         call = self.primitive(self, tuple(new_args), len(places), tree.rebuild(out, iter(ys)), examples)
+        call.steps = {x: (len(places) + len(fixed) + k, b) for k, (x, b) in enumerate(steps.items())}
         u = UOp(Ops.FUNCTION, dtypes.void, (closed_body, *given_to_it), CallInfo(name=self.name, aux=call))
         if is_differentiating() and self.rule != self._missing and self not in asked.get():
             u = call.told_apart(u)
@@ -102,6 +113,11 @@ class _Custom(Generic[P, R]):
         """The leaves of what it takes or gives."""
         every = zip(tree.leaves(x), tree.paths(x, where), strict=True)
         return [tensor_of(v, f"{self.what}: {at} of {self.name}").uop for v, at in every]
+
+
+def _is_of_a_step(x: object) -> bool:
+    """Does this differ from step to step of a loop?"""
+    return isinstance(x, Tensor) and not all(b.is_brand for b in row_of(x.uop))
 
 
 def _rule(f: F, of: _Custom[Any, Any], which: str) -> F:
@@ -197,10 +213,6 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801  as in JAX
     """
 
     what, _definer, primitive = "custom_vjp", "defvjp", VjpCall
-
-    def __init__(self, f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> None:
-        super().__init__(f, nondiff_argnums)
-        self.forward: Callable[..., Any] = self._missing
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         """`fwd(*args) -> (value, residuals)` and `bwd(residuals, ct) -> cotangents`, static arguments in front."""

@@ -19,6 +19,7 @@ from branded.crossing import copied, stage
 from branded.errors import UnsupportedError
 from branded.graph import on_device
 from branded.loops.bodies import differentiated
+from branded.loops.closures import with_arguments
 from branded.patches.tg import broadcast_to, reduced
 from branded.primitive import at_slot, params, primitive_of, results
 from branded.rows import is_differentiated, is_zero, row_of, type_text
@@ -314,4 +315,5 @@ def through_body(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
         last += d is not None
     new = UOp.maketuple(*body.src, *(d for d in outs if d is not None))
     info = dataclasses.replace(u.arg, name=f"{u.arg.name}_jvp" if u.arg.name else None)
-    return UOp(Ops.FUNCTION, u.dtype, (new, *args, *(d for _, d in given)), info), where
+    src = with_arguments((new, *args, *(d for _, d in given)), body)
+    return UOp(Ops.FUNCTION, u.dtype, src, info), where

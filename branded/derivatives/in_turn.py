@@ -17,7 +17,7 @@ from branded.derivatives.levels import in_reverse
 from branded.derivatives.reverse import gradients
 from branded.dispatch import full
 from branded.graph import on_device, replaced, reshape, tensor
-from branded.loops.primitive import closure_converted
+from branded.loops.closures import closure_converted, with_arguments
 from branded.loops.safe import safe_body
 from branded.loops.scan import scan
 from branded.loops.step import Input, like, param
@@ -71,7 +71,8 @@ class InTurn(Primitive):
         if not found:
             return [None] * n
         body = UOp.maketuple(*(g for _, g in found))
-        call = u.replace(src=(body, *u.src[1:], *(ct for i in given if (ct := cotangents[i]) is not None)))
+        src = (body, *u.src[1:], *(ct for i in given if (ct := cotangents[i]) is not None))
+        call = u.replace(src=with_arguments(src, u.src[0]))
         of = dict(zip((i for i, _ in found), results(call), strict=True))
         return [of.get(i) for i in range(n)]
 
@@ -81,7 +82,7 @@ class InTurn(Primitive):
         new = in_reverse(outs, [p for p in params(u.src[0]) if p.arg.slot in moved])
         if all(a is b for a, b in zip(outs, new, strict=True)):
             return None
-        return results(u.replace(src=(UOp.maketuple(*new), *u.src[1:])))
+        return results(u.replace(src=with_arguments((UOp.maketuple(*new), *u.src[1:]), u.src[0])))
 
 
 _INFO = CallInfo(name="sequential_vmap", aux=InTurn())

@@ -13,18 +13,19 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 from branded import tree
 from branded.crossing import lower
 from branded.derivatives.forward import through_body
-from branded.derivatives.levels import Level
+from branded.derivatives.levels import Level, kept
 from branded.derivatives.outside import Outside, noted
 from branded.derivatives.reverse import gradients
 from branded.errors import OptionError
 from branded.graph import replaced, tensor
-from branded.loops.primitive import closure_converted
+from branded.loops.closures import closure_converted
 from branded.loops.safe import safe_body
 from branded.loops.step import like, param
 from branded.patches.tg import CallInfo
 from branded.primitive import Batched, BatchingRun, Bundle, Primitive, params, results, slots
 from branded.recording import is_recording
 from branded.rows import check_live
+from branded.rules import storage
 from branded.rules.function import batch_body
 from branded.scope import call_body, open_brands
 from branded.tree.given import called, check_function
@@ -95,9 +96,10 @@ def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dic
         given.append(x)
     args, kwargs = tree.rebuild((args, kwargs), iter(given))
     outside = Outside()
-    with call_body(), noted(outside):
+    leaves = [tensor(p) for p in places]  # where the function reads a value, tinygrad renames the graphs of tensors
+    with call_body(), noted(outside), kept(leaves):
         out = called(f, args, kwargs, "checkpoint", "a function with a parameter for each argument")
-    values = tree.leaves(out)
+    places, values = [t.uop for t in leaves], tree.leaves(out)
     ys = [y.uop for y in values if isinstance(y, Tensor)]
     own = [param(p.shape, p.dtype, p.device) for p in places]
     at = dict(zip(places, own, strict=True))
@@ -143,6 +145,8 @@ class Remat(Primitive):
 
             the cotangents      f'(PARAM: g) and g'(PARAM: x), over parameters
             the second run      g over a copy of x, which no value of the first run is: that is not in memory any more
+
+        Memory that the body writes before it reads it, as that of a clone, is the second run's own.
         """
         args, body = u.src[1:], u.src[0]
         old = {p.arg.slot: p for p in params(body)}
@@ -153,13 +157,33 @@ class Remat(Primitive):
         wanted = [i for i in sorted(needed) if i in old and dtypes.is_float(args[i].dtype)]
         grads, _ = gradients([outs[i] for i in given], list(cts.values()), [new[i] for i in wanted])
         first = dict(zip(new, args, strict=True))
-        copies = {new[i]: _copy(args[i]) for i in _starts(body, args)}
-        at = first | copies | {p: ct for i, p in cts.items() if (ct := cotangents[i]) is not None}
+        scratch = {i: _memory(old[i]) for i in _written(body)}
+        copies = scratch | {i: _copy(args[i]) for i in _starts(body, args) if i not in scratch}
+        at = first | {new[i]: x for i, x in copies.items()}
+        at |= {p: ct for i, p in cts.items() if (ct := cotangents[i]) is not None}
         if self.policy == "dots":
             dots = [x for x in UOp(Ops.SINK, src=tuple(outs)).toposort(enter_calls=False) if _is_dot(x)]
             at |= dict(zip(dots, replaced(dots, first.get), strict=True))
         found = dict(zip(wanted, replaced(grads, lambda _: None, at=at), strict=True))
         return [found.get(i) for i in range(len(args))]
+
+
+def _written(body: UOp) -> set[int]:
+    """The arguments that are memory which a body, or one in it, writes before it reads it."""
+    found = set[int]()
+    for u in body.toposort(enter_calls=False):
+        targets = [u.src[0]] if u.op is Ops.STORE else []
+        if u.op is Ops.FUNCTION:
+            targets = [u.src[1 + i] for i in _written(u.src[0])]
+        roots = map(storage.root, targets)
+        found |= {x.arg.slot for x in roots if x.op is Ops.PARAM}
+    return found
+
+
+def _memory(p: UOp) -> UOp:
+    """Memory like that which a parameter stands for."""
+    out: UOp = UOp.new_buffer(p.device, p.max_numel(), p.dtype).reshape(p.shape)
+    return out
 
 
 def _copy(x: UOp) -> UOp:

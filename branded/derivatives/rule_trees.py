@@ -34,7 +34,7 @@ def positional(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
             raise OptionError(f"{what} is called with keywords, and has no signature", fix="positional ones") from None
         return args
     bound.apply_defaults()
-    if bound.kwargs:
+    if not bound.kwargs.keys().isdisjoint(kwargs):  # another one, as what a partial binds, is what it defaults to
         raise OptionError(f"{what} has keyword-only arguments", fix="positional ones")
     return bound.args
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
-from typing import Any
+from typing import Any, TypeVar
 
 from tinygrad import dtypes
 from tinygrad.uop.ops import UOp
@@ -15,15 +15,16 @@ from branded import tree
 from branded.derivatives.apart import Apart
 from branded.derivatives.reverse import ran_again
 from branded.errors import DerivativeError
-from branded.graph import against
-from branded.loops.bodies import RuleBody, only_if
+from branded.graph import against, replaced
+from branded.loops.bodies import RuleBody, given_to, only_if
 from branded.loops.safe import safe, safe_body
 from branded.patches.tg import CallInfo
 from branded.primitive import Batched, BatchingRun, Bundle
 from branded.rows import is_touched, is_zero
 from branded.rules.function import Examples, batch_body
-from branded.scope import Row
+from branded.scope import Block, Row, Scope
 
+T = TypeVar("T", UOp, "UOp | None")
 Backward = tuple[list["UOp | None"], "list[UOp] | None"]
 
 
@@ -42,6 +43,8 @@ class RuledCall(Apart):
 
     def __init__(self, f: Any, args: tuple[Any, ...], tensors: int, out: Any, examples: Examples) -> None:
         self.f, self.args, self.tensors, self.out, self.examples = f, args, tensors, out, examples
+        self.steps: dict[UOp, tuple[int, Scope]] = {}
+        """What stood for the values of steps where the call was made, if its rule may use them: they are arguments."""
 
     def arguments(self, xs: Sequence[Any]) -> tuple[Any, ...]:
         """The arguments of the function with other tensors."""
@@ -56,6 +59,22 @@ class RuledCall(Apart):
         return tuple(a for i, a in enumerate(args) if i in self.f.static), tuple(
             a for i, a in enumerate(args) if i not in self.f.static
         )
+
+    def in_step(self) -> Block[Mapping[UOp, Scope]]:
+        """While the rule runs: what it calls is in the same steps."""
+        return given_to({place: steps for place, (_, steps) in self.steps.items()})
+
+    def of_step(self, us: Sequence[T], xs: Sequence[UOp]) -> list[T]:
+        """What the rule gives, of the values that the steps have as arguments."""
+        at = {place: xs[slot].cast(place.dtype) for place, (slot, _) in self.steps.items()}
+        new: Iterator[Any] = iter(replaced([u for u in us if u is not None], lambda _: None, at=at))
+        return [u if u is None else next(new) for u in us]
+
+    def of_arguments(self, u: UOp, tangents: Sequence[UOp | None]) -> list[UOp | None]:
+        """The tangents of which the rule speaks; there must be none of what the function closes over and uses."""
+        used = itertools.chain.from_iterable(self.uses(u, i) for i in range(len(u.src[0].src)))
+        self.check_closure(i for i in used if tangents[i] is not None)
+        return [d if i < self.tensors else None for i, d in enumerate(tangents)]
 
     def check_closure(self, differentiated: Iterable[int]) -> None:
         """The rule speaks of the arguments alone."""
@@ -113,7 +132,9 @@ class RuledCall(Apart):
         return self.uses(u, i).union(unused)
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        self.check_closure(i for i, d in enumerate(tangents) if d is not None)
+        tangents = self.of_arguments(u, tangents)
+        if all(d is None for d in tangents):
+            return UOp.maketuple(), [None] * len(u.src[0].src)
         must = RuleBody((*u.src[1:], *tangents))
         with must.collected(), self.examples.opened() as closed:
             ts = self.examples.tangents(tangents)

@@ -8,25 +8,38 @@ from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.derivatives.apart import row_by, transposed
+from branded.derivatives.apart import row_by, transposed, transposing
 from branded.derivatives.levels import Level, pull, transforming
 from branded.derivatives.rule_trees import fitting, no_tangent
 from branded.derivatives.ruled import Backward, RuledCall
 from branded.derivatives.ruled_vjp import check_transposed
 from branded.errors import DerivativeError
-from branded.graph import tensor
+from branded.graph import replaced, tensor
 from branded.loops.bodies import only_looked_at
+from branded.primitive import params
 from branded.scope import Row
 from branded.tree.given import called
 
 
 class JvpCall(RuledCall):
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """By the rule; but that of a call by a rule, of its tangents, would call itself: the call is transposed."""
+        if not transposing.any_open():
+            return super().pull(u, cotangents, needed)
+        args, given = u.src[1:], [i for i, ct in enumerate(cotangents) if ct is not None]
+        own = {p: UOp(Ops.CONTIGUOUS_BACKWARD, p.dtype, (args[p.arg.slot],), Level()) for p in params(u.src[0])}
+        wanted = [p for p in own if p.arg.slot in needed and dtypes.is_float(p.dtype)]
+        ys = replaced([u.src[0].src[i] for i in given], own.get)
+        grads, _ = pull(ys, [ct for ct in cotangents if ct is not None], [own[p] for p in wanted])
+        found = dict(zip((p.arg.slot for p in wanted), grads, strict=True))
+        return [found.get(i) for i in range(len(args))]
+
     def forward(self, xs: Sequence[UOp], tangents: Sequence[UOp | None]) -> list[UOp]:
         """The rule that the user gave."""
         ts = [no_tangent(x) if d is None else d for x, d in zip(xs[: self.tensors], tangents, strict=False)]
         static, primals = self.split(self.arguments([tensor(x) for x in xs[: self.tensors]]))
         _, dxs = self.split(self.arguments([tensor(d) for d in ts]))
-        with transforming():
+        with transforming(), transposing.without(None), self.in_step():
             pair = called(
                 self.f.rule,
                 (*static, primals, dxs),
@@ -40,7 +53,7 @@ class JvpCall(RuledCall):
                 fix="return a pair: the value and its tangent",
             )
         fitting(self.f, self.out, pair[0], "value")
-        return fitting(self.f, self.out, pair[1], "tangent")
+        return self.of_step(fitting(self.f, self.out, pair[1], "tangent"), xs)
 
     def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> Backward:
         """The transpose of the rule, which is linear in the tangents."""
@@ -54,7 +67,8 @@ class JvpCall(RuledCall):
             with transposed.during(level := Level()):
                 dys = self.forward(xs, [seeds.get(i, d) for i, d in enumerate(ts)])
             given = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None]
-            grads, _ = pull([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
+            with transposing.during(None):
+                grads, _ = pull([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
         check_transposed(grads, level)
         found = dict(zip(seeds, grads, strict=True))
         return [found.get(i) for i in range(self.tensors)], None

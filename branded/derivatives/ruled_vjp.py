@@ -11,7 +11,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.derivatives.apart import row_by, transposed
+from branded.derivatives.apart import row_by, transposed, transposing
 from branded.derivatives.levels import Level, transforming
 from branded.derivatives.rule_trees import fitting, tensor_of, with_none
 from branded.derivatives.ruled import Backward, RuledCall
@@ -38,14 +38,15 @@ class VjpCall(RuledCall):
         """There is none, but where it may be transposed or dropped: what is left of it then is refused."""
         if not (levels := transposed.get()):
             raise self.refused()
-        self.check_closure(i for i, d in enumerate(tangents) if d is not None)
-        return LinearCall.call(self, u, tangents, levels[-1])
+        return LinearCall.call(self, u, self.of_arguments(u, tangents), levels[-1])
 
     def in_reverse(self, u: UOp, moved: Set[int]) -> Sequence[UOp]:
         """What the forward rule gives."""
         with self.examples.opened() as closed, only_looked_at() if is_through_a_body() else nullcontext():
             xs = self.examples.arguments(u.src[1:])
-            ys, _ = self._forward([tensor(x) for x in xs[: self.tensors]])
+            with transposing.without(None), self.in_step():
+                ys, _ = self._forward([tensor(x) for x in xs[: self.tensors]])
+            ys = self.of_step(ys, xs)
         return self._of_all([y for y in self._safe(ys, xs, ()) if y is not None], closed)
 
     def _forward(self, xs: Sequence[Tensor]) -> tuple[list[UOp], Any]:
@@ -63,6 +64,11 @@ class VjpCall(RuledCall):
 
     def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> Backward:
         """The rule that the user gave: the residuals of the forward rule, then the backward rule."""
+        with transposing.without(None), self.in_step():
+            grads, values = self._backward(xs, cotangents)
+        return self.of_step(grads, xs), self.of_step(values, xs)
+
+    def _backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None]) -> tuple[list[UOp | None], list[UOp]]:
         ts = [tensor(x) for x in xs[: self.tensors]]
         static, primals = self.split(self.arguments(ts))
         values, residuals = self._forward(ts)
@@ -143,7 +149,8 @@ class LinearCall(VjpCall):
     def call(cls, of: VjpCall, u: UOp, tangents: Sequence[UOp | None], level: Level) -> tuple[UOp, list[int | None]]:
         n, ys = len(u.src) - 1, u.src[0].src
         p = cls(of.f, of.args, of.tensors, of.out, of.examples)
-        p.flag, p.level, p.moved = of.flag, level, [i for i, d in enumerate(tangents) if d is not None]
+        p.flag, p.steps, p.level = of.flag, of.steps, level
+        p.moved = [i for i, d in enumerate(tangents) if d is not None]
         ds = [d for d in tangents if d is not None]
         stand_ins = {i: d.param_like(n + k) for k, (i, d) in enumerate(zip(p.moved, ds, strict=True))}
         own = [stand_ins.keys() & of.means(u, i) if dtypes.is_float(y.dtype) else set() for i, y in enumerate(ys)]
@@ -181,7 +188,7 @@ class LinearCall(VjpCall):
         n, k = len(u.src) - 1 - len(self.moved), len(u.src[0].src) - len(self.given)
         rows, made, scope = self.examples.rows[:n], self.examples.results[:k], self.examples.scope
         rule = VjpCall(self.f, self.args, self.tensors, self.out, Examples(rows, made, scope))
-        rule.flag = self.flag
+        rule.flag, rule.steps = self.flag, self.steps
         src = (UOp.maketuple(*u.src[0].src[:k]), *u.src[1 : 1 + n])
         return rule, UOp(Ops.FUNCTION, u.dtype, src, CallInfo(name=u.arg.name, aux=rule))
 

@@ -24,7 +24,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.cpu.kernels import room
 from branded.derivatives.levels import Level, pull, transforming
 from branded.graph import on_device, tensor
-from branded.loops.primitive import closure_converted
+from branded.loops.closures import closure_converted
 from branded.loops.step import param
 from branded.patches.tg import CallInfo, broadcast_to
 from branded.primitive import Batched, BatchingRun, Bundle, Primitive, results

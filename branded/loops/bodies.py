@@ -7,7 +7,7 @@ of a loop's body is a carry of the loop, that of a compiled function a result of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.graph import on_device
-from branded.scope import Block, Blocks, Row, open_brands
+from branded.scope import Block, Blocks, Row, Scope, open_brands
 
 TOKEN = dtypes.uint8
 
@@ -56,6 +56,7 @@ _refusals: Blocks[str] = Blocks("branded_without_effects")
 _flags: Blocks[UOp] = Blocks("branded_flags")
 _through: Blocks[None] = Blocks("branded_through_a_body")
 _looked_at: Blocks[None] = Blocks("branded_looked_at")
+_steps: Blocks[Mapping[UOp, Scope]] = Blocks("branded_places")
 
 
 def collected(body: Body) -> Block[Body]:
@@ -67,6 +68,16 @@ def body() -> Body | None:
     """The body that is traced here; None where what runs here has values."""
     found = _bodies.get()
     return found[-1] if found else None
+
+
+def given_to(places: Mapping[UOp, Scope]) -> Block[Mapping[UOp, Scope]]:
+    """While the body of a loop is traced, or a rule runs for a call in one: what stands for the values of its step."""
+    return _steps.during(places)
+
+
+def places() -> dict[UOp, Scope]:
+    """What stands for the values of the steps in which this runs, with the scopes of their loops."""
+    return {place: steps for given in _steps.get() for place, steps in given.items()}
 
 
 def only_if(flag: UOp) -> Block[UOp]:

@@ -15,7 +15,7 @@ from branded.crossing import copied, enter, enter_all, live_tensor, live_tensors
 from branded.dispatch import Pass
 from branded.errors import CarryError
 from branded.graph import replaced, tensor
-from branded.loops.bodies import TOKEN, Body, Effect, collected
+from branded.loops.bodies import TOKEN, Body, Effect, collected, given_to
 from branded.loops.step import Carry, param
 from branded.patches.methods import method_restored
 from branded.patches.tg import canonicalize_device
@@ -95,7 +95,8 @@ def trace(
     must = Body(lambda device: _TOKEN._replace(device=device).placeholder(steps)) if is_loop else Body()
     with recording.body() as done, collected(must), opened(steps), method_restored():
         places = [t.placeholder(steps) for t in types]
-        out, values = result(f([tensor(p) for p in places]))
+        with given_to(dict.fromkeys(places, steps) if is_loop else {}):
+            out, values = result(f([tensor(p) for p in places]))
         for x in values:
             check_live(x.uop, what)
         done(places, [x.uop for x in values])

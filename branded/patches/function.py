@@ -9,6 +9,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 from branded.errors import UnsupportedError
+from branded.graph import on_device
 from branded.patches import tg
 from branded.patches.methods import Method, wrap
 from branded.patches.tg import _TinyJit
@@ -25,8 +26,11 @@ def _lift_into_function(ctx: Any, x: UOp) -> UOp | None:
         return None
     arguments: list[UOp] = ctx[0]
     param: UOp = x.param_like(len(arguments))
-    given = {p: arguments[p.arg.slot] for p in params(x)}
-    arguments.append(x.substitute(given))
+    given = x.substitute({p: arguments[p.arg.slot] for p in params(x)})
+    if not row_of(given):  # a kernel of its own reads it from memory, also a number that is differentiated
+        given = on_device(given)
+        param = given.param_like(len(arguments))
+    arguments.append(given)
     return param
 
 

@@ -17,10 +17,11 @@ from branded.devices.exchange import resharded, starts_of_each
 from branded.errors import EscapeError, UnsupportedError
 from branded.graph import on_device, tensor
 from branded.loops.bodies import differentiated
+from branded.loops.closures import with_arguments
 from branded.patches import tg
 from branded.patches.methods import Method, wrap
 from branded.patches.tg import reduced
-from branded.primitive import at_slot, derives_from, params, primitive_of
+from branded.primitive import at_slot, derives_from, params, primitive_of, results
 from branded.rows import check_live, is_marked, left_brands, row_of
 from branded.rules import storage
 from branded.scope import brand_of
@@ -161,27 +162,46 @@ _NOWHERE = {Ops.DETACH, *GroupOp.Comparison}
 
 def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
     def call_gradient(ctx: UOp, k: UOp, needed: set[int]) -> tuple[UOp | None, ...]:
-        if (p := primitive_of(k)) is None:
-            if k.op is Ops.CALL and k.arg.grad_fxn is None:
-                raise UnsupportedError(
-                    "gradient: a kernel written by hand has no derivative", fix="custom_kernel(..., grad_fxn=...)"
-                )
-            if ctx.op is Ops.TUPLE:  # what varies and no device has would be a part of the body, not an argument
-                ctx = UOp.maketuple(*(on_device(g) if row_of(g) else g for g in ctx.src))
-            with differentiated(False):
+        if (p := primitive_of(k)) is not None:
+            cts = [None if g.op is Ops.NOOP else g for g in ctx.src]
+            with differentiated(p.is_rule):
+                return (None, *p.pull(k, cts, needed))
+        if k.op is Ops.CALL and k.arg.grad_fxn is None:
+            raise UnsupportedError(
+                "gradient: a kernel written by hand has no derivative", fix="custom_kernel(..., grad_fxn=...)"
+            )
+        if ctx.op is Ops.TUPLE:  # what varies and no device has would be a part of the body, not an argument
+            ctx = UOp.maketuple(*(on_device(g) if row_of(g) else g for g in ctx.src))
+        with differentiated(False):
+            if k.arg.grad_fxn is not None:
                 return cast("tuple[UOp | None, ...]", original(ctx, k, needed))
-        cts = [None if g.op is Ops.NOOP else g for g in ctx.src]
-        with differentiated(p.is_rule):
-            return (None, *p.pull(k, cts, needed))
+            return (None, *_function_gradient(ctx, k, needed))
 
     return call_gradient
 
 
-def _compact_params(body: UOp, all_args: tuple[UOp, ...]) -> tuple[UOp, tuple[UOp, ...]]:
-    """The body and the arguments that it uses; tinygrad takes the parameters of functions inside it for its own."""
-    own = params(body)
-    numbered = {p: at_slot(p, i) for i, p in enumerate(own)}
-    return body.substitute(numbered, walk=True), tuple(all_args[p.arg.slot] for p in own)
+def _function_gradient(ctx: UOp, k: UOp, needed: set[int]) -> list[UOp | None]:
+    """The cotangents that are needed, by one call, as tinygrad's own rule has it.
+
+    That one differentiates by all arguments, also by those that a rule of the user's refuses; it takes the parameters
+    of functions in the body for those of the body, and leaves the values from outside in it that such rules bring.
+    """
+    body, given = k.src[0], [*k.src[1:], *ctx.src]
+    n, own = len(k.src) - 1, {p.arg.slot: p for p in params(body)}
+    seeds = (g if g.device is None else g.param_like(n + i) for i, g in enumerate(ctx.src))
+    grads = tg.compute_gradient(body, UOp.maketuple(*seeds), {own[i] for i in needed if i in own})
+    wanted = [i for i in sorted(needed) if i in own and own[i] in grads]
+    new = UOp.maketuple(*(grads[own[i]] for i in wanted))
+    if k.arg.precompile:  # what the function gave is there
+        new = new.substitute({y: y.param_like(len(given) + i) for i, y in enumerate(body.src)}, walk=True)
+        given += [k.gettuple(i) for i in range(len(body.src))]
+    new = tg.renumber_invalid_outputs(new)
+    found = params(new)
+    new = new.substitute({p: at_slot(p, i) for i, p in enumerate(found)}, walk=True)
+    src = with_arguments((new, *(given[p.arg.slot] for p in found)), body)
+    call = src[0].call(*src[1:], name=f"{k.arg.name}.backward", precompile=k.arg.precompile_backward)
+    of = dict(zip(wanted, results(call), strict=True))
+    return [of.get(i) for i in range(n)]
 
 
 def _index_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
@@ -217,4 +237,3 @@ def install() -> None:
     )
     tg.gradient._deepwalk = _deepwalk
     tg.gradient.call_gradient = _call_gradient(tg.gradient.call_gradient)
-    tg.gradient._compact_params = _compact_params

@@ -56,6 +56,7 @@ TAKEN = {
     "exec_alu": "tinygrad.uop.ops",  # an elementwise operation on numbers of Python
     "python_alu": "tinygrad.uop.ops",  # the functions of Python that these are
     "compute_gradient": "tinygrad.mixin.gradient",  # reverse mode, from a root to targets, by `pm_gradient`
+    "renumber_invalid_outputs": "tinygrad.mixin.gradient",  # a body whose scratch memory has the numbers from 0 on
     # numbers and devices
     "_to_np_dtype": "tinygrad.dtype",  # the type of numpy for the numbers of a dtype
     "least_upper_dtype": "tinygrad.dtype",  # the dtype of what is worked out of several
@@ -142,10 +143,9 @@ REPLACED = {
     "function.pm_ctx": "makes values of an example arguments of a @function",
     "gater.move_where_load": "is asked only where dtypes agree",
     "gater.pm_move_gates_from_index": "the rules, of which one is changed",
-    "gradient._compact_params": "knows the parameters of a function from those of functions in it",
     "gradient._deepwalk": "does not go through what is detached, nor into what a primitive does not derive from",
     "gradient.all_metadata": "has each name once, and none of a constant",
-    "gradient.call_gradient": "asks a primitive for its own cotangents",
+    "gradient.call_gradient": "asks a primitive for its own cotangents, and a function for those that are needed alone",
     "gradient.pm_gradient": "has rules for brands, leaves, writes, casts and products",
     "helpers._db_connection": "is that of no other thread or process",
     "helpers.db_connection": "each thread and process has its own",

@@ -1,37 +1,50 @@
-"""Random programs with rules of one's own that are the true derivatives, against the same programs without rules.
+"""Random programs with custom rules that are the true derivatives, compared with the same programs without rules.
 
-`python -m tests.rule_programs 0 1000` runs the programs 0 to 999 on tinygrad's PYTHON device and prints those that
-differ: in a value, in a shape, or in what a value varies over.  An expression is a tuple: an operation, what it takes.
+`python -m tests.fuzz.rules --programs 1000 --seed 0` runs programs of two kinds on tinygrad's PYTHON device. In the
+first kind examples exchange values; in the second kind the functions are called in the bodies of loops, branches,
+checkpoints, chunks and functions, and their rules use what stands outside. It prints each program that differs in a
+value, in a shape, or in the brands that a value varies over. An expression is a tuple: an operation, and its operands.
 """
 
 from __future__ import annotations
 
+import argparse
+import functools
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from tinygrad import Context, Tensor
+from tinygrad import Context, Tensor, function
 
+import branded
 from branded import (
     all_gather,
     all_to_all,
     axis_index,
     brand,
+    checkpoint,
+    cond,
     custom_jvp,
     custom_vjp,
+    custom_vmap,
+    fori_loop,
     grad,
+    hessian,
     jacfwd,
     jacrev,
+    jit,
     jvp,
     ppermute,
     psum,
     psum_scatter,
     scan,
+    sequential_vmap,
     stop_gradient,
     vjp,
     vmap,
+    while_loop,
 )
 from branded.rows import row_of, visible
 
@@ -50,10 +63,14 @@ class Case(NamedTuple):
     mode: str
     kind: str
     scoped: bool
+    chunk: int | None = None
+    jitted: bool = False
 
 
 class Generator:
     """Programs on vectors of two numbers."""
+
+    closing = 0.3
 
     def __init__(self, number: int) -> None:
         self.random, self.names = random.Random(number), ["i"]
@@ -96,13 +113,51 @@ class Generator:
         """A call of a function with a rule: its parameters and arguments, what it closes over, its results."""
         args = [self.expression(known, depth - 2, closed) for _ in range(self.pick(1, 2, 2, 3))]
         params = [f"{name}{k}" for k in range(len(args))]
-        held = [self.pick(*closed)] if closed and self.random.random() < 0.3 else []
+        held = [self.pick(*closed)] if closed and self.random.random() < self.closing else []
         outs = []
         for _ in range(self.pick(1, 2, 2, 3)):
             used = self.random.sample(params, self.random.randint(1, len(params)))
             outs.append(self.expression([*used, *(f"held_{v}" for v in held)], depth - 1, []))
         taken = self.random.sample(range(len(outs)), self.random.randint(1, len(outs)))
         return "call", params, args, held, outs, taken
+
+
+LOOPS = ("scan", "fori", "map", "while")
+BODIES = ("vmap", "grad", "cond", "checkpoint", "dots", "sequential", "in_turn", "chunked", "function", *LOOPS)
+
+
+class InBodies(Generator):
+    """Programs without exchanges, whose functions with rules are called in bodies and close over the values there."""
+
+    closing = 0.7
+
+    def case(self, sizes: Sequence[int] = (1, 2, 3)) -> Case:
+        self.mode = self.pick(*MODES, "hessian_outside")
+        self.kind = "jvp" if self.mode in FORWARD or self.mode.startswith("hessian") else self.pick("jvp", "vjp")
+        if self.random.random() < 0.15:
+            self.kind = "vmap"
+        inputs = {"w": "", "x": "i"}
+        outs = [self.expression([*inputs], 4, [*inputs])]
+        chunk = self.pick(None, None, 2)
+        return Case({"i": self.pick(*sizes)}, inputs, outs, self.mode, self.kind, False, chunk, self.pick(True, False))
+
+    def expression(self, known: list[str], depth: int, closed: list[str]) -> Any:
+        if depth <= 0 or self.random.random() < 0.1:
+            return self.pick(*[("variable", v) for v in known], ("constant", self.pick(0, 1, 2, 3)))
+        op = self.pick("sin", "total", "flip", "add", "mul", "mul", *("bound",) * 4, *("call",) * 6, "linear")
+        if op in ("sin", "total", "flip", "linear"):
+            return op, self.expression(known, depth - 1, closed)
+        if op in ("add", "mul"):
+            return op, *(self.expression(known, depth - 1, closed) for _ in range(2))
+        self.bound += 1
+        if op == "call":
+            how = self.pick("closure", "closure", "nondiff", "partial")
+            return *self.call(known, depth, closed, f"p{self.bound}_"), how
+        # reverse mode would have to remember each step of a while loop
+        bodies = BODIES if self.mode in ("value", "jvp_outside", "jvp_inside", "jacfwd_inside") else BODIES[:-1]
+        how, v = self.pick(*bodies), f"v{self.bound}"
+        inside = self.expression([*known, v, v], depth - 1, [*closed, v, v])
+        return how, v, self.pick(0, 1, 2, 3), inside, self.expression(known, depth - 2, closed)
 
 
 def varies(x: Tensor) -> list[str]:
@@ -125,7 +180,45 @@ class Run:
             by_vjp = custom_vjp(f)
             by_vjp.defvjp(lambda *args: (f(*args), args), lambda args, ct: vjp(f, *args)[1](ct))
             return by_vjp
+        if self.kind == "vmap":
+            by_vmap = custom_vmap(f)
+
+            @by_vmap.def_vmap
+            def rule(axis_size: int, in_batched: list[bool], *args: Tensor) -> tuple[Any, bool]:
+                axes = tuple(0 if batched else None for batched in in_batched)
+                return vmap(f, in_axes=axes, axis_size=axis_size)(*args), True
+
+            return by_vmap
         return f
+
+    def given(self, f: Callable[..., Any], held: Any, how: str) -> Callable[..., Any]:
+        """`f` of its arguments and of `held`, which comes by a closure, by `nondiff_argnums`, or bound by name."""
+        if how == "closure" or self.kind == "none":
+            return self.with_rule(lambda *xs: f(*xs, held=held))
+        if how == "partial" or self.kind == "vmap":
+            return self.with_rule(functools.partial(f, held=held))
+        if self.kind == "jvp":
+            by_jvp = custom_jvp(lambda held, *xs: f(*xs, held=held), nondiff_argnums=(0,))
+            by_jvp.defjvp(lambda held, p, t: jvp(lambda *xs: f(*xs, held=held), p, t))
+            return functools.partial(by_jvp, held)
+        by_vjp = custom_vjp(lambda held, *xs: f(*xs, held=held), nondiff_argnums=(0,))
+        by_vjp.defvjp(
+            lambda held, *xs: (f(*xs, held=held), xs),
+            lambda held, xs, ct: vjp(lambda *xs: f(*xs, held=held), *xs)[1](ct),
+        )
+        return functools.partial(by_vjp, held)
+
+    def linear(self, x: Tensor) -> Tensor:
+        """A linear function, whose rule applies it to the tangent."""
+
+        def f(x: Tensor) -> Tensor:
+            return x.flip(0) * Tensor([0.5, -1.5])
+
+        if self.kind != "jvp":
+            return self.with_rule(f)(x) if self.kind != "vmap" else f(x)
+        g = custom_jvp(f)
+        g.defjvp(lambda p, t: (g(*p), g(*t)))
+        return g(x)
 
     # ---- expressions ----
 
@@ -137,8 +230,10 @@ class Run:
             return Tensor(CONSTANTS[rest[0]][0])
         if op == "call":
             return self.called(env, *rest)
-        if op in ("vmap", "grad", "scan"):
+        if op in BODIES:
             return self.with_bound(op, env, *rest)
+        if op == "linear":
+            return self.linear(self.value(rest[0], env))
         if op in ("sin", "total", "flip", "add", "mul"):
             xs = [self.value(x, env) for x in rest]
             if op in ("add", "mul"):
@@ -168,8 +263,31 @@ class Run:
             return vmap(lambda y: body(y + given))(rows).sum(0) * 0.4
         if op == "grad":
             return grad(lambda y: body(y).sum())(given)
+        if op != "scan":
+            return self.in_body(op, body, given, rows)
         last, ys = scan(lambda c, y: (body(c + y) * 0.5, c * y), given, rows)
         return last + ys.sum(0)
+
+    def in_body(self, op: str, body: Callable[[Tensor], Tensor], given: Tensor, rows: Tensor) -> Tensor:
+        """What the body gives where a transform runs it, loops with a value of the step more than once."""
+        many = lambda y: body(y + given)  # noqa: E731
+        if op == "cond":
+            return cond(given.sum() > 0, body, lambda y: y * 0.5, given)
+        if op in ("checkpoint", "dots"):
+            return checkpoint(body, policy="dots" if op == "dots" else "nothing")(given)
+        if op == "sequential":
+            return sequential_vmap(body)(given)
+        if op == "in_turn":
+            return vmap(sequential_vmap(many))(rows).sum(0) * 0.4
+        if op == "chunked":
+            return vmap(many, chunk_size=2)(rows).sum(0) * 0.4
+        if op == "function":
+            return function(allow_implicit=True)(body)(given)
+        if op == "map":
+            return branded.map(many, rows).sum(0) * 0.4
+        if op == "fori":
+            return fori_loop(0, 2, lambda i, c: body(c + i) * 0.5, given)
+        return while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, body(s[1] * s[0]) * 0.5), (1, given))[1]
 
     def called(
         self,
@@ -179,14 +297,16 @@ class Run:
         held: list[str],
         outs: list[Any],
         taken: list[int],
+        how: str = "closure",
     ) -> Tensor:
         given = [self.value(a, env) for a in args]
         own = {f"held_{v}": stop_gradient(env[v]) for v in held}
 
-        def f(*xs: Tensor) -> tuple[Tensor, ...]:
-            return tuple(self.value(o, {**own, **dict(zip(params, xs, strict=True))}) for o in outs)
+        def f(*xs: Tensor, held: dict[str, Tensor] = own) -> tuple[Tensor, ...]:
+            return tuple(self.value(o, {**held, **dict(zip(params, xs, strict=True))}) for o in outs)
 
-        got = self.with_rule(f)(*given)
+        # a rule for vmap would mix the examples of what it closes over
+        got = (f if self.kind == "vmap" and held else self.given(f, own, how))(*given)
         return sum((got[k] for k in taken[1:]), got[taken[0]])
 
     # ---- the program around ----
@@ -228,6 +348,8 @@ class Run:
                 out = body(*(b.vec(v) if mapped else v for v, mapped in zip(values, over, strict=True)))
                 return tuple(b.unvec(y) if name in varies(y) else y for y in out)
         axes = tuple(0 if mapped else None for mapped in over)
+        if self.case.chunk or self.case.kind == "vmap":
+            return tuple(vmap(self.example, in_axes=axes, chunk_size=self.case.chunk)(*values))
         if name not in self.rows:  # what does not vary leaves as it is
 
             def found(*vs: Tensor) -> tuple[()]:
@@ -245,20 +367,23 @@ class Run:
             Tensor(numbers.uniform(-1, 1, shape(of)).round(2).astype("float32")) for of in self.case.inputs.values()
         )
         whole = lambda *vs: self.through([*self.case.sizes], *vs)  # noqa: E731
+        run = jit if self.case.jitted else lambda f: f
         loss = lambda *vs: sum(((y + 0.3).sin() * (k + 1)).sum() for k, y in enumerate(whole(*vs)))  # noqa: E731
         mode, positions = self.case.mode, tuple(range(len(values)))
         out: Any
         if mode in ("grad_outside", "grad_inside_and_outside"):
-            out = grad(loss, argnums=positions)(*values)
+            out = run(grad(loss, argnums=positions))(*values)
         elif mode == "grad_of_grad":
             slopes = grad(loss, argnums=positions)
-            out = grad(lambda *vs: sum(g.sin().sum() for g in slopes(*vs)), argnums=positions)(*values)
+            out = run(grad(lambda *vs: sum(g.sin().sum() for g in slopes(*vs)), argnums=positions))(*values)
+        elif mode == "hessian_outside":
+            out = run(lambda *vs: hessian(lambda w: loss(w, *vs[1:]))(vs[0]))(*values)
         elif mode == "jvp_outside":
-            out = jvp(whole, values, tuple(v * 0.5 + 1 for v in values))
+            out = run(lambda *vs: jvp(whole, vs, tuple(v * 0.5 + 1 for v in vs)))(*values)
         elif mode == "jacrev_outside":
-            out = jacrev(whole)(*values)
+            out = run(jacrev(whole))(*values)
         else:
-            out = whole(*values)
+            out = run(whole)(*values)
         return [y.numpy() for y in _leaves(out)]
 
 
@@ -280,19 +405,61 @@ def difference(case: Case) -> str | None:
     return None
 
 
-def main(start: int, n: int) -> None:
+def problem(case: Case) -> str | None:
+    """What is wrong with a program; None also where it does not run without rules."""
+    try:
+        Run(case, "none", {}).values()
+    except Exception:
+        return None
+    try:
+        return difference(case)
+    except Exception as e:
+        return f"{type(e).__name__}: {e}"
+
+
+def smaller(e: Any) -> Iterator[Any]:
+    """The parts of an expression in its place, and the same for each of its parts."""
+    if isinstance(e, tuple) and e and isinstance(e[0], str):
+        yield from (part for x in e[1:] for part in (x if isinstance(x, list) else [x]) if isinstance(part, tuple))
+    if isinstance(e, tuple | list):
+        for i, x in enumerate(e):
+            yield from (type(e)((*e[:i], new, *e[i + 1 :])) for new in smaller(x))
+
+
+def shrunk(case: Case, what: str) -> Case:
+    """The smallest program that goes wrong in the same way."""
+    kind = what.split(":")[0]
+    while True:
+        simple = [case._replace(jitted=False), case._replace(chunk=None)]
+        for new in [*(c for c in simple if c != case), *(case._replace(outs=outs) for outs in smaller(case.outs))]:
+            if (now := problem(new)) is not None and now.split(":")[0] == kind:
+                case = new
+                break
+        else:
+            return case
+
+
+KINDS: dict[str, type[Generator]] = {"exchanges": Generator, "bodies": InBodies}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.rules", description=__doc__.splitlines()[0])
+    parser.add_argument("--programs", type=int, default=500, help="programs of each kind (default 500)")
+    parser.add_argument("--seed", type=int, default=random.randrange(2**31), help="the number of the first program")
+    parser.add_argument("--kind", choices=[*KINDS], action="append", help="only programs of this kind")
+    args = parser.parse_args()
+    kinds = args.kind or [*KINDS]
     found = 0
-    for number in range(start, start + n):
-        try:
-            what = difference(Generator(number).case())
-        except Exception as e:
-            what = f"{type(e).__name__}: {e}"
-        if what is not None:
-            found += 1
-            print(number, what, flush=True)
-    print(f"{n} programs, {found} that differ")
+    for kind in kinds:
+        for number in range(args.seed, args.seed + args.programs):
+            case = KINDS[kind](number).case()
+            if (what := problem(case)) is not None:
+                found += 1
+                print(f"{kind} {number}: {what}\n  {shrunk(case, what)}", flush=True)
+    print(f"seed {args.seed}: {args.programs} programs of {len(kinds)} kinds, {found} that differ")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":
     with Context(DEV="PYTHON"):
-        main(*map(int, sys.argv[1:]))
+        sys.exit(main())
