@@ -135,6 +135,16 @@ def test_a_rule_in_a_body_brings_a_tensor_from_outside(name: str) -> None:
     close(vmap(hessian(lambda x: f(x) * f(x)))(XS), [72.0] * 5)
 
 
+def test_a_function_in_a_rule_closes_over_what_is_not_differentiated() -> None:
+    """The value is an argument of the function behind its stop_gradient."""
+
+    def f(w: Any) -> Any:
+        held = stop_gradient(w)
+        return by_jvp(lambda _: function(allow_implicit=True)(lambda y: y * held)(MS).sum())(w)
+
+    close((grad(f)(TWO), jvp(f, (TWO,), (TWO,))[1]), (10.0, 20.0))
+
+
 # ---- values of a step ----
 
 

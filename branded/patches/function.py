@@ -14,15 +14,18 @@ from branded.patches import tg
 from branded.patches.methods import Method, wrap
 from branded.patches.tg import _TinyJit
 from branded.primitive import params
-from branded.rows import is_leaf, row_of
+from branded.rows import is_differentiated, is_leaf, row_of
 from branded.rules.refusal import KERNEL, KERNEL_FIX
 from branded.scope import brand_of, open_brands
 from branded.values import vec_type
 
 
 def _lift_into_function(ctx: Any, x: UOp) -> UOp | None:
-    """A @function that closes over a per-example value, or one of a derivative, gets it as one more argument."""
-    if brand_of(x.src[-1]) is None and not is_leaf(x):
+    """A @function that closes over a per-example value, or one of a derivative, gets it as one more argument.
+
+    Of a derivative that is stopped it gets the value behind that, which nobody differentiates.
+    """
+    if not (is_differentiated(x) if x.op is Ops.DETACH else brand_of(x.src[-1]) or is_leaf(x)):
         return None
     arguments: list[UOp] = ctx[0]
     param: UOp = x.param_like(len(arguments))
@@ -66,7 +69,7 @@ def install() -> None:
         PatternMatcher(
             [
                 (UPat((Ops.INDEX, Ops.STAGE), src=(UPat(), UPat(Ops.RANGE)), name="x"), _lift_into_function),
-                (UPat(Ops.CONTIGUOUS_BACKWARD, name="x"), _lift_into_function),
+                (UPat((Ops.CONTIGUOUS_BACKWARD, Ops.DETACH), name="x"), _lift_into_function),
             ]
         )
         + tg.function.pm_ctx
