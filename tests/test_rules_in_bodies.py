@@ -213,6 +213,20 @@ def test_a_step_that_is_differentiated_and_closed_over_is_refused() -> None:
     close(grad(lambda x: scan(lambda c, m: (c + closing(by_jvp)(m, stop_gradient(c)), None), x, MS)[0])(TWO), 1.0)
 
 
+def test_a_rule_in_a_body_may_have_branches_and_has_no_values_to_read() -> None:
+    """Nobody knows which branch is taken when the rule runs: both are computed."""
+    g = by_jvp(lambda x: cond(x > 3, lambda: x * 0 + 2, lambda: x * 0 + 5))
+    loop = lambda x: scan(lambda c, _: (g(c), None), x, None, length=2)[0]  # noqa: E731
+    close((grad(loop)(TWO), jvp(loop, (TWO,), (TWO,))[1]), (10.0, 20.0))
+    close((grad(checkpoint(g))(TWO), vmap(grad(loop))(XS[:2])), (5.0, [10.0, 10.0]))
+    read = by_jvp(lambda x: x if type(x) is float else 2)
+    read.defjvp(lambda p, t: (read(*p), t[0] * (2 if p[0].item() > 0 else 1)))
+    close(grad(read)(TWO), 2.0)
+    with pytest.raises(errors.ReadError) as e:
+        grad(lambda x: scan(lambda c, _: (read(c), None), x, None, length=2)[0])(TWO)
+    assert str(e.value).startswith("item: a rule that runs for a call in a body has no value to read\n")
+
+
 # ---- rules that apply the function to a tangent ----
 
 
@@ -331,6 +345,6 @@ def test_a_factorization_in_a_checkpoint() -> None:
 # ---- random programs ----
 
 
-@pytest.mark.parametrize("number", [*range(6), 47])
+@pytest.mark.parametrize("number", [*range(6), 47, 1215, 20142, 20409])
 def test_random_programs_are_those_without_rules(number: int) -> None:
     assert problem(InBodies(number).case()) is None

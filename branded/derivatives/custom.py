@@ -13,7 +13,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import tree
 from branded.crossing import lower
 from branded.derivatives.apart import asked
-from branded.derivatives.levels import Level, is_differentiating, kept
+from branded.derivatives.levels import Level, in_place_of, is_differentiating
 from branded.derivatives.reaching import reaches
 from branded.derivatives.rule_trees import positional, tensor_of
 from branded.derivatives.ruled import RuledCall
@@ -88,13 +88,13 @@ class _Custom(Generic[P, R]):
             new_args[i] = tree.rebuild(given[i], map(tensor, leaves))
         f: Callable[..., Any] = self.f
         own = [tensor(p) for p in places]  # where the function reads a value, tinygrad renames the graphs of tensors
-        with call_body(), ruled(), kept(own):
+        with call_body(), ruled():
             out = f(*new_args)
         places = [t.uop for t in own]
         if not (ys := self._tensors(out, "the result")):
             return cast(R, out)
         params = [param(p.shape, p.dtype, p.device) for p in places]
-        body = lower(replaced(ys, dict(zip(places, params, strict=True)).get), open_brands())
+        body = lower(replaced(ys, in_place_of(level, params)), open_brands())
         closed_body, fixed = closure_converted(body, params)
         steps = bodies.places()
         if steps and not reaches([self.rule, self.forward, *(given[i] for i in self.static)], _is_of_a_step):

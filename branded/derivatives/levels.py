@@ -93,6 +93,14 @@ def leaf(x: Tensor) -> Tensor:
     return tensor(out)
 
 
+def in_place_of(level: Level, values: Sequence[UOp]) -> Callable[[UOp], UOp | None]:
+    """A rewrite of the leaves of this level, each to the value of its number.
+
+    They are known by what marks them, also in a graph that has them as they were before tinygrad renamed them.
+    """
+    return lambda u: values[u.arg[1]] if is_marked(u) and type(u.arg) is tuple and u.arg[0] is level else None
+
+
 def plain(us: Sequence[UOp]) -> list[UOp]:
     """The same values without leaves.  Inside of another transform they stay: it will take them all."""
     if is_differentiating():

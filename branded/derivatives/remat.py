@@ -13,7 +13,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 from branded import tree
 from branded.crossing import lower
 from branded.derivatives.forward import through_body
-from branded.derivatives.levels import Level, kept
+from branded.derivatives.levels import Level, in_place_of
 from branded.derivatives.outside import Outside, noted
 from branded.derivatives.reverse import gradients
 from branded.errors import OptionError
@@ -97,18 +97,18 @@ def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dic
     args, kwargs = tree.rebuild((args, kwargs), iter(given))
     outside = Outside()
     leaves = [tensor(p) for p in places]  # where the function reads a value, tinygrad renames the graphs of tensors
-    with call_body(), noted(outside), kept(leaves):
+    with call_body(), noted(outside):
         out = called(f, args, kwargs, "checkpoint", "a function with a parameter for each argument")
     places, values = [t.uop for t in leaves], tree.leaves(out)
     ys = [y.uop for y in values if isinstance(y, Tensor)]
     own = [param(p.shape, p.dtype, p.device) for p in places]
-    at = dict(zip(places, own, strict=True))
+    at = dict[UOp, UOp]()
     if outside.memory:  # what was written is there for others, too: the body is given it
-        done = functools.partial(replaced, new={p: p.src[0] for p in places}.get)
+        done = functools.partial(replaced, new=in_place_of(level, [p.src[0] for p in places]))
         outside.settle(done)
         written = outside.written(ys)
         at |= zip(written, done(written), strict=True)
-    body, fixed = closure_converted(lower(replaced(ys, lambda _: None, at=at), open_brands()), own)
+    body, fixed = closure_converted(lower(replaced(ys, in_place_of(level, own), at=at), open_brands()), own)
     if not ys or not (places or fixed):
         return out
     u = UOp(Ops.FUNCTION, dtypes.void, (body, *(p.src[0] for p in places), *fixed), _info(Remat(policy)))

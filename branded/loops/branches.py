@@ -18,7 +18,7 @@ from branded.brand import Brand
 from branded.crossing import live_tensor
 from branded.errors import CarryError
 from branded.graph import stored, tensor
-from branded.loops.bodies import body, only_if
+from branded.loops.bodies import body, is_through_a_body, only_if
 from branded.loops.effects import calls_of
 from branded.loops.safe import safe
 from branded.loops.trace import loses
@@ -39,7 +39,7 @@ S1 = TypeVar("S1", bound=Brand)
 
 def _is_known(x: Tensor) -> bool:
     """May the value be read here, so that it is decided now which branch runs?"""
-    return not row_of(x.uop) and not _function.depth and not capturing
+    return not row_of(x.uop) and not _function.depth and not capturing and not is_through_a_body()
 
 
 def _number(x: Any, what: str, kind: str) -> Any:

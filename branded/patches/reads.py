@@ -12,6 +12,7 @@ from tinygrad.uop.ops import Ops
 
 from branded.crossing import settled
 from branded.errors import BrandedError, OperandError, ReadError, ShapeError
+from branded.loops.bodies import is_through_a_body
 from branded.patches import tg
 from branded.patches.bodies import in_a_body
 from branded.patches.methods import Method, wrap
@@ -47,6 +48,12 @@ def _forbid(what: str, *tensors: Tensor) -> None:
     for t in tensors:
         row = row_of(t.uop)
         if not row:
+            if is_through_a_body() and any(u.op is Ops.PARAM for u in t.uop.toposort(enter_calls=False)):
+                raise ReadError(
+                    f"{what}: a rule that runs for a call in a body has no value to read",
+                    ("value", vec_type(t)),
+                    fix=_INSTEAD_OF_IF,
+                )
             continue
         check_live(t.uop, what)
         if loops := [b for b in row if not b.is_brand]:
@@ -54,7 +61,7 @@ def _forbid(what: str, *tensors: Tensor) -> None:
             raise ReadError(
                 f"{what}: in the body of {scope.name} there is no value to read: it is traced once, {scope.traced_for}",
                 ("value", vec_type(t)),
-                fix="cond, where or while_loop in place of `if` and `while`; return the value and read it outside",
+                fix=_INSTEAD_OF_IF,
             )
         if what in _NUMBERS and (method := asking(tg.NAMES_KERNELS)) is not None:
             raise _no_number(method, t)
@@ -69,6 +76,7 @@ def _forbid(what: str, *tensors: Tensor) -> None:
         )
 
 
+_INSTEAD_OF_IF = "cond, where or while_loop in place of `if` and `while`; return the value and read it outside"
 _NUMBERS = ("bool", "int", "float", "iter")
 _INSTEAD = {
     "arange": "start + step * Tensor.arange(n), with the same n for all",

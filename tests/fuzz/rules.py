@@ -138,7 +138,7 @@ class InBodies(Generator):
             self.kind = "vmap"
         inputs = {"w": "", "x": "i"}
         outs = [self.expression([*inputs], 4, [*inputs])]
-        chunk = self.pick(None, None, 2)
+        chunk = self.pick(9, 9, 2)  # 9 is the whole batch
         return Case({"i": self.pick(*sizes)}, inputs, outs, self.mode, self.kind, False, chunk, self.pick(True, False))
 
     def expression(self, known: list[str], depth: int, closed: list[str]) -> Any:
