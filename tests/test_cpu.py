@@ -16,7 +16,7 @@ from tinygrad import Device, Tensor, dtypes
 from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
-from branded import cpu, jit, random, scan
+from branded import cpu, jit, ppermute, random, scan, vmap
 from branded.cpu import kernels
 from branded.cpu.once import once
 from branded.patches import tg, workers, zig
@@ -334,6 +334,41 @@ def test_an_outer_product_that_is_summed_at_once_is_never_there() -> None:
     a, b = data(512), data(512)
     _, sizes = worked_out((a.reshape(512, 1) * b).exp().sum(1))
     assert sizes == [512]
+
+
+def halo(y: Tensor) -> Tensor:
+    """Each example reads the last element of the example before it and the first of the next one."""
+    up, down = [(0, 1), (1, 2), (2, 3)], [(1, 0), (2, 1), (3, 2)]
+
+    def step(v: Tensor) -> Tensor:
+        p = ppermute(v, "i", up)[-1:].cat(v, ppermute(v, "i", down)[:1])
+        return p[2:] - p[:-2]
+
+    return vmap(step, axis_name="i")(y)
+
+
+STEPS: dict[str, Callable[[Tensor], Tensor]] = {
+    "ppermute and cat": halo,
+    "a stencil": lambda y: (p := y.pad(((1, 1), (0, 0))))[2:] - p[:-2],
+    "cat": lambda y: vmap(lambda v: v[1:].cat(v[:1]) - v)(y),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_chain_of_steps_takes_no_longer_for_each_step(name: str) -> None:
+    """Each reads a value in several places: the kernels of twice as many steps are twice as long, not squared."""
+
+    def operations(steps: int) -> int:
+        y = data(4, 3)
+        for _ in range(steps):
+            y = STEPS[name](y)
+        return sum(len(call.src[0].toposort()) for call in y.schedule_linear().src)
+
+    assert operations(16) < 3 * operations(8)
+    y = data(4, 3)
+    for _ in range(12):
+        y = STEPS[name](y)
+    np.testing.assert_allclose(y.numpy(), read(y), rtol=1e-5, atol=1e-5)
 
 
 def test_what_is_kept_is_no_matter_of_what_was_asked_before() -> None:

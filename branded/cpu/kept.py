@@ -4,6 +4,9 @@ tinygrad's scheduler puts a value into memory where kernels that go through it i
 out again where it is worked out from few buffers, whatever that costs: softmax has each `exp` twice, once for the sum
 and once for what is divided by it.  What has an `exp`, a `log` or the like in it stays in memory, on the CPU, if it is
 no larger than what it is worked out from: an outer product that is summed at once never is there as a whole.
+
+A value that reads many elements stays in memory too, on every device.  A kernel that reads it in two places has it
+twice, so a chain of such values would double at each step: 18 steps of a stencil do not end in tinygrad alone.
 """
 
 from __future__ import annotations
@@ -20,12 +23,14 @@ DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.POW, Ops.RECIPROCAL}
 """What takes longer to work out than to read: `tanh`, `sigmoid`, `erf` and `gelu` have an `exp` and a division."""
 FEW, MANY = 1 << 12, 1 << 20
 """So few numbers are worked out again before a kernel more pays; an `exp` alone where no cache has so many."""
+READS, OPERATIONS = 8, 512
+"""A value that reads more elements for each of its own, or has more operations, is not computed in several places."""
 _MEMORY = {Ops.AFTER, Ops.STAGE, Ops.PARAM, Ops.BUFFER, Ops.MSTACK, Ops.MSELECT}
 
 
 def is_kept(value: UOp, stage: UOp) -> bool:
     """Is what the scheduler would work out again better kept?  `stage` says which memory it would take."""
-    if not (room.value and stage.arg.addrspace == AddrSpace.GLOBAL and str(stage.arg.device).split(":")[0] == "CPU"):
+    if not (stage.arg.addrspace == AddrSpace.GLOBAL and str(stage.arg.device).split(":")[0] == "CPU"):
         return False
     if not all(isinstance(n, int) for n in stage.shape) or (size := stage.numel()) < FEW:
         return False
@@ -49,8 +54,16 @@ def parts(index: UOp) -> int:
     return math.prod(int(v.vmax - v.vmin) + 1 for v in variables)
 
 
+def is_long(value: UOp) -> bool:
+    """Would a chain of values like this one double at each step?"""
+    inside = value.toposort(gate=lambda u: u.op not in _MEMORY)
+    return len(inside) > OPERATIONS or sum(u.op is Ops.INDEX for u in inside) > READS
+
+
 def _removed(src: UOp, buf: UOp, idx: UOp) -> UOp | None:
-    found: UOp | None = None if is_kept(src, buf) else tg.remove_bufferize(src, buf, idx)
+    if room.value and (is_kept(src, buf) or is_long(src)):
+        return None
+    found: UOp | None = tg.remove_bufferize(src, buf, idx)
     return found
 
 
