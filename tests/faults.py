@@ -63,6 +63,11 @@ def copies() -> None:
     assert ((x.to(("CPU:0", "CPU:1")) * 2).to("CPU:0") + x.sum(0)).tolist() == [[6.0, 10.0], [10.0, 14.0]]
 
 
+def copies_of_all() -> None:
+    x = Tensor([2.0], device="CPU").realize()
+    assert x.expand(2).shard(("CPU:0", "CPU:1"), 0).tolist() == [2.0, 2.0]
+
+
 def empty() -> None:
     total = function(lambda x, y: x.sum() + y, precompile=True)
     assert total(Tensor.empty(0), Tensor([1.0]).realize()).tolist() == [1.0]
@@ -236,6 +241,14 @@ def metadata() -> None:
     assert said[0] == said[1]
 
 
+def launched() -> None:
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]], device="CPU").realize()
+    y = x.shard(("CPU:0", "CPU:1"), 0).sum(1) + Tensor.arange(2)
+    for call in y.schedule_linear().src:
+        if call.src[0].op is Ops.SINK:
+            codegen.full_rewrite_to_sink(call.src[0], Device["CPU"].renderer)
+
+
 def alike() -> None:
     before = len(codegen.to_program_cache)
     for device in ("CPU", "CPU:1"):
@@ -244,8 +257,22 @@ def alike() -> None:
 
 
 MENDED: tuple[Callable[[], None], ...] = (
-    *(images, ranges, numbering, gates, alignment, views, copies, empty, whole, workers, byte_order, products),
-    *(ordering, constants, vector_casts, nan, metadata, argmax, shifts, quotients, alike),
+    *(
+        images,
+        ranges,
+        numbering,
+        gates,
+        alignment,
+        views,
+        copies,
+        copies_of_all,
+        empty,
+        whole,
+        workers,
+        byte_order,
+        products,
+    ),
+    *(ordering, constants, vector_casts, nan, metadata, argmax, shifts, quotients, launched, alike),
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints)

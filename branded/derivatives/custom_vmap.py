@@ -144,7 +144,7 @@ def _entries(out: Any, out_batched: Any, b: Scope, name: str, wanted: tuple[Any]
                 ("value", vec_type(y)),
                 fix=f"the {b.size} examples along axis 0, or False in out_batched",
             )
-        back.append(own(y, b) if varies else y)
+        back.append(own(y, (b,)) if varies else y)
     for y, x, at in zip(back, tree.leaves(wanted[0]) if wanted else (), tree.paths(out, "the result"), strict=False):
         if (t := tree.as_tensor(x)) is not None and t.shape != y.shape:
             raise AxesError(

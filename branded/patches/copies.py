@@ -3,6 +3,9 @@
 `(W.to(("CPU:0", "CPU:1")) * 2).to("CPU:0") + W.sum(0)` raises "UOp verification failed": the device that has `W` has no
 copy of it, and tinygrad does not find a buffer in the view of all of it that stands there.  So the copy is one of the
 buffer, and the view is one of the copy; but not where each device takes its part of it, which is then all that moves.
+
+`Tensor([2.0]).expand(2).shard(("CPU:0", "CPU:1"), 0)` raises the same: each device gets one entry of what is repeated,
+which is all of the buffer, and tinygrad does not find that in the view.  So it is a copy of the buffer.
 """
 
 from __future__ import annotations
@@ -26,7 +29,16 @@ def _reader(u: UOp) -> UOp | None:
     return None if src == u.src else u.replace(src=src)
 
 
+def _of_all(copy: UOp, view: UOp) -> UOp | None:
+    """A copy of a view that has each entry of a buffer, in its order: a copy of the buffer."""
+    if view.numel() != view.base.numel() or (whole := view.base.reshape(view.shape)) is view:
+        return None
+    return copy.replace(src=(whole,)) if view.contiguous_view_offset() == 0 else None  # type: ignore[no-untyped-call]
+
+
 def install() -> None:
+    views = UPat(Ops.COPY, src=(UPat(GroupOp.Movement, name="view"),), name="copy")
+    tg.rangeify.earliest_rewrites = PatternMatcher([(views, _of_all)]) + tg.rangeify.earliest_rewrites
     readers = UPat(GroupOp.All - {Ops.SHRINK}, name="u", custom_early_reject={Ops.COPY})
     tg.tensor.pm_early_transform_tensor_graph = (
         PatternMatcher([(readers, _reader)]) + tg.tensor.pm_early_transform_tensor_graph

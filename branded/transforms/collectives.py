@@ -6,7 +6,6 @@ such a value by entering again (INDEX).  Every collective is made of these two.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
@@ -63,7 +62,7 @@ def _over(
         elif b.part is not None:
             t = b.part.reduced(what, t, b, over)
         else:
-            t = over(of_all(t, b, what, 0))
+            t = over(of_all(t, (b,), what, 0))
     return t
 
 
@@ -241,11 +240,10 @@ def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) ->
     brands = find(axis_name, "all_gather")
 
     def one(t: Tensor) -> Tensor:
+        if not brands:
+            return t
         at = axis_of(axis, t.ndim + (not tiled), "all_gather", "axis")
-        g = t
-        for b in reversed(brands):
-            g = of_all(g, b, "all_gather")
-        g = move(g.reshape(math.prod(b.size for b in brands), *t.shape), 0, at)
+        g = move(of_all(t, brands, "all_gather"), 0, at)
         return g.flatten(at, at + 1) if tiled else g
 
     return each(x, "all_gather", one)
@@ -277,7 +275,7 @@ def axis_index(axis_name: Names) -> Any:
     index = Tensor(0, dtype=dtypes.int32)
     for b in brands:
         here = Tensor.arange(b.size, dtype=dtypes.int32)
-        index = index * b.whole + own(here if b.part is None else here + b.part.start, b)
+        index = index * b.whole + own(here if b.part is None else here + b.part.start, (b,))
     return index
 
 

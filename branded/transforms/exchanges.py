@@ -8,6 +8,7 @@ from typing import Any, TypeVar, overload
 from tinygrad import Tensor
 
 from branded.brand import Brand
+from branded.derivatives.levels import is_differentiating
 from branded.devices.exchange import passed_on, resharded
 from branded.graph import tensor
 from branded.rows import row_of
@@ -17,13 +18,15 @@ from branded.transforms.named import (
     axis_of,
     check_fits,
     each,
+    exchanging,
+    find,
     is_spread,
     move,
     neighbours,
     of_all,
     own,
     recorded,
-    single,
+    size_of,
     sources,
 )
 from branded.vec import Vec
@@ -44,7 +47,7 @@ def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
 
     Args:
         x: A tensor, or a tree of them.
-        axis_name: As for `psum`, but one alone.
+        axis_name: As for `psum`; the examples of several brands are numbered with the last one fastest.
         perm: Pairs of the numbers of examples, each source and each destination at most once.
 
     Returns:
@@ -61,43 +64,46 @@ def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
 
     Source: `jax.lax.ppermute`.
     """
-    b = single(axis_name, "ppermute")
-    source = sources(perm, b)
+    brands = exchanging(axis_name, "ppermute")
+    source, size = sources(perm, brands), size_of(axis_name, "ppermute")
 
     def one(t: Tensor) -> Tensor:
-        if len(source) == b.size and b not in row_of(t.uop):
-            return t  # the same value, whoever it is from
-        if is_spread(b) and source and b in row_of(t.uop):
-            return _over_devices(t, source, b)
-        everyone, parts, d = of_all(t, b, "ppermute"), list[Tensor](), 0
-        while d < b.size:  # a run of neighbours that come from neighbours is one slice
+        if len(source) == size and not ({*brands} & {*row_of(t.uop)} or is_differentiating()):
+            return t  # the same value, whoever it is from: a derivative sees the copy of each example
+        if any(is_spread(b) and b in row_of(t.uop) for b in brands) and source:
+            return _over_devices(t, source, brands)
+        everyone, parts, d = of_all(t, brands, "ppermute"), list[Tensor](), 0
+        while d < size:  # a run of neighbours that come from neighbours is one slice
             first, start = d, source.get(d)
             d += 1
-            while d < b.size and source.get(d) == (None if start is None else start + d - first):
+            while d < size and source.get(d) == (None if start is None else start + d - first):
                 d += 1
             n = d - first
             parts.append(t.const_like(0).expand(n, *t.shape) if start is None else everyone[start : start + n])
-        return own(parts[0].cat(*parts[1:]) if len(parts) > 1 else parts[0], b) if parts else t
+        return own(parts[0].cat(*parts[1:]) if len(parts) > 1 else parts[0], brands) if parts else t
 
     return each(x, "ppermute", one)
 
 
 def _gets(source: dict[int, int], b: Brand) -> Tensor:
     """Does this example get a value?  By its number, so that nothing is moved for it."""
-    number, out = own(Tensor.arange(b.size), b), Tensor(False)
+    number, out = own(Tensor.arange(b.size), (b,)), Tensor(False)
     for first in sorted(d for d in source if d - 1 not in source):
         behind = next(d for d in range(first, b.size + 1) if d not in source)
         out = out | ((number >= first) & (number < behind))
     return out
 
 
-def _over_devices(t: Tensor, source: dict[int, int], b: Brand) -> Tensor:
+def _over_devices(t: Tensor, source: dict[int, int], brands: Sequence[Brand]) -> Tensor:
     """`ppermute` of examples on several devices: rows go to where they are needed, if all devices get theirs alike."""
-    if (runs := neighbours(source, b)) is not None:
-        here = own(tensor(passed_on(of_all(t, b, "ppermute", 0).uop, b.devices, runs)), b)
+    b = brands[0]
+    if len(brands) == 1 and (runs := neighbours(source, b)) is not None:
+        here = own(tensor(passed_on(of_all(t, brands, "ppermute", 0).uop, b.devices, runs)), brands)
         return here if len(source) == b.size else _gets(source, b).where(here, 0)
-    everyone, of = of_all(t, b, "ppermute"), own(Tensor([source.get(d, -1) for d in range(b.size)]), b)
-    mine = (Tensor.arange(b.size) == of).reshape(b.size, *(1,) * t.ndim)
+    everyone = of_all(t, brands, "ppermute")
+    size = everyone.shape[0]
+    of = own(Tensor([source.get(d, -1) for d in range(size)]), brands)
+    mine = (Tensor.arange(size) == of).reshape(size, *(1,) * t.ndim)
     return mine.where(everyone, 0).sum(0).cast(t.dtype)
 
 
@@ -113,7 +119,7 @@ def all_to_all(x: Any, axis_name: Names, split_axis: int, concat_axis: int, *, t
 
     Args:
         x: A tensor, or a tree of them, whose axis `split_axis` has the size of the brand (or, `tiled`, a multiple).
-        axis_name: As for `psum`, but one alone.
+        axis_name: As for `psum`; the examples of several brands are numbered with the last one fastest.
         split_axis: The axis of `x` that is taken apart.
         concat_axis: Where the pieces of all examples go.
         tiled: Take apart and put together along axes that stay, in place of axes that go and come.
@@ -132,15 +138,16 @@ def all_to_all(x: Any, axis_name: Names, split_axis: int, concat_axis: int, *, t
 
     Source: `jax.lax.all_to_all`.
     """
-    b = single(axis_name, "all_to_all")
+    brands = exchanging(axis_name, "all_to_all")
+    size = size_of(axis_name, "all_to_all")
 
     def one(t: Tensor) -> Tensor:
         split = axis_of(split_axis, t.ndim, "all_to_all", "split_axis")
         at = axis_of(concat_axis, t.ndim, "all_to_all", "concat_axis")
-        check_fits(t, split, b, tiled, "all_to_all", "split_axis")
+        check_fits(t, split, brands, tiled, "all_to_all", "split_axis")
         if tiled:
-            t = t.unflatten(split, (b.size, t.shape[split] // b.size))
-        mine = own(move(of_all(t, b, "all_to_all", 1 + split), 1 + split, 0), b)  # (from whom, ...)
+            t = t.unflatten(split, (size, t.shape[split] // size))
+        mine = own(move(of_all(t, brands, "all_to_all", 1 + split), 1 + split, 0), brands)  # (from whom, ...)
         return move(mine, 0, at).flatten(at, at + 1) if tiled else move(mine, 0, at)
 
     return each(x, "all_to_all", one)
@@ -159,7 +166,7 @@ def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled:
     Args:
         x: A tensor, or a tree of them, whose axis `scatter_dimension` has the size of the brand (or, `tiled`, a
             multiple).
-        axis_name: As for `psum`, but one alone.
+        axis_name: As for `psum`; the examples of several brands are numbered with the last one fastest.
         scatter_dimension: The axis of `x` that is taken apart.
         tiled: Keep the axis, in place of taking it away.
 
@@ -177,18 +184,22 @@ def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled:
 
     Source: `jax.lax.psum_scatter`.
     """
-    b = single(axis_name, "psum_scatter")
+    if not find(axis_name, "psum_scatter"):
+        return each(x, "psum_scatter", lambda t: t)
+    brands = exchanging(axis_name, "psum_scatter")
+    size = size_of(axis_name, "psum_scatter")
 
     def one(t: Tensor) -> Tensor:
         at = axis_of(scatter_dimension, t.ndim, "psum_scatter", "scatter_dimension")
-        check_fits(t, at, b, tiled, "psum_scatter", "scatter_dimension")
+        check_fits(t, at, brands, tiled, "psum_scatter", "scatter_dimension")
         if tiled:
-            t = t.unflatten(at, (b.size, t.shape[at] // b.size))
-        n = len(b.devices)
-        if not is_spread(b) or b not in row_of(t.uop):
-            return own(move(psum(t, b), at, 0), b)
-        every = of_all(t, b, "psum_scatter", 0)  # a reduce_scatter: each device adds up what it has, and sends the sums
+            t = t.unflatten(at, (size, t.shape[at] // size))
+        b = brands[0]
+        if len(brands) > 1 or not is_spread(b) or b not in row_of(t.uop):
+            return own(move(psum(t, brands), at, 0), brands)
+        # a reduce_scatter: each device adds up what it has, and sends the sums
+        n, every = len(b.devices), of_all(t, brands, "psum_scatter", 0)
         of_each = summed(every.reshape(n, b.size // n, *t.shape).transpose(0, 1))
-        return own(move(summed(tensor(resharded(of_each.uop, b.devices, 1 + at))), at, 0), b)
+        return own(move(summed(tensor(resharded(of_each.uop, b.devices, 1 + at))), at, 0), brands)
 
     return each(x, "psum_scatter", one)

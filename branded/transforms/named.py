@@ -10,7 +10,7 @@ from tinygrad import Tensor
 
 from branded import tree
 from branded.brand import Brand
-from branded.crossing import copied, enter, stage
+from branded.crossing import copied, enter_all, stage
 from branded.derivatives.levels import is_differentiating
 from branded.devices.exchange import Rows, everywhere, resharded
 from branded.errors import AxesError, AxisRangeError, AxisTypeError, NameUnboundError, OptionError, SizeError
@@ -53,11 +53,18 @@ def find(name: Any, what: str) -> list[Brand]:
     )
 
 
-def of_all(x: Tensor, b: Brand, what: str, part: int | None = None) -> Tensor:
-    """The values of all examples, along a new leading axis.
+def of_all(x: Tensor, brands: Sequence[Brand], what: str, part: int | None = None) -> Tensor:
+    """The values of all examples, along a new leading axis: those of several brands with the last one fastest.
 
-    Where the brand is on several devices, each gets the whole of them, or its part of the axis `part`.
+    Where a brand is on several devices, each gets the whole of them; of one brand alone, its part of the axis `part`.
     """
+    every, shape = x, x.shape
+    for b in reversed(brands):
+        every = _of_one(every, b, what, part if len(brands) == 1 else None)
+    return every.reshape(math.prod(b.size for b in brands), *shape)
+
+
+def _of_one(x: Tensor, b: Brand, what: str, part: int | None) -> Tensor:
     if b.part is not None:
         b.part.refuse(what, b)
     b.was_left = True
@@ -79,9 +86,10 @@ def is_spread(b: Scope) -> bool:
     return all(s.is_brand for s in scopes[scopes.index(b) :])
 
 
-def own(x: Tensor, b: Scope) -> Tensor:
-    """Each example's entry of a value of all."""
-    return tensor(enter(x.uop, b))
+def own(x: Tensor, brands: Sequence[Scope]) -> Tensor:
+    """Each example's entry of a value of all, as `of_all` has them."""
+    x = x if len(brands) == 1 else x.reshape(*(b.size for b in brands), *x.shape[1:])
+    return tensor(enter_all(x.uop, brands))
 
 
 def each(x: Any, what: str, f: Callable[[Tensor], Tensor]) -> Any:
@@ -113,13 +121,21 @@ def one_or_all(brands: Sequence[Brand]) -> Brand | tuple[Brand, ...]:
     return brands[0] if len(brands) == 1 else tuple(brands)
 
 
-def single(name: Any, what: str) -> Brand:
+def exchanging(name: Any, what: str) -> list[Brand]:
+    """The brands whose examples exchange values, which are all there: none runs in chunks."""
     brands = find(name, what)
-    if len(brands) != 1:
-        raise AxesError(f"{what}: one brand, and {len(brands)} were given", ("names", repr(name)), fix="one at a time")
-    if brands[0].part is not None:
-        brands[0].part.refuse(what, brands[0])
-    return brands[0]
+    if not brands:
+        raise AxesError(f"{what}: no brand is named", ("names", tree.shown(name)), fix="the name of one, or several")
+    for b in brands:
+        if b.part is not None:
+            b.part.refuse(what, b)
+    return brands
+
+
+def text_of(brands: Sequence[Brand]) -> str:
+    """The brands, as messages say it: brand `i` has 3 examples."""
+    names = " and ".join(f"`{b.name}`" for b in brands)
+    return f"brand {names} has" if len(brands) == 1 else f"brands {names} together have"
 
 
 def size_of(axis_name: Names, what: str) -> int:
@@ -141,17 +157,18 @@ def move(x: Tensor, source: int, to: int) -> Tensor:
     return x.permute(*order)
 
 
-def sources(perm: Any, b: Brand) -> dict[int, int]:
+def sources(perm: Any, brands: Sequence[Brand]) -> dict[int, int]:
     """The example from which each gets a value, of those that get one."""
+    size = math.prod(b.size for b in brands)
     source: dict[int, int] = {}
     pairs: list[Any] = list(perm) if isinstance(perm, tuple | list | np.ndarray) else [perm]
     for pair in pairs:
         ends = [tree.as_int(i) for i in pair] if isinstance(pair, tuple | list | np.ndarray) else []
-        known = [i for i in ends if i is not None and 0 <= i < b.size]
+        known = [i for i in ends if i is not None and 0 <= i < size]
         if len(known) != 2 or len(ends) != 2:
             raise AxisRangeError(
-                f"ppermute: {tree.shown(pair)} is not a pair of examples of {b!r}",
-                fix=f"pairs (source, destination) of numbers from 0 to {b.size - 1}",
+                f"ppermute: {tree.shown(pair)} is not a pair of examples of {', '.join(map(repr, brands))}",
+                fix=f"pairs (source, destination) of numbers from 0 to {size - 1}",
             )
         source[known[1]] = known[0]
     if len(source) < len(pairs) or len(set(source.values())) < len(pairs):
@@ -182,12 +199,12 @@ def neighbours(source: dict[int, int], b: Brand) -> list[Rows] | None:
     return runs
 
 
-def check_fits(t: Tensor, axis: int, b: Brand, tiled: bool, what: str, option: str) -> None:
-    n = t.shape[axis]
-    if n % b.size if tiled and b.size else n != b.size:
+def check_fits(t: Tensor, axis: int, brands: Sequence[Brand], tiled: bool, what: str, option: str) -> None:
+    n, size = t.shape[axis], math.prod(b.size for b in brands)
+    if n % size if tiled and size else n != size:
         raise SizeError(
-            f"{what}: brand `{b.name}` has {b.size} examples, and axis {axis} of the value has {n} entries",
+            f"{what}: {text_of(brands)} {size} examples, and axis {axis} of the value has {n} entries",
             ("value", vec_type(t)),
-            fix=f"a {option} whose size is {'a multiple of ' if tiled else ''}{b.size}"
+            fix=f"a {option} whose size is {'a multiple of ' if tiled else ''}{size}"
             + ("" if tiled else ", or tiled=True for a multiple"),
         )
