@@ -101,14 +101,16 @@ def copied(x: UOp, brands: Iterable[Scope]) -> UOp:
 
 def settled(u: UOp) -> UOp:
     """A value that varies over nothing in plain operations, though examples may have exchanged values in it."""
-    return closed([u])[0].uop if is_touched(u) and not row_of(u) else u
+    info = info_of(u)
+    return closed([u])[0].uop if (info.touched or info.sharded) and not info.row else u
 
 
 def without(u: UOp, brand: Scope) -> UOp:
     """A value that does not vary over `brand`, in a graph in which it does not occur, not even beside the value."""
-    if _is_last(u, brand):
+    info = info_of(u)
+    if _is_last(u, brand) or (info.sharded and not info.touched):
         return settled(u)
-    return Pass((brand,)).run([u], {}, is_touched)[0].uop if info_of(u).beside else u
+    return Pass((brand,)).run([u], {}, is_touched)[0].uop if info.beside else u
 
 
 def _is_last(u: UOp, brand: Scope) -> bool:

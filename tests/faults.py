@@ -68,6 +68,11 @@ def copies_of_all() -> None:
     assert x.expand(2).shard(("CPU:0", "CPU:1"), 0).tolist() == [2.0, 2.0]
 
 
+def copies_of_one_entry() -> None:
+    x = Tensor([2.0, 3.0], device="CPU").realize()
+    x.sum().reshape(1).expand(2).exp().to(("CPU:0", "CPU:1")).schedule_linear()
+
+
 def empty() -> None:
     total = function(lambda x, y: x.sum() + y, precompile=True)
     assert total(Tensor.empty(0), Tensor([1.0]).realize()).tolist() == [1.0]

@@ -143,6 +143,20 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     )(W),
     "psum_scatter": lambda v: v(lambda x: psum_scatter(x, "i"), axis_name="i")(SQUARE),
     "all_to_all": lambda v: v(lambda x: all_to_all(x, "i", 0, 0), axis_name="i")(SQUARE),
+    "exchanges over two brands": lambda v: v(
+        lambda x: vmap(
+            lambda y: psum_scatter(x.cat(x) + y, ("j", "i")) + ppermute(y, ("i", "j"), [(0, 5), (9, 1)]).sum(),
+            axis_name="j",
+        )(Tensor([1.0, 2.0])),
+        axis_name="i",
+    )(SQUARE),
+    "repeated examples": lambda v: v(lambda x: x * 2)(W[:1].expand(8, 3)),
+    "a gradient by a shared value, over pmean": lambda v: v(
+        grad(lambda x: (pmean(W.sin(), "i") * x).sum() + pmean(x.sum(), "i")), axis_name="i"
+    )(X),
+    "a gradient by the shared, by each": lambda v: v(
+        lambda x: grad(lambda w: (psum(w.sin(), "i") * x).sum())(W), axis_name="i"
+    )(X),
     "axis_index": lambda v: v(lambda x: x + axis_index("i"), axis_name="i")(X),
     "psum in a scan": lambda v: v(
         lambda x: scan(lambda c, _: (c * 0.1 + psum(c, "i"), None), x, None, length=2)[0], axis_name="i"
@@ -281,6 +295,13 @@ def _same(devices: tuple[str, ...], run: Callable[[Any], Any]) -> None:
 def _close(found: list[np.ndarray], wanted: list[np.ndarray]) -> bool:
     pairs = zip(found, wanted, strict=True)
     return all(a.shape == b.shape and np.allclose(a, b, 1e-4, 1e-5, equal_nan=True) for a, b in pairs)
+
+
+def test_the_number_of_an_example_beside_a_sum_of_few() -> None:
+    """Each device has one example, and the sum is unrolled."""
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize()
+    assert vmap(lambda r: r.sum() + axis_index("i"), axis_name="i", devices=TWO)(x).tolist() == [3, 8]
+    assert vmap(lambda x: x * 2, devices=TWO)(Tensor([2.0]).expand(2)).tolist() == [4, 4]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

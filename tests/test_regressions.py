@@ -551,6 +551,16 @@ def test_a_derivative_of_exp_is_differentiated_where_its_cotangent_is_zero() -> 
 
 
 @compiled
+def test_unique_is_filled_by_arrays_of_numpy() -> None:
+    """They broadcast to the result, as in JAX."""
+    for fill in (np.array(7), np.array([7]), np.int32(7), np.array([9, 9, 9, 7])):
+        assert unique(Tensor([1, 2, 2, 3]), size=4, fill_value=fill).tolist() == [1, 2, 3, 7]
+    rows = unique(Tensor([[1, 2], [1, 2]]), size=2, axis=0, fill_value=np.array([7, 8]))
+    assert rows.tolist() == [[1, 2], [7, 8]]
+    with pytest.raises(errors.ArgumentError, match="larger than the result"):
+        unique(Tensor([1, 2]), size=2, fill_value=np.ones((3, 2)))
+
+
 def test_results_without_entries_of_a_compiled_function() -> None:
     """They hung on the arguments, which are none where they were worked out."""
     assert jit(lambda x: (x.sum() * Tensor.ones(0)).contiguous())(Tensor([1.0, 2.0])).tolist() == []

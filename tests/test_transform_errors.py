@@ -527,13 +527,21 @@ COLLECTIVES = {
               perm: [(0, 1), (0, 2)]
               try:  each source and each destination once; all_gather for a value that all get""",
     ),
-    "two names": Golden(
-        lambda: vmap(lambda r: vmap(lambda x: ppermute(x, ("i", "j"), [(0, 1)]), axis_name="j")(r), axis_name="i")(W),
+    "no name": Golden(
+        lambda: named(lambda x: ppermute(x, (), [(0, 0)])),
         errors.AxesError,
         """\
-            ppermute: one brand, and 2 were given
-              names: ('i', 'j')
-              try:   one at a time""",
+            ppermute: no brand is named
+              names: ()
+              try:   the name of one, or several""",
+    ),
+    "pieces of two brands": Golden(
+        lambda: vmap(lambda r: vmap(lambda x: all_to_all(r, ("i", "j"), 0, 0), axis_name="j")(r), axis_name="i")(W),
+        errors.SizeError,
+        """\
+            all_to_all: brands `i` and `j` together have 9 examples, and axis 0 of the value has 3 entries
+              value: Vec[i:3, f32[3]]
+              try:   a split_axis whose size is 9, or tiled=True for a multiple""",
     ),
     "a piece too few": Golden(
         lambda: vmap(lambda r: all_to_all(r[:2], "i", 0, 0), axis_name="i")(W),

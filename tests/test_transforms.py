@@ -14,6 +14,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 from branded import (
     Brand,
     all_gather,
+    all_to_all,
     axis_index,
     brand,
     brands,
@@ -31,6 +32,7 @@ from branded import (
     pmean,
     ppermute,
     psum,
+    psum_scatter,
     scan,
     sequential_vmap,
     stop_gradient,
@@ -497,6 +499,12 @@ def test_tinygrads_own_gradient_over_collectives() -> None:
         assert loss.gradient(w)[0].tolist() == [56]  # one loss, of what all share: no copies
 
 
+def test_a_slice_of_a_tangent_that_is_in_memory() -> None:
+    m = Tensor([[2.0, 3.0], [4.0, 5.0]]).realize()
+    tangent, _ = jvp(lambda x: jvp(lambda x: x, (x,), (x,)), (m,), (m,))[1]
+    assert tangent[0:1].tolist() == [[2, 3]] and m.contiguous_backward()[1:].tolist() == [[4, 5]]
+
+
 def test_second_derivatives_over_collectives() -> None:
     assert vmap(hessian(lambda x: x * psum(x, "i")), axis_name="i")(X).tolist() == [6, 6, 6]
     assert vmap(grad(grad(lambda x: x * x * psum(x, "i"))), axis_name="i")(X).tolist() == [30, 36, 42]
@@ -523,6 +531,47 @@ def test_ppermute_is_slices() -> None:
     shift = [(i, i + 1) for i in range(99)]
     out = vmap(lambda x: ppermute(x, "i", shift), axis_name="i")(Tensor.arange(1, 101).contiguous())
     assert out.tolist() == list(range(100)) and len(out.uop.toposort()) < 60
+
+
+@pytest.mark.parametrize("names", [("rows", "columns"), ("columns", "rows"), ("columns",)])
+def test_exchanges_over_several_brands(names: tuple[str, ...]) -> None:
+    """The examples are numbered with the last brand fastest, as in JAX."""
+    of = np.arange(36.0, dtype=np.float32).reshape(2, 3, 6)[..., : 6 if len(names) == 2 else 3]
+    every = {("rows", "columns"): of, ("columns", "rows"): of.transpose(1, 0, 2), ("columns",): of}[names]
+    lead, n = (2, 1)[len(names) - 1], of.shape[-1]
+    table = every.reshape(lead, n, n)  # of those that exchange nothing, by the number of the example
+
+    def back(out: np.ndarray) -> np.ndarray:
+        shaped = out.reshape(*every.shape[:2], *out.shape[2:])
+        return shaped.swapaxes(0, 1) if names == ("columns", "rows") else shaped
+
+    def run(f: Callable[[Any], Any]) -> np.ndarray:
+        found: np.ndarray = vmap(vmap(f, axis_name="columns"), axis_name="rows")(Tensor(of)).numpy()
+        return found
+
+    np.testing.assert_array_equal(run(lambda x: all_to_all(x, names, 0, 0)), back(table.swapaxes(1, 2)))
+    np.testing.assert_array_equal(run(lambda x: psum_scatter(x, names)), back(table.sum(1)))
+    np.testing.assert_array_equal(
+        run(lambda x: psum_scatter(x, names, tiled=True)), back(table.sum(1).reshape(lead, n, 1))
+    )
+    moved = np.zeros_like(table)
+    moved[:, 0], moved[:, 2] = table[:, 1], table[:, 0]
+    np.testing.assert_array_equal(run(lambda x: ppermute(x, names, [(1, 0), (0, 2)])), back(moved))
+    numbers = np.broadcast_to(np.arange(n, dtype=np.float32), (lead, n))
+    np.testing.assert_array_equal(run(lambda x: axis_index(names).float()), back(numbers))
+
+
+def test_no_brand_is_one_example() -> None:
+    """As in JAX: each example is alone."""
+    for f in (psum, all_gather, psum_scatter):
+        assert vmap(lambda x, f=f: f(x, ()), axis_name="i")(ROWS).tolist() == ROWS.tolist()
+
+
+def test_a_permuted_value_that_all_share_has_the_derivative_of_copies() -> None:
+    around = [(2, 1), (0, 2), (1, 0)]
+    by_w = grad(lambda w, x: x * ppermute(w, "i", around))
+    assert vmap(by_w, (None, 0), axis_name="i")(TWO, X).tolist() == [3, 1, 2]
+    assert vmap(by_w, axis_name="i")(TWO.expand(3), X).tolist() == [3, 1, 2]
 
 
 def test_a_value_of_all_examples_can_be_read() -> None:

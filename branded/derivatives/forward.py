@@ -17,12 +17,12 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 from branded import crossing
 from branded.crossing import copied, stage
 from branded.errors import UnsupportedError
-from branded.graph import on_device
+from branded.graph import again, on_device
 from branded.loops.bodies import differentiated
 from branded.loops.closures import with_arguments
 from branded.patches.tg import broadcast_to, reduced
 from branded.primitive import at_slot, params, primitive_of, results
-from branded.rows import is_differentiated, is_zero, row_of, type_text
+from branded.rows import is_differentiated, is_marked, is_zero, row_of, type_text
 from branded.rules.storage import part, viewed, written
 from branded.scope import brand_of, scope_at
 
@@ -99,9 +99,8 @@ _FLAT = {Ops.DETACH, Ops.BITCAST, Ops.TRUNC, *GroupOp.Comparison}
     *(Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.COPY, Ops.UNSHARD, Ops.MSELECT, Ops.ALLREDUCE),
 )
 def linear(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
-    """d f(x) = f(dx) where f is linear: movement, copies."""
-    arg = None if u.op is Ops.CONTIGUOUS_BACKWARD else u.arg
-    return None if d is None else u.replace(src=(d, *u.src[1:]), arg=arg)
+    """d f(x) = f(dx) where f is linear: movement, copies; an identity has the tangent of its value."""
+    return d if d is None or is_marked(u) else again(u, d, *u.src[1:])
 
 
 @tangent(Ops.INDEX)

@@ -11,7 +11,7 @@ from branded import tree
 from branded.brand import Brand
 from branded.errors import ArgumentError, OperandError
 from branded.functions import _host
-from branded.functions._given import ints, number, one_of, operand, operands
+from branded.functions._given import fit, ints, number, one_of, operand, operands
 from branded.functions._order import at_rank, keys, standing
 from branded.recording.calls import operation
 from branded.tree import normalize_axis
@@ -268,7 +268,7 @@ def unique(
             second, and so on.
         equal_nan: Is one NaN the same as another?
         size: How many there are in the result, which is cut or filled: a shape cannot depend on values.
-        fill_value: What fills it: a number, or a tensor `Vec[S, T[]]`; the least entry by default.
+        fill_value: What fills it: a number, or a tensor that broadcasts to the result; the least entry by default.
 
     Returns:
         `Vec[S, T[size]]`, with the other axes where there is an `axis`, or a tuple of it and of what else is asked for.
@@ -301,8 +301,16 @@ def unique(
     rank, there = first.where(group, -1), places < first.sum(dtype=dtypes.int32)
     zero = Tensor.arange(1, dtype=dtypes.int32)
     columns = rows.transpose(0, 1)
-    fill = at_rank(columns, rank, zero) if fill_value is None else fill_value
-    values = there.where(at_rank(columns, rank, places), fill).cast(x.dtype).transpose(0, 1).reshape(n, *rest)
+    values = at_rank(columns, rank, places).transpose(0, 1).reshape(n, *rest)
+    if fill_value is None:
+        fill = at_rank(columns, rank, zero).transpose(0, 1).reshape(1, *rest)
+    else:
+        fill = operand(fill_value, "unique", "fill_value")
+        if fit("unique", ("the result", values, values.shape), ("fill_value", fill, fill.shape)) != values.shape:
+            raise ArgumentError(
+                "unique: fill_value is larger than the result", ("fill_value", vec_type(fill)), fix="a number"
+            )
+    values = there.reshape(n, *(1,) * len(rest)).where(values, fill).cast(x.dtype)
     values = values if dim is None else values.transpose(0, dim)
     if not (return_index or return_inverse or return_counts):
         return values

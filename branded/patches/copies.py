@@ -6,6 +6,9 @@ buffer, and the view is one of the copy; but not where each device takes its par
 
 `Tensor([2.0]).expand(2).shard(("CPU:0", "CPU:1"), 0)` raises the same: each device gets one entry of what is repeated,
 which is all of the buffer, and tinygrad does not find that in the view.  So it is a copy of the buffer.
+
+`x.sum().reshape(1).expand(2).exp().to(("CPU:0", "CPU:1"))` raises it too: on the device that has the value, its copy is
+the value itself, of which tinygrad keeps one entry and repeats it, which no kernel reads.  So all of it is in memory.
 """
 
 from __future__ import annotations
@@ -36,9 +39,22 @@ def _of_all(copy: UOp, view: UOp) -> UOp | None:
     return copy.replace(src=(whole,)) if view.contiguous_view_offset() == 0 else None  # type: ignore[no-untyped-call]
 
 
+def _whole(stack: UOp) -> UOp | None:
+    """What several devices have, of which one has the original."""
+    src = tuple(map(_original, stack.src))
+    return None if src == stack.src else stack.replace(src=src)
+
+
+def _original(s: UOp) -> UOp:
+    if s.op is not Ops.COPY or (x := s.src[0]).device != s.device:
+        return s
+    return x if x.has_buffer_identity(after_ok=True) else x.contiguous()  # type: ignore[no-untyped-call]
+
+
 def install() -> None:
     views = UPat(Ops.COPY, src=(UPat(GroupOp.Movement, name="view"),), name="copy")
-    tg.rangeify.earliest_rewrites = PatternMatcher([(views, _of_all)]) + tg.rangeify.earliest_rewrites
+    stacks = UPat(Ops.MSTACK, name="stack", custom_early_reject={Ops.COPY})
+    tg.rangeify.earliest_rewrites = PatternMatcher([(views, _of_all), (stacks, _whole)]) + tg.rangeify.earliest_rewrites
     readers = UPat(GroupOp.All - {Ops.SHRINK}, name="u", custom_early_reject={Ops.COPY})
     tg.tensor.pm_early_transform_tensor_graph = (
         PatternMatcher([(readers, _reader)]) + tg.tensor.pm_early_transform_tensor_graph

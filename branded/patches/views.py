@@ -2,7 +2,7 @@
 
 `x[:1].contiguous()` is a view of the buffer of `x`, and so is `x[:1].contiguous()[:, :1]`; tinygrad does not see that
 through the `contiguous`, and reading it raises "non-contiguous view is not supported".  So it does of `x.detach().T`
-where that is contiguous, after it was realized: the `detach` stays in the view.
+where that is contiguous, after it was realized: the `detach` stays in the view, as does a `contiguous_backward`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from branded.patches import tg
 
 def _through(view: UOp, c: UOp) -> UOp | None:
     base = c
-    while base.op in _SAME:
+    while base.op in _SAME and base.arg is None:
         base = base.src[0].base
     return c.src[0].index(*view.src[1:]) if base.op is Ops.BUFFER else None
 
 
-_SAME = (Ops.CONTIGUOUS, Ops.DETACH)
+_SAME = (Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH)
 
 
 def install() -> None:

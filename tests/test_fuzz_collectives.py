@@ -1,0 +1,12 @@
+"""Random programs of collectives, by the generator that also runs by hand for longer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fuzz import collectives
+
+
+@pytest.mark.parametrize("start", [0, 8, 16])
+def test_collectives_are_those_of_whole_batches(start: int) -> None:
+    assert collectives.main(["--programs", "8", "--seed", "31", "--start", str(start)]) == 0
