@@ -88,7 +88,10 @@ def is_spread(b: Scope) -> bool:
 
 def own(x: Tensor, brands: Sequence[Scope]) -> Tensor:
     """Each example's entry of a value of all, as `of_all` has them."""
-    x = x if len(brands) == 1 else x.reshape(*(b.size for b in brands), *x.shape[1:])
+    if len(brands) > 1:
+        x = x.reshape(*(b.size for b in brands), *x.shape[1:])
+        for b in brands:  # no reshape in reverse mode of what each device has a part of
+            x = tensor(everywhere(x.uop, b.devices)) if is_spread(b) else x
     return tensor(enter_all(x.uop, brands))
 
 
