@@ -36,7 +36,7 @@ def _of_all(copy: UOp, view: UOp) -> UOp | None:
     """A copy of a view that has each entry of a buffer, in its order: a copy of the buffer."""
     if view.numel() != view.base.numel() or (whole := view.base.reshape(view.shape)) is view:
         return None
-    return copy.replace(src=(whole,)) if view.contiguous_view_offset() == 0 else None  # type: ignore[no-untyped-call]
+    return copy.replace(src=(whole,)) if view.contiguous_view_offset() == 0 else None
 
 
 def _whole(stack: UOp) -> UOp | None:
