@@ -180,6 +180,12 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "a gradient through ppermute, by all": lambda v: grad(
         lambda xs: v(lambda x: ppermute(x.sin(), "i", FAR) * ppermute(x, "i", HALF), axis_name="i")(xs).square().sum()
     )(X),
+    "second derivatives through all_to_all, by all": lambda v: grad(
+        lambda xs: (
+            grad(lambda xs: v(lambda x: (all_to_all(x, "i", 0, 0) ** 3 + x).sum(), axis_name="i")(xs).sum())(xs)
+            * SQUARE.sin()
+        ).sum()
+    )(SQUARE),
     "a jacobian of ppermute": lambda v: v(
         jacfwd(lambda x: ppermute(x.sin(), "i", [(0, 3), (5, 1)]) * x), axis_name="i"
     )(X),
@@ -302,6 +308,14 @@ def test_the_number_of_an_example_beside_a_sum_of_few() -> None:
     x = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize()
     assert vmap(lambda r: r.sum() + axis_index("i"), axis_name="i", devices=TWO)(x).tolist() == [3, 8]
     assert vmap(lambda x: x * 2, devices=TWO)(Tensor([2.0]).expand(2)).tolist() == [4, 4]
+
+
+def test_second_derivatives_through_rows_that_devices_exchange() -> None:
+    x, c = Tensor([[1.0, 2.0], [3.0, 5.0]]).realize(), Tensor([[10.0, 20.0], [30.0, 50.0]]).realize()
+    losses = vmap(lambda x: (ppermute(x, "i", [(0, 1), (1, 0)]) ** 2).sum(), axis_name="i", devices=TWO)
+    inner = grad(lambda xs: losses(xs).sum())
+    assert inner(x).tolist() == [[2, 4], [6, 10]]
+    assert grad(lambda xs: (inner(xs) * c).sum())(x).tolist() == [[20, 40], [60, 100]]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from tinygrad import Tensor, dtypes
-from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
+from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.crossing import lower
 from branded.derivatives.forward import attained, is_inexact, no_range_rule, products_of_others
@@ -135,8 +135,19 @@ def _part_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None, None] | None:
 
 
 def _select_gradient(ctx: UOp, ret: UOp) -> tuple[UOp]:
-    """Of what one device reads of a value that all have."""
-    return (ctx.contiguous().copy_to_device(ret.src[0].device),)
+    """Of what one device reads: of a value that all have, or of its own part, of which the others' get nothing."""
+    devices = ret.src[0].device
+    given = ctx.contiguous().copy_to_device(devices)
+    if not _is_own_of_each(ret.src[0]):
+        return (given,)
+    mine: UOp = UOp.range(len(devices), -1, AxisType.DEVICE).eq(ret.arg).where(given, given.const_like(0))
+    return (mine,)
+
+
+def _is_own_of_each(x: UOp) -> bool:
+    """Has each device another value here?"""
+    within = x.toposort(gate=lambda u: u.op not in {Ops.UNSHARD, Ops.COPY})
+    return any(u.op is Ops.RANGE and u.arg[-1] is AxisType.DEVICE for u in within)
 
 
 def _stack_gradient(ctx: UOp, ret: UOp) -> tuple[UOp | None, ...]:
