@@ -155,7 +155,17 @@ def reciprocal(u: UOp, d: UOp) -> Tangent:
 @tangent(Ops.SIN)
 def sin(u: UOp, d: UOp) -> Tangent:
     """d sin x = cos x dx."""
-    return (math.pi / 2 - u.src[0]).sin() * d
+    return cosine(u.src[0]) * d
+
+
+def cosine(x: UOp) -> UOp:
+    """cos x as π/2 - x of which the sine is taken; of an x that is π/2 - y it is sin y, which keeps the digits of y."""
+    if x.op is Ops.ADD and x.src[0].base.op is Ops.CONST and math.isclose(x.src[0].base.val, math.pi / 2, rel_tol=1e-7):
+        y, sign = (*x.src[1].src, None)[:2] if x.src[1].op is Ops.MUL else (x, None)
+        if sign is not None and sign.base.op is Ops.CONST and sign.base.val == -1:
+            return y.sin()
+    out: UOp = (math.pi / 2 - x).sin()
+    return out
 
 
 @tangent(Ops.LOG2)
@@ -175,13 +185,25 @@ def sqrt(u: UOp, d: UOp) -> Tangent:
 
 @tangent(Ops.POW)
 def pow_(u: UOp, a: Tangent, b: Tangent) -> Tangent:
-    """d(xⁿ) = n xⁿ⁻¹ dx + xⁿ log x dn, with the limits at x = 0 and n = 0 that reverse mode takes."""
+    """d(xⁿ) = n xⁿ⁻¹ dx + xⁿ log x dn."""
+    return add(_scaled(a, lambda: power_by_base(u)), _scaled(b, lambda: power_by_exponent(u)))
+
+
+def power_by_base(u: UOp) -> UOp:
+    """n xⁿ⁻¹, which is 0 where n is 0, of any x; its own derivative by n is 1 / x there."""
+    x, n = u.src
+    if n.base.op is Ops.CONST:
+        return zero(u) if n.base.val == 0 else n * x.pow(n - 1)
+    out: UOp = n * (n.eq(0) & x.eq(0)).where(x.const_like(1), x).pow(n - 1)
+    return out
+
+
+def power_by_exponent(u: UOp) -> UOp:
+    """xⁿ log x, and its limit where x is 0."""
     x, n = u.src
     at_zero = (n < 0).where(u.const_like(-math.inf), zero(u))
-    return add(
-        _scaled(a, lambda: n.eq(0).where(zero(n), n * x.pow(n - 1))),
-        _scaled(b, lambda: x.eq(0).where(at_zero, u * x.log2() * math.log(2.0))),
-    )
+    out: UOp = x.eq(0).where(at_zero, u * x.log2() * math.log(2.0))
+    return out
 
 
 @tangent(Ops.MAX)

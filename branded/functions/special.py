@@ -1,4 +1,4 @@
-"""Special functions.  What is written here is differentiated as it stands: all of its steps are smooth."""
+"""Special functions: those whose formula has no right derivative have an exact slope beside it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from tinygrad.helpers import polyN
 from typing_extensions import TypeVar
 
 from branded.brand import Brand
-from branded.derivatives.custom import custom_jvp
+from branded.derivatives.elementwise import Elementwise
+from branded.derivatives.formulas import log1p
+from branded.derivatives.smooth import LOGADDEXP
 from branded.functions._given import fit, floats
 from branded.random.erf import erfinv as erfinv_between
 from branded.recording.calls import operation
@@ -92,6 +94,19 @@ def _digamma_above(x: Tensor) -> Tensor:
     return small.where(far - steps, far)
 
 
+def _lgamma_value(t: Tensor) -> Tensor:
+    below = t < 0.5
+    pole = (t <= 0) & t.eq(t.floor())
+    rest = pole.where(0.25, t - t.round())
+    sine = below.where((rest * math.pi).sin().abs(), 1)
+    above = _lgamma_above(_finite(below.where(1 - t, t)))
+    y = below.where(math.log(math.pi) - sine.log() - above, above)
+    return (pole | t.isinf()).where(float("inf"), t.isnan().where(float("nan"), y))
+
+
+_lgamma = Elementwise("functions.lgamma", _lgamma_value, lambda y, x: [digamma(x)])
+
+
 @operation
 def lgamma(x: Vec[S] | float) -> Vec[S]:
     """The logarithm of the absolute value of the gamma function.
@@ -112,16 +127,8 @@ def lgamma(x: Vec[S] | float) -> Vec[S]:
 
     Source: `jax.lax.lgamma`, which is `jax.scipy.special.gammaln`; here Stirling's series, and the reflection formula.
     """
-    (given,) = floats("lgamma", x=x)
-    t = _wide(given)
-    below = t < 0.5
-    pole = (t <= 0) & t.eq(t.floor())
-    rest = pole.where(0.25, t - t.round())
-    sine = below.where((rest * math.pi).sin().abs(), 1)
-    above = _lgamma_above(_finite(below.where(1 - t, t)))
-    y = below.where(math.log(math.pi) - sine.log() - above, above)
-    y = (pole | t.isinf()).where(float("inf"), t.isnan().where(float("nan"), y))
-    return y.cast(given.dtype)
+    (t,) = floats("lgamma", x=x)
+    return _lgamma(t)
 
 
 def _finite(t: Tensor) -> Tensor:
@@ -157,7 +164,7 @@ def digamma(x: Vec[S] | float) -> Vec[S]:
     above = _digamma_above(_finite(below.where(1 - t, t)))
     angle = rest * math.pi
     y = below.where(above - math.pi * angle.cos() / angle.sin(), above)
-    y = t.eq(float("inf")).where(t, (pole | t.isnan() | t.eq(-float("inf"))).where(float("nan"), y))
+    y = t.eq(float("inf")).where(float("inf"), (pole | t.isnan() | t.eq(-float("inf"))).where(float("nan"), y))
     return y.cast(given.dtype)
 
 
@@ -198,32 +205,6 @@ def betaln(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
 # ---- sums of exponentials ----
 
 
-def log1p(x: Tensor) -> Tensor:
-    """log(1 + x) for x from 0 to 1, to the last bits of small ones: 2 artanh(x / (2 + x))."""
-    s = x / (x + 2)
-    terms = 18 if x.dtype.itemsize == 8 else 9
-    return 2 * s * polyN(s * s, [1 / (2 * k + 1) for k in range(terms)][::-1])
-
-
-@custom_jvp
-def _logaddexp(x: Tensor, y: Tensor) -> Tensor:
-    return x.maximum(y) + log1p((-_difference(x, y).abs()).exp())
-
-
-@_logaddexp.defjvp
-def _logaddexp_rule(primals: tuple[Tensor, Tensor], tangents: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-    """Each changes it by its share of the sum; two equal infinities by half."""
-    x, y = primals
-    share = _difference(x, y).sigmoid()
-    return _logaddexp(x, y), tangents[0] * share + tangents[1] * (1 - share)
-
-
-def _difference(x: Tensor, y: Tensor) -> Tensor:
-    """x - y, and 0 of equal infinities."""
-    both = x.isinf() & x.eq(y)
-    return both.where(0, x) - both.where(0, y)
-
-
 @operation
 def logaddexp(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
     """`log(exp(a) + exp(b))`, without overflow.
@@ -248,23 +229,19 @@ def logaddexp(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
     """
     x, y = floats("logaddexp", a=a, b=b)
     shape = fit("logaddexp", ("a", x, x.shape), ("b", y, y.shape))
-    return _logaddexp(x.expand(shape), y.expand(shape))
+    return LOGADDEXP(x.expand(shape), y.expand(shape))
 
 
 # ---- the error function ----
 
 
-@custom_jvp
-def _erfinv(x: Tensor) -> Tensor:
+def _erfinv_value(x: Tensor) -> Tensor:
     inside = x.abs() < 1
     y = erfinv_between(inside.where(x, 0))
     return inside.where(y, x.abs().eq(1).where(x * float("inf"), float("nan")))
 
 
-@_erfinv.defjvp
-def _erfinv_rule(primals: tuple[Tensor], tangents: tuple[Tensor]) -> tuple[Tensor, Tensor]:
-    y = _erfinv(primals[0])
-    return y, tangents[0] * (y * y).exp() * (math.sqrt(math.pi) / 2)
+_erfinv = Elementwise("functions.erfinv", _erfinv_value, lambda y, x: [(y * y).exp() * (math.sqrt(math.pi) / 2)])
 
 
 @operation

@@ -10,7 +10,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.crossing import lower
-from branded.derivatives.forward import attained, is_inexact, no_range_rule, products_of_others
+from branded.derivatives.forward import attained, cosine, is_inexact, no_range_rule, power_by_base, power_by_exponent, products_of_others
 from branded.derivatives.levels import plain, pull, transforming
 from branded.derivatives.reverse import is_pulling
 from branded.devices.exchange import resharded, starts_of_each
@@ -93,10 +93,8 @@ def _shared_by_the_largest(x: UOp, n: int, ctx: UOp) -> UOp:
     return share
 
 
-def _exp2_gradient(ctx: UOp, ret: UOp) -> tuple[UOp] | None:
+def _exp2_gradient(ctx: UOp, ret: UOp) -> tuple[UOp]:
     """Where it is infinite and nothing depends on it, as where a sigmoid is 0, the derivative is 0, and no NaN."""
-    if not is_pulling():
-        return None
     lost = ret.eq(math.inf) & ctx.eq(0)
     return (ctx * lost.where(ret.const_like(0), ret) * math.log(2),)
 
@@ -236,6 +234,8 @@ def install() -> None:
                 (UPat(Ops.AFTER, name="ret"), _write_gradient),
                 (UPat(Ops.CAST, name="ret"), _cast_gradient),
                 (UPat(Ops.EXP2, name="ret"), _exp2_gradient),
+                (UPat(Ops.SIN, name="ret"), lambda ctx, ret: (cosine(ret.src[0]) * ctx,)),
+                (UPat(Ops.POW, name="ret"), lambda ctx, ret: (ctx * power_by_base(ret), ctx * power_by_exponent(ret))),
                 (UPat(Ops.REDUCE, name="ret"), _product_gradient),
                 (brand_index.named("ret"), _index_gradient),
                 (UPat(Ops.UNSHARD, name="ret"), _unshard_gradient),

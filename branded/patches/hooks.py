@@ -10,6 +10,7 @@ from branded.loops import scheduled
 from branded.patches import (
     compiler,
     cumulative,
+    elementwise,
     function,
     gradient,
     misfits,
@@ -23,7 +24,10 @@ from branded.patches import (
     writes,
 )
 
-HOOKS = (misfits, operands, reads, writes, shapes, gradient, function, rand, sort, cumulative, programs, schedules)
+HOOKS = (
+    *(elementwise, misfits, operands, reads, writes, shapes, gradient, function, rand),
+    *(sort, cumulative, programs, schedules),
+)
 """Each in a module of its own, in the order in which they are installed."""
 
 

@@ -11,6 +11,7 @@ from tinygrad.dtype import DType, DTypeLike
 from typing_extensions import TypeVar
 
 from branded.brand import Brand
+from branded.derivatives.smooth import UNARY
 from branded.errors import DrawError
 from branded.random.draws import (
     FLOATS,
@@ -21,7 +22,7 @@ from branded.random.draws import (
     fits,
     unit,
 )
-from branded.random.erf import below_one, erf, erfinv, next_above
+from branded.random.erf import below_one, erfinv, next_above
 from branded.random.uniforms import between, of_dtype, shape_of_all
 from branded.recording.calls import operation
 from branded.vec import Vec
@@ -102,6 +103,7 @@ def truncated_normal(
     sizes = shape_of_all("truncated_normal", bounds) if shape is None else as_shape(shape, "truncated_normal")
     fits(sizes, "truncated_normal", lower=low, upper=high)
     bottom, top = of_dtype(low, found), of_dtype(high, found)
+    erf = UNARY["erf"]
     a, b = erf(bottom / math.sqrt(2)), erf(top / math.sqrt(2))
     edge = below_one(found)  # at 1 itself the inverse is infinite
     x = erfinv(between(unit(key, sizes, found), a, b, found).clamp(-edge, edge)) * math.sqrt(2)

@@ -1,7 +1,4 @@
-"""The error function and its inverse, to the last bits of their dtype, and the neighbours of a float.
-
-tinygrad's own `erf` is right to 1.5e-7, which is not enough where a small difference of two of its values is wanted.
-"""
+"""The inverse of the error function, to the last bits of its dtype, and the neighbours of a float."""
 
 from __future__ import annotations
 
@@ -15,46 +12,6 @@ from branded.brand import Brand
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
-
-_ERF32_P = (0.00022905065861350646, 0.0034082910107109506, 0.050955695062380861, 0.18520832239976145, 1.128379143519084)
-_ERF32_Q = (
-    *(-1.1791602954361697e-7, 0.000023547966471313185, 0.0010179625278914885),
-    *(0.014070470171167667, 0.11098505178285362, 0.49746925110067538, 1.0),
-)
-_ERF64_P = (
-    *(9.60497373987051638749, 90.0260197203842689217, 2232.00534594684319226),
-    *(7003.32514112805075473, 55592.3013010394962768),
-)
-_ERF64_Q = (
-    *(1.0, 33.5617141647503099647, 521.357949780152679795, 4594.32382970980127987),
-    *(22629.0000613890934246, 49267.3942608635921086),
-)
-_ERFC64_P = (
-    *(2.46196981473530512524e-10, 0.564189564831068821977, 7.46321056442269912687),
-    *(48.6371970985681366614, 196.520832956077098242, 526.445194995477358631),
-    *(934.528527171957607540, 1027.55188689515710272, 557.535335369399327526),
-)
-_ERFC64_Q = (
-    *(1.0, 13.2281951154744992508, 86.7072140885989742329, 354.937778887819891062, 975.708501743205489753),
-    *(1823.90916687909736289, 2246.33760818710981792, 1656.66309194161350182, 557.535340817727675546),
-)
-
-
-def erf(x: Vec[S]) -> Vec[S]:
-    """2/√π ∫₀ˣ exp(-t²) dt.
-
-    Source: XLA's rational approximation for float32; S. Moshier, Cephes, for float64.
-    """
-    if x.dtype.itemsize < 4:
-        return erf(x.cast(dtypes.float32)).cast(x.dtype)
-    if x.dtype != dtypes.float64:
-        x = x.clamp(-3.7439211627767994, 3.7439211627767994)  # 1 to the last bit beyond
-        return x * polyN(x * x, list(_ERF32_P)) / polyN(x * x, list(_ERF32_Q))
-    inner, outer = x.clamp(-1, 1), x.abs().clamp(1, 6)  # each in its own range: no NaN from the other, nor its gradient
-    near = inner * polyN(inner * inner, list(_ERF64_P)) / polyN(inner * inner, list(_ERF64_Q))
-    tail = (-outer * outer).exp() * polyN(outer, list(_ERFC64_P)) / polyN(outer, list(_ERFC64_Q))
-    return (x.abs() < 1).where(near, (x < 0).where(tail - 1, 1 - tail))
-
 
 _ERFINV32 = (
     *(2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087),
