@@ -495,6 +495,7 @@ FORMS = {
     "tensor.pm_early_transform_tensor_graph": "PatternMatcher",
     "tensor.run_linear": "linear var_vals input_uops update_stats jit wait",
     "tensor.transform_to_call": "big_sink",
+    "transcendental.xsin": "d fast switch_over",
     "upat.upat_compile": "_lru_cache_wrapper",
     "worker.PARALLEL": "ContextVar",
     "worker._WorkerProcess": "class",

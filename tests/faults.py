@@ -6,6 +6,7 @@ it, where they do not: one that passes there is a fault that tinygrad has mended
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -138,6 +139,12 @@ def shifts() -> None:
 def quotients() -> None:
     x, y = (Tensor(v, device="CPU").realize() for v in ([7, -7, -(2**31), 5], [0, 2, -1, 0]))
     assert y.ne(0).where(x // y, 0).tolist() == [0, -4, -(2**31), 0] and (x % y).tolist() == [0, 1, 0, 0]
+
+
+def angles() -> None:
+    x = Tensor([800.0, 40000.0], dtype="float64", device="CPU").realize()
+    off = [abs(a - math.cos(b)) for a, b in zip(x.cos().tolist(), x.tolist(), strict=True)]
+    assert max(off) < 1e-10
 
 
 def small_ints() -> None:
@@ -277,7 +284,7 @@ MENDED: tuple[Callable[[], None], ...] = (
         byte_order,
         products,
     ),
-    *(ordering, constants, vector_casts, nan, metadata, argmax, shifts, quotients, launched, alike),
+    *(ordering, constants, vector_casts, nan, metadata, argmax, shifts, quotients, launched, angles, alike),
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints)

@@ -11,13 +11,10 @@ from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import least_upper_dtype, least_upper_float
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.graph import on_device, tensor
-from branded.loops.primitive import closure_converted
-from branded.loops.step import param
-from branded.patches.tg import CallInfo, all_int, broadcast_to
+from branded.patches.tg import CallInfo, all_int, broadcast_to, least_upper_dtype, least_upper_float
 from branded.primitive import Batched, BatchingRun, Bundle, Primitive, results
 from branded.scope import Row, call_body, union
 
@@ -47,7 +44,7 @@ class Elementwise(Primitive):
             return self.of_wide(*xs)  # of a size that nobody knows yet, or without elements
         device = next((x.uop.device for x in xs if x.uop.device is not None), None)
         us = [on_device(x.uop, device) for x in xs]
-        body = _body(self, tuple((u.shape, u.dtype, u.device) for u in us))
+        body = _body(self, tuple((u.dtype, u.shape if u.axis is None else u.shard_shape, u.device, u.axis) for u in us))
         return tensor(UOp(Ops.FUNCTION, dtypes.void, (body, *us), CallInfo(name=self.name, aux=self)).gettuple(0))
 
     def of_wide(self, *xs: Tensor) -> Tensor:
@@ -89,9 +86,6 @@ def _aligned(x: Batched, row: Row, shape: tuple[int, ...]) -> UOp:
 @functools.lru_cache(maxsize=512)
 def _body(p: Elementwise, types: tuple[Any, ...]) -> UOp:
     """The value, over parameters: computed once for operands of these types."""
-    params = [param(*t) for t in types]
+    params = [UOp.param(i, dtype, shape, device, axis=axis) for i, (dtype, shape, device, axis) in enumerate(types)]
     with call_body():
-        y = p.of_wide(*map(tensor, params))
-    body, fixed = closure_converted([y.uop], params)
-    assert not fixed, "an elementwise function has no values of its own"
-    return body
+        return UOp.maketuple(p.of_wide(*map(tensor, params)).uop)

@@ -36,6 +36,7 @@ MODULES = {
     "schedule": "tinygrad.schedule",
     "simplify": "tinygrad.codegen.simplify",
     "tensor": "tinygrad.tensor",
+    "transcendental": "tinygrad.codegen.decomp.transcendental",
     "upat": "tinygrad.uop.upat",
     "worker": "tinygrad.engine.worker",
 }
@@ -200,6 +201,7 @@ REPLACED = {
     "tensor.pm_early_transform_tensor_graph": "lowers loops and host calls, fills empty arguments, copies views",
     "tensor.run_linear": "one thread at a time; tells what a run reads",
     "tensor.transform_to_call": "tells what other threads have written",
+    "transcendental.xsin": "finds the remainder of a large float64 with all of its digits",
     "upat.upat_compile": "writes the function that matches a pattern in one go",
     "worker.PARALLEL": "switched off where processes cannot be started",
     "worker._WorkerProcess": "its `_Popen` tells who was started",

@@ -40,6 +40,7 @@ COMPILING = (
     "quotients",
     "small_ints",
     "constants",
+    "angles",
     "vector_casts",
 )
 """The patches that such a process needs."""
