@@ -126,12 +126,12 @@ def slope(a: Tensor, log_x: Tensor) -> Tensor:
     x, apart = log_x.exp(), log_x - digamma(a)
     below = (apart < 0) | (x < 1e-4)
     a, x, apart = (t.unsqueeze(-1) for t in (a, below.where(x.minimum(a), x.maximum(1e-4)), apart))
-    # t = x exp(-r)
-    size = 1 / ((a - x).maximum(0) + x.sqrt() + 0.1 * a)
+    # t = x exp(-r), in steps of a size by which the integral does not change
+    size = (1 / ((a - x).maximum(0) + x.sqrt() + 0.1 * a)).detach()
     r = size * at
     down = (r - apart) * (x * (1 - (-r).exp()) - a * r).exp() * size
     # t = x + w
-    size = 1 / ((1 - (a - 1) / x).clamp(0, 1) + (a - 1).maximum(0).sqrt() / x + 0.05)
+    size = (1 / ((1 - (a - 1) / x).clamp(0, 1) + (a - 1).maximum(0).sqrt() / x + 0.05)).detach()
     far = (size * at / x + 1).log()
     up = (apart + far) * ((a - 1) * far - size * at).exp() * (size / x)
     by_integral = (below.unsqueeze(-1).where(down, up) * weights).sum(-1)
