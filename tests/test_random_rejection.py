@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tinygrad import Context, Tensor
 
-from branded import grad, jit, random, vmap
+from branded import grad, jit, jvp, random, vmap
 from branded.random.gammas import slope
 from tests.by_numpy import looped, read
 from tests.examples import examples
@@ -173,6 +173,17 @@ def test_the_slope_at_the_ends() -> None:
     z = 1.5
     x = 4000 + z * math.sqrt(4000)
     assert abs(slope(Tensor([4000.0]), Tensor([math.log(x)])).item() * x - (1 + z / (2 * math.sqrt(4000)))) < 1e-3
+
+
+def test_the_slope_has_derivatives_in_both_modes() -> None:
+    """Below 1 too, where the size of the steps has none; right are differences of slopes."""
+    a, log_x = np.array([[0.3, 0.5, 0.9, 1.0, 4.0] * 2, [-3.0, -0.1, 0.4, 0.5, 1.2, 0.7, -2.0, -0.5, -2.5, 2.0]])
+    xs, h = (Tensor(a), Tensor(log_x)), 1e-5
+    for i, step in enumerate(((h, 0.0), (0.0, h))):
+        up, down = (slope(Tensor(a + s * step[0]), Tensor(log_x + s * step[1])) for s in (1, -1))
+        forward = jvp(slope, xs, tuple(t.ones_like() if i == k else t.zeros_like() for k, t in enumerate(xs)))[1]
+        for got in (forward, grad(lambda a, x: slope(a, x).sum(), i)(*xs)):
+            np.testing.assert_allclose(read(got), read(up - down) / (2 * h), rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.usefixtures("not_optimized")

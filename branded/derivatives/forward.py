@@ -201,8 +201,9 @@ def power_by_base(u: UOp) -> UOp:
 def power_by_exponent(u: UOp) -> UOp:
     """xⁿ log x, and its limit where x is 0."""
     x, n = u.src
+    base_is_zero = x.eq(0)
     at_zero = (n < 0).where(u.const_like(-math.inf), zero(u))
-    out: UOp = x.eq(0).where(at_zero, u * x.log2() * math.log(2.0))
+    out: UOp = base_is_zero.where(at_zero, u * base_is_zero.where(x.const_like(1), x).log2() * math.log(2.0))
     return out
 
 
