@@ -16,6 +16,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.graph import on_device, tensor
 from branded.patches.tg import CallInfo, all_int, broadcast_to, least_upper_dtype, least_upper_float
 from branded.primitive import Batched, BatchingRun, Bundle, Primitive, results
+from branded.rows import is_differentiated
 from branded.scope import Row, call_body, union
 
 Value = Callable[..., Tensor]
@@ -42,6 +43,8 @@ class Elementwise(Primitive):
         xs = [x.cast(dtype) for x in operands]
         if not all(all_int(x.shape) and x.numel() for x in xs):
             return self.of_wide(*xs)  # of a size that nobody knows yet, or without elements
+        if all(x.uop.device is None and not is_differentiated(x.uop) for x in xs):
+            return self.of_wide(*xs)  # known numbers: what they give is known too
         device = next((x.uop.device for x in xs if x.uop.device is not None), None)
         us = [on_device(x.uop, device) for x in xs]
         body = _body(self, tuple((u.dtype, u.shape if u.axis is None else u.shard_shape, u.device, u.axis) for u in us))
@@ -77,10 +80,11 @@ def _wide(x: Tensor) -> Tensor:
     return x if x.dtype.itemsize >= 4 else x.cast(dtypes.float32)
 
 
-def _aligned(x: Batched, row: Row, shape: tuple[int, ...]) -> UOp:
+def _aligned(x: Batched, row: Row, shape: tuple[int | UOp, ...]) -> UOp:
     """The brands of `row` in front, along those that `x` does not vary over the same."""
     own = x.uop.shape[len(x.row) :]
-    return broadcast_to(x.uop.reshape((*(b.size if b in x.row else 1 for b in row), *own)), shape)
+    out: UOp = broadcast_to(x.uop.reshape((*(b.size if b in x.row else 1 for b in row), *own)), shape)
+    return out
 
 
 @functools.lru_cache(maxsize=512)
@@ -88,4 +92,5 @@ def _body(p: Elementwise, types: tuple[Any, ...]) -> UOp:
     """The value, over parameters: computed once for operands of these types."""
     params = [UOp.param(i, dtype, shape, device, axis=axis) for i, (dtype, shape, device, axis) in enumerate(types)]
     with call_body():
-        return UOp.maketuple(p.of_wide(*map(tensor, params)).uop)
+        body: UOp = UOp.maketuple(p.of_wide(*map(tensor, params)).uop)
+    return body

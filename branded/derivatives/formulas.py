@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tinygrad import Tensor, dtypes
 from tinygrad.helpers import polyN
@@ -63,7 +63,7 @@ _ERFC64_Q = (
 )
 
 
-def _cubic(x: Tensor, fit: dict[int, tuple[Sequence[float], Sequence[float]]]) -> Tensor:
+def _cubic(x: Tensor, fit: Mapping[int, tuple[Sequence[float], Sequence[float]]]) -> Tensor:
     """x + x³ R(x²), which has the sign of x, also where that is 0."""
     top, bottom = fit[x.dtype.itemsize]
     z = x * x

@@ -160,11 +160,13 @@ def sin(u: UOp, d: UOp) -> Tangent:
 
 def cosine(x: UOp) -> UOp:
     """cos x as π/2 - x of which the sine is taken; of an x that is π/2 - y it is sin y, which keeps the digits of y."""
+    out: UOp
     if x.op is Ops.ADD and x.src[0].base.op is Ops.CONST and math.isclose(x.src[0].base.val, math.pi / 2, rel_tol=1e-7):
-        y, sign = (*x.src[1].src, None)[:2] if x.src[1].op is Ops.MUL else (x, None)
-        if sign is not None and sign.base.op is Ops.CONST and sign.base.val == -1:
-            return y.sin()
-    out: UOp = (math.pi / 2 - x).sin()
+        minus_y = x.src[1]
+        if minus_y.op is Ops.MUL and minus_y.src[1].base.op is Ops.CONST and minus_y.src[1].base.val == -1:
+            out = minus_y.src[0].sin()
+            return out
+    out = (math.pi / 2 - x).sin()
     return out
 
 

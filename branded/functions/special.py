@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Never
+from typing import Never, cast
 
 from tinygrad import Tensor, dtypes
 from tinygrad.helpers import polyN
@@ -104,7 +104,7 @@ def _lgamma_value(t: Tensor) -> Tensor:
     return (pole | t.isinf()).where(float("inf"), t.isnan().where(float("nan"), y))
 
 
-_lgamma = Elementwise("functions.lgamma", _lgamma_value, lambda y, x: [digamma(x)])
+_lgamma = Elementwise("functions.lgamma", _lgamma_value, lambda y, x: [cast(Tensor, digamma(x))])
 
 
 @operation

@@ -15,6 +15,7 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 
 from branded import patches
+from branded.derivatives.elementwise import Elementwise
 from branded.derivatives.smooth import LOGADDEXP, SOFTPLUS, UNARY
 from branded.patches import tg
 from branded.patches.methods import Method, nested
@@ -22,7 +23,7 @@ from branded.patches.methods import Method, nested
 # ---- smooth functions ----
 
 
-def _logaddexp(self: Tensor, other: Any) -> Tensor:
+def _logaddexp(self: Any, other: Any) -> Tensor:
     if isinstance(other, int | float) and math.isfinite(other):
         return SOFTPLUS(self - other) + other  # a number needs no memory
     a, b = self._broadcasted(other)
@@ -84,8 +85,16 @@ def _logcumsumexp(self: Tensor, axis: int = 0) -> Tensor:
 # ---- in tinygrad ----
 
 
+def _method(f: Elementwise) -> Method:
+    def method(self: Tensor) -> Tensor:
+        return f(self)
+
+    method.__code__ = method.__code__.replace(co_name=f.name)  # each has its own, as each method of tinygrad
+    return method
+
+
 METHODS: dict[str, Method] = {
-    **{name: lambda self, f=f: f(self) for name, f in UNARY.items()},
+    **{name: _method(f) for name, f in UNARY.items()},
     **{f.__name__[1:]: f for f in (_logaddexp, _softplus, _relu6, _hardsigmoid, _elu, _celu, _selu)},
     **{f.__name__[1:]: f for f in (_logsumexp, _logcumsumexp)},
 }

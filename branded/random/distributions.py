@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Never
+from typing import Never, cast
 
-from tinygrad import dtypes
+from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike
 from typing_extensions import TypeVar
 
@@ -103,8 +103,7 @@ def truncated_normal(
     sizes = shape_of_all("truncated_normal", bounds) if shape is None else as_shape(shape, "truncated_normal")
     fits(sizes, "truncated_normal", lower=low, upper=high)
     bottom, top = of_dtype(low, found), of_dtype(high, found)
-    erf = UNARY["erf"]
-    a, b = erf(bottom / math.sqrt(2)), erf(top / math.sqrt(2))
+    a, b = (UNARY["erf"](cast(Tensor, x) / math.sqrt(2)) for x in (bottom, top))
     edge = below_one(found)  # at 1 itself the inverse is infinite
     x = erfinv(between(unit(key, sizes, found), a, b, found).clamp(-edge, edge)) * math.sqrt(2)
     return x.maximum(next_above(bottom)).minimum(-next_above(-top))

@@ -14,6 +14,7 @@ import tinygrad
 from tinygrad import Context, Tensor, nn
 
 import branded
+from branded.patches.elementwise import METHODS
 
 from .table import Case
 
@@ -28,6 +29,8 @@ def code(name: str) -> CodeType:
         return layer.__call__.__code__  # type: ignore[no-any-return]
     if name == "function":
         return tinygrad.function.__globals__["_function"].__call__.__code__  # type: ignore[no-any-return]
+    if name in METHODS:
+        return METHODS[name].__code__
     found = inspect.getattr_static(Tensor, name)
     found = getattr(found, "fget", None) or getattr(found, "__func__", found)
     return inspect.unwrap(found).__code__  # type: ignore[no-any-return]
