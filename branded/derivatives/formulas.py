@@ -124,24 +124,24 @@ def _artanh(s: Tensor) -> Tensor:
     return s * polyN(s * s, [1 / (2 * k + 1) for k in range(terms)][::-1])
 
 
-def _log1p(w: Tensor) -> Tensor:
-    """The same from 0 on."""
+def _log1p(w: Tensor, is_huge: Tensor, x: Tensor) -> Tensor:
+    """The same from 0 on, and log 2x where that is huge; there w is 1 or more."""
     is_small = w < 1
-    return is_small.where(log1p(is_small.where(w, 0)), (1 + w).log())
+    far = is_huge.where(x, 1 + w).log() + is_huge.where(math.log(2), 0)
+    return is_small.where(log1p(is_small.where(w, 0)), far)
 
 
 def asinh(x: Tensor) -> Tensor:
     size, is_huge = x.abs(), x.abs() > _HUGE
-    near = is_huge.where(0, size)
+    near = is_huge.where(1, size)
     square = near * near
-    return _odd(x, is_huge.where(size.log() + math.log(2), _log1p(near + square / (1 + (1 + square).sqrt()))))
+    return _odd(x, _log1p(near + square / (1 + (1 + square).sqrt()), is_huge, size))
 
 
 def acosh(x: Tensor) -> Tensor:
     is_huge = x > _HUGE
-    above = is_huge.where(0, x - 1)
-    far, near = x.log() + math.log(2), _log1p(above + (above * (above + 2)).sqrt())
-    return (x < 1).where(math.nan, is_huge.where(far, near))
+    above = is_huge.where(1, x - 1)
+    return (x < 1).where(math.nan, _log1p(above + (above * (above + 2)).sqrt(), is_huge, x))
 
 
 def atanh(x: Tensor) -> Tensor:
@@ -153,19 +153,19 @@ def sinh(x: Tensor) -> Tensor:
     is_small = x.abs() < 1
     near = is_small.where(x, 0)
     series = near * polyN(near * near, [1 / math.factorial(2 * k + 1) for k in range(9)][::-1])
-    up, down = _halves(x)
-    return is_small.where(series, up - down)
+    half = _half_exp(x.abs())
+    return is_small.where(series, _odd(x, half - 0.25 / half))
 
 
 def cosh(x: Tensor) -> Tensor:
-    up, down = _halves(x)
-    return up + down
+    half = _half_exp(x.abs())
+    return half + 0.25 / half
 
 
-def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
-    """eˣ / 2 and e⁻ˣ / 2, also where eˣ is infinite and its half is not."""
-    up, down = (x / 2).exp(), (-x / 2).exp()
-    return up * 0.5 * up, down * 0.5 * down
+def _half_exp(x: Tensor) -> Tensor:
+    """eˣ / 2, also where eˣ is infinite and its half is not."""
+    root = (x / 2).exp()
+    return root * 0.5 * root
 
 
 def logaddexp(x: Tensor, y: Tensor) -> Tensor:
