@@ -164,8 +164,7 @@ def cosh(x: Tensor) -> Tensor:
 
 def _half_exp(x: Tensor) -> Tensor:
     """eˣ / 2, also where eˣ is infinite and its half is not."""
-    root = (x / 2).exp()
-    return root * 0.5 * root
+    return (x - math.log(2)).exp()
 
 
 def logaddexp(x: Tensor, y: Tensor) -> Tensor:
