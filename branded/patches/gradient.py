@@ -10,7 +10,15 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.crossing import lower
-from branded.derivatives.forward import attained, cosine, is_inexact, no_range_rule, power_by_base, power_by_exponent, products_of_others
+from branded.derivatives.forward import (
+    attained,
+    cosine,
+    is_inexact,
+    no_range_rule,
+    power_by_base,
+    power_by_exponent,
+    products_of_others,
+)
 from branded.derivatives.levels import plain, pull, transforming
 from branded.derivatives.reverse import is_pulling
 from branded.devices.exchange import resharded, starts_of_each
