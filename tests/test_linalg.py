@@ -13,6 +13,7 @@ from tinygrad import Context, Tensor, dtypes
 from branded import cpu, errors, grad, jit, jvp, linalg, make_expr, scan, vjp, vmap
 from branded.callbacks.host import Host
 from branded.linalg import lapack, primitive
+from branded.patches import tg
 from tests.by_numpy import looped, read
 from tests.linalg_cases import CASES, Array, Case, some
 
@@ -319,6 +320,34 @@ def test_least_squares() -> None:
     assert read(got.rank) == wanted[2] == 2
     np.testing.assert_allclose(read(got.s)[:2], wanted[3][:2], rtol=1e-9)
     np.testing.assert_allclose(read(got.residuals), ((b - a @ wanted[0]) ** 2).sum(0), rtol=1e-9)
+
+
+def tangent_of_pinv(a: Array, da: Array) -> Array:
+    """The formula of Golub and Pereyra, with projectors in full."""
+    p = np.linalg.pinv(a, rcond=1e-9)
+    rows, columns = np.eye(len(a)) - a @ p, np.eye(len(p)) - p @ a
+    out: Array = -p @ da @ p + p @ p.T @ da.T @ rows + columns @ da.T @ p.T @ p
+    return out
+
+
+@pytest.mark.parametrize(("m", "n"), [(5, 3), (3, 5), (4, 4)])
+def test_derivatives_of_pinv_of_any_rank(m: int, n: int) -> None:
+    a, da, w = some(m, n), some(m, n), some(n, m)
+    a[-1], a[:, -1] = a[0], a[:, 0]
+    a[-1, -1] = a[0, 0]
+    by_jvp = read(jvp(linalg.pinv, (Tensor(a),), (Tensor(da),))[1])
+    np.testing.assert_allclose(by_jvp, tangent_of_pinv(a, da), rtol=1e-8, atol=1e-9)
+    slope = read(grad(lambda a: (linalg.pinv(a) * Tensor(w)).sum())(Tensor(a)))
+    np.testing.assert_allclose((slope * da).sum(), (w * tangent_of_pinv(a, da)).sum(), rtol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(500, 2), (2, 500)])
+def test_derivatives_of_pinv_and_lstsq_make_no_square_of_the_longer_side(shape: tuple[int, int]) -> None:
+    a, b, w = Tensor(some(*shape)), Tensor(some(shape[0])), Tensor(some(*shape[::-1]))
+    for f in (lambda a: (linalg.pinv(a) * w).sum(), lambda a: linalg.lstsq(a, b).x.square().sum()):
+        first, second = grad(f)(a), jvp(grad(f), (a,), (a + 1,))[1]
+        for y in (first, second, jvp(f, (a,), (a,))[1]):
+            assert max(math.prod(s) for u in y.uop.toposort() if (s := tg.known_shape(u)) is not None) <= 16 * 500
 
 
 def test_lstsq_takes_what_rcond_says() -> None:

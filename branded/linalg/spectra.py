@@ -208,13 +208,23 @@ class _Pinv(MatrixOperation):
         return [transposed(vt) @ (s.isnan().where(s, parts).unsqueeze(-1) * transposed(u))]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """Source: G. Golub, V. Pereyra, "The differentiation of pseudo-inverses" (1973)."""
+        """Intermediates are as large as `a`, or square with its shorter side: the order of the products sees to it.
+
+        Source: G. Golub, V. Pereyra, "The differentiation of pseudo-inverses" (1973).
+        """
         (a,), (p,), (da,) = xs, ys, dxs
         assert da is not None
-        pt, dat = transposed(p), transposed(da)
-        left = p @ pt @ (dat - dat @ a @ p)
-        right = (dat - p @ (a @ dat)) @ pt @ p
-        return [left + right - p @ da @ p]
+        if a.shape[-2] < a.shape[-1]:  # the pseudo-inverse of the transpose is the transpose of the pseudo-inverse
+            return [transposed(_of_tall(transposed(a), transposed(p), transposed(da)))]
+        return [_of_tall(a, p, da)]
+
+
+def _of_tall(a: Tensor, p: Tensor, da: Tensor) -> Tensor:
+    """The tangent of the pseudo-inverse `p` of a matrix with as many rows as columns, or more."""
+    pt, dat = transposed(p), transposed(da)
+    left = (p @ pt) @ dat
+    right = (dat @ pt) @ p
+    return left - (left @ a) @ p + right - (p @ a) @ right - (p @ da) @ p
 
 
 # ---- calls ----
