@@ -133,8 +133,8 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_derivatives_are_those_of_the_network(name: str) -> None:
-    """Also where entries are equal.  It is the graph that says them: it has up to hundreds of kernels."""
+def test_derivatives_are_the_same_by_the_network(name: str) -> None:
+    """On a device where numpy does not serve; also where entries are equal."""
     f, x, d = FUNCTIONS[name], few(4, 9), Tensor(R.standard_normal((4, 9)).astype(np.float32)).realize()
     ways: list[Callable[[], Tensor]] = [
         lambda: vmap(grad(f))(x),
@@ -148,6 +148,32 @@ def test_derivatives_are_those_of_the_network(name: str) -> None:
         with cpu.plain():
             want = read(way())
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_a_value_has_the_derivative_of_the_entry_that_its_index_names(descending: bool) -> None:
+    """Also of equal entries, of which the first comes first, and of NaN: of each place there is one."""
+    x, w = np.array([2, 1, 2, np.nan, 1, np.inf, 2], np.float32), np.arange(1, 8, dtype=np.float32)
+    at = np.argsort(-x if descending else x, kind="stable")
+    at = np.concatenate([[3], at[:-1]]) if descending else at
+    want = np.empty(7, np.float32)
+    want[at] = w
+    for plain in (False, True):
+        with cpu.plain() if plain else Context():
+            got = read(grad(lambda x: (x.sort(descending=descending)[0] * Tensor(w)).sum())(Tensor(x)))
+            np.testing.assert_array_equal(got, want)
+            moved = read(jvp(lambda x: x.topk(3, largest=descending)[0], (Tensor(x),), (Tensor(w),))[1])
+            np.testing.assert_array_equal(moved, w[at[:3]])
+
+
+def test_derivatives_are_a_call_and_no_network() -> None:
+    x, w = few(3, 64), Tensor(R.standard_normal((3, 64)).astype(np.float32)).realize()
+    first = vmap(grad(lambda x, w: (x.sort()[0] * w).sum()))(x, w)
+    second = vmap(lambda x, w: jvp(grad(lambda x: (x.topk(8)[0] ** 3).sum()), (x,), (w,))[1])(x, w)
+    assert kernels(first).count(Ops.CUSTOM_FUNCTION) == 2 and len(kernels(first)) < 6
+    assert kernels(second).count(Ops.CUSTOM_FUNCTION) == 4 and len(kernels(second)) < 8
+    with cpu.plain():  # the network runs, but backward it does not
+        assert len(kernels(vmap(grad(lambda x, w: (x.sort()[0] * w).sum()))(x, w))) < 60
 
 
 def test_derivatives_by_kernels() -> None:

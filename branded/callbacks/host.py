@@ -349,6 +349,17 @@ def sizes(x: UOp) -> tuple[int, ...]:
     return tuple(n for n in x.shape if isinstance(n, int))
 
 
+def batch_of(*args: UOp) -> tuple[int, ...]:
+    """The axes in front of the last one of arguments, which broadcast."""
+    return tuple(next((n for n in each if n != 1), 1) for each in zip(*(sizes(x)[:-1] for x in args), strict=True))
+
+
+def summed_to(g: UOp, x: UOp) -> UOp:
+    """The cotangent of an argument that is there once for all examples of a brand."""
+    axes = tuple(i for i, n in enumerate(x.shape) if n == 1 and g.shape[i] != 1)
+    return tensor(g).sum(axes, keepdim=True).uop if axes else g
+
+
 def no_method(name: str, row: Row) -> UnsupportedError:
     names = ", ".join(f"`{b.name}`" for b in row)
     return UnsupportedError(

@@ -1,78 +1,70 @@
 """`sort`, and with it `topk` and `argsort`, on the CPU: one call of numpy in place of tinygrad's network of 40 kernels.
 
 Values and indices are those of the network: entries that are equal keep their order, also when they descend.  NaN is
-the largest, as in numpy.  The derivatives are those of the network itself: entries that are
-equal share their cotangents.  The values and the indices are a call each, so that what nobody reads is not worked out.
-What `topk` leaves out is left out by the call, so there is no kernel that takes a part of its result.
+the largest, as in numpy.  Each value has the derivative of the entry that its index names, as in JAX: tangents are
+gathered by the indices, cotangents scattered.  The values and the indices are a call each, so that what nobody reads is
+not worked out.  What `topk` leaves out is left out by the call, so there is no kernel that takes a part of its result.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
-from branded.callbacks.host import Host, ShapeDtype, called
-from branded.derivatives import forward, reverse
+from branded.callbacks.gathering import gather, scatter
+from branded.callbacks.host import Host, ShapeDtype, called, sizes
 from branded.graph import tensor
 from branded.primitive import results
 
 if TYPE_CHECKING:
     import numpy as np
 
-Network = Callable[[Tensor, int, bool], tuple[Tensor, Tensor]]
-"""tinygrad's own `sort`."""
 
-
-def sort(network: Network, x: Tensor, dim: int, descending: bool, first: int | None = None) -> tuple[Tensor, Tensor]:
+def sort(x: Tensor, dim: int, descending: bool, first: int | None = None) -> tuple[Tensor, Tensor]:
     """The values along an axis in order, and where they were; all, or so many of the first."""
     last = x.transpose(dim, -1)
     *batch, n = (int(n) for n in last.shape)
     k = n if first is None else first
-    by, where = _sorters(network, descending, k, n)
+    by = _sorter(descending, k, n)
     (new,) = called(by, [ShapeDtype((*batch, k), x.dtype)], [last.uop])
-    (at,) = called(where, [ShapeDtype((*batch, k), dtypes.int32)], [last.uop])
-    return tensor(new).transpose(dim, -1), tensor(at).transpose(dim, -1).cast(dtypes.default_int)
+    return tensor(new).transpose(dim, -1), tensor(by.places(last.uop)).transpose(dim, -1).cast(dtypes.default_int)
 
 
 class Sorted(Host):
     """The first of the values along the last axis, in order."""
 
-    network: Network
-    descending: bool
     first: int
+    where: Host
 
-    def _by_network(self, u: UOp) -> UOp:
-        found = self.network(tensor(u.src[1]), -1, self.descending)[0]
-        return found.shrink((*((0, n) for n in found.shape[:-1]), (0, self.first))).uop
+    def places(self, x: UOp) -> UOp:
+        """Where the values were."""
+        return called(self.where, [ShapeDtype((*sizes(x)[:-1], self.first), dtypes.int32)], [x])[0]
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """As tinygrad's network does it."""
-        if tangents[0] is None:
+        if (d := tangents[0]) is None:
             return u, [None]
-        (d,) = forward.push([self._by_network(u)], {u.src[1]: tangents[0]})
-        assert d is not None
-        return UOp.maketuple(*results(u), d), [1]
+        return UOp.maketuple(*results(u), gather(d, self.places(u.src[1]))), [1]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """As tinygrad's network does it."""
-        if cotangents[0] is None:
+        if (ct := cotangents[0]) is None:
             return [None]
-        return list(reverse.gradients([self._by_network(u)], [cotangents[0]], [u.src[1]])[0])
+        x = u.src[1]
+        return [scatter(ct, self.places(x), sizes(x)[-1])]
 
 
 @functools.lru_cache(maxsize=256)
-def _sorters(network: Network, descending: bool, first: int, among: int) -> tuple[Sorted, Host]:
+def _sorter(descending: bool, first: int, among: int) -> Sorted:
     """One of each, so that the same sort of the same values is one call."""
     by = Sorted("sort", functools.partial(values, descending=descending, first=first), "expand_dims", False)
-    by.network, by.descending, by.first = network, descending, first
     where = Host("argsort", functools.partial(order, descending=descending, first=first), "expand_dims", False)
+    by.first, by.where = first, where
     by.space = among / first
     where.space = 4.0 * among / first  # keys of 64 bits, twice, beside what they are made of
-    return by, where
+    return by
 
 
 # ---- what runs ----

@@ -11,13 +11,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tinygrad import dtypes
+from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded import crossing
 from branded.crossing import copied, stage
 from branded.errors import UnsupportedError
-from branded.graph import again, on_device
+from branded.graph import again, on_device, tensor
 from branded.loops.bodies import differentiated
 from branded.loops.closures import with_arguments
 from branded.patches.tg import broadcast_to, reduced
@@ -282,11 +282,24 @@ def is_inexact(x: UOp) -> bool:
 def products_of_others(x: UOp, n: int) -> UOp:
     """For each entry the product of all others over the leading `n` axes, without a division."""
     shape: Any = x.shape
-    size, rest = math.prod(shape[:n]), shape[n:]
-    eye = UOp.eye(size, dtype=dtypes.bool).reshape((size, size) + (1,) * len(rest))
-    others = eye.where(x.const_like(1).reshape((1, size, *rest)), x.reshape((1, size, *rest)))
-    out: UOp = reduced(others, Ops.MUL, (1,)).reshape(shape)
+    out: UOp = _others(tensor(x.reshape((math.prod(shape[:n]), *shape[n:])))).reshape(shape).uop
     return out
+
+
+_FEW = 32
+
+
+def _others(x: Tensor) -> Tensor:
+    """Over the first axis: of many entries those of blocks, times the products of the other blocks."""
+    n = int(x.shape[0])
+    if n <= _FEW:
+        eye = Tensor.eye(n, dtype=dtypes.bool).reshape(n, n, *(1,) * (x.ndim - 1))
+        return eye.where(1, x.unsqueeze(0)).prod(1)
+    many = -(-n // _FEW)
+    blocks = x.pad(((0, many * _FEW - n), *(None,) * (x.ndim - 1)), value=1).reshape(many, _FEW, *x.shape[1:])
+    inside = _others(blocks.transpose(0, 1)).transpose(0, 1)
+    outside = _others(blocks.prod(1).contiguous()).unsqueeze(1)
+    return (inside * outside).flatten(0, 1)[:n]
 
 
 @tangent(Ops.STORE)

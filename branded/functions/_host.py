@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
-from branded.callbacks.host import Host, ShapeDtype, called, serves
+from branded.callbacks.host import Host, ShapeDtype, called, serves, summed_to
 from branded.callbacks.sorting import order
 from branded.cpu import counting
 from branded.derivatives import forward, reverse
@@ -195,7 +195,7 @@ class Fourier(Host):
         ys = results(u)
         given = [y.const_like(0) if ct is None else ct for y, ct in zip(ys, cotangents, strict=True)]
         found = called(_fourier(-self.sign), _types(ys), given)
-        return [_summed(g, x) for g, x in zip(found, u.src[1:], strict=False)]
+        return [summed_to(g, x) for g, x in zip(found, u.src[1:], strict=False)]
 
 
 def _types(ys: Sequence[UOp]) -> list[ShapeDtype]:
@@ -204,12 +204,6 @@ def _types(ys: Sequence[UOp]) -> list[ShapeDtype]:
 
 def _shape(x: UOp) -> tuple[int, ...]:
     return tuple(int(n) for n in x.shape)
-
-
-def _summed(g: UOp, x: UOp) -> UOp:
-    """The cotangent of what is there once for all examples of a brand."""
-    axes = tuple(i for i, n in enumerate(x.shape) if n == 1 and g.shape[i] != 1)
-    return tensor(g).sum(axes, keepdim=True).uop if axes else g
 
 
 FOURIER = 256

@@ -22,11 +22,13 @@ from branded.runner import native
 
 def suits(x: Any, dim: Any) -> bool:
     """Is there an axis with something in it, in memory that numpy can read?"""
-    if not (room.value and isinstance(x, Tensor) and isinstance(dim, int) and x.dtype not in dtypes.weaks):
+    return bool(room.value) and _has_axis(x, dim) and isinstance(x.device, str) and _is_of_the_host(x.device)
+
+
+def _has_axis(x: Any, dim: Any) -> bool:
+    if not (isinstance(x, Tensor) and isinstance(dim, int) and x.dtype not in dtypes.weaks):
         return False
-    if not (-x.ndim <= dim < x.ndim and all_int(x.shape) and 0 not in x.shape and x.shape[dim] > 1):
-        return False
-    return isinstance(x.device, str) and _is_of_the_host(x.device)
+    return -x.ndim <= dim < x.ndim and all_int(x.shape) and 0 not in x.shape and x.shape[dim] > 1
 
 
 @functools.cache
@@ -81,19 +83,23 @@ def _sort(original: Method) -> Method:
     named = _with_nan(original)
 
     def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
-        if not suits(self, dim):
-            found: tuple[Tensor, Tensor] = (named if names() is None else inner)(self, dim, descending)
-            return found
-        from branded.callbacks import sorting
+        network = named if names() is None else inner
+        if suits(self, dim):
+            from branded.callbacks import sorting
 
-        return sorting.sort(inner, self, dim, bool(descending))
+            return sorting.sort(self, dim, bool(descending))
+        if _has_axis(self, dim) and dtypes.is_float(self.dtype) and isinstance(self.device, str):
+            from branded.callbacks import networks
+
+            return networks.sort(network, self, dim, bool(descending))
+        found: tuple[Tensor, Tensor] = network(self, dim, descending)
+        return found
 
     return sort
 
 
 def _topk(original: Method) -> Method:
-    inner, network = nested(original), _with_nan(nested(Tensor.sort))
-    names = running()
+    inner, names = nested(original), running()
 
     def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted_: bool = True) -> tuple[Tensor, Tensor]:
         if not (type(k) is int and k > 0 and sorted_ and suits(self, dim) and k < self.shape[dim]):
@@ -101,7 +107,7 @@ def _topk(original: Method) -> Method:
             return found
         from branded.callbacks import sorting
 
-        return sorting.sort(network, self, dim, bool(largest), k)
+        return sorting.sort(self, dim, bool(largest), k)
 
     return topk
 

@@ -1,0 +1,96 @@
+"""Entries along the last axis by their places, on the CPU: the gather and the scatter that are each other's transposes.
+
+Each is one call of a step for each entry, where operations of tinygrad compare each place with each index.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence, Set
+from typing import TYPE_CHECKING
+
+from tinygrad.uop.ops import UOp
+
+from branded.callbacks.host import Host, ShapeDtype, batch_of, called, sizes, summed_to
+from branded.cpu import counting
+from branded.cpu.along import along
+from branded.primitive import results
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def gather(x: UOp, at: UOp) -> UOp:
+    """The entries of `x`, `[..., n]`, at the places `at`, `i32[..., k]`; 0 for a place where there is none."""
+    return called(_gather(), [ShapeDtype((*batch_of(x, at), sizes(at)[-1]), x.dtype)], [x, at])[0]
+
+
+def scatter(x: UOp, at: UOp, n: int) -> UOp:
+    """`[..., n]` with the entries of `x`, `[..., k]`, at the places `at`; entries of one place are added up."""
+    return called(_scatter(n), [ShapeDtype((*batch_of(x, at), n), x.dtype)], [x, at])[0]
+
+
+class Gather(Host):
+    """Entries by their places, which is linear in the entries."""
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        if (d := tangents[0]) is None:
+            return u, [None]
+        return UOp.maketuple(*results(u), gather(d, u.src[2])), [1]
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """The scatter to the same places."""
+        x, at = u.src[1:]
+        return [None if (ct := cotangents[0]) is None else summed_to(scatter(ct, at, sizes(x)[-1]), x), None]
+
+
+class Scatter(Host):
+    """Entries put at their places, which is linear in the entries."""
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        if (d := tangents[0]) is None:
+            return u, [None]
+        return UOp.maketuple(*results(u), scatter(d, u.src[2], sizes(results(u)[0])[-1])), [1]
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """The gather from the same places."""
+        x, at = u.src[1:]
+        return [None if (ct := cotangents[0]) is None else summed_to(gather(ct, at), x), None]
+
+
+@functools.cache
+def _gather() -> Gather:
+    made = Gather("gather", gathered, "expand_dims", False)
+    made.by_c = along("gather")
+    return made
+
+
+@functools.lru_cache(maxsize=256)
+def _scatter(n: int) -> Scatter:
+    made = Scatter("scatter", functools.partial(scattered, n=n), "expand_dims", False)
+    made.by_c = counting.segments("sum")
+    return made
+
+
+# ---- what runs ----
+
+
+def gathered(x: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """The same by numpy, for all examples."""
+    import numpy as np
+
+    known = (at >= 0) & (at < x.shape[-1])
+    return np.where(known, np.take_along_axis(x, np.where(known, at, 0), -1), x.dtype.type(0))
+
+
+def scattered(x: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
+    """The same by numpy, for all examples."""
+    import numpy as np
+
+    x, at = np.broadcast_arrays(x, at)
+    out = np.zeros((*x.shape[:-1], n), x.dtype)
+    known = (at >= 0) & (at < n)
+    index = list(np.indices(x.shape, sparse=True))
+    where = [np.broadcast_to(i, x.shape)[known] for i in index[:-1]]
+    np.add.at(out, (*where, at[known]), x[known])
+    return out

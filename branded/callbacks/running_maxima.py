@@ -1,0 +1,153 @@
+"""`cummax`, and with it `cummin`, on the CPU: a call for the values and one for the indices, of a step for each entry.
+
+A NaN is the largest, and stays, as in numpy.  The derivative is that of `jax.lax.cummax`: neighbours are compared, then
+the larger ones of them, and so on, and at each comparison entries that are equal share the cotangent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Set
+from typing import TYPE_CHECKING
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import UOp
+
+from branded.callbacks.host import Host, ShapeDtype, called, sizes, summed_to
+from branded.cpu.along import along
+from branded.graph import tensor
+from branded.primitive import results
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def cummax(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """The largest entries along an axis up to each entry, and where the first of them is."""
+    last = x.transpose(axis, -1).uop
+    values, at = _call(_MAXIMA, x.dtype, last), _call(_PLACES, dtypes.int32, last)
+    return tensor(values).transpose(axis, -1), tensor(at).transpose(axis, -1)
+
+
+def _call(made: Host, dtype: DType, x: UOp, *rest: UOp) -> UOp:
+    return called(made, [ShapeDtype(sizes(x), dtype)], [x, *rest])[0]
+
+
+class RunningMaxima(Host):
+    """The largest entries along the last axis up to each entry."""
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        if (d := tangents[0]) is None:
+            return u, [None]
+        return UOp.maketuple(*results(u), _call(_TANGENTS, d.dtype, u.src[1], d)), [1]
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        return [None if (ct := cotangents[0]) is None else _call(_COTANGENTS, ct.dtype, u.src[1], ct)]
+
+
+class Shares(Host):
+    """The tangents of running maxima from those of the entries, or the transpose: linear in the second argument."""
+
+    transpose: Shares
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        if (d := tangents[1]) is None:
+            return u, [None]
+        x, y = u.src[1], results(u)[0]
+        return UOp.maketuple(y, called(self, [ShapeDtype(sizes(y), y.dtype)], [x, d])[0]), [1]
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        if (ct := cotangents[0]) is None:
+            return [None, None]
+        x, d = u.src[1:]
+        return [None, summed_to(called(self.transpose, [ShapeDtype(sizes(ct), ct.dtype)], [x, ct])[0], d)]
+
+
+# ---- what runs ----
+
+
+def maxima(x: np.ndarray) -> np.ndarray:
+    """The same by numpy, for all examples."""
+    import numpy as np
+
+    found: np.ndarray = np.maximum.accumulate(x, axis=-1)
+    return found
+
+
+def places(x: np.ndarray) -> np.ndarray:
+    """The same by numpy, for all examples."""
+    import numpy as np
+
+    y = maxima(x)
+    is_new = (y[..., 1:] != y[..., :-1]) & ~((y[..., 1:] != y[..., 1:]) & (y[..., :-1] != y[..., :-1]))
+    at = np.zeros(x.shape, np.int32)
+    at[..., 1:] = np.where(is_new, np.arange(1, x.shape[-1], dtype=np.int32), 0)
+    found: np.ndarray = np.maximum.accumulate(at, axis=-1)
+    return found
+
+
+def _larger(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The maximum of two, and the part that each has in its derivative."""
+    import numpy as np
+
+    z = np.maximum(x, y)
+    first, second = x == z, y == z
+    return z, first / (1.0 + second), second / (1.0 + first)
+
+
+def tangents(x: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Those of the maxima, from those of the entries."""
+    return _tangents(x, d)[1].astype(d.dtype)
+
+
+def _tangents(x: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The maxima too."""
+    import numpy as np
+
+    if (n := x.shape[-1]) < 2:
+        return x, d
+    m = n // 2 * 2
+    z, a, b = _larger(x[..., :m:2], x[..., 1:m:2])
+    y = np.empty(x.shape, x.dtype)
+    dy = np.empty(np.broadcast_shapes(x.shape, d.shape), np.float64)
+    y[..., 1::2], dy[..., 1::2] = _tangents(z, a * d[..., :m:2] + b * d[..., 1:m:2])
+    y[..., :1], dy[..., :1] = x[..., :1], d[..., :1]
+    y[..., 2::2], a, b = _larger(y[..., 1 : n - 1 : 2], x[..., 2::2])
+    dy[..., 2::2] = a * dy[..., 1 : n - 1 : 2] + b * d[..., 2::2]
+    return y, dy
+
+
+def cotangents(x: np.ndarray, ct: np.ndarray) -> np.ndarray:
+    """Those of the entries, from those of the maxima: the transpose of `tangents`."""
+    return _cotangents(x, maxima(x), ct).astype(ct.dtype)
+
+
+def _cotangents(x: np.ndarray, y: np.ndarray, ct: np.ndarray) -> np.ndarray:
+    """Of the entries `x` with the maxima `y`."""
+    import numpy as np
+
+    if (n := x.shape[-1]) < 2:
+        return ct
+    m = n // 2 * 2
+    out = np.empty(np.broadcast_shapes(x.shape, ct.shape), np.float64)
+    out[..., :1] = ct[..., :1]
+    _, a, b = _larger(y[..., 1 : n - 1 : 2], x[..., 2::2])
+    out[..., 2::2] = b * ct[..., 2::2]
+    later = ct[..., 1::2].astype(np.float64)
+    later = np.broadcast_to(later, (*out.shape[:-1], n // 2)).copy()
+    later[..., : (n - 1) // 2] += a * ct[..., 2::2]
+    z, a, b = _larger(x[..., :m:2], x[..., 1:m:2])
+    below = _cotangents(z, y[..., 1::2], later)
+    out[..., :m:2] += a * below
+    out[..., 1:m:2] = b * below
+    return out
+
+
+def _made(kind: type[Host], name: str, f: Callable[..., np.ndarray]) -> Host:
+    return kind(name, f, "expand_dims", False)
+
+
+_MAXIMA, _PLACES = _made(RunningMaxima, "cummax", maxima), _made(Host, "cumargmax", places)
+_MAXIMA.by_c, _PLACES.by_c = along("cummax"), along("cumargmax")
+_TANGENTS, _COTANGENTS = (Shares(f"{f.__name__} of cummax", f, "expand_dims", False) for f in (tangents, cotangents))
+_TANGENTS.transpose, _COTANGENTS.transpose = _COTANGENTS, _TANGENTS

@@ -1,0 +1,117 @@
+"""`cumprod` on the CPU: one call of C, whose derivatives are linear recurrences, which are one call of C too.
+
+With the products `y[i] = x[i] y[i - 1]` the tangents are `dy[i] = x[i] dy[i - 1] + y[i - 1] dx[i]`: a step for each
+entry, without a division, so that zeros are entries like others.  The derivatives of a recurrence are recurrences
+again, in reverse mode from the last entry to the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Set
+from typing import TYPE_CHECKING
+
+from tinygrad import Tensor
+from tinygrad.uop.ops import UOp
+
+from branded.callbacks.host import Host, ShapeDtype, batch_of, called, sizes, summed_to
+from branded.cpu.along import along
+from branded.graph import tensor
+from branded.primitive import results
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def cumprod(x: Tensor, axis: int) -> Tensor:
+    """The products along an axis up to each entry."""
+    last = x.transpose(axis, -1).uop
+    return tensor(called(_PRODUCTS, [ShapeDtype(sizes(last), last.dtype)], [last])[0]).transpose(axis, -1)
+
+
+def recurrence(a: UOp, b: UOp) -> UOp:
+    """The `y` along the last axis with `y[i] = a[i] y[i - 1] + b[i]`, and `y[0] = b[0]`."""
+    return called(_RECURRENCE, [ShapeDtype((*batch_of(a, b), sizes(b)[-1]), b.dtype)], [a, b])[0]
+
+
+def _backward(a: UOp, g: UOp) -> UOp:
+    """The transpose of a recurrence in `b`: `y[i] = a[i + 1] y[i + 1] + g[i]`."""
+    return _flip(recurrence(_shifted(_flip(a), 0), _flip(g)))
+
+
+def _flip(x: UOp) -> UOp:
+    return tensor(x).flip(-1).uop
+
+
+def _shifted(x: UOp, first: float) -> UOp:
+    """Each entry one place further, behind a new first one."""
+    t = tensor(x)
+    return t[..., :-1].pad((*(None,) * (t.ndim - 1), (1, 0)), value=first).uop
+
+
+class RunningProducts(Host):
+    """The products along the last axis up to each entry."""
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        """Each factor in turn."""
+        if (d := tangents[0]) is None:
+            return u, [None]
+        (y,) = results(u)
+        return UOp.maketuple(y, recurrence(u.src[1], _shifted(y, 1) * d)), [1]
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        if (ct := cotangents[0]) is None:
+            return [None]
+        return [_backward(u.src[1], ct) * _shifted(results(u)[0], 1)]
+
+
+class Recurrence(Host):
+    """What `recurrence` says, of `a` and `b`."""
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        """`dy[i] = a[i] dy[i - 1] + (da[i] y[i - 1] + db[i])`."""
+        (y,), a, (da, db) = results(u), u.src[1], tangents
+        if da is None and db is None:
+            return u, [None]
+        moved = None if da is None else da * _shifted(y, 0)
+        change = db if moved is None else moved if db is None else moved + db
+        assert change is not None
+        return UOp.maketuple(y, recurrence(a, change)), [1]
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        if (ct := cotangents[0]) is None:
+            return [None, None]
+        (y,), (a, b) = results(u), u.src[1:]
+        back = _backward(a, ct)
+        return [summed_to(back * _shifted(y, 0), a), summed_to(back, b)]
+
+
+# ---- what runs ----
+
+
+def producted(x: np.ndarray) -> np.ndarray:
+    """The same by numpy, for all examples."""
+    import numpy as np
+
+    found: np.ndarray = np.cumprod(x, axis=-1, dtype=x.dtype)
+    return found
+
+
+def recurred(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The same by numpy, for all examples."""
+    import numpy as np
+
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape), b.dtype)
+    out[..., 0] = b[..., 0]
+    for i in range(1, b.shape[-1]):
+        out[..., i] = a[..., i] * out[..., i - 1] + b[..., i]
+    return out
+
+
+def _made(kind: type[Host], name: str, f: Callable[..., np.ndarray]) -> Host:
+    made = kind(name, f, "expand_dims", False)
+    made.by_c = along(name)
+    return made
+
+
+_PRODUCTS = _made(RunningProducts, "cumprod", producted)
+_RECURRENCE = _made(Recurrence, "recurrence", recurred)
