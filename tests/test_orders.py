@@ -12,7 +12,7 @@ from tinygrad import Tensor, dtypes
 
 from branded import grad, hessian, jit, jvp, scan, vmap
 from branded.callbacks import gathering, running_maxima, running_products
-from branded.callbacks.host import Host
+from branded.callbacks.host import Host, ShapeDtype, called
 from branded.graph import tensor
 from branded.patches import tg
 from branded.runner import native
@@ -28,8 +28,9 @@ def some(*shape: int) -> Any:
     return R.standard_normal(shape).astype(np.float32)
 
 
+@pytest.mark.by_numpy
 def test_random_programs() -> None:
-    assert list(orders.wrong(50, 3)) == []
+    assert list(orders.wrong(25, 3)) == []
 
 
 def test_where_entries_are_zeros_the_derivatives_of_products_are_right() -> None:
@@ -85,8 +86,6 @@ def test_c_does_what_numpy_does(name: str, dtype: Any) -> None:
     if name == "cummax" and np.issubdtype(dtype, np.floating):
         given[0][1, 3] = np.nan
     want = f(*given)
-    from branded.callbacks.host import ShapeDtype, called
-
     kind = dtypes.int32 if name == "cumargmax" else Tensor(given[0]).dtype
     assert made.by_c is not None
     (got,) = called(made, [ShapeDtype(want.shape, kind)], [Tensor(x).uop for x in given])
@@ -124,7 +123,7 @@ def test_derivatives_make_no_square_of_the_axis(name: str) -> None:
         assert most <= (3 * 32 * 32 if name == "prod" else 3) * 2 * 320
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", ["cumprod", "cummax", "topk"])
 def test_in_transforms(name: str) -> None:
     f, x = FUNCTIONS[name], Tensor(some(3, 60)).realize()
     w = Tensor(some(60)).realize()
