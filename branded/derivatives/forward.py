@@ -286,7 +286,7 @@ def products_of_others(x: UOp, n: int) -> UOp:
     return out
 
 
-_FEW = 32
+_FEW = 64
 
 
 def _others(x: Tensor) -> Tensor:
