@@ -90,7 +90,5 @@ def scattered(x: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
     x, at = np.broadcast_arrays(x, at)
     out = np.zeros((*x.shape[:-1], n), x.dtype)
     known = (at >= 0) & (at < n)
-    index = list(np.indices(x.shape, sparse=True))
-    where = [np.broadcast_to(i, x.shape)[known] for i in index[:-1]]
-    np.add.at(out, (*where, at[known]), x[known])
+    np.add.at(out, (*np.nonzero(known)[:-1], at[known]), x[known])
     return out
