@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tinygrad import Tensor, dtypes
 
-from branded import grad, hessian, jit, jvp, scan, vmap
+from branded import cond, functions, grad, hessian, jit, jvp, scan, vmap
 from branded.callbacks import gathering, running_maxima, running_products
 from branded.callbacks.host import Host, ShapeDtype, called
 from branded.graph import tensor
@@ -148,3 +148,31 @@ def test_the_derivatives_of_a_long_product(n: int) -> None:
     x[20] = 2
     along = read(jvp(lambda x: x.prod(), (Tensor(x),), (Tensor(d),))[1])
     np.testing.assert_allclose(along, d[3] * math.prod(np.delete(x, 3)), rtol=1e-9)
+
+
+IN_BRANCHES: dict[str, Callable[[Tensor], Tensor]] = {
+    **{k: f for k, f in FUNCTIONS.items() if k != "prod"},
+    "cumsum": lambda x: x.cumsum(0),
+    "segment_sum": lambda x: functions.segment_sum(x, Tensor.arange(60, dtype=dtypes.int32) % 3, 3),
+    "fft": lambda x: functions.fft(x.repeat(5))[0],
+}
+
+
+@pytest.mark.parametrize("name", IN_BRANCHES)
+def test_derivatives_in_a_branch_that_some_examples_take(name: str) -> None:
+    """Calls of this package get no flag that says whether they run: the rules for derivatives would take it for x."""
+    f = IN_BRANCHES[name]
+    x, d = np.stack([some(60), -some(60)]), some(2, 60)
+    x[0] += 1
+    x[1] -= 1
+
+    def one(x: Tensor) -> Tensor:
+        return cond(x.sum() > 0, lambda x: f(x).square().sum(), lambda x: f(-x).sum(), x)
+
+    def taken(i: int, x: Tensor) -> Tensor:
+        return f(-x).sum() if i else f(x).square().sum()
+
+    slopes = np.stack([read(grad(lambda x, i=i: taken(i, x))(Tensor(x[i]))) for i in range(2)])
+    np.testing.assert_allclose(read(vmap(grad(one))(Tensor(x))), slopes, rtol=1e-4, atol=1e-4)
+    along = read(vmap(lambda x, d: jvp(one, (x,), (d,))[1])(Tensor(x), Tensor(d)))
+    np.testing.assert_allclose(along, (slopes * d).sum(1), rtol=1e-3, atol=1e-3)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tinygrad.uop.ops import UOp
 
-from branded.callbacks.host import Host, ShapeDtype, batch_of, called, sizes, summed_to
+from branded.callbacks.host import ShapeDtype, TotalHost, batch_of, called, sizes, summed_to
 from branded.cpu import counting
 from branded.cpu.along import along
 from branded.primitive import results
@@ -30,7 +30,7 @@ def scatter(x: UOp, at: UOp, n: int) -> UOp:
     return called(_scatter(n), [ShapeDtype((*batch_of(x, at), n), x.dtype)], [x, at])[0]
 
 
-class Gather(Host):
+class Gather(TotalHost):
     """Entries by their places, which is linear in the entries."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
@@ -44,7 +44,7 @@ class Gather(Host):
         return [None if (ct := cotangents[0]) is None else summed_to(scatter(ct, at, sizes(x)[-1]), x), None]
 
 
-class Scatter(Host):
+class Scatter(TotalHost):
     """Entries put at their places, which is linear in the entries."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:

@@ -200,7 +200,7 @@ class Host(Primitive):
         return found
 
     def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
-        if self.is_effect and not effects:
+        if not self.can_fail or (self.is_effect and not effects):
             return None
         if not self.is_guarded:
             return _call(self.guarded(), _types(u), [flag, *u.src[1:]], results(u)[0].device)
@@ -337,6 +337,15 @@ class Host(Primitive):
             return [("in", "the call for " + ", ".join(which))]
         names = ", ".join(f"`{a.brand}:{a.size}`" for a in self.axes)
         return [("in", f"one call for all examples of {names}, which are leading axes of the arguments")]
+
+
+class TotalHost(Host):
+    """A function of this package that does not raise: it may run where nobody takes its results.
+
+    So it gets no flag, and its rules for derivatives find its own arguments alone.
+    """
+
+    can_fail = False
 
 
 def _types(u: UOp) -> list[ShapeDtype]:

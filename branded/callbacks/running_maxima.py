@@ -13,7 +13,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
-from branded.callbacks.host import Host, ShapeDtype, called, sizes, summed_to
+from branded.callbacks.host import Host, ShapeDtype, TotalHost, called, sizes, summed_to
 from branded.cpu.along import along
 from branded.graph import tensor
 from branded.primitive import results
@@ -33,7 +33,7 @@ def _call(made: Host, dtype: DType, x: UOp, *rest: UOp) -> UOp:
     return called(made, [ShapeDtype(sizes(x), dtype)], [x, *rest])[0]
 
 
-class RunningMaxima(Host):
+class RunningMaxima(TotalHost):
     """The largest entries along the last axis up to each entry."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
@@ -45,7 +45,7 @@ class RunningMaxima(Host):
         return [None if (ct := cotangents[0]) is None else _call(_COTANGENTS, ct.dtype, u.src[1], ct)]
 
 
-class Shares(Host):
+class Shares(TotalHost):
     """The tangents of running maxima from those of the entries, or the transpose: linear in the second argument."""
 
     transpose: Shares
@@ -147,7 +147,8 @@ def _made(kind: type[Host], name: str, f: Callable[..., np.ndarray]) -> Host:
     return kind(name, f, "expand_dims", False)
 
 
-_MAXIMA, _PLACES = _made(RunningMaxima, "cummax", maxima), _made(Host, "cumargmax", places)
+_MAXIMA, _PLACES = _made(RunningMaxima, "cummax", maxima), _made(TotalHost, "cumargmax", places)
 _MAXIMA.by_c, _PLACES.by_c = along("cummax"), along("cumargmax")
 _TANGENTS, _COTANGENTS = (Shares(f"{f.__name__} of cummax", f, "expand_dims", False) for f in (tangents, cotangents))
+_TANGENTS.space = _COTANGENTS.space = 6.0  # float64 at each of the levels
 _TANGENTS.transpose, _COTANGENTS.transpose = _COTANGENTS, _TANGENTS

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
-from branded.callbacks.host import Host, ShapeDtype, batch_of, called, sizes, summed_to
+from branded.callbacks.host import Host, ShapeDtype, TotalHost, batch_of, called, sizes, summed_to
 from branded.cpu.along import along
 from branded.graph import tensor
 from branded.primitive import results
@@ -48,7 +48,7 @@ def _shifted(x: UOp, first: float) -> UOp:
     return t[..., :-1].pad((*(None,) * (t.ndim - 1), (1, 0)), value=first).uop
 
 
-class RunningProducts(Host):
+class RunningProducts(TotalHost):
     """The products along the last axis up to each entry."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
@@ -64,7 +64,7 @@ class RunningProducts(Host):
         return [_backward(u.src[1], ct) * _shifted(results(u)[0], 1)]
 
 
-class Recurrence(Host):
+class Recurrence(TotalHost):
     """What `recurrence` says, of `a` and `b`."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
-from branded.callbacks.host import Host, ShapeDtype, called
+from branded.callbacks.host import ShapeDtype, TotalHost, called
 from branded.cpu import counting
 from branded.graph import tensor
 from branded.primitive import results
@@ -31,7 +31,7 @@ def _sums(x: UOp, after: int) -> UOp:
     return called(_summing(after), types, [x])[0]
 
 
-class RunningSums(Host):
+class RunningSums(TotalHost):
     """The sums along an axis up to each entry."""
 
     after: int

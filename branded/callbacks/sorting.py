@@ -16,7 +16,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
 from branded.callbacks.gathering import gather, scatter
-from branded.callbacks.host import Host, ShapeDtype, called, sizes
+from branded.callbacks.host import Host, ShapeDtype, TotalHost, called, sizes
 from branded.graph import tensor
 from branded.primitive import results
 
@@ -34,7 +34,7 @@ def sort(x: Tensor, dim: int, descending: bool, first: int | None = None) -> tup
     return tensor(new).transpose(dim, -1), tensor(by.places(last.uop)).transpose(dim, -1).cast(dtypes.default_int)
 
 
-class Sorted(Host):
+class Sorted(TotalHost):
     """The first of the values along the last axis, in order."""
 
     first: int
@@ -60,7 +60,7 @@ class Sorted(Host):
 def _sorter(descending: bool, first: int, among: int) -> Sorted:
     """One of each, so that the same sort of the same values is one call."""
     by = Sorted("sort", functools.partial(values, descending=descending, first=first), "expand_dims", False)
-    where = Host("argsort", functools.partial(order, descending=descending, first=first), "expand_dims", False)
+    where = TotalHost("argsort", functools.partial(order, descending=descending, first=first), "expand_dims", False)
     by.first, by.where = first, where
     by.space = among / first
     where.space = 4.0 * among / first  # keys of 64 bits, twice, beside what they are made of

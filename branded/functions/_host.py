@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
-from branded.callbacks.host import Host, ShapeDtype, called, serves, summed_to
+from branded.callbacks.host import Host, ShapeDtype, TotalHost, called, serves, summed_to
 from branded.callbacks.sorting import order
 from branded.cpu import counting
 from branded.derivatives import forward, reverse
@@ -48,7 +48,7 @@ def _serves(*xs: Tensor) -> bool:
 
 @functools.cache
 def _searcher(side: str) -> Host:
-    made = Host("searchsorted", functools.partial(searched, side=side), "expand_dims", False)
+    made = TotalHost("searchsorted", functools.partial(searched, side=side), "expand_dims", False)
     made.by_c = counting.search(side)
     return made
 
@@ -82,7 +82,7 @@ def can_stand(x: Tensor, places: Tensor) -> bool:
 
 @functools.cache
 def _picker(descending: bool) -> Host:
-    made = Host("places", functools.partial(stood, descending=descending), "expand_dims", False)
+    made = TotalHost("places", functools.partial(stood, descending=descending), "expand_dims", False)
     made.by_c = counting.standing(descending)
     return made
 
@@ -102,7 +102,7 @@ def stood(x: np.ndarray, places: np.ndarray, descending: bool) -> np.ndarray:
 # ---- sums by numbers ----
 
 
-class Segments(Host):
+class Segments(TotalHost):
     """The entries of data with the same number, together."""
 
     form: Form
@@ -180,7 +180,7 @@ def segmented(x: np.ndarray, ids: np.ndarray, num: int, reduction: str) -> np.nd
 # ---- transforms ----
 
 
-class Fourier(Host):
+class Fourier(TotalHost):
     """The transform along the last axis, of real parts, or of both."""
 
     sign: int
