@@ -210,6 +210,9 @@ def _function(u: UOp, args: list[Array]) -> list[Array]:
 def _loop(loop: Loop, args: list[Array]) -> list[Array]:
     n, m, of = loop.carries, loop.inputs, {p.arg.slot: p for p in loop.params()}
     carries, inputs = list(args[:n]), args[n : n + m]
+    if loop.gated and not args[-1]:
+        stacked = loop.step.src[n:] if isinstance(loop, Scan) else ()
+        return [*carries, *(np.zeros((loop.length, *y.shape), _numpy(y.dtype)) for y in stacked)]
     order, changing = _order(loop.step.src, set(of.values())), {p for i, p in of.items() if i < n + m}
     for u in order:
         if u.op is Ops.FUNCTION or not changing.isdisjoint(u.src):  # one of the host may do something in each step

@@ -14,7 +14,7 @@ from branded.brand import Brand
 from branded.errors import CarryError, SizeError
 from branded.graph import tensor
 from branded.loops.over_trees import check_functions, length_of, repeated, scanned, written
-from branded.loops.scan import numbers
+from branded.loops.primitive import numbers
 from branded.loops.trace import all_carried, carried
 from branded.tree.given import called, check_flag
 from branded.values import vec_type

@@ -7,6 +7,7 @@ of a loop's body is a carry of the loop, that of a compiled function a result of
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
@@ -33,6 +34,8 @@ class Body:
         self.outer: Row = open_brands()
         """What is open around it: its values may vary over that, and it runs for all of it."""
         self.start = start or nothing_done
+        self.flags = len(_flags.get())
+        """How many branches are around it."""
         self.first: UOp | None = None
         self.token: UOp | None = None
         """That of the last effect; None if there is none."""
@@ -87,6 +90,13 @@ def only_if(flag: UOp) -> Block[UOp]:
 
 def flags() -> tuple[UOp, ...]:
     return _flags.get()
+
+
+def gate() -> UOp | None:
+    """Are the branches taken that a loop is in?  None where it is in none; a loop around it has a gate of its own."""
+    around = body()
+    found = flags()[around.flags if around is not None else 0 :]
+    return functools.reduce(lambda a, b: a & b, found) if found else None
 
 
 def before(around: Body | None, device: str) -> UOp:

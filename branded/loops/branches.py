@@ -17,7 +17,7 @@ from branded import recording, tree
 from branded.brand import Brand
 from branded.crossing import live_tensor
 from branded.errors import CarryError
-from branded.graph import stored, tensor
+from branded.graph import replaced, stored, tensor
 from branded.loops.bodies import body, is_through_a_body, only_if
 from branded.loops.effects import calls_of
 from branded.loops.safe import safe
@@ -60,7 +60,7 @@ def _gate(x: UOp, flag: UOp) -> UOp:
     return flag.where(x, UOp(Ops.DETACH, x.dtype, (x,))) if dtypes.is_float(x.dtype) else x
 
 
-def _seen_through_gates(alive: Sequence[Tensor], flag: UOp, run: Callable[[], T]) -> tuple[T, list[UOp]]:
+def _seen_through_gates(alive: Sequence[Tensor], flag: UOp, run: Callable[[], T]) -> tuple[T, dict[UOp, UOp]]:
     """While a branch runs, the values from outside that are differentiated have a gate.
 
     A branch may compute what is there already, and UOps are unique: afterwards nothing tells the one from the other.
@@ -82,7 +82,20 @@ def _seen_through_gates(alive: Sequence[Tensor], flag: UOp, run: Callable[[], T]
             if t.uop is gate:
                 t.uop = u
 
-    return undone(gated, restored), [gate for _, _, gate in swapped]
+    return undone(gated, restored), {gate: u for _, u, gate in swapped}
+
+
+def _shared(outs: Sequence[UOp], insides: Sequence[dict[UOp, UOp]]) -> UOp | None:
+    """The value that all branches give, if it is one value of what they were given, which no example has to choose."""
+    found = set[UOp]()
+    for u, inside in zip(outs, insides, strict=True):
+        graph = UOp(Ops.SINK, src=(u,)).toposort(lambda v, own=inside: v not in own, enter_calls=False)
+        if any(v.op is Ops.STORE for v in graph):  # into its own copy of what it was given
+            return None
+        found |= {*replaced([u], lambda _: None, at=inside)}
+        if len(found) > 1:
+            return None
+    return found.pop()
 
 
 def _gated(outs: Sequence[UOp], flag: UOp, before: set[UOp], operands: set[UOp], done: set[UOp]) -> list[UOp]:
@@ -183,7 +196,7 @@ def _selected(
 
     f runs     on where(p, x, DETACH(x)), and for `a`, if it is differentiated, there is where(p, a, DETACH(a))
     f gave y   with such a gate now also at each other value from outside of which y is made
-    g gave z   likewise, with `not p`; the result is where(p, y, z)
+    g gave z   likewise, with `not p`; the result is where(p, y, z), or y alone if without the gates z is the same
     """
     alive = [t for ref in list(all_tensors) if (t := ref()) is not None and dtypes.is_float(t.dtype)]
     before = {t.uop for t in alive}
@@ -194,11 +207,15 @@ def _selected(
         return outs[0]
     around = body()
     done = calls_of(around.token) if around is not None else set[UOp]()
+    insides = [inside for _, inside in runs]
+    shared = [_shared([t.uop for t in ts], insides) for ts in leaves]
+    chosen = [[t.uop for t in ts] for ts, u in zip(leaves, shared, strict=True) if u is None]
     by_branch = [
-        _gated([t.uop for t in ts], flag, before, inside, done)
-        for ts, flag, (_, inside) in zip(zip(*leaves, strict=True), flags, runs, strict=True)
+        _gated([ys[k] for ys in chosen], flag, before, {*inside}, done)
+        for k, (flag, inside) in enumerate(zip(flags, insides, strict=True))
     ]
-    found = [tensor(_chosen(flags, ys)) for ys in zip(*by_branch, strict=True)]
+    each = iter([_chosen(flags, ys) for ys in zip(*by_branch, strict=True)])
+    found = [tensor(next(each) if u is None else u) for u in shared]
     brands = open_brands()
     for b in brands:
         b.has_chosen |= any(t.dtype in dtypes.weaks for t in found)
@@ -207,16 +224,16 @@ def _selected(
 
 def _run(
     what: str, f: Callable[..., Any], operands: tuple[Any, ...], flag: UOp, alive: Sequence[Tensor]
-) -> tuple[Any, set[UOp]]:
-    """What a branch gives, and what stands in it for its operands and for tensors from outside."""
-    inside: set[UOp] = set()
+) -> tuple[Any, dict[UOp, UOp]]:
+    """What a branch gives, and what in it is in the place of its operands and of tensors from outside."""
+    inside: dict[UOp, UOp] = {}
 
     def gated(x: Any) -> Any:
         if not isinstance(x, Tensor):
             return x
         check_live(x.uop, what)
         u = cell(_gate(x.uop, flag))  # a branch may write into what it is given
-        inside.add(u)
+        inside[u] = x.uop
         return tensor(u)
 
     def traced() -> Any:
@@ -227,7 +244,7 @@ def _run(
             return out
 
     out, gates = _seen_through_gates(alive, flag, traced)
-    return out, inside.union(gates)
+    return out, {u: gates.get(x, x) for u, x in inside.items()} | gates
 
 
 def _chosen(flags: Sequence[UOp], ys: Sequence[UOp]) -> UOp:

@@ -193,7 +193,7 @@ class _Step:
     def table(
         self, loop: Loop, outs: Sequence[Address], args: Sequence[Address], numbers: Sequence[Address], memory: Arena
     ) -> native.Table | None:
-        """The loop on these buffers."""
+        """The loop on these buffers, without its gate."""
         n = loop.carries
         spare: list[Address] = [memory.take(nbytes(u)) for u in self.spare]
         finals, rest = list(outs[:n]), [*outs[n:], *(args[i] for i in self.slots[n:]), *numbers]
@@ -333,6 +333,10 @@ def _replayed(loop: Loop, compiled: _CompiledLoop, ctx: Any, call: UOp) -> None:
     step, n = compiled.step, loop.carries
     given = tg.resolve_params(call, ctx.input_uops)
     outs, args = given[: step.results], given[step.results :]
+    if loop.gated and not buffer_of(args[-1]).as_memoryview()[0]:
+        for to, x in zip(outs[:n], args[:n], strict=True):
+            buffer_of(to).copy_from(buffer_of(x))
+        return
     if not (ctx.jit and step.is_symbolic) and (planned := step.plan(loop)) is not None:
         memory = Buffer(loop.device, max(planned.memory, 1), dtypes.uint8, preallocate=True)
         uops = (*outs, *args[: planned.takes], *compiled.tables)
@@ -361,8 +365,15 @@ def tables(call: UOp, args: Sequence[Sequence[Address]], memory: Arena) -> list[
         table = step.table(loop, given[: step.results], given[step.results :], numbers, memory)
         if table is None:
             return None
-        found.append(table)
+        found.append(_gated(loop, table, given, step) if loop.gated else table)
     return found
+
+
+def _gated(loop: Loop, table: native.Table, given: Sequence[Address], step: _Step) -> native.Table:
+    """The loop behind its gate: a loop of one step, that of the table, or of none, which leaves the first carries."""
+    inits = given[step.results :][: loop.carries]
+    copies = [native.CarryCopy(to, x, x, nbytes(u)) for to, x, u in zip(given, inits, step.spare, strict=False)]
+    return native.Table([native.Inner([table])], flag=given[-1], copies=copies)
 
 
 def calls(loop: Loop) -> tuple[Sequence[UOp], Sequence[UOp]]:

@@ -13,7 +13,7 @@ from tinygrad.uop.ops import UOp
 from branded import recording, tree
 from branded.errors import CarryError, SizeError
 from branded.graph import tensor
-from branded.loops.bodies import without_effects
+from branded.loops.bodies import gate, without_effects
 from branded.loops.effects import with_effect
 from branded.loops.parts import by_parts
 from branded.loops.scan import scan as scan_steps
@@ -97,7 +97,7 @@ def _in_steps(
 
     def run(carries: list[Carry], inputs: list[Input], count: int) -> list[UOp]:
         def all_of_it(more: list[Carry]) -> list[UOp]:
-            finals, ys = scan_steps([*carries, *more], inputs, traced.leaves[k:], count, reverse)
+            finals, ys = scan_steps([*carries, *more], inputs, traced.leaves[k:], count, reverse, gate=gate())
             return [*finals[:k], *ys, *finals[k:]]
 
         return with_effect(what, traced, all_of_it)
@@ -179,5 +179,9 @@ def repeated(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any]
         return called(body_fun, (state.rebuilt(given),), {}, what, fix), go
 
     traced = state.traced(body, result, goes_on=True)
-    finals = with_effect(what, traced, lambda more: while_steps([*state.carries(traced), *more], traced.leaves[-1]))
+
+    def run(more: list[Carry]) -> list[UOp]:
+        return while_steps([*state.carries(traced), *more], traced.leaves[-1], gate=gate())
+
+    finals = with_effect(what, traced, run)
     return state.rebuilt([tensor(x) for x in finals])

@@ -30,7 +30,7 @@ from branded.graph import on_device, replaced
 from branded.loops.closures import closure_converted
 from branded.loops.safe import safe
 from branded.loops.step import Args, Carry, Input, Step, cut, like, pairs, param, wider
-from branded.patches.tg import broadcast_to
+from branded.patches.tg import broadcast_to, has_shape, reduced
 from branded.primitive import (
     Batched,
     BatchingRun,
@@ -62,8 +62,9 @@ class Loop(Primitive):
     counts: frozenset[int]
     """The slots of the inputs that are the number of the step, which no kernel has to read."""
 
-    def __init__(self, step: UOp, carries: int, inputs: int) -> None:
-        self.step, self.carries, self.inputs = step, carries, inputs
+    def __init__(self, step: UOp, carries: int, inputs: int, gated: bool = False) -> None:
+        """A loop that is `gated` has one more argument, a flag: where that is false, it makes no step."""
+        self.step, self.carries, self.inputs, self.gated = step, carries, inputs, gated
         self.counts: frozenset[int] = frozenset()
         self.compiled: Any = None
         self.device = next(p.device for p in self.params() if p.device is not None)
@@ -79,7 +80,7 @@ class Loop(Primitive):
     @property
     def form(self) -> str:
         """What is compiled beside the step, whatever the number of steps."""
-        return f"{self.what}.{self.carries}.{self.inputs}.{sorted(self.counts)}"
+        return f"{self.what}.{self.carries}.{self.inputs}.{sorted(self.counts)}.{self.gated}"
 
     def is_input(self, slot: int) -> bool:
         return self.carries <= slot < self.carries + self.inputs
@@ -109,7 +110,8 @@ class Loop(Primitive):
                 done.add(k)
                 seen |= direct[k]
                 todo += [s for s in direct[k] if s < self.carries]
-            self._uses[i] = seen | ({i} if i < self.carries else set())
+            gate = {len(u.src) - 2} if self.gated else set()
+            self._uses[i] = seen | ({i} if i < self.carries else set()) | gate
         return self._uses[i]
 
     def always(self) -> list[int]:
@@ -121,11 +123,19 @@ class Loop(Primitive):
         step = self.opened(u)
         old = [*step.nexts, *step.outs]
         new = safe(old, flag, effects=effects)
-        if all(a is b for a, b in pairs(old, new)):
+        args = self.cut(u.src[1:])
+        if effects and self.always():  # an example that is done would have its steps yet
+            args = args._replace(gate=[functools.reduce(lambda a, b: a & b, args.gate, flag)])
+        elif all(a is b for a, b in pairs(old, new)):
             return None
         n = self.carries
-        out: UOp = UOp.maketuple(*self.with_step(step._replace(nexts=new[:n], outs=new[n:]), self.cut(u.src[1:])))
+        out: UOp = UOp.maketuple(*self.with_step(step._replace(nexts=new[:n], outs=new[n:]), args))
         return out
+
+    @staticmethod
+    def gate(args: Args[Batched]) -> UOp | None:
+        """The flag of the loop of all examples: does one of them take its branch?"""
+        return next((reduced(x.uop, Ops.MAX, tuple(range(len(x.row)))) if x.row else x.uop for x in args.gate), None)
 
     def with_step(self, step: Step, args: Args[UOp]) -> list[UOp]:
         """What the loop gives with another step."""
@@ -133,7 +143,7 @@ class Loop(Primitive):
 
     def cut(self, xs: Sequence[T]) -> Args[T]:
         """What there is for each argument, by what the arguments are."""
-        return cut(xs, self.carries, self.inputs)
+        return cut(xs, self.carries, self.inputs, self.gated)
 
     def opened(self, u: UOp) -> Step:
         """The step of a call, over new parameters."""
@@ -219,6 +229,18 @@ def _at_home(results: list[UOp], own: Sequence[UOp], device: str) -> list[UOp]:
     return replaced(results, back, at=at)
 
 
+@functools.lru_cache(maxsize=64)
+def numbers(length: int) -> UOp:
+    """The number of each step, from 0 on."""
+    out: UOp = UOp.arange(length)
+    return out
+
+
+def is_count(x: UOp) -> bool:
+    """Is this the number of each step, which needs no memory?"""
+    return x.op is Ops.ADD and x.device is None and x.dtype == dtypes.int32 and x is numbers(x.shape[0])
+
+
 class Parts(NamedTuple):
     """A loop in the making: its step over numbered parameters, and its arguments."""
 
@@ -230,12 +252,12 @@ class Parts(NamedTuple):
     """Where its results are to be: the loop is on one device."""
 
 
-def assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp]) -> Parts:
+def assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp], gate: UOp | None = None) -> Parts:
     """The step over numbered parameters; `outs` are what it gives beside the carries."""
     places = [*(layout_of(c.init) for c in carries), *(layout_of(x, 1) for x in outs)]
     device = home_of_values([c.param for c in carries] + [x.param for x in inputs])
     carries = [c._replace(init=on_device(on_one(c.init, device), device)) for c in carries]
-    inputs = [x._replace(whole=on_device(on_one(x.whole, device), device)) for x in inputs]
+    inputs = [x if is_count(x.whole) else x._replace(whole=on_device(on_one(x.whole, device), device)) for x in inputs]
     results = [on_device(x, device) for x in (*(c.next.cast(c.param.dtype) for c in carries), *outs)]
     given = [*(c.param for c in carries), *(x.param for x in inputs)]
     own = [p if p.device in {None, device} else param(p.shape, p.dtype, device) for p in given]
@@ -250,6 +272,8 @@ def assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[
     carries = [c._replace(param=p) for c, p in zip(carries, own, strict=False)]
     inputs = [x._replace(param=p) for x, p in pairs(inputs, own[len(carries) :])]
     args = (*(c.init for c in carries), *(x.whole for x in inputs), *fixed)
+    if gate is not None:
+        args += (on_device(on_one(gate, device), device),)
     return Parts(step, carries, inputs, args, places)
 
 
@@ -258,7 +282,7 @@ def known_loop(name: str, loop: Any) -> Any:
 
     One that is about to be batched is none yet.
     """
-    loop.name = name
+    loop.name = name = name + ".gated" * loop.gated
     if left_brands(loop.step.src):
         return loop
     inside = [p for u in loop.step.toposort() if (p := primitive_of(u)) is not None]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
-from tinygrad import dtypes
 from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
@@ -21,6 +19,7 @@ from branded.loops.primitive import (
     Parts,
     assembled,
     call_of,
+    is_count,
     known_loop,
     moved_carries,
     or_zero,
@@ -38,9 +37,16 @@ class Scan(Loop):
     what = "scan"
 
     def __init__(
-        self, step: UOp, carries: int, inputs: int, length: int, reverse: bool, counts: Iterable[int] = ()
+        self,
+        step: UOp,
+        carries: int,
+        inputs: int,
+        length: int,
+        reverse: bool,
+        counts: Iterable[int] = (),
+        gated: bool = False,
     ) -> None:
-        super().__init__(step, carries, inputs)
+        super().__init__(step, carries, inputs, gated)
         self.length, self.reverse, self.counts = length, reverse, frozenset(counts)
 
     def with_step(self, step: Step, args: Args[UOp]) -> list[UOp]:
@@ -57,6 +63,7 @@ class Scan(Loop):
             self.length,
             self.reverse,
             new.known,
+            self.gate(given),
         )
         stacked = [_brands_first(y, x.row) for y, x in pairs(ys, new.outs)]
         return Bundle(UOp.maketuple(*finals, *stacked), (*new.rows, *(x.row for x in new.outs)))
@@ -73,6 +80,7 @@ class Scan(Loop):
             self.length,
             self.reverse,
             dict(pairs(step.params.fixed, args.fixed)),
+            *args.gate,
         )
         n, k = self.carries, len(step.outs)
         return with_tangents([*finals[:n], *ys[:k]], [*dcarries, *dys], [*finals[n:], *ys[k:]])
@@ -117,6 +125,7 @@ class Scan(Loop):
             self.length,
             not self.reverse,
             known,
+            *args.gate,
         )
         places = [*wanted.carries, *(n + m + i for i in wanted.fixed), *(n + i for i in wanted.inputs)]
         of = dict(pairs(places, [*finals, *ys]))
@@ -168,6 +177,7 @@ class Scan(Loop):
             self.length,
             self.reverse,
             dict(pairs(step.params.fixed, args.fixed)),
+            *args.gate,
         )
         found = dict(zip([*kept[0], *kept[1]], [*finals, *outs], strict=False))
         results = [whole.gettuple(i) if whole is not None and i in left else found[i] for i in range(len(ys))]
@@ -194,10 +204,12 @@ def scan(
     length: int,
     reverse: bool,
     known: Mapping[UOp, UOp] | None = None,
+    gate: UOp | None = None,
 ) -> tuple[list[UOp], list[UOp]]:
     """A loop of `length` steps in a graph: the last carries, and the stacked `outs`.
 
-    `known` are the values of parameters that no step changes.
+    `known` are the values of parameters that no step changes.  Where `gate` is false there are no steps, and nobody
+    reads what was stacked.
     """
     if not length:
         return [c.init for c in carries], [_zeros((0, *y.shape), y) for y in outs]
@@ -208,7 +220,9 @@ def scan(
     some = [x for x in inputs if 0 not in x.param.shape]
     own = {c.param for c in moving} | {x.param for x in some}
     kept = [i for i, y in enumerate(ys) if not own.isdisjoint(y.toposort(enter_calls=False))]
-    done = _scan_call(assembled(moving, some, [ys[i] for i in kept]), length, reverse) if moving or kept else []
+    done = list[UOp]()
+    if moving or kept:
+        done = _scan_call(assembled(moving, some, [ys[i] for i in kept], gate), length, reverse, gate is not None)
     last = {c.param: x for c, x in pairs(moving, done[: len(moving)])}
     stacked = dict(zip(kept, done[len(moving) :], strict=True))
     return (
@@ -217,12 +231,12 @@ def scan(
     )
 
 
-def _scan_call(parts: Parts, length: int, reverse: bool) -> list[UOp]:
+def _scan_call(parts: Parts, length: int, reverse: bool, gated: bool) -> list[UOp]:
     n, m = len(parts.carries), len(parts.inputs)
-    counts = [n + i for i, x in enumerate(parts.inputs) if _is_count(x.whole, length)]
+    counts = [n + i for i, x in enumerate(parts.inputs) if is_count(x.whole)]
     of = ".".join(map(str, (n, m, length, "down" if reverse else "up", *counts)))
     name = f"branded.scan.{parts.step.key.hex()}.{of}"
-    loop = known_loop(name, Scan(parts.step, n, m, length, reverse, counts))
+    loop = known_loop(name, Scan(parts.step, n, m, length, reverse, counts, gated))
     # for tinygrad: the first step, with the shapes of the whole
     whole = {}
     for p in loop.params():
@@ -232,17 +246,6 @@ def _scan_call(parts: Parts, length: int, reverse: bool) -> list[UOp]:
     first = replaced(loop.step.src, whole.get)
     body = [*first[:n], *(y.expand((length, *y.shape)) for y in first[n:])]
     return list(map(laid_out_as, results_of(loop, call_of(loop, body, parts.args)), parts.places))
-
-
-@functools.lru_cache(maxsize=64)
-def numbers(length: int) -> UOp:
-    """The number of each step, from 0 on."""
-    out: UOp = UOp.arange(length)
-    return out
-
-
-def _is_count(x: UOp, length: int) -> bool:
-    return x.op is Ops.ADD and x.dtype == dtypes.int32 and x.shape == (length,) and x is numbers(length)
 
 
 def _zeros(shape: tuple[Any, ...], like: UOp) -> UOp:

@@ -40,10 +40,13 @@ class Args(NamedTuple, Generic[T]):
     """Of which each step gets a slice."""
     fixed: Sequence[T]
     """What no step changes."""
+    gate: Sequence[T] = ()
+    """The flag without which the loop has no steps, of a loop in a branch: one, or none."""
 
 
-def cut(xs: Sequence[T], carries: int, inputs: int) -> Args[T]:
-    return Args(xs[:carries], xs[carries : carries + inputs], xs[carries + inputs :])
+def cut(xs: Sequence[T], carries: int, inputs: int, gated: bool = False) -> Args[T]:
+    last = len(xs) - gated
+    return Args(xs[:carries], xs[carries : carries + inputs], xs[carries + inputs : last], xs[last:])
 
 
 class Step(NamedTuple):

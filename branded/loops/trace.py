@@ -210,7 +210,9 @@ class State:
             rows = _rows(traced, [*self.rows, *(t.row for t in inputs)])
             every = rows[-1] if goes_on else ()
             k = len(self.values)
-            if self.settled(traced.leaves[:k], [union(r, every) for r in rows[:k]]):
+            # what every step leaves as it is does not depend on how many there are
+            moves = [y is not p for p, y in zip(traced.params, traced.leaves[:k], strict=False)]
+            if self.settled(traced.leaves[:k], [union(r, every * m) for r, m in zip(rows, moves, strict=False)]):
                 return traced
 
     def settled(self, out: Sequence[UOp], rows: Sequence[Row]) -> bool:

@@ -30,7 +30,7 @@ class While(Loop):
 
     def with_step(self, step: Step, args: Args[UOp]) -> list[UOp]:
         carries = list(map(Carry, step.params.carries, args.carries, step.nexts))
-        return while_loop(carries, step.outs[0], dict(pairs(step.params.fixed, args.fixed)))
+        return while_loop(carries, step.outs[0], dict(pairs(step.params.fixed, args.fixed)), *args.gate)
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
         """Until the last example is done; one that is done keeps its state.
@@ -44,12 +44,18 @@ class While(Loop):
         # a done example computes what it does not keep, and a division by zero stops more than this example
         new = self.for_all(step._replace(nexts=safe(step.nexts, step.outs[0], effects=True)), given, run)
         nexts, (go,) = [full(x, row) for x, row in pairs(new.nexts, new.rows)], new.outs
+        for taken in given.gate:
+            if zipped := tuple(b for b in taken.row if b in go.row):  # over other brands it stops as one loop
+                taken = Batched(
+                    reduced(taken.uop, Ops.MAX, tuple(i for i, b in enumerate(taken.row) if b not in zipped)), zipped
+                )
+                go = go._replace(uop=go.uop & full(taken, go.row))
         flag = go.uop
         if go.row:
             kept = zip(nexts, new.carries, new.rows, strict=True)
             nexts = [_aligned(go, row, w.shape).where(x, w) for x, w, row in kept]
             flag = reduced(flag, Ops.MAX, tuple(range(len(go.row))))
-        finals = while_loop(new.carried(given, nexts), flag, new.known)
+        finals = while_loop(new.carried(given, nexts), flag, new.known, self.gate(given))
         return Bundle(UOp.maketuple(*finals), tuple(new.rows))
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
@@ -60,6 +66,7 @@ class While(Loop):
             [*map(Carry, step.params.carries, args.carries, step.nexts), *(c for c in dcarries if c is not None)],
             step.outs[0],
             dict(pairs(step.params.fixed, args.fixed)),
+            *args.gate,
         )
         return with_tangents(finals[:n], dcarries, finals[n:])
 
@@ -70,16 +77,18 @@ class While(Loop):
         )
 
 
-def while_loop(carries: Sequence[Carry], go: UOp, known: Mapping[UOp, UOp] | None = None) -> list[UOp]:
-    """A loop in a graph that runs while `go`, of the carries, is true: the last carries."""
+def while_loop(
+    carries: Sequence[Carry], go: UOp, known: Mapping[UOp, UOp] | None = None, gate: UOp | None = None
+) -> list[UOp]:
+    """A loop in a graph that runs while `go`, of the carries, is true, and not at all where `gate` is false."""
     steady = {**(known or {}), **steady_carries(carries)}
     results = without_size_zero(carries, [], replaced([*(c.next for c in carries), go], steady.get))
     moving = [c._replace(next=x) for c, x in pairs(carries, results[:-1]) if c.param not in steady]
     if not moving:
         return [c.init for c in carries]
-    parts = assembled(moving, [], [results[-1].cast(dtypes.bool)])
+    parts = assembled(moving, [], [results[-1].cast(dtypes.bool)], gate)
     n = len(moving)
-    loop = known_loop(f"branded.while.{parts.step.key.hex()}.{n}", While(parts.step, n, 0))
+    loop = known_loop(f"branded.while.{parts.step.key.hex()}.{n}", While(parts.step, n, 0, gate is not None))
     finals = map(laid_out_as, results_of(loop, call_of(loop, loop.step.src[:n], parts.args)), parts.places)
     last = dict(zip((c.param for c in moving), finals, strict=True))
     return [last.get(c.param, c.init) for c in carries]

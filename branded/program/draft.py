@@ -305,6 +305,8 @@ def _function(scope: Draft, u: UOp) -> None:
         params = {"carries": p.carries}
         if isinstance(p, Scan):
             params = {"length": p.length, "reverse": p.reverse, "carries": p.carries, "inputs": p.inputs}
+        if p.gated:
+            params["gated"] = True
     else:
         name, body = "FUNCTION", list(u.src[0].src)
         if u.arg is not None:

@@ -206,19 +206,21 @@ class Evaluation:
     # ---- functions of the graph ----
 
     def _scan_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
-        n, args = p["carries"], cut([on_device(_tensor(x).uop) for x in given], p["carries"], p["inputs"])
+        whole = [on_device(_tensor(x).uop) for x in given]
+        n, args = p["carries"], cut(whole, p["carries"], p["inputs"], p.get("gated", False))
         cs, xs = [like(x) for x in args.carries], [like(x, 1) for x in args.inputs]
-        outs = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*cs, *xs, *args.fixed]))]
+        outs = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*cs, *xs, *args.fixed, *args.gate]))]
         carries = [Carry(*c) for c in zip(cs, args.carries, outs[:n], strict=True)]
         inputs = [Input(*x) for x in zip(xs, args.inputs, strict=True)]
-        finals, ys = scan_steps(carries, inputs, outs[n:], p["length"], p["reverse"])
+        finals, ys = scan_steps(carries, inputs, outs[n:], p["length"], p["reverse"], None, *args.gate)
         return [tensor(u) for u in (*finals, *ys)]
 
     def _while_loop_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
-        n, args = p["carries"], [on_device(_tensor(x).uop) for x in given]
-        own = [like(x) for x in args[:n]]
-        *outs, go = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*own, *args[n:]]))]
-        return [tensor(u) for u in while_steps([Carry(*c) for c in zip(own, args[:n], outs, strict=True)], go)]
+        args = cut([on_device(_tensor(x).uop) for x in given], p["carries"], 0, p.get("gated", False))
+        own = [like(x) for x in args.carries]
+        *outs, go = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*own, *args.fixed, *args.gate]))]
+        carries = [Carry(*c) for c in zip(own, args.carries, outs, strict=True)]
+        return [tensor(u) for u in while_steps(carries, go, None, *args.gate)]
 
     def _store_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
         """A write into a part of a value gives a new value."""

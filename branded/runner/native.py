@@ -81,7 +81,7 @@ class CarryCopy(NamedTuple):
 class Table(NamedTuple):
     """Operations that run one after the other, as often as there are steps.
 
-    Each step asks `tests` first, and goes on while they leave something at `flag`.
+    Each step asks `tests` first, and goes on while there is something at `flag`, if it has one.
     """
 
     ops: Sequence[Op]
@@ -248,7 +248,7 @@ class _TableWriter:
     def table(self, t: Table) -> None:
         start = len(self.words)
         self.states += [start + 6, start + 7]
-        self.put(t.length, int(t.down), 0, 0, t.flag, int(bool(t.tests)), 0, 0, 0, 0, 0, memmove())
+        self.put(t.length, int(t.down), 0, 0, t.flag, int(t.flag != 0), 0, 0, 0, 0, 0, memmove())
         for k, ops in ((2, t.tests), (3, t.ops)):
             for op in ops:
                 self.op(op)
