@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from tinygrad import Context, Tensor, Variable, dtypes
 
-from branded import brand, grad, jit, make_expr, psum, scan, tree, vec_type, vmap
+from branded import brand, cond, fori_loop, grad, jit, make_expr, psum, scan, switch, tree, vec_type, vmap
 from branded.errors import BrandedError
 from branded.program import Expr, read
 from tests import by_numpy
@@ -259,6 +259,36 @@ def test_a_number_takes_the_dtype_of_what_it_meets() -> None:
         assert str(expr).splitlines()[1].split(" = ")[0].split(":")[1] == str(expr.program.invars[0].type)
     wide = make_expr(lambda x, n: x + n)(Tensor([1, 2], dtype=dtypes.int64), 2**40)
     assert wide(Tensor([1, 2], dtype=dtypes.int64), 2**40).tolist() == [2**40 + 1, 2**40 + 2]
+
+
+BRANCHES: dict[str, Any] = {
+    "a tensor with a number, and a float": lambda p: cond(p > 0, lambda: Tensor([1]) + 2.0, lambda: p.reshape(1)),
+    "a number, and a float": lambda p: cond(p > 0, lambda: 2, lambda: p),
+    "numbers": lambda p: cond(p > 0, lambda: 1, lambda: 2.5),
+    "a bool, and a number": lambda p: cond(p > 0, lambda: True, lambda: 2),
+    "switch": lambda p: switch((p > 0) * 1, [lambda: 1, lambda: p, lambda: 1.5]),
+    "a loop": lambda p: cond(p > 0, lambda: fori_loop(0, 3, lambda i, c: c + i, 0), lambda: p),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_a_branch_that_gives_a_number_next_to_another_value(name: str) -> None:
+    """One branch runs where the predicate is known: its value has the dtype on which all agreed."""
+    f = BRANCHES[name]
+    for p in (Tensor([2.0])[0], Tensor([-2.0])[0]):
+        expr = make_expr(f)(p)
+        assert f(p).tolist() == expr(p).tolist() == jit(expr)(p).tolist()
+    ps = Tensor([2.0, -2.0])
+    same(vmap(f)(ps), vmap(make_expr(f)(ps[0]))(ps))
+
+
+def test_a_program_of_jax_with_a_number_in_one_branch() -> None:
+    def func8(p: Any, t: Any) -> Any:
+        return cond(p >= 0.0, lambda t: t[0], lambda t: Tensor([1]) + t[1], t)
+
+    args = (Tensor.zeros(1), 2.0)
+    expr = make_expr(func8)(5.0, args)
+    assert [expr(p, args).tolist() for p in (5.0, -5.0)] == [[0.0], [3.0]]
 
 
 def test_values_of_the_scopes_around_it_are_constants() -> None:

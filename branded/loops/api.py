@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast, overload
 
 from tinygrad import Tensor, dtypes
+from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import UOp
 
 from branded import recording, tree
@@ -16,6 +17,7 @@ from branded.graph import tensor
 from branded.loops.over_trees import check_functions, length_of, repeated, scanned, written
 from branded.loops.primitive import numbers
 from branded.loops.trace import all_carried, carried
+from branded.patches.tg import least_upper_dtype
 from branded.tree.given import called, check_flag
 from branded.values import vec_type
 from branded.vec import Vec
@@ -137,7 +139,8 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
     Args:
         lower: The first `i`: an int, or an int tensor, which may differ from example to example.
         upper: The end, which `i` does not reach: the same.
-        body_fun: `f(i, x) -> x`, with `i` an `i32[]`.
+        body_fun: `f(i, x) -> x`.  From an int on, `i` is an int of Python, which takes the dtype of its operands;
+            from a tensor on it has the dtype of the bounds.
         init_val: The first `x`, a tree of tensors.
         unroll: So many steps are compiled as one, as in `scan`; where the bounds are ints.
 
@@ -164,15 +167,17 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
         if isinstance(lower, int) and isinstance(upper, int):
             n = max(0, upper - lower)
             first = lower if made is None else 0  # a typed program says where it begins, and not in the body
-            steps = tensor(numbers(n)) if made is None else Tensor.arange(lower, lower + n, dtype=dtypes.int32)
+            steps = tensor(numbers(n))
+            if made is not None:
+                steps = Tensor.arange(lower, lower + n, dtype=dtypes.int32).cast(dtypes.weakint)
             k = 1 if unroll is None or made is not None else unroll
-            body_of = lambda x, i: (step(i + first if first else i, x), None)  # noqa: E731
+            body_of = lambda x, i: (step(i.cast(dtypes.weakint) + first, x), None)  # noqa: E731
             out, _ = scanned("fori_loop", body_of, init_val, steps, n, False, k)
             own = slice(0, -1)
         else:
             if unroll is not None:
                 raise SizeError("fori_loop: unroll with bounds that are tensors", fix="ints, or no unroll")
-            lower, upper = (_bound(x, at) for x, at in ((lower, "lower"), (upper, "upper")))
+            lower, upper = _of_one_dtype(*(_bound(x, at) for x, at in ((lower, "lower"), (upper, "upper"))))
             until = upper
             _, out = repeated(
                 "fori_loop", lambda c: c[0] < until, lambda c: (c[0] + 1, step(c[0], c[1])), (lower, init_val)
@@ -203,9 +208,16 @@ def _number(x: Any, at: str) -> Any:
 
 def _bound(x: Any, at: str) -> Tensor:
     b = carried(x, f"fori_loop: {at}")
-    if b.shape or not dtypes.is_int(b.dtype):
+    if b.shape or not (dtypes.is_int(b.dtype) or b.dtype == dtypes.bool):
         raise CarryError(f"fori_loop: {at} is {vec_type(b)}, not one int", fix="an int, or an int tensor: i32[]")
-    return b.cast(dtypes.int32)
+    return b.cast(dtypes.int32) if b.dtype == dtypes.bool else b
+
+
+def _of_one_dtype(lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+    """The bounds, which give the number of a step its dtype: one from an int of Python on is such an int."""
+    dtype = least_upper_dtype(strong_dtype(lower.dtype), strong_dtype(upper.dtype))
+    first = lower if lower.dtype in dtypes.weaks and dtype == dtypes.int32 else lower.cast(dtype)
+    return first, upper.cast(dtype)
 
 
 def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
@@ -214,7 +226,7 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     Args:
         f: A function of a tree of tensors.
         xs: A tree like its argument, each tensor with a leading axis of the examples.
-        batch_size: So many at a time, by vmap.
+        batch_size: So many at a time, by vmap; 0 is None.
 
     Returns:
         A tree like the result of `f`, each tensor with a leading axis of the examples.
@@ -231,8 +243,8 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     Source: `jax.lax.map`.
     """
     check_functions("map", f=f)
-    if batch_size is not None:
-        return cast(Y, _by_batches(f, xs, batch_size))
+    if batch_size is not None and (size := _batch_size(batch_size)):
+        return cast(Y, _by_batches(f, xs, size))
     with recording.structured() as made:
         _, out = scanned("map", lambda _, x: (None, _one(f, x)), None, xs, None, False)
         written(made, "map", tree.leaves(xs), out, lambda body: {"f": body})
@@ -243,11 +255,15 @@ def _one(f: Callable[..., Any], x: Any) -> Any:
     return called(f, (x,), {}, "map", "a function of one entry of xs")
 
 
-def _by_batches(f: Callable[[Any], Any], xs: Any, batch_size: Any) -> Any:
+def _batch_size(given: Any) -> int:
+    if (size := tree.as_int(given)) is None or size < 0:
+        raise SizeError(f"map: batch_size={tree.shown(given)} is not a size", fix="an int of 1 or more")
+    return size
+
+
+def _by_batches(f: Callable[[Any], Any], xs: Any, size: int) -> Any:
     whole = all_carried(xs, "map: xs")
     n = length_of("map", whole, tree.paths(xs, "xs"), None)
-    if (size := tree.as_int(batch_size)) is None or size < 1:
-        raise SizeError(f"map: batch_size={tree.shown(batch_size)} is not a size", fix="an int of 1 or more")
     batch_size = min(size, max(n, 1))
     full = n // batch_size
     parts = [x[: full * batch_size].reshape(full, batch_size, *x.shape[1:]) for x in whole]
@@ -271,7 +287,7 @@ def while_loop(cond_fun: Callable[[C], Vec[Brand] | bool], body_fun: Callable[[C
     Under vmap it goes on until the last example is done; one that is done keeps its state.
 
     Args:
-        cond_fun: `go(x) -> bool[]`.
+        cond_fun: `go(x) -> bool[]`, or a number, which is true where it is not zero.
         body_fun: `f(x) -> x`.
         init_val: The first `x`, a tree of tensors.
 

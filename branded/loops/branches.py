@@ -21,11 +21,11 @@ from branded.graph import replaced, stored, tensor
 from branded.loops.bodies import body, is_through_a_body, only_if
 from branded.loops.effects import calls_of
 from branded.loops.safe import safe
-from branded.loops.trace import loses
+from branded.loops.trace import loses, numbers_kept
 from branded.patches.tg import _function, all_tensors, capturing
 from branded.rows import check_live, is_differentiated, row_of
 from branded.rules.storage import cell
-from branded.scope import branch, open_brands, undone
+from branded.scope import branch, undone
 from branded.tree.given import check_takes
 from branded.values import vec_type
 from branded.vec import Vec
@@ -215,11 +215,7 @@ def _selected(
         for k, (flag, inside) in enumerate(zip(flags, insides, strict=True))
     ]
     each = iter([_chosen(flags, ys) for ys in zip(*by_branch, strict=True)])
-    found = [tensor(next(each) if u is None else u) for u in shared]
-    brands = open_brands()
-    for b in brands:
-        b.has_chosen |= any(t.dtype in dtypes.weaks for t in found)
-    return tree.rebuild(outs[0], iter(found if brands else map(stored, found)))
+    return tree.rebuild(outs[0], iter(numbers_kept([tensor(next(each) if u is None else u) for u in shared])))
 
 
 def _run(
@@ -316,7 +312,8 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:  # type: ignore[mi
     """`switch(i, fs, *xs)` is `fs[i](*xs)`, with `i` clamped to the branches that there are.
 
     Args:
-        index: One int (`i32[]`); like the predicate of `cond`, it is read where it is the same for all.
+        index: One int (`i32[]`), or a bool, which is 0 or 1; like the predicate of `cond`, it is read where it is the
+            same for all.
         branches: Functions of the operands, whose results have the same tree, shapes and dtypes.
         operands: Trees of tensors.
 
@@ -341,8 +338,10 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:  # type: ignore[mi
     if not isinstance(branches, Sequence):
         raise CarryError(f"switch: the branches are {tree.describe(branches)}", fix="a sequence of functions")
     n = len(branches)
-    if isinstance(i, bool | float) or (isinstance(i, Tensor) and not dtypes.is_int(i.dtype)):
-        raise CarryError(f"switch: the index is {tree.describe(i)}, not an int", fix="cond for a bool; .cast(int32)")
+    if isinstance(i, Tensor) and i.dtype == dtypes.bool:
+        i = i.cast(dtypes.int32)
+    if isinstance(i, float) or (isinstance(i, Tensor) and not dtypes.is_int(i.dtype)):
+        raise CarryError(f"switch: the index is {tree.describe(i)}, not an int", fix='.cast("int32")')
     names = [f"branch {k}" for k in range(n)]
     if isinstance(i, Tensor) and not _is_known(i) and n > 1:
         at = i.clip(0, n - 1)

@@ -18,10 +18,9 @@ from branded.loops.effects import with_effect
 from branded.loops.parts import by_parts
 from branded.loops.scan import scan as scan_steps
 from branded.loops.step import Carry, Input
-from branded.loops.trace import State, all_carried, are_loose
+from branded.loops.trace import State, all_carried
 from branded.loops.unroll import checkpointed, unrolled
 from branded.loops.while_loop import while_loop as while_steps
-from branded.patches.arrays import np
 from branded.planning.progress import is_traced
 from branded.tree.given import called
 from branded.values import vec_type
@@ -42,7 +41,6 @@ def scanned(
     reverse: bool,
     unroll: int | bool = 1,
     checkpoint: int | bool = False,
-    loose: Sequence[bool] | None = None,
     progress: bool = False,
 ) -> Any:
     """`scan` as a user asks for it: one loop, many steps of it as one, or a loop of loops."""
@@ -51,13 +49,13 @@ def scanned(
         checkpoint = False  # no derivative goes through what is worked out
     if checkpoint is not False:
         n = length_of(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
-        outer, inner = (functools.partial(scanned, what, unroll=u, loose=are_loose(init)) for u in (1, unroll))
+        outer, inner = (functools.partial(scanned, what, unroll=u) for u in (1, unroll))
         return checkpointed(what, outer, inner, f, init, xs, n, reverse, checkpoint)
     if unroll is not False and (unroll is True or unroll != 1):
         n = length_of(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
-        own = functools.partial(scanned, what, loose=loose, progress=is_shown)
+        own = functools.partial(scanned, what, progress=is_shown)
         return unrolled(what, own, f, init, xs, n, reverse, unroll)
-    return _in_steps(what, f, init, xs, length, reverse, loose, is_shown)
+    return _in_steps(what, f, init, xs, length, reverse, is_shown)
 
 
 def _in_steps(
@@ -67,7 +65,6 @@ def _in_steps(
     xs: Any,
     length: int | None,
     reverse: bool,
-    loose: Sequence[bool] | None,
     is_shown: bool,
 ) -> Any:
     """One loop, whose body is traced for all of its steps.  Of f(c, x) -> (d, y), with one tensor in each tree:
@@ -75,12 +72,13 @@ def _in_steps(
     traced.params    [c, x]      inputs    x stands for an entry of xs
     traced.leaves    [d, y]      done      [the last d, all y]
     """
-    state = State(what, init, loose)
-    whole = [x.cast(strong_dtype(x.dtype)) for x in all_carried(xs, f"{what}: xs")]
+    state = State(what, init)
+    entries = all_carried(xs, f"{what}: xs")
+    whole = [x.cast(strong_dtype(x.dtype)) for x in entries]
     n = length_of(what, whole, tree.paths(xs, "xs"), length)
 
     def body(given: list[Tensor]) -> Any:
-        k = len(state.values)
+        k = len(state.given)
         carry, x = state.rebuilt(given[:k]), tree.rebuild(xs, iter(given[k:]))
         return called(f, (carry, x), {}, what, "a function of the carry and of one entry of xs")
 
@@ -92,7 +90,7 @@ def _in_steps(
             )
         return pair[1], [*state.checked(pair[0]), *all_carried(pair[1], f"{what}: the output")]
 
-    traced, k = state.traced(body, result, whole), len(state.values)
+    traced, k = state.traced(body, result, entries), len(state.given)
     inputs = [Input(p, x.uop) for p, x in zip(traced.params[k:], whole, strict=True)]
 
     def run(carries: list[Carry], inputs: list[Input], count: int) -> list[UOp]:
@@ -106,7 +104,7 @@ def _in_steps(
         done = by_parts(what, run, state.carries(traced), inputs, n, reverse)
     else:
         done = [tensor(x) for x in run(state.carries(traced), inputs, n)]
-    return state.rebuilt(done[:k]), tree.rebuild(traced.out, iter(done[k:]))
+    return state.last(done[:k]), tree.rebuild(traced.out, iter(done[k:]))
 
 
 def written(
@@ -163,13 +161,12 @@ def repeated(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any]
 
     def result(pair: tuple[Any, Any]) -> tuple[Any, list[Tensor]]:
         new, go = pair
-        if isinstance(go, bool | np.bool_):
-            go = Tensor(bool(go))
-        if not isinstance(go, Tensor) or go.shape or go.dtype != dtypes.bool:
+        given, go = go, tree.as_tensor(go)
+        if go is None or go.shape:
             raise CarryError(
-                f"{what}: the condition is {tree.outline(go)}, not one bool", fix="a comparison, .any() or .all()"
+                f"{what}: the condition is {tree.outline(given)}, not one bool", fix="a comparison, .any() or .all()"
             )
-        return None, [*state.checked(new), go]
+        return None, [*state.checked(new), go.cast(dtypes.bool)]
 
     def body(given: list[Tensor]) -> Any:
         # the condition before the body, which may write into what it gets
@@ -184,4 +181,4 @@ def repeated(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any]
         return while_steps([*state.carries(traced), *more], traced.leaves[-1], gate=gate())
 
     finals = with_effect(what, traced, run)
-    return state.rebuilt([tensor(x) for x in finals])
+    return state.last([tensor(x) for x in finals])

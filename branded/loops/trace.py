@@ -14,8 +14,8 @@ from branded import recording, tree
 from branded.crossing import copied, enter, enter_all, live_tensor, live_tensors, lower
 from branded.dispatch import Pass
 from branded.errors import CarryError
-from branded.graph import replaced, tensor
-from branded.loops.bodies import TOKEN, Body, Effect, collected, given_to
+from branded.graph import replaced, stored, tensor
+from branded.loops.bodies import Body, Effect, TOKEN, collected, given_to
 from branded.loops.step import Carry, param
 from branded.patches.methods import method_restored
 from branded.patches.tg import canonicalize_device
@@ -41,6 +41,8 @@ class LeafType(NamedTuple):
     row: Row
     sharded: int | None = None
     """The axis along which the devices have parts of it."""
+    is_of_a_loop: bool = False
+    """A number of Python that goes from step to step is kept as in an array of such numbers."""
 
     @classmethod
     def of(cls, x: UOp, drop: int = 0, beside: Any = None) -> LeafType:
@@ -53,8 +55,8 @@ class LeafType(NamedTuple):
     @property
     def stored(self) -> DType:
         """Its dtype in memory: for a number of Python one in which it loses nothing on its way to a kernel."""
-        if self.dtype not in dtypes.weaks:
-            return self.dtype
+        if self.dtype not in dtypes.weaks or self.is_of_a_loop:
+            return strong_dtype(self.dtype)
         wide = dtypes.int64 if self.dtype == dtypes.weakint else dtypes.float64
         supported = Device[
             self.device[0] if isinstance(self.device, tuple) else self.device
@@ -139,11 +141,6 @@ def _same_tree(a: Any, b: Any) -> bool:
     return tree.paths(a, "") == tree.paths(b, "") and tree.containers(a) == tree.containers(b)
 
 
-def are_loose(init: Any) -> list[bool]:
-    """Which leaves of a carry are numbers of Python."""
-    return [isinstance(x, int | float) for x in tree.leaves(init)]
-
-
 def loses(number: DType, dtype: DType) -> bool:
     """Does a number of Python, or what is made of one, lose something as this dtype?  1.5 does as an int."""
     if dtypes.is_float(number):
@@ -151,34 +148,74 @@ def loses(number: DType, dtype: DType) -> bool:
     return dtype == dtypes.bool and number != dtypes.bool
 
 
-class State:
-    """The carry of a loop, whose types must be the same after each step as before it."""
+def joined(number: Any, dtype: DType) -> DType:
+    """The dtype of a carry that begins as a number of Python, or made of one, and that a step gives with this dtype.
 
-    def __init__(self, what: str, init: Any, loose: Sequence[bool] | None = None) -> None:
-        """`loose` are the leaves that were numbers of Python, where `init` is what another loop made of them."""
+    0 and a uint8: uint8      0 and 0.5: float32      0.0 and an int32: int32, which is 0 as well      0.5: float32
+    """
+    if loses(weak := _dtype_of(number), dtype) and (isinstance(number, Tensor) or number != _as(number, dtype)):
+        return strong_dtype(weak)
+    return strong_dtype(dtype)
+
+
+def _dtype_of(number: Any) -> DType:
+    return number.dtype if isinstance(number, Tensor) else Tensor(number).dtype
+
+
+def _as(number: float, dtype: DType) -> float:
+    return bool(number) if dtype == dtypes.bool else int(number) if math.isfinite(number) else 0
+
+
+def numbers_kept(found: Sequence[Tensor]) -> list[Tensor]:
+    """What a loop or a branch gives: what is made of numbers of Python alone is one in a body, and else in memory."""
+    scopes = open_brands()
+    for b in scopes:
+        b.has_chosen |= any(t.dtype in dtypes.weaks for t in found)
+    return list(found if scopes else map(stored, found))
+
+
+class State:
+    """The carry of a loop, whose types must be the same after each step as before it.
+
+    A number of Python is one in the body too, until that gives it a dtype: of `c * 31 + x`, from 0 on, with a uint8 `x`
+
+        the first trace     c is an int of Python, and the result a uint8
+        the second trace    c is a uint8, and the result a uint8
+    """
+
+    def __init__(self, what: str, init: Any) -> None:
         self.what, self.tree = what, init
         self.where = tree.paths(init, "carry")
         self.given = all_carried(init, f"{what}: the carry")
-        self.values = [x.cast(strong_dtype(x.dtype)) for x in self.given]
-        # a number of Python takes the dtype that the body gives it
-        self.loose = are_loose(init) if loose is None else list(loose)
-        self.rows = [visible(row_of(x.uop)) for x in self.values]
+        self.dtypes = [x.dtype for x in self.given]
+        is_number = [isinstance(x, bool | int | float) for x in tree.leaves(init)]
+        self.loose = [d in dtypes.weaks or n for d, n in zip(self.dtypes, is_number, strict=True)]
+        self.rows = [visible(row_of(x.uop)) for x in self.given]
+
+    def first(self) -> list[Tensor]:
+        """What the first step gets."""
+        return [x.cast(d) for x, d in zip(self.given, self.dtypes, strict=True)]
 
     def types(self, beside: Any = None) -> list[LeafType]:
-        of = [LeafType.of(x.uop, beside=beside) for x in self.values]
-        return [t._replace(row=row) for t, row in zip(of, self.rows, strict=True)]
+        of = zip([LeafType.of(x.uop, beside=beside) for x in self.given], self.dtypes, self.rows, strict=True)
+        return [t._replace(dtype=d, row=row, is_of_a_loop=True) for t, d, row in of]
 
     def carries(self, traced: Traced) -> list[Carry]:
         """What goes around; the first values vary over all that later ones do."""
-        k = len(self.values)
+        k = len(self.given)
         inits = [
-            copied(x.uop, tuple(b for b in row if b not in row_of(x.uop)))
-            for x, row in zip(self.values, self.rows, strict=True)
+            copied(x.cast(strong_dtype(x.dtype)).uop, tuple(b for b in row if b not in row_of(x.uop)))
+            for x, row in zip(self.first(), self.rows, strict=True)
         ]
         return [Carry(*c) for c in zip(traced.params[:k], inits, traced.leaves[:k], strict=True)]
 
     def rebuilt(self, xs: Sequence[Tensor]) -> Any:
         return tree.rebuild(self.tree, iter(xs))
+
+    def last(self, done: Sequence[Tensor]) -> Any:
+        """The carry after the last step."""
+        kinds = self.dtypes if open_brands() else map(strong_dtype, self.dtypes)
+        return self.rebuilt(numbers_kept([x.cast(d) for x, d in zip(done, kinds, strict=True)]))
 
     def checked(self, new: Any) -> list[Tensor]:
         """The leaves of what a step gave, which has the tree of the carry."""
@@ -203,33 +240,35 @@ class State:
         Each step gets an entry of `whole`.  With `goes_on` its last result says whether there is one more step: the
         carry varies over all that it does.  A number is on the device of what stands beside it.
         """
-        device = next((d for x in (*self.values, *whole) if isinstance(d := x.uop.device, str)), None)
-        inputs = [LeafType.of(x.uop, 1, device) for x in whole]
+        device = next((d for x in (*self.given, *whole) if isinstance(d := x.uop.device, str)), None)
+        inputs = [LeafType.of(x.uop, 1, device)._replace(is_of_a_loop=True) for x in whole]
         while True:
             traced = trace(self.what, body, [*self.types(device), *inputs], result)
             rows = _rows(traced, [*self.rows, *(t.row for t in inputs)])
             every = rows[-1] if goes_on else ()
-            k = len(self.values)
+            k = len(self.given)
             # what every step leaves as it is does not depend on how many there are
-            moves = [y is not p for p, y in zip(traced.params, traced.leaves[:k], strict=False)]
+            known = list(zip(traced.params[:k], traced.leaves, strict=False))
+            moves = [y is not p and y is not p.cast(y.dtype) for p, y in known]
             if self.settled(traced.leaves[:k], [union(r, every * m) for r, m in zip(rows, moves, strict=False)]):
-                return traced
+                nexts = [y if m else p for (p, y), m in zip(known, moves, strict=True)]
+                return traced._replace(leaves=[*nexts, *traced.leaves[k:]])
 
     def settled(self, out: Sequence[UOp], rows: Sequence[Row]) -> bool:
         """Do the types agree?  If not, but they can, they are made to, and the body is to be traced again."""
         again = False
-        for i, (x, y, row) in enumerate(zip(self.values, out, rows, strict=True)):
-            weak = y.dtype in dtypes.weaks and not loses(y.dtype, x.dtype)
-            if y.shape != x.shape or (y.dtype != x.dtype and not weak and not self.loose[i]):
+        first = tree.leaves(self.tree)
+        for i, (x, y, row) in enumerate(zip(self.given, out, rows, strict=True)):
+            weak = y.dtype in dtypes.weaks and not loses(y.dtype, self.dtypes[i])
+            if y.shape != x.shape or (y.dtype != self.dtypes[i] and not weak and not self.loose[i]):
                 raise CarryError(
                     f"{self.what}: {self.where[i]} changes its type from step to step",
-                    ("before", type_text(x.uop, ())),
+                    ("before", type_text(x.cast(self.dtypes[i]).uop, ())),
                     ("after", type_text(y, ())),
                     fix="cast or reshape it, before the loop or in the body, so that the two agree",
                 )
-            if y.dtype != x.dtype and not weak:
-                # of what was given: a float32 of 0.1 is no double of 0.1
-                self.values[i], self.loose[i] = self.given[i].cast(strong_dtype(y.dtype)), y.dtype in dtypes.weaks
+            if y.dtype != self.dtypes[i] and not weak:
+                self.dtypes[i], self.loose[i] = joined(first[i], y.dtype), False
                 again = True
             if (wide := union(self.rows[i], row)) != self.rows[i]:
                 self.rows[i], again = wide, True

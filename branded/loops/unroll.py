@@ -11,7 +11,7 @@ from tinygrad.dtype import strong_dtype
 
 from branded import tree
 from branded.errors import SizeError
-from branded.loops.trace import all_carried
+from branded.loops.trace import State, all_carried
 from branded.tree.given import as_int, called
 from branded.tree.text import shown
 
@@ -84,30 +84,35 @@ def _in_blocks(
     early, late = ([x[:cut] for x in whole], [x[cut:] for x in whole])
     main, rest = (late, early) if reverse else (early, late)
     if done == k:
-        out = several(init, tree.rebuild(xs, iter(main)))
-        if not _is_pair(out) or _types(out[0]) != _types(init):
-            return scan(f, init, xs, steps, reverse)  # which says what is wrong, or gives numbers their dtype
-        carry, ys = out
+        state = State(what, init)
+        while True:
+            out = several(state.rebuilt(state.first()), tree.rebuild(xs, iter(main)))
+            if not _is_pair(out) or _types(out[0]) != _types(init):
+                return scan(f, init, xs, steps, reverse)  # which says what is wrong
+            last = all_carried(out[0], f"{what}: the carry")
+            if state.settled([t.uop for t in last], state.rows):
+                break
+        carry, ys = state.last(last), tree.map(lambda y: y.cast(strong_dtype(y.dtype)), out[1])
     else:
-        blocks = tree.rebuild(xs, iter([x.reshape(-1, k, *x.shape[1:]) for x in main]))
+        blocks = tree.rebuild(xs, iter([x.reshape(done // k, k, *x.shape[1:]) for x in main]))
         carry, ys = scan(several, init, blocks, done // k, reverse)
         ys = tree.map(lambda y: y.flatten(0, 1), ys)
     if done == steps:
         return carry, ys
-    carry, others = scan(f, carry, tree.rebuild(xs, iter(rest)), steps - done, reverse)
+    carry, others = scan(f, tree.map(_as_it_began, carry, init), tree.rebuild(xs, iter(rest)), steps - done, reverse)
     return carry, tree.map(lambda y, z: z.cat(y) if reverse else y.cat(z), ys, others)
 
 
 def _several(what: str, f: Callable[[Any, Any], Any], init: Any, k: int, reverse: bool) -> Callable[[Any, Any], Any]:
     """`k` steps, of a block of entries of xs."""
-    types = _types(init)[:2]
+    types = _types(init)
 
     def several(carry: Any, block: Any) -> Any:
         ys = []
         for j in reversed(range(k)) if reverse else range(k):
             x = tree.map(lambda v, j=j: v[j], block)
             out = called(f, (carry, x), {}, what, "a function of the carry and of one entry of xs")
-            if not _is_pair(out) or _types(out[0])[:2] != types:
+            if not _is_pair(out) or _types(out[0]) != types:
                 return out  # which is refused as what one step gives is
             carry = out[0]
             ys.append(out[1])
@@ -121,10 +126,14 @@ def _is_pair(out: Any) -> bool:
 
 
 def _types(x: Any) -> tuple[Any, ...]:
-    """The form of a tree, and the shapes and dtypes of its tensors."""
-    ts = [tree.as_tensor(v) for v in tree.leaves(x)]
-    known = [(t.shape, t.dtype) if t is not None else (None, None) for t in ts]
-    return tree.form(x), [shape for shape, _ in known], [dtype for _, dtype in known]
+    """The form of a tree, and the shapes of its tensors."""
+    return tree.form(x), [None if (t := tree.as_tensor(v)) is None else t.shape for v in tree.leaves(x)]
+
+
+def _as_it_began(c: Tensor, first: Any) -> Tensor:
+    """A carry between two loops: what is made of numbers of Python alone is one in the second loop too."""
+    t = tree.as_tensor(first)
+    return c if t is None or c.dtype != strong_dtype(t.dtype) else c.cast(t.dtype)
 
 
 def _stacked(*ys: Any) -> Tensor:

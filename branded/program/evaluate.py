@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -20,6 +21,7 @@ from branded.loops.api import map as map_
 from branded.loops.branches import cond, switch
 from branded.loops.scan import scan as scan_steps
 from branded.loops.step import Carry, Input, cut, like
+from branded.loops.trace import loses
 from branded.loops.while_loop import while_loop as while_steps
 from branded.patches.tg import broadcast_to, canonicalize_device
 from branded.primitive import results as results_of
@@ -32,6 +34,8 @@ from branded.rows import SHORT
 from branded.scope import Row, Scope, all_opened
 from branded.transforms.named import COLLECTIVES
 
+Agreed = Callable[[Sequence[Tensor]], list[Tensor]]
+"""The results of a branch, with the dtypes of those of all branches."""
 _MISTAKES = (LookupError, StopIteration, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError)
 """What operations say of parameters and operands that are not theirs."""
 _LONG = {short: name for name, short in SHORT.items()}
@@ -127,7 +131,8 @@ class Evaluation:
             )
             if run is None:
                 raise _unknown(e.op)
-            return list(run(p, given[:n], given[n:]))
+            agreed = functools.partial(_agreed, e)
+            return agreed(run(p, given[:n], given[n:], *[agreed] * (e.op in {"cond", "switch"})))
         if e.op.isupper():
             atoms = zip(e.operands, given, strict=True)
             return [tensor(_primitive(e, [_const(a) if isinstance(a, Literal) else x.uop for a, x in atoms]))]
@@ -165,16 +170,19 @@ class Evaluation:
 
     # ---- operations with programs in them ----
 
-    def _cond_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
-        f, g = (self.function(p[k], consts) for k in ("true_fun", "false_fun"))
+    def _cond_call(self, p: dict[str, Any], consts: list[Any], given: list[Any], agreed: Agreed) -> list[Tensor]:
+        f, g = (self._branch(p[k], consts, agreed) for k in ("true_fun", "false_fun"))
         out: list[Tensor] = cond(given[0], f, g, *map(_tensor, given[1:]))
         return out
 
-    def _switch_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
-        out: list[Tensor] = switch(
-            given[0], [self.function(b, consts) for b in p["branches"]], *map(_tensor, given[1:])
-        )
+    def _switch_call(self, p: dict[str, Any], consts: list[Any], given: list[Any], agreed: Agreed) -> list[Tensor]:
+        branches = [self._branch(b, consts, agreed) for b in p["branches"]]
+        out: list[Tensor] = switch(given[0], branches, *map(_tensor, given[1:]))
         return out
+
+    def _branch(self, program: Program, consts: Sequence[Any], agreed: Agreed) -> Callable[..., list[Tensor]]:
+        f = self.function(program, consts)
+        return lambda *args: agreed(f(*args))
 
     def _scan_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
         n, f = p["carries"], self.function(p["f"], consts)
@@ -243,6 +251,13 @@ class Evaluation:
 
 def _tensor(x: Any) -> Tensor:
     return x if isinstance(x, Tensor) else Tensor(x)
+
+
+def _agreed(e: Eqn, outs: Sequence[Tensor]) -> list[Tensor]:
+    """What a branch or a loop gave, with the dtypes that are written: here it may have been a number, or none."""
+    numbers = {*dtypes.weaks, dtypes.bool}
+    wanted = [(y, dtype_of(v.type.dtype)) for y, v in zip(outs, e.results, strict=True)]
+    return [y.cast(d) if not numbers.isdisjoint((y.dtype, d)) and not loses(y.dtype, d) else y for y, d in wanted]
 
 
 def _names(v: Any) -> Any:

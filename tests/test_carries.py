@@ -1,0 +1,93 @@
+"""Numbers of Python as carries: they take the dtype that the body gives them, as in a loop of Python."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tinygrad import Tensor, dtypes
+
+from branded import cond, fori_loop, jit, scan, vmap, while_loop
+from branded.errors import CarryError
+from tests.fuzz import carries
+
+XS = [200, 100, 7]
+LAST = 235
+"""`c * 31 + x` over these, from 0 on, modulo 256."""
+
+
+def step(c: Any, x: Any) -> Any:
+    return c * 31 + x
+
+
+LOOPS: dict[str, Callable[[Any], Any]] = {
+    "scan": lambda xs: scan(lambda c, x: (step(c, x), None), 0, xs)[0],
+    "scan, two at a time": lambda xs: scan(lambda c, x: (step(c, x), None), 0, xs, unroll=2)[0],
+    "scan, unrolled": lambda xs: scan(lambda c, x: (step(c, x), None), 0, xs, unroll=True)[0],
+    "fori_loop": lambda xs: fori_loop(0, 3, lambda i, c: step(c, xs[i]), 0),
+    "fori_loop to a tensor": lambda xs: fori_loop(0, Tensor([3])[0], lambda i, c: step(c, xs[i]), 0),
+    "while_loop": lambda xs: while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, step(c[1], xs[c[0]])), (0, 0))[1],
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_number_as_a_carry_takes_the_dtype_of_what_it_is_added_to(loop: str) -> None:
+    xs, f = Tensor(XS, dtype="uint8"), LOOPS[loop]
+    for out in (f(xs), jit(f)(xs), vmap(f)(Tensor.stack(xs, xs))[1]):
+        assert (out.dtype, out.item()) == (dtypes.uint8, LAST)
+
+
+def test_each_dtype() -> None:
+    """bfloat16 and float16 stay what they are, and a uint64 is no float."""
+    for dtype in carries.DTYPES[1:]:
+        out = scan(lambda c, x: (c + x, None), 0, Tensor([3, 4], dtype=getattr(dtypes, dtype)))[0]
+        assert (out.dtype, out.cast(dtypes.float32).item()) == (getattr(dtypes, dtype), 7)
+
+
+def test_a_number_stays_one_in_the_body_until_that_gives_it_a_dtype() -> None:
+    carry, ys = scan(lambda c, x: (c + 1, c * x), 0, Tensor(XS, dtype="uint8"))
+    assert (carry.dtype, carry.item()) == (dtypes.int32, 3)
+    assert (ys.dtype, ys.tolist()) == (dtypes.uint8, [0, 100, 14])
+    out = vmap(lambda x: x + fori_loop(0, 3, lambda i, c: c + 1, 0))(Tensor(XS, dtype="uint8"))
+    assert (out.dtype, out.tolist()) == (dtypes.uint8, [203, 103, 10])
+
+
+def test_what_one_carry_gets_the_next_one_gets_too() -> None:
+    a, b = scan(lambda c, x: ((c[1], c[0] + x), None), (0, 0), Tensor(XS, dtype="uint8"))[0]
+    assert (a.dtype, a.item(), b.dtype, b.item()) == (dtypes.uint8, 100, dtypes.uint8, 207)
+
+
+def test_a_number_that_is_none_of_the_dtype_is_refused() -> None:
+    with pytest.raises(CarryError, match="changes its type from step to step\n  before: f32"):
+        scan(lambda c, x: (x, c), 0.5, Tensor(XS, dtype="uint8"))
+    assert scan(lambda c, x: (x, c), 0.0, Tensor(XS, dtype="uint8"))[1].tolist() == [0, 200, 100]
+
+
+def test_the_number_of_a_step_is_a_number_of_python() -> None:
+    for end in (3, Tensor([3])[0]):
+        out = fori_loop(0, end, lambda i, x: x + i, Tensor(250, dtype="uint8"))
+        assert (out.dtype, out.item()) == (dtypes.uint8, 253)
+
+
+def test_from_a_tensor_on_the_number_of_a_step_has_its_dtype() -> None:
+    n = Tensor([3], dtype="uint8")[0]
+    assert fori_loop(n, n + 3, lambda i, c: c + i, 0).dtype == dtypes.uint8
+    assert fori_loop(n, 6, lambda i, c: i, 0).item() == 5
+
+
+def test_a_number_that_no_step_changes_does_not_vary() -> None:
+    out = vmap(lambda x: while_loop(lambda c: c[0] < 10, lambda c: (c[0] * 2, c[1]), (x, 3)), out_axes=(0, None))
+    assert [x.tolist() for x in out(Tensor([1.0, 5.0]))] == [[16, 10], 3]
+
+
+def test_a_branch_in_a_loop_gives_a_number_too() -> None:
+    out = scan(lambda c, x: (c + cond(x > 50, lambda: 1, lambda: 0) * x, None), 0, Tensor(XS, dtype="uint8"))[0]
+    assert (out.dtype, out.item()) == (dtypes.uint8, (200 + 100) % 256)
+
+
+def test_a_sample_of_all_loops_and_dtypes() -> None:
+    found = [(str(p), w) for p in itertools.islice(carries.programs(random.Random(5)), 25) if (w := carries.wrong(p))]
+    assert found == []
