@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tinygrad import Tensor, dtypes
 
-from branded import cond, fori_loop, jit, scan, vmap, while_loop
+from branded import cond, fori_loop, jit, map, scan, switch, vmap, while_loop
 from branded.errors import CarryError
 from tests.fuzz import carries
 
@@ -86,6 +86,24 @@ def test_a_number_that_no_step_changes_does_not_vary() -> None:
 def test_a_branch_in_a_loop_gives_a_number_too() -> None:
     out = scan(lambda c, x: (c + cond(x > 50, lambda: 1, lambda: 0) * x, None), 0, Tensor(XS, dtype="uint8"))[0]
     assert (out.dtype, out.item()) == (dtypes.uint8, (200 + 100) % 256)
+
+
+@pytest.mark.parametrize("unroll", [1, 2, 3, True])
+def test_entries_without_elements(unroll: Any) -> None:
+    carry, ys = scan(lambda c, x: (c * 2 + x.sum(), (x, c)), Tensor(1.0), Tensor.zeros(4, 0), unroll=unroll)
+    assert carry.item() == 16
+    assert ys[0].shape == (4, 0)
+    assert ys[1].tolist() == [1, 2, 4, 8]
+
+
+def test_arguments_that_python_would_take() -> None:
+    fs = [lambda x: x, lambda x: -x]
+    x = Tensor([1.0, 2.0])
+    assert switch(True, fs, x).tolist() == switch(Tensor(True), fs, x).tolist() == [-1, -2]
+    assert vmap(lambda p, x: switch(p, fs, x))(Tensor([False, True]), x).tolist() == [1, -2]
+    assert jit(lambda p: switch(p, fs, x))(Tensor([True])[0]).tolist() == [-1, -2]
+    assert map(lambda x: x * 2, x, batch_size=0).tolist() == [2, 4]
+    assert fori_loop(Tensor(False), Tensor(True), lambda i, c: c + i + 1, 0).item() == 1
 
 
 def test_a_sample_of_all_loops_and_dtypes() -> None:

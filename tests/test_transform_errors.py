@@ -325,10 +325,10 @@ LOOPS = {
               try:    cast or reshape it, before the loop or in the body, so that the two agree""",
     ),
     "a batch of nothing": Golden(
-        lambda: map(lambda x: x, X, batch_size=0),
+        lambda: map(lambda x: x, X, batch_size=-1),
         errors.SizeError,
         """\
-            map: batch_size=0 is not a size
+            map: batch_size=-1 is not a size
               try: an int of 1 or more""",
     ),
     "item": Golden(
@@ -426,7 +426,7 @@ BRANCHES = {
         errors.CarryError,
         """\
             switch: the index is the float 0.5, not an int
-              try: cond for a bool; .cast(int32)""",
+              try: an int, or .cast("int32")""",
     ),
     "an index that is a vector": Golden(
         lambda: switch(Tensor([0, 1]), [lambda: X, lambda: X]),

@@ -287,7 +287,7 @@ def while_loop(cond_fun: Callable[[C], Vec[Brand] | bool], body_fun: Callable[[C
     Under vmap it goes on until the last example is done; one that is done keeps its state.
 
     Args:
-        cond_fun: `go(x) -> bool[]`, or a number, which is true where it is not zero.
+        cond_fun: `go(x) -> bool[]`.
         body_fun: `f(x) -> x`.
         init_val: The first `x`, a tree of tensors.
 

@@ -341,7 +341,7 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:  # type: ignore[mi
     if isinstance(i, Tensor) and i.dtype == dtypes.bool:
         i = i.cast(dtypes.int32)
     if isinstance(i, float) or (isinstance(i, Tensor) and not dtypes.is_int(i.dtype)):
-        raise CarryError(f"switch: the index is {tree.describe(i)}, not an int", fix='.cast("int32")')
+        raise CarryError(f"switch: the index is {tree.describe(i)}, not an int", fix='an int, or .cast("int32")')
     names = [f"branch {k}" for k in range(n)]
     if isinstance(i, Tensor) and not _is_known(i) and n > 1:
         at = i.clip(0, n - 1)

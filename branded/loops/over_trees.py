@@ -21,6 +21,7 @@ from branded.loops.step import Carry, Input
 from branded.loops.trace import State, all_carried
 from branded.loops.unroll import checkpointed, unrolled
 from branded.loops.while_loop import while_loop as while_steps
+from branded.patches.arrays import np
 from branded.planning.progress import is_traced
 from branded.tree.given import called
 from branded.values import vec_type
@@ -161,12 +162,13 @@ def repeated(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any]
 
     def result(pair: tuple[Any, Any]) -> tuple[Any, list[Tensor]]:
         new, go = pair
-        given, go = go, tree.as_tensor(go)
-        if go is None or go.shape:
+        if isinstance(go, bool | np.bool_):
+            go = Tensor(bool(go))
+        if not isinstance(go, Tensor) or go.shape or go.dtype != dtypes.bool:
             raise CarryError(
-                f"{what}: the condition is {tree.outline(given)}, not one bool", fix="a comparison, .any() or .all()"
+                f"{what}: the condition is {tree.outline(go)}, not one bool", fix="a comparison, .any() or .all()"
             )
-        return None, [*state.checked(new), go.cast(dtypes.bool)]
+        return None, [*state.checked(new), go]
 
     def body(given: list[Tensor]) -> Any:
         # the condition before the body, which may write into what it gets

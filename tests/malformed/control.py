@@ -200,12 +200,7 @@ ROWS = (
         errors.CarryError,
         "switch: the index is the float 1.0, not an int",
     ),
-    refused(
-        "switch: a bool",
-        lambda: switch(True, [one, one], V),
-        errors.CarryError,
-        "switch: the index is the bool True, not an int",
-    ),
+    right("switch: a bool", lambda: switch(True, [one, lambda x: -x], V).tolist(), [-1.0, -2.0, -3.0]),
     refused(
         "switch: a string",
         lambda: switch("1", [one, one], V),
@@ -390,13 +385,13 @@ ROWS = (
         "scan: no pair as the result",
         lambda: scan(lambda c, x: c, NUMBER, V),
         errors.CarryError,
-        "scan: the body returned f32[]",
+        "scan: the body returned float[]",
     ),
     refused(
         "scan: a list as the result",
         lambda: scan(lambda c, x: [c, x], NUMBER, V),
         errors.CarryError,
-        "scan: the body returned list(f32[], f32[])",
+        "scan: the body returned list(float[], f32[])",
     ),
     refused(
         "scan: None as the result",
@@ -604,7 +599,7 @@ ROWS = (
         "while_loop: a condition that is a float",
         lambda: while_loop(lambda c: c, one, NUMBER),
         errors.CarryError,
-        "while_loop: the condition is f32[], not one bool",
+        "while_loop: the condition is float[], not one bool",
     ),
     refused(
         "while_loop: a condition that is None",
@@ -698,11 +693,12 @@ ROWS = (
         errors.CallError,
         "map: two() missing 1 required positional argument: 'y'",
     ),
+    right("map: batch_size 0", lambda: branded.map(lambda x: x + 1, V, batch_size=0).tolist(), [2.0, 3.0, 4.0]),
     refused(
-        "map: batch_size 0",
-        lambda: branded.map(one, V, batch_size=0),
+        "map: batch_size -1",
+        lambda: branded.map(one, V, batch_size=-1),
         errors.SizeError,
-        "map: batch_size=0 is not a size",
+        "map: batch_size=-1 is not a size",
     ),
     refused(
         "map: batch_size a float",
