@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,7 @@ from branded import cond, fori_loop, grad, jit, jvp, map, scan, switch, vmap, wh
 from branded.errors import AxesError
 from branded.loops.primitive import Loop
 from branded.primitive import primitive_of
+from tests.fuzz import branches
 
 END = 2_000_000_000
 """A loop of so many steps does not end while a test waits."""
@@ -185,3 +188,8 @@ def test_the_derivative_of_what_both_branches_compute() -> None:
 def test_the_numbers_of_the_steps_take_no_memory() -> None:
     out = fori_loop(0, 1 << 30, lambda i, s: s + i, Tensor(0))
     assert max(u.max_numel() for u in out.schedule_linear().toposort() if u.op.name == "BUFFER") < 100
+
+
+def test_a_sample_of_branches_and_loops_under_all_transforms() -> None:
+    sample = itertools.islice(branches.programs(random.Random(5), 2), 12)
+    assert [(str(p), w) for p in sample if (w := branches.wrong(p))] == []

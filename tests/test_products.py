@@ -483,3 +483,14 @@ def test_products_of_halves_are_not_rounded_before_they_are_added_up(dtype: Any)
         np.testing.assert_allclose(y.contiguous().realize().float().numpy(), rounded, rtol=unit, atol=unit)
     (p,), *_ = done((a @ b).contiguous())
     assert (p.m, p.n, p.k, p.dtype) == (48, 48, 48, dtypes.float32)
+
+
+def test_a_kernel_of_many_products_keeps_so_many_arguments_as_a_call_takes() -> None:
+    """Each product that comes before the kernel is one more argument of it."""
+    rows = np.random.RandomState(0).randn(20, 3).astype(np.float32)
+    by = np.array([0.3, 0.2, 0.1], np.float32)
+    ts, c, out = [Tensor(x).realize() for x in rows], Tensor(by).realize(), Tensor(0.0)
+    for k in range(80):
+        out = out + ((ts[k % 20] * (1 + k // 20)).sin() * c).sum().sin()
+    wanted = sum(np.sin((np.sin(rows[k % 20] * (1 + k // 20)) * by).sum()) for k in range(80))
+    np.testing.assert_allclose((out * Tensor([1.0, 2.0])).numpy(), [wanted, 2 * wanted], rtol=1e-5)

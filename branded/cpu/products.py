@@ -29,6 +29,7 @@ from branded.cpu.columns import some_rows
 from branded.cpu.plans import LAUNCH, NEW, SMALL, Access, apart, array, elements, laid_out, moved, plan, repeated, size
 from branded.patches import tg
 from branded.patches.tg import Estimates, KernelInfo, graph_rewrite
+from branded.runner import cores
 
 _TYPES, _HALVES = (dtypes.float32, dtypes.float64), (dtypes.float16, dtypes.bfloat16)
 
@@ -95,6 +96,8 @@ class _Maker:
         self.to, self.value, self.over = to, value, over
         params = [u for u in UOp.sink(to, value).toposort() if u.op is Ops.PARAM and u.arg.slot >= 0]
         self.sizes = {u.arg.slot: int(u.max_numel()) for u in params}
+        # each value that comes before the kernel is one more argument of it, next to the variables
+        self.room = max(cores.SIZES[-1] - 3 - len(self.sizes), 0)
         self.device = params[0].arg.device
         used = {u.src[0]: kept.parts(u) for u in UOp.sink(to, value).toposort() if u.op is Ops.INDEX}
         self.limit = SMALL + 4 * sum(u.max_numel() * u.arg.dtype.itemsize // used.get(u, 1) for u in params)
@@ -111,7 +114,8 @@ class _Maker:
 
     def made(self) -> Recipe | None:
         for i, red in enumerate([u for u in self.value.toposort() if _may_be(u)]):
-            self._one(red, NEW + 3 * i)
+            if len(self.new) < self.room:
+                self._one(red, NEW + 3 * i)
         if not self.parts and not self.always:
             self._apart()
         if not self.parts and not self.always:
@@ -166,7 +170,7 @@ class _Maker:
 
     def _before(self) -> None:
         """What each turn of a loop would work out again comes before all, if it takes long."""
-        for i, u in enumerate(repeated(self.value, self.over, self.limit)):
+        for i, u in enumerate(repeated(self.value, self.over, self.limit)[: self.room]):
             x = laid_out(NEW + i, u.ranges)
             self.sizes[x.slot] = elements(u.ranges)
             self.buffers.append((x.slot, self.sizes[x.slot], u.dtype))
