@@ -109,3 +109,10 @@ def test_arguments_that_python_would_take() -> None:
 def test_a_sample_of_all_loops_and_dtypes() -> None:
     found = [(str(p), w) for p in itertools.islice(carries.programs(random.Random(5)), 25) if (w := carries.wrong(p))]
     assert found == []
+
+
+def test_a_tensor_of_a_number_is_an_array() -> None:
+    out = scan(lambda c, x: (c + x, None), Tensor(0), Tensor(XS, dtype="uint8"))[0]
+    assert (out.dtype, out.item()) == (dtypes.int32, 307)
+    with pytest.raises(CarryError, match="before: i32"):
+        scan(lambda c, x: (c + x, None), Tensor(0), Tensor([1.5]))

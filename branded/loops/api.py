@@ -103,6 +103,7 @@ def scan(
     Source: `jax.lax.scan`.
     """
     check_flag(progress, "progress")
+    init = _arrays(init)
     with recording.structured() as made:
         # a typed program says what is done, and not how
         how: Any = {"unroll": unroll, "checkpoint": checkpoint, "progress": progress} if made is None else {}
@@ -113,6 +114,16 @@ def scan(
             known: dict[str, Any] = {"length": n, "carries": len(values)} | ({"reverse": True} if reverse else {})
             written(made, "scan", [*values, *ys], out, lambda body: {"f": body}, params=known)
     return out
+
+
+def _arrays(init: Any) -> Any:
+    """The first carry, in which `Tensor(0)` is an array of an int32, as it is in JAX, and no number of Python."""
+
+    def array(x: Any) -> Any:
+        is_number = isinstance(x, Tensor) and x.dtype in dtypes.weaks and x.uop.device is None
+        return x.cast(strong_dtype(x.dtype)) if is_number else x
+
+    return tree.rebuild(init, iter([array(x) for x in tree.leaves(init)]))
 
 
 @overload
@@ -161,6 +172,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
     Source: `jax.lax.fori_loop`.
     """
     check_functions("fori_loop", body_fun=body_fun)
+    init_val = _arrays(init_val)
     lower, upper = (_number(b, at) for b, at in ((lower, "lower"), (upper, "upper")))
     step = functools.partial(_step, body_fun)
     with recording.structured() as made:
@@ -177,10 +189,10 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
         else:
             if unroll is not None:
                 raise SizeError("fori_loop: unroll with bounds that are tensors", fix="ints, or no unroll")
-            lower, upper = _of_one_dtype(*(_bound(x, at) for x, at in ((lower, "lower"), (upper, "upper"))))
-            until = upper
+            start, upper = _of_one_dtype(lower, *(_bound(x, at) for x, at in ((lower, "lower"), (upper, "upper"))))
+            lower, until = _bound(start, "lower"), upper
             _, out = repeated(
-                "fori_loop", lambda c: c[0] < until, lambda c: (c[0] + 1, step(c[0], c[1])), (lower, init_val)
+                "fori_loop", lambda c: c[0] < until, lambda c: (c[0] + 1, step(c[0], c[1])), (start, init_val)
             )
             own = slice(1, None)
 
@@ -213,11 +225,11 @@ def _bound(x: Any, at: str) -> Tensor:
     return b.cast(dtypes.int32) if b.dtype == dtypes.bool else b
 
 
-def _of_one_dtype(lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+def _of_one_dtype(given: Any, lower: Tensor, upper: Tensor) -> tuple[Any, Tensor]:
     """The bounds, which give the number of a step its dtype: one from an int of Python on is such an int."""
     dtype = least_upper_dtype(strong_dtype(lower.dtype), strong_dtype(upper.dtype))
-    first = lower if lower.dtype in dtypes.weaks and dtype == dtypes.int32 else lower.cast(dtype)
-    return first, upper.cast(dtype)
+    is_number = lower.dtype in dtypes.weaks and dtype == dtypes.int32
+    return given if is_number else lower.cast(dtype), upper.cast(dtype)
 
 
 def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
@@ -306,6 +318,7 @@ def while_loop(cond_fun: Callable[[C], Vec[Brand] | bool], body_fun: Callable[[C
 
     Source: `jax.lax.while_loop`.
     """
+    init_val = _arrays(init_val)
     with recording.structured() as made:
         out: C = repeated("while_loop", cond_fun, body_fun, init_val)
         written(made, "while_loop", tree.leaves(init_val), out, _go_and_step)

@@ -186,9 +186,9 @@ class State:
     def __init__(self, what: str, init: Any) -> None:
         self.what, self.tree = what, init
         self.where = tree.paths(init, "carry")
+        is_number = [isinstance(x, bool | int | float) for x in tree.leaves(init)]
         self.given = all_carried(init, f"{what}: the carry")
         self.dtypes = [x.dtype for x in self.given]
-        is_number = [isinstance(x, bool | int | float) for x in tree.leaves(init)]
         self.loose = [d in dtypes.weaks or n for d, n in zip(self.dtypes, is_number, strict=True)]
         self.rows = [visible(row_of(x.uop)) for x in self.given]
 
@@ -263,8 +263,8 @@ class State:
             if y.shape != x.shape or (y.dtype != self.dtypes[i] and not weak and not self.loose[i]):
                 raise CarryError(
                     f"{self.what}: {self.where[i]} changes its type from step to step",
-                    ("before", type_text(x.cast(self.dtypes[i]).uop, ())),
-                    ("after", type_text(y, ())),
+                    ("before", type_text(x.cast(strong_dtype(self.dtypes[i])).uop, ())),
+                    ("after", type_text(y.cast(strong_dtype(y.dtype)), ())),
                     fix="cast or reshape it, before the loop or in the body, so that the two agree",
                 )
             if y.dtype != self.dtypes[i] and not weak:

@@ -191,8 +191,7 @@ class Evaluation:
             out = f(*carry, *x)
             return out[:n], out[n:]
 
-        values = list(map(_tensor, given))
-        carry, ys = scan(step, values[:n], values[n:], p["length"], p.get("reverse", False))
+        carry, ys = scan(step, given[:n], list(map(_tensor, given[n:])), p["length"], p.get("reverse", False))
         return [*carry, *ys]
 
     def _map_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
@@ -201,12 +200,12 @@ class Evaluation:
 
     def _fori_loop_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
         f = self.function(p["body_fun"], consts)
-        out: list[Tensor] = fori_loop(given[0], given[1], lambda i, c: f(i, *c), list(map(_tensor, given[2:])))
+        out: list[Tensor] = fori_loop(given[0], given[1], lambda i, c: f(i, *c), given[2:])
         return out
 
     def _while_loop_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
         go, f = (self.function(p[k], consts) for k in ("cond_fun", "body_fun"))
-        return while_loop(lambda c: go(*c)[0], lambda c: f(*c), list(map(_tensor, given)))
+        return while_loop(lambda c: go(*c)[0], lambda c: f(*c), given)
 
     def _jit_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
         return self.function(p["f"], consts)(*given)

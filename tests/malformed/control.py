@@ -385,13 +385,13 @@ ROWS = (
         "scan: no pair as the result",
         lambda: scan(lambda c, x: c, NUMBER, V),
         errors.CarryError,
-        "scan: the body returned float[]",
+        "scan: the body returned f32[]",
     ),
     refused(
         "scan: a list as the result",
         lambda: scan(lambda c, x: [c, x], NUMBER, V),
         errors.CarryError,
-        "scan: the body returned list(float[], f32[])",
+        "scan: the body returned list(f32[], f32[])",
     ),
     refused(
         "scan: None as the result",
@@ -599,7 +599,7 @@ ROWS = (
         "while_loop: a condition that is a float",
         lambda: while_loop(lambda c: c, one, NUMBER),
         errors.CarryError,
-        "while_loop: the condition is float[], not one bool",
+        "while_loop: the condition is f32[], not one bool",
     ),
     refused(
         "while_loop: a condition that is None",
