@@ -17,7 +17,7 @@ from branded import recording, tree
 from branded.brand import Brand
 from branded.crossing import live_tensor
 from branded.errors import CarryError
-from branded.graph import replaced, stored, tensor
+from branded.graph import replaced, tensor
 from branded.loops.bodies import body, is_through_a_body, only_if
 from branded.loops.effects import calls_of
 from branded.loops.safe import safe

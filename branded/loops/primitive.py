@@ -30,7 +30,7 @@ from branded.graph import on_device, replaced
 from branded.loops.closures import closure_converted
 from branded.loops.safe import safe
 from branded.loops.step import Args, Carry, Input, Step, cut, like, pairs, param, wider
-from branded.patches.tg import broadcast_to, has_shape, reduced
+from branded.patches.tg import broadcast_to, reduced
 from branded.primitive import (
     Batched,
     BatchingRun,

@@ -15,7 +15,7 @@ from branded.crossing import copied, enter, enter_all, live_tensor, live_tensors
 from branded.dispatch import Pass
 from branded.errors import CarryError
 from branded.graph import replaced, stored, tensor
-from branded.loops.bodies import Body, Effect, TOKEN, collected, given_to
+from branded.loops.bodies import TOKEN, Body, Effect, collected, given_to
 from branded.loops.step import Carry, param
 from branded.patches.methods import method_restored
 from branded.patches.tg import canonicalize_device
