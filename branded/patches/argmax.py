@@ -6,19 +6,17 @@ was 3.  Where NaN is not the first entry, the largest may be one of the others, 
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from tinygrad import Tensor, dtypes
 
-from branded.patches import tg
+from branded.patches import methods
 from branded.patches.methods import nested
 
 
 def install() -> None:
     original = nested(Tensor.argmax)
 
-    @functools.wraps(original)
     def argmax(self: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
         if not (dtypes.is_float(self.dtype) and isinstance(axis, int) and -self.ndim <= axis < self.ndim):
             return original(self, axis, keepdim)
@@ -31,5 +29,4 @@ def install() -> None:
         at_first: Tensor = n - (best > n).where(best - n, best)
         return at_first.cast(dtypes.int32)
 
-    named = argmax if original is Tensor.argmax else functools.wraps(original)(tg._metadata_wrapper(argmax))
-    setattr(Tensor, "argmax", named)  # noqa: B010  mypy: a method
+    methods.put("argmax", original, argmax)

@@ -40,6 +40,13 @@ def wrap(name: str, make: Callable[[Method], Method]) -> None:
     setattr(Tensor, name, staticmethod(wrapped) if isinstance(Tensor.__dict__.get(name), staticmethod) else wrapped)
 
 
+def put(name: str, original: Method, ours: Method) -> None:
+    """Let a method of Tensor be `ours`; `original` is what `nested` gives for it."""
+    own = functools.wraps(original)(ours)
+    is_named = original is not getattr(Tensor, name)
+    setattr(Tensor, name, functools.wraps(own)(tg._metadata_wrapper(own)) if is_named else own)
+
+
 # ---- the method that runs ----
 
 

@@ -62,6 +62,7 @@ TAKEN = {
     "_to_np_dtype": "tinygrad.dtype",  # the type of numpy for the numbers of a dtype
     "least_upper_dtype": "tinygrad.dtype",  # the dtype of what is worked out of several
     "least_upper_float": "tinygrad.dtype",  # the dtype of floats that are worked out of a dtype
+    "sum_acc_dtype": "tinygrad.dtype",  # the dtype in which numbers of a dtype are summed
     "truncate": "tinygrad.dtype",  # for each dtype what makes a number of Python one of it
     "all_int": "tinygrad.helpers",  # are all of these sizes known?
     "BufferSpec": "tinygrad.device",  # how memory is taken: with `nolru` it is the system's again when it is free

@@ -1,0 +1,41 @@
+"""A power of ints is exact, by repeated squaring, and wraps around as products do.
+
+tinygrad computes it in float32, by `exp2` and `log2`: `Tensor([3]) ** Tensor([5])` is 242, and `Tensor([10, 3]) **
+Tensor([2, 5])` does not compile.  A negative exponent gives the integer part, which is 0 for all bases but 1 and -1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import strong_dtype
+from tinygrad.uop.ops import Ops
+
+from branded.patches import methods
+from branded.patches.methods import nested
+from branded.patches.tg import least_upper_dtype
+
+
+def _power(base: Tensor, exponent: Tensor, bits: int) -> Tensor:
+    out, square = base.const_like(1), base
+    for i in range(bits):
+        out = ((exponent >> i) & 1).ne(0).where(out * square, out)
+        square = square * square
+    return out if exponent.uop.vmin >= 0 else ((exponent < 0) & (base * base).ne(1)).where(0, out)
+
+
+def install() -> None:
+    original = nested(Tensor.pow)
+
+    def power(self: Tensor, x: Any, reverse: bool = False) -> Tensor:
+        base, exponent = self._broadcasted(x, reverse=reverse)
+        if not (dtypes.is_int(base.dtype) and dtypes.is_int(exponent.dtype)) or exponent.uop.base.op is Ops.CONST:
+            return original(self, x, reverse)
+        narrow = self if reverse else x  # the bits of the exponent before it took the dtype of the result
+        bits = dtypes.int32.bitsize if narrow.dtype in dtypes.weaks else narrow.dtype.bitsize
+        most = max(exponent.uop.vmax, -exponent.uop.vmin)
+        dtype = strong_dtype(least_upper_dtype(base.dtype, exponent.dtype))
+        return _power(base.cast(dtype), exponent, min(bits, int(most).bit_length()))
+
+    methods.put("pow", original, power)

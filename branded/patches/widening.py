@@ -1,0 +1,49 @@
+"""A matrix product of ints is computed in the dtype in which it is summed.
+
+tinygrad multiplies in the dtype of the operands, and converts the products to the dtype of the sum.  A product of two
+int8 is an int8, and wraps around: `X.matmul(M, dtype="int32")` is exact in numpy.  (In tinygrad it is too, in kernels
+whose C computes products of int8 in 32 bits: see `small_ints`.)
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import to_dtype
+
+from branded.patches import methods
+from branded.patches.methods import nested
+from branded.patches.tg import least_upper_dtype, sum_acc_dtype
+
+
+def _widened(xs: Sequence[Any], dtype: Any) -> list[Any]:
+    """The operands in the dtype of the sum, if they are ints."""
+    if not all(isinstance(x, Tensor) for x in xs):
+        return list(xs)
+    of = least_upper_dtype(*(x.dtype for x in xs))
+    if of not in dtypes.ints:
+        return list(xs)
+    return [x.cast(sum_acc_dtype(of) if dtype is None else to_dtype(dtype)) for x in xs]
+
+
+def install() -> None:
+    dot, conv2d, einsum = nested(Tensor.dot), nested(Tensor.conv2d), Tensor.einsum.__func__  # type: ignore[attr-defined]
+
+    def wide_dot(self: Tensor, w: Tensor, dtype: Any = None) -> Tensor:
+        return dot(self, w) if dtype is None else dot(*_widened((self, w), dtype), dtype=dtype)
+
+    def wide_conv2d(self: Tensor, weight: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        dtype = kwargs.get("dtype", args[5] if len(args) > 5 else None)
+        return conv2d(*_widened((self, weight), dtype), *args, **kwargs)
+
+    def wide_einsum(cls: type[Tensor], formula: str, *operands: Any, dtype: Any = None) -> Tensor:
+        xs = operands[0] if len(operands) == 1 and isinstance(operands[0], tuple | list) else operands
+        out: Tensor = einsum(cls, formula, *_widened(xs, dtype), dtype=dtype)
+        return out
+
+    methods.put("dot", dot, wide_dot)
+    methods.put("conv2d", conv2d, wide_conv2d)
+    setattr(Tensor, "einsum", classmethod(functools.wraps(einsum)(wide_einsum)))  # noqa: B010  mypy: a method
