@@ -413,6 +413,7 @@ class MappedCall:
                     ("call", self.options.where),
                     fix=tree.advice(y) or "return tensors, or out_axes=None for it",
                 )
+            tree.check_fits(t, t.dtype, "vmap: a result")
             tensors.append(stored(t) if is_chosen else t)
             at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
         left = map(tensor, left_all([t.uop for t in tensors], b, at, self.size))

@@ -89,7 +89,10 @@ def _in_steps(
                 f"{what}: the body returned {tree.outline(pair)}",
                 fix="return a pair: the carry, and the output or None",
             )
-        return pair[1], [*state.checked(pair[0]), *all_carried(pair[1], f"{what}: the output")]
+        outputs = all_carried(pair[1], f"{what}: the output")
+        for y in outputs:
+            tree.check_fits(y, y.dtype, f"{what}: the output")
+        return pair[1], [*state.checked(pair[0]), *outputs]
 
     traced, k = state.traced(body, result, entries), len(state.given)
     inputs = [Input(p, x.uop) for p, x in zip(traced.params[k:], whole, strict=True)]

@@ -202,6 +202,8 @@ class State:
 
     def carries(self, traced: Traced) -> list[Carry]:
         """What goes around; the first values vary over all that later ones do."""
+        for x, dtype, at in zip(self.given, self.dtypes, self.where, strict=True):
+            tree.check_fits(x, dtype, f"{self.what}: {at}")
         k = len(self.given)
         inits = [
             copied(x.cast(strong_dtype(x.dtype)).uop, tuple(b for b in row if b not in row_of(x.uop)))

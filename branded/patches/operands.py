@@ -15,7 +15,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
 from branded import tree
@@ -76,6 +76,8 @@ def _ufix(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(original)
     def ufix(self: Tensor, x: Any) -> Tensor:
+        if type(x) is int and not -(2**31) <= x < 2**32 and self.dtype in dtypes.ints and in_a_body():
+            tree.check_fits(x, self.dtype, _what())
         if isinstance(x, _KNOWN) or not in_a_body():
             return original(self, x) if running() is None else inner(self, x)
         if (t := tree.as_tensor(x)) is not None:

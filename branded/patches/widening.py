@@ -1,8 +1,9 @@
-"""A matrix product of ints is computed in the dtype in which it is summed.
+"""Products and means of ints are computed in dtypes that hold them.
 
 tinygrad multiplies in the dtype of the operands, and converts the products to the dtype of the sum.  A product of two
 int8 is an int8, and wraps around: `X.matmul(M, dtype="int32")` is exact in numpy.  (In tinygrad it is too, in kernels
-whose C computes products of int8 in 32 bits: see `small_ints`.)
+whose C computes products of int8 in 32 bits: see `small_ints`.)  It sums the ints of a mean in 32 bits, and a variance of ints as ints: the mean of two
+numbers 2**31 - 1 is -1, and the variance of 1 and 2 is 0.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ def _widened(xs: Sequence[Any], dtype: Any) -> list[Any]:
 
 def install() -> None:
     dot, conv2d, einsum = nested(Tensor.dot), nested(Tensor.conv2d), Tensor.einsum.__func__  # type: ignore[attr-defined]
+    mean, var = nested(Tensor.mean), nested(Tensor.var)
 
     def wide_dot(self: Tensor, w: Tensor, dtype: Any = None) -> Tensor:
         return dot(self, w) if dtype is None else dot(*_widened((self, w), dtype), dtype=dtype)
@@ -44,6 +46,17 @@ def install() -> None:
         out: Tensor = einsum(cls, formula, *_widened(xs, dtype), dtype=dtype)
         return out
 
+    def wide_mean(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        wide = dtypes.uint64 if self.dtype in dtypes.uints else dtypes.int64
+        out: Tensor = mean(self.cast(wide) if self.dtype in dtypes.ints else self, *args, **kwargs)
+        return out
+
+    def wide_var(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        out: Tensor = var(self if dtypes.is_float(self.dtype) else self.cast(dtypes.float32), *args, **kwargs)
+        return out
+
+    methods.put("mean", mean, wide_mean)
+    methods.put("var", var, wide_var)
     methods.put("dot", dot, wide_dot)
     methods.put("conv2d", conv2d, wide_conv2d)
     setattr(Tensor, "einsum", classmethod(functools.wraps(einsum)(wide_einsum)))  # noqa: B010  mypy: a method

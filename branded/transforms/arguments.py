@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.patches.arrays import np
@@ -67,7 +67,7 @@ def read(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) -> None:
     if cls is Tensor:
         _tensor(x, form, leaves)
     elif cls in NUMBERS:
-        form.append(cls)
+        form.append(cls if cls is not int or -(2**31) <= x < 2**31 else _large(x))
         leaves.append(x)
     elif (cls is tuple or cls is list) and depth < _DEEP:
         form.append((cls, len(x)))
@@ -82,6 +82,13 @@ def read(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) -> None:
         form.append(None)
     else:
         _other(x, form, leaves)
+
+
+def _large(x: int) -> tuple[Any, ...]:
+    """The form of an int that does not fit into 32 bits: what it is next to must have a dtype that it fits into."""
+    if not tree.fits(x, dtypes.int64):
+        raise tree.too_large(x, dtypes.int64, "jit")
+    return int, *(tree.fits(x, d) for d in (dtypes.uint32, dtypes.uint64))
 
 
 def _tensor(x: Tensor, form: list[Any], leaves: list[Any]) -> None:
@@ -105,7 +112,7 @@ def _leaf(x: Any, form: list[Any], leaves: list[Any]) -> None:
     if isinstance(x, Tensor):
         form.append(_type_of(x))
     elif type(x) in NUMBERS:
-        form.append(type(x))
+        form.append(type(x) if type(x) is not int or tree.fits(x, dtypes.int32) else _large(x))
     elif (t := tree.as_tensor(x)) is not None:
         form.append(_type_of(t))
     else:

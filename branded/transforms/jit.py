@@ -8,9 +8,9 @@ import types
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar, overload
 
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 from tinygrad.helpers import disable_gc
-from tinygrad.uop.ops import UOp
+from tinygrad.uop.ops import Ops, UOp
 
 from branded import recording, tree
 from branded.cpu import kernels
@@ -18,7 +18,7 @@ from branded.cpu.tuning import How, Report, Tuned
 from branded.crossing import live_results
 from branded.derivatives.levels import is_differentiating, may_be_differentiating
 from branded.errors import OptionError
-from branded.loops.trace import LeafType, trace
+from branded.loops.trace import LeafType, Traced, trace
 from branded.patches.tg import _function, canonicalize_device, capturing
 from branded.recording import may_be_recording
 from branded.rows import check_live
@@ -288,8 +288,23 @@ class _Program:
                 t if x.device is not None else t._replace(device=at) for x, t in zip(variables, types, strict=True)
             ]
         traced = trace("jit", body, types, lambda out: (out, live_results(out, "jit")))
+        _check_numbers({p: n for p, x in zip(traced.params, variables, strict=True) if (n := tree.number_of(x))}, traced)
         self.build = builder(traced.out)
         self.run = Executable(traced, donated, tune)
+
+
+def _check_numbers(numbers: dict[UOp, int], traced: Traced) -> None:
+    """Ints of Python that do not fit into 32 bits, and what is made of them, do not become ints of 32 bits."""
+    made = {p: n for p, n in numbers.items() if not tree.fits(n, dtypes.int32)}
+    for u in UOp.sink(*traced.leaves).toposort(enter_calls=False) if made else ():
+        n = next((made[s] for s in u.src if s in made), None)
+        if n is not None and u.dtype == dtypes.weakint:
+            made[u] = n
+        elif n is not None and u.op is Ops.CAST and not tree.fits(n, u.dtype):
+            raise tree.too_large(n, u.dtype, "jit")
+    for y in traced.leaves:
+        if y in made:
+            raise tree.too_large(made[y], dtypes.int32, "jit")
 
 
 def _input(x: Any) -> Any:

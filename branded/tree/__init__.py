@@ -24,10 +24,14 @@ from branded.tree.api import unflatten as unflatten
 from branded.tree.given import advice as advice
 from branded.tree.given import as_int as as_int
 from branded.tree.given import as_tensor as as_tensor
+from branded.tree.given import check_fits as check_fits
+from branded.tree.given import fits as fits
 from branded.tree.given import normalize_axis as normalize_axis
+from branded.tree.given import number_of as number_of
 from branded.tree.given import out_axis as out_axis
 from branded.tree.given import positions as positions
 from branded.tree.given import static as static
+from branded.tree.given import too_large as too_large
 from branded.tree.nodes import Axis as Axis
 from branded.tree.nodes import Node as Node
 from branded.tree.nodes import argument_paths as argument_paths

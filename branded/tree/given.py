@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, cast
 
-from tinygrad import Tensor
-from tinygrad.uop.ops import UOp
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType, strong_dtype
+from tinygrad.uop.ops import Ops, UOp
 
-from branded.errors import AxisRangeError, AxisTypeError, BrandedError, CallError, OptionError, counted
+from branded.errors import ArgumentError, AxisRangeError, AxisTypeError, BrandedError, CallError, OptionError, counted
 from branded.patches.arrays import np
-from branded.rows import type_text
+from branded.rows import SHORT, type_text
 from branded.tree.nodes import check_axis, outline
 from branded.tree.text import describe, package_of, shown
 
@@ -176,6 +177,38 @@ def as_tensor(x: Any) -> Tensor | None:
     if isinstance(x, np.ndarray | np.generic) and _has_dtype(x):
         return Tensor(np.asarray(x, dtype=x.dtype.newbyteorder("=")))
     return None
+
+
+def number_of(x: Any) -> int | None:
+    """The int of Python that a leaf is, or that was made a tensor; None for anything else."""
+    if isinstance(x, Tensor):
+        u: UOp = x.uop
+        return u.val if u.op is Ops.CONST and u.dtype == dtypes.weakint and type(u.val) is int else None
+    return x if type(x) is int else None
+
+
+def fits(n: int, dtype: DType) -> bool:
+    """Does an int of Python keep its value in a dtype?  In an unsigned one a negative int stands for its bits."""
+    return not dtypes.is_int(dtype) or max(dtype.min, -(2 ** (dtype.bitsize - 1))) <= n <= dtype.max
+
+
+def check_fits(x: Any, dtype: DType, what: str) -> None:
+    """A number of Python fits into the dtype that it takes: that of the tensors next to it, or else int32."""
+    n = number_of(x)
+    if n is not None and not fits(n, strong_dtype(dtype)):
+        raise too_large(n, strong_dtype(dtype), what)
+
+
+def too_large(n: int, dtype: DType, what: str) -> ArgumentError:
+    """The error of `check_fits`."""
+    wide = next((name for d, name in _WIDE.items() if fits(n, d)), None)
+    return ArgumentError(
+        f"{what}: {describe(n)} does not fit into {SHORT[dtype.name]}",
+        fix="a float" if wide is None else f'Tensor({n}, dtype="{wide}")',
+    )
+
+
+_WIDE = {dtypes.int64: "int64", dtypes.uint64: "uint64"}
 
 
 def _has_dtype(x: np.ndarray | np.generic) -> bool:
