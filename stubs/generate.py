@@ -371,6 +371,7 @@ INDEX = (
 """What an axis is indexed by; the bounds of a slice are the same for all examples."""
 OPERATORS = (
     "def __pos__(self) -> Self: ...",
+    "def __abs__(self) -> Self: ...",
     "def __divmod__(self, x: Vec[_S1, _T] | ConstType) -> tuple[Vec[S_co | _S1, _T], Vec[S_co | _S1, _T]]: ...",
     "def __rdivmod__(self, x: ConstType) -> tuple[Self, Self]: ...",
 )

@@ -20,7 +20,8 @@ PATCHES: tuple[str, ...] = (
     *("threads", "interning", "fork", "draws", "cache", "unfinished", "options"),
     *("images", "ranges", "numbering", "gates", "alignment", "views", "copies", "empty", "whole"),
     *("vectorizer", "ordering", "workers", "byte_order", "products", "small_ints", "constants"),
-    *("vector_casts", "nan", "bounds", "metadata", "argmax", "shifts", "quotients", "powers", "widening", "launched", "angles"),
+    *("vector_casts", "nan", "bounds", "metadata", "argmax", "shifts", "quotients", "powers", "widening"),
+    *("launched", "angles", "rounding"),
 )
 """The modules of this package that mend something, in the order in which they are installed."""
 FASTER: tuple[str, ...] = ("matching", "rewriting", "deriving", "arange", "clang", "reduce", "alike")

@@ -151,11 +151,37 @@ def _init(original: Callable[..., None]) -> Callable[..., None]:
         try:
             original(self, data, device, dtype)
         except Exception as error:
-            if isinstance(error, BrandedError) or not in_a_body() or not _has_tensors(data):
+            if isinstance(error, BrandedError):
                 raise
-            _refuse_list(data)
+            if in_a_body() and _has_tensors(data):
+                _refuse_list(data)
+            if (found := _of_numpy(data)) is None:
+                raise
+            original(self, found, device, dtype)
 
     return init
+
+
+def _of_numpy(data: Any) -> np.ndarray | None:
+    """An array of what tinygrad does not take: a number of numpy, or a list of such; None if there is none in it."""
+    if not isinstance(data, np.ndarray | np.generic | list | tuple | complex):
+        return None
+    try:
+        array = np.asarray(data)
+    except ValueError:  # a list of lists that differ in length
+        return None
+    if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
+        return None if isinstance(data, np.ndarray) else array
+    if array.dtype.kind == "O" and not (isinstance(data, np.ndarray) and not _has_tensors(data)):
+        return None
+    raise OperandError(
+        f"Tensor: there is no dtype for {array.dtype}",
+        ("data", tree.describe(array)),
+        fix={
+            "c": "Tensor(numpy.stack([numpy.real(x), numpy.imag(x)], -1))",
+            "f": 'Tensor(x.astype("float64"))',
+        }.get(array.dtype.kind, "an array of numbers: a position for each word, a count of days for each date"),
+    )
 
 
 def _has_tensors(data: Any) -> bool:

@@ -236,7 +236,6 @@ def _format(self: Tensor, spec: str) -> str:
 
 
 _WANTING = {
-    "__abs__": ("abs", "bad operand type for abs(): 'Tensor'"),
     "__trunc__": ("trunc", "type Tensor doesn't define __trunc__ method"),
     "__round__": ("round", "type Tensor doesn't define __round__ method"),
 }
@@ -285,6 +284,7 @@ def install() -> None:
     setattr(Tensor, "__divmod__", _divmod)  # noqa: B010  mypy: a method
     setattr(Tensor, "__rdivmod__", lambda x, y: _divmod(y, x))  # noqa: B010
     setattr(Tensor, "__pos__", lambda x: x)  # noqa: B010
+    setattr(Tensor, "__abs__", lambda x: x.abs())  # noqa: B010
     for name, (method, otherwise) in _WANTING.items():
         setattr(Tensor, name, _wanting(method, otherwise))
     # who is in the table of all tensors: tinygrad takes the time of a method that is asked for it

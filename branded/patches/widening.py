@@ -2,8 +2,8 @@
 
 tinygrad multiplies in the dtype of the operands, and converts the products to the dtype of the sum.  A product of two
 int8 is an int8, and wraps around: `X.matmul(M, dtype="int32")` is exact in numpy.  (In tinygrad it is too, in kernels
-whose C computes products of int8 in 32 bits: see `small_ints`.)  It sums the ints of a mean in 32 bits, and a variance of ints as ints: the mean of two
-numbers 2**31 - 1 is -1, and the variance of 1 and 2 is 0.
+whose C computes products of int8 in 32 bits: see `small_ints`.)  It sums the ints of a mean in 32 bits, and the squares
+of a variance as ints: the mean of two numbers 2**31 - 1 is -1, and the variance of 1 and 2 is 0.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ def install() -> None:
     def wide_dot(self: Tensor, w: Tensor, dtype: Any = None) -> Tensor:
         return dot(self, w) if dtype is None else dot(*_widened((self, w), dtype), dtype=dtype)
 
-    def wide_conv2d(self: Tensor, weight: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        dtype = kwargs.get("dtype", args[5] if len(args) > 5 else None)
-        return conv2d(*_widened((self, weight), dtype), *args, **kwargs)
+    def wide_conv2d(
+        self: Tensor, weight: Tensor, bias: Any = None, groups: int = 1, stride: Any = 1, dilation: Any = 1,
+        padding: Any = 0, dtype: Any = None,
+    ) -> Tensor:  # fmt: skip
+        return conv2d(*_widened((self, weight), dtype), bias, groups, stride, dilation, padding, dtype)
 
     def wide_einsum(cls: type[Tensor], formula: str, *operands: Any, dtype: Any = None) -> Tensor:
         xs = operands[0] if len(operands) == 1 and isinstance(operands[0], tuple | list) else operands
         out: Tensor = einsum(cls, formula, *_widened(xs, dtype), dtype=dtype)
         return out
 
-    def wide_mean(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    def wide_mean(self: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
         wide = dtypes.uint64 if self.dtype in dtypes.uints else dtypes.int64
-        out: Tensor = mean(self.cast(wide) if self.dtype in dtypes.ints else self, *args, **kwargs)
-        return out
+        return mean(self.cast(wide) if self.dtype in dtypes.ints else self, axis, keepdim)
 
-    def wide_var(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        out: Tensor = var(self if dtypes.is_float(self.dtype) else self.cast(dtypes.float32), *args, **kwargs)
-        return out
+    def wide_var(self: Tensor, axis: Any = None, keepdim: bool = False, correction: int = 1) -> Tensor:
+        return var(self if dtypes.is_float(self.dtype) else self.cast(dtypes.float32), axis, keepdim, correction)
 
     methods.put("mean", mean, wide_mean)
     methods.put("var", var, wide_var)

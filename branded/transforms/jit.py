@@ -288,7 +288,9 @@ class _Program:
                 t if x.device is not None else t._replace(device=at) for x, t in zip(variables, types, strict=True)
             ]
         traced = trace("jit", body, types, lambda out: (out, live_results(out, "jit")))
-        _check_numbers({p: n for p, x in zip(traced.params, variables, strict=True) if (n := tree.number_of(x))}, traced)
+        _check_numbers(
+            {p: n for p, x in zip(traced.params, variables, strict=True) if (n := tree.number_of(x))}, traced
+        )
         self.build = builder(traced.out)
         self.run = Executable(traced, donated, tune)
 

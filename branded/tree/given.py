@@ -41,7 +41,7 @@ def called(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
     """`f(*args, **kwargs)`; that it does not take these arguments is said as `what`, which the user called, says it."""
     try:
         return f(*args, **kwargs)
-    except (TypeError, ValueError, LookupError) as error:
+    except (AttributeError, TypeError, ValueError, LookupError) as error:
         # Python refused the call itself, if nothing of the function ran
         ran = error.__traceback__ is None or error.__traceback__.tb_next is not None
         if ran or not isinstance(error, TypeError) or isinstance(error, BrandedError) or not _refuses(f, args, kwargs):
