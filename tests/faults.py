@@ -147,12 +147,34 @@ def angles() -> None:
     assert max(off) < 1e-10
 
 
+def bounds() -> None:
+    x = Tensor([250, 100]).realize().clamp(200, 300).cast("int8")
+    assert (x < 0).tolist() == [True, True] and x.cast("int32").tolist() == [-6, -56]
+
+
+def powers() -> None:
+    a, b = Tensor([3, -2, 10]).realize(), Tensor([5, 3, 0]).realize()
+    assert (a**b).tolist() == [243, -8, 1] and (10**b).tolist() == [100000, 1000, 1]
+
+
+def widening() -> None:
+    a, b = (Tensor(x, dtype="int32").realize() for x in ([2**31 - 1, 2**31 - 1], [1, 2]))
+    assert a.mean().item() == 2**31 and b.var().item() == 0.5 and a.dot(b, dtype="int64").item() == 3 * (2**31 - 1)
+
+
+def rounding() -> None:
+    x = Tensor([1.0001, 3.14159]).realize()
+    assert x.half().float().tolist() == x.half().realize().float().tolist() == [1.0, 3.140625]
+
+
 def small_ints() -> None:
     a, b = (Tensor(x, dtype="uint8", device="CPU").realize() for x in ([200, 3], [100, 5]))
     assert (a + b).cast("int32").tolist() == [44, 8] and (a - b > 99).tolist() == [True, True]
     assert (a * b).float().tolist() == [32, 15] and a.sum(dtype="uint8").cast("int32").item() == 203
     h = Tensor([30000, -30000], dtype="int16", device="CPU").realize()
     assert (h + h).cast("int32").tolist() == [-5536, 5536]
+    i = Tensor([65535, -65533], dtype="int32", device="CPU").realize()
+    assert (i * i).cast("int64").tolist() == [-131071, -393207]
 
 
 def compiled_results() -> None:
@@ -284,7 +306,7 @@ MENDED: tuple[Callable[[], None], ...] = (
         byte_order,
         products,
     ),
-    *(ordering, constants, vector_casts, nan, metadata, argmax, shifts, quotients, launched, angles, alike),
+    *(ordering, constants, vector_casts, nan, metadata, argmax, shifts, quotients, launched, angles, alike, bounds, powers, widening, rounding),
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints)

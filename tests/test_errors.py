@@ -1044,6 +1044,24 @@ OF_PYTHON = {
           try:   Tensor([...]) of the values, and the position of the key as its index
         """,
     ),
+    "a method of numpy": Golden(
+        lambda: vmap(lambda x: x.astype("int32"))(X),
+        errors.OperandError,
+        """
+        vmap: a tensor has no method `astype`
+          at:  app.py:12
+          try: x.cast("int32")
+        """,
+    ),
+    "a parameter of numpy": Golden(
+        lambda: jit(lambda x: x.sum(0, keepdims=True))(X),
+        errors.OperandError,
+        """
+        jit: `sum` has no parameter `keepdims`
+          at:  app.py:12
+          try: x.sum(0, keepdim=True)
+        """,
+    ),
 }
 
 
@@ -1052,7 +1070,50 @@ def test_what_a_function_of_python_says_of_a_tensor(g: Golden) -> None:
     with pytest.raises(g.cls) as info:
         g.mistake()
     assert re.sub(r"\w+\.py:\d+", "app.py:12", str(info.value)) == textwrap.dedent(g.text).strip()
-    assert isinstance(info.value.__cause__, (TypeError, IndexError, KeyError))
+    assert isinstance(info.value.__cause__, (AttributeError, TypeError, IndexError, KeyError))
+
+
+OF_NUMPY = {
+    "complex64": Golden(
+        lambda: Tensor(np.ones(2, np.complex64)),
+        errors.OperandError,
+        """
+        Tensor: there is no dtype for complex64
+          data: numpy complex64[2]
+          try:  Tensor(numpy.stack([numpy.real(x), numpy.imag(x)], -1))
+        """,
+    ),
+    "a number of Python": Golden(
+        lambda: vmap(lambda x: x * Tensor(1 + 2j))(X),
+        errors.OperandError,
+        """
+        Tensor: there is no dtype for complex128
+          data: numpy complex128[]
+          try:  Tensor(numpy.stack([numpy.real(x), numpy.imag(x)], -1))
+        """,
+    ),
+    "words": Golden(
+        lambda: Tensor(np.array(["a", "bc"])),
+        errors.OperandError,
+        """
+        Tensor: there is no dtype for <U2
+          data: numpy <U2[2]
+          try:  an array of numbers: a position for each word, a count of days for each date
+        """,
+    ),
+}
+
+
+@params(OF_NUMPY)
+def test_what_has_no_dtype(g: Golden) -> None:
+    check(g)
+
+
+def test_numbers_of_numpy_are_tensors() -> None:
+    for x in (np.float32(1.5), np.int16(-3), np.uint64(2**63), np.bool_(True), np.float16(0.5)):
+        assert Tensor(x).numpy() == x and Tensor(x).numpy().dtype == Tensor(np.asarray(x)).numpy().dtype == x.dtype
+    assert Tensor([np.float32(1), np.float32(2)]).tolist() == [1.0, 2.0]
+    assert vmap(lambda x: x * Tensor(np.float32(2)))(X).tolist() == (X * 2).tolist()
 
 
 def raising(error: Exception) -> Any:
@@ -1069,3 +1130,5 @@ def test_what_the_user_raises_is_the_users(error: Exception) -> None:
     with pytest.raises(TypeError, match="object is not callable") as other:
         vmap(lambda x: x(1))(X)
     assert not isinstance(other.value, BrandedError)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        vmap(lambda x: x.nothing)(X)

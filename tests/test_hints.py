@@ -112,6 +112,36 @@ def test_what_a_function_of_python_is_replaced_by(body: str) -> None:
     np.testing.assert_allclose(got.numpy(), [METHODS[body](v) for v in V.numpy()])
 
 
+OF_NUMPY = {
+    'x.astype("int32")': "x.astype('int32')",
+    "(x + 1).ravel()": "(x + 1).ravel()",
+    "x.copy() + 1": "x.copy() + 1",
+    "x.reshape(2, 2).swapaxes(0, 1)": "x.reshape(2, 2).swapaxes(0, 1)",
+    "x.sum(0, keepdims=True)": "x.sum(0, keepdims=True)",
+    "x.max(axis=0, keepdims=True)": "x.max(axis=0, keepdims=True)",
+    "x.mean(keepdims=True)": "x.mean(keepdims=True)",
+    "x.sum(dim=0)": "x.sum(axis=0)",
+    "x.var(ddof=0)": "x.var(ddof=0)",
+    "x.unsqueeze(axis=0)": "x[None]",
+}
+"""What has another name in tinygrad, and numpy's expression."""
+
+
+@pytest.mark.parametrize("body", OF_NUMPY)
+def test_what_has_another_name(body: str) -> None:
+    followed = hint(f"vmap(lambda x: {body})(X)")
+    got = run(f"vmap(lambda x: {body.replace('x.copy()', followed) if 'copy' in body else followed})(X)")
+    np.testing.assert_allclose(got.numpy(), [of_one(f"(lambda x: {OF_NUMPY[body]})(X[{i}])") for i in range(3)])
+
+
+def test_the_size_of_a_number_is_known_to_python() -> None:
+    assert run("vmap(lambda x: abs(x - 1))(V)").tolist() == [2.0, 0.5, 1.0] and run("abs(V)").tolist() == [
+        1.0,
+        0.5,
+        2.0,
+    ]
+
+
 def test_a_number_in_a_text_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     for body in ('f"{x:.2f}"', '"%.2f" % x', '"%d" % x'):
         followed = hint(f"vmap(lambda x: {body})(V)").replace("{x}", "{x:.2f}")
