@@ -167,6 +167,11 @@ def _() -> None:
     assert tg.truncate[dtypes.uint8](257) == 1 and tg.truncate[dtypes.float32](0.1) == float(np.float32(0.1))
 
 
+@check("sum_acc_dtype")
+def _sum_acc_dtype() -> None:
+    assert tg.sum_acc_dtype(dtypes.int8) == dtypes.int32 and tg.sum_acc_dtype(dtypes.uint64) == dtypes.uint64
+
+
 @check("least_upper_dtype")
 def _() -> None:
     assert tg.least_upper_dtype(dtypes.int32, dtypes.float16) == dtypes.float16
@@ -425,6 +430,7 @@ FORMS = {
     "codegen.linearize": "sink",
     "codegen.memory_coalescing": "sink ctx",
     "codegen.pm_move_gates_from_index": "PatternMatcher",
+    "codegen.pm_simplify_add_image": "PatternMatcher",
     "codegen.pm_number_params": "PatternMatcher",
     "codegen.pm_reduce_unparented": "PatternMatcher",
     "codegen.to_program_cache": "dict",

@@ -26,7 +26,8 @@ def install() -> None:
         found = original(self)
         if self.op not in _WRAP or (width := _WIDTHS.get(self.dtype)) is None:
             return found
-        low, high = self.src[0]._min_max if self.op is Ops.CAST and self.src[0].dtype in _WIDTHS else found
+        x = self.src[0]
+        low, high = (x.vmin, x.vmax) if self.op is Ops.CAST and x.dtype in _WIDTHS else found
         return found if width[0] <= low and high <= width[1] else width
 
     own = functools.cached_property(min_max)

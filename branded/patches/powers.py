@@ -6,6 +6,7 @@ Tensor([2, 5])` does not compile.  A negative exponent gives the integer part, w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tinygrad import Tensor, dtypes
@@ -18,6 +19,7 @@ from branded.patches.tg import least_upper_dtype
 
 
 def _power(base: Tensor, exponent: Tensor, bits: int) -> Tensor:
+    exponent = exponent.int() if exponent.dtype == dtypes.bool else exponent
     out, square = base.const_like(1), base
     for i in range(bits):
         out = ((exponent >> i) & 1).ne(0).where(out * square, out)
@@ -26,16 +28,16 @@ def _power(base: Tensor, exponent: Tensor, bits: int) -> Tensor:
 
 
 def install() -> None:
-    original = nested(Tensor.pow)
+    original: Callable[..., Tensor] = nested(Tensor.pow)
 
     def power(self: Tensor, x: Any, reverse: bool = False) -> Tensor:
-        base, exponent = self._broadcasted(x, reverse=reverse)
-        if not (dtypes.is_int(base.dtype) and dtypes.is_int(exponent.dtype)) or exponent.uop.base.op is Ops.CONST:
-            return original(self, x, reverse)
-        narrow = self if reverse else x  # the bits of the exponent before it took the dtype of the result
-        bits = dtypes.int32.bitsize if narrow.dtype in dtypes.weaks else narrow.dtype.bitsize
-        most = max(exponent.uop.vmax, -exponent.uop.vmin)
+        other = self.ufix(x)
+        base, exponent = (other, self) if reverse else (self, other)
         dtype = strong_dtype(least_upper_dtype(base.dtype, exponent.dtype))
+        if not dtypes.is_int(dtype) or exponent.uop.base.op is Ops.CONST:
+            return original(self, x, reverse)
+        bits = strong_dtype(exponent.dtype).bitsize
+        most = max(exponent.uop.vmax, -exponent.uop.vmin)
         return _power(base.cast(dtype), exponent, min(bits, int(most).bit_length()))
 
     methods.put("pow", original, power)

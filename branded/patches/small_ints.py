@@ -28,7 +28,7 @@ def _render(ctx: Any, x: UOp) -> str | None:
 def _may_go_round(x: UOp) -> bool:
     bounds = [(int(s.vmin), int(s.vmax)) for s in x.src]
     if x.op is Ops.NEG:
-        return bounds[0][0] <= x.dtype.min
+        return bounds[0][0] <= int(x.dtype.min)
     compute = {Ops.ADD: int.__add__, Ops.SUB: int.__sub__, Ops.MUL: int.__mul__}[x.op]
     return not all(x.dtype.min <= compute(a, b) <= x.dtype.max for a in bounds[0] for b in bounds[1])
 

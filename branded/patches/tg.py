@@ -134,6 +134,7 @@ REPLACED = {
     "codegen.pm_move_gates_from_index": "leaves what stands for a load that is not done its dtype",
     "codegen.pm_number_params": "numbers variables behind all buffers",
     "codegen.pm_reduce_unparented": "leaves a product of bools a bool",
+    "codegen.pm_simplify_add_image": "rounds what becomes a float16, where there are no images",
     "codegen.to_program_cache": "knows the programs that are on disk",
     "codegen.to_program_config": "the key of a program says whether the room for the CPU made it",
     "codegen.to_program_context": "and so do the processes that compile it",

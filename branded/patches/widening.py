@@ -9,7 +9,7 @@ of a variance as ints: the mean of two numbers 2**31 - 1 is -1, and the variance
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinygrad import Tensor, dtypes
@@ -31,8 +31,12 @@ def _widened(xs: Sequence[Any], dtype: Any) -> list[Any]:
 
 
 def install() -> None:
-    dot, conv2d, einsum = nested(Tensor.dot), nested(Tensor.conv2d), Tensor.einsum.__func__  # type: ignore[attr-defined]
-    mean, var = nested(Tensor.mean), nested(Tensor.var)
+    dot: Callable[..., Tensor] = nested(Tensor.dot)
+    conv2d: Callable[..., Tensor] = nested(Tensor.conv2d)
+    mean: Callable[..., Tensor] = nested(Tensor.mean)
+    var: Callable[..., Tensor] = nested(Tensor.var)
+    einsum: Any = Tensor.einsum
+    einsum = einsum.__func__
 
     def wide_dot(self: Tensor, w: Tensor, dtype: Any = None) -> Tensor:
         return dot(self, w) if dtype is None else dot(*_widened((self, w), dtype), dtype=dtype)

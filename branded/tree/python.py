@@ -70,8 +70,9 @@ _REFUSED = re.compile(r"^(?:Tensor|\w+Mixin)\.(\w+)\(\) got an unexpected keywor
 def _missing(error: Exception, words: str) -> tuple[str, str] | None:
     """What a tensor, or a method of it, does not have, of the names of numpy, JAX and PyTorch."""
     if isinstance(error, AttributeError):
-        is_known = isinstance(error.obj, Tensor) and error.name in _ATTRIBUTES
-        return (f"a tensor has no method `{error.name}`", error.name) if is_known else None
+        name = error.name or ""
+        is_known = isinstance(error.obj, Tensor) and name in _ATTRIBUTES
+        return (f"a tensor has no method `{name}`", name) if is_known else None
     found = _REFUSED.match(words)
     return (f"`{found[1]}` has no parameter `{found[2]}`", found[2]) if found and found[2] in _KEYWORDS else None
 
