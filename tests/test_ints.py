@@ -35,6 +35,14 @@ def test_powers_of_known_ints() -> None:
     assert (Tensor([1, -1, -1, 2, 0]) ** Tensor([-3, -3, -2, -1, -1])).tolist() == [1, -1, 1, 0, 0]
 
 
+def test_a_shift_by_more_bits_than_there_are_leaves_the_sign() -> None:
+    for dtype in ("int8", "uint8", "int32", "int64"):
+        x, n = (Tensor(v, dtype=dtype).realize() for v in ([1, 100, 100 if dtype == "uint8" else -100], [40, 65, 70]))
+        minus = 0 if dtype == "uint8" else -1
+        assert (x << n).tolist() == [2**40 if dtype == "int64" else 0, 0, 0] and (x << 70).tolist() == [0, 0, 0]
+        assert (x >> n).tolist() == (x >> 70).tolist() == [0, 0, minus]
+
+
 def test_a_chain_of_squares_ends() -> None:
     x = Tensor([3, 2], dtype="int64").realize()
     for _ in range(64):

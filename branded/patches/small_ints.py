@@ -41,15 +41,21 @@ def _render_signed(ctx: Any, x: UOp) -> str | None:
     return f"(({ctx.render_dtype(x.dtype)}){ctx.code_for_op[x.op](*operands, x.dtype)})"
 
 
+def _least(c: UOp) -> str | None:
+    return f"({c.val + 1}l-1)" if c.val == dtypes.int64.min else None
+
+
 _UNSIGNED = {dtypes.int32: dtypes.uint32, dtypes.int64: dtypes.uint64}
 
 
 def install() -> None:
     stays_signed = UPat((Ops.ADD, Ops.SUB, Ops.MUL, Ops.NEG), dtype=tuple(_UNSIGNED), name="x")
     goes_round = UPat((Ops.ADD, Ops.SUB, Ops.MUL, Ops.SHL, Ops.NEG), dtype=_SMALL, name="x")
+    least = UPat.cvar("c").cast(dtypes.int64)  # its digits without the sign are no int of C's
+    mine = PatternMatcher([(goes_round, _render), (stays_signed, _render_signed), (least, _least)])
     renderers: list[Any] = [x for x in vars(tg.cstyle).values() if isinstance(x, type)]
     for x in renderers:
         if issubclass(x, tg.CStyleLanguage) and "string_rewrite" in vars(x):
             x.string_rewrite = (
-                PatternMatcher([(goes_round, _render), (stays_signed, _render_signed)]) + x.string_rewrite
+                mine + x.string_rewrite
             )

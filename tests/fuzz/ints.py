@@ -60,8 +60,8 @@ UNARY: tuple[Case, ...] = (
     ("a != 0", lambda a: a != 0, lambda a: a != 0),
     *((f"a // {n}", lambda a, n=n: a // n, lambda a, n=n: a // a.dtype.type(n)) for n in (3, 16, 100)),
     *((f"a % {n}", lambda a, n=n: a % n, lambda a, n=n: a % a.dtype.type(n)) for n in (3, 16, 100)),
-    *((f"a << {n}", lambda a, n=n: a << n, lambda a, n=n: a << a.dtype.type(n)) for n in (1, 7)),
-    *((f"a >> {n}", lambda a, n=n: a >> n, lambda a, n=n: a >> a.dtype.type(n)) for n in (1, 7)),
+    *((f"a << {n}", lambda a, n=n: a << n, lambda a, n=n: a << a.dtype.type(n)) for n in (1, 7, 70)),
+    *((f"a >> {n}", lambda a, n=n: a >> n, lambda a, n=n: a >> a.dtype.type(n)) for n in (1, 7, 70)),
     ("2 ** (a & 7)", lambda a: 2 ** (a & 7), lambda a: a.dtype.type(2) ** (a & 7)),
     ("100 - a", lambda a: 100 - a, lambda a: a.dtype.type(100) - a),
 )
@@ -128,7 +128,7 @@ def _elementwise(rng: random.Random, seed: np.random.Generator) -> Program:
         return Program(*rng.choice(UNARY), (numbers(seed, da, shape),))
     most = None
     if (kind := rng.random()) < 0.15:
-        (text, f, of), most = rng.choice(SHIFTS), common.bitsize - 1
+        (text, f, of), most = rng.choice(SHIFTS), common.bitsize + 8
     elif kind < 0.35:
         (text, f, of), most = POWER, rng.choice((5, 70, 2**62))
     else:
