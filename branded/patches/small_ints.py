@@ -56,6 +56,4 @@ def install() -> None:
     renderers: list[Any] = [x for x in vars(tg.cstyle).values() if isinstance(x, type)]
     for x in renderers:
         if issubclass(x, tg.CStyleLanguage) and "string_rewrite" in vars(x):
-            x.string_rewrite = (
-                mine + x.string_rewrite
-            )
+            x.string_rewrite = mine + x.string_rewrite
