@@ -20,7 +20,6 @@ BUILTINS = {
     "builtins.min": "x.minimum(y); x.min() for the least entry",
     "builtins.sorted": "x.sort() for its entries; x.stack(y).sort() for several",
     "builtins.round": "x.round()",
-    "builtins.abs": "x.abs()",
 }
 """Functions that ask a tensor what it cannot say, or that it has no answer to, and the methods in their place."""
 

@@ -121,7 +121,7 @@ REFUSED: dict[str, Refusal] = {
     **{name: Refusal(READ, ReadError, number(name)) for name in (
         "__bool__", "__int__", "__float__", "__complex__", "__index__")},
     **{name: Refusal("the method of Tensor of that name does it", OperandError, number(name)) for name in (
-        "__abs__", "__round__", "__trunc__")},
+        "__round__", "__trunc__")},
     "__format__": Refusal(READ, ReadError, lambda x: format(x.sum(), ".2f")),
     "__array_ufunc__": Refusal(NUMPY, OperandError, np.sin),
     "__array_function__": Refusal(NUMPY, OperandError, np.sum),

@@ -87,8 +87,8 @@ case("pow", "pow __pow__", lambda x, y: x.pow(y) + x**y, positive(3), real(3))
 case("pow of a negative base", "__pow__", lambda x, i: Tensor.stack(x**i, x**-1, x**0.5), real(3), ints(3))
 case(
     "floor division and modulo",
-    "__floordiv__ __mod__ __divmod__ __pos__ mod",
-    lambda x, y: Tensor.stack(x // y, x % y, x.mod(y), *divmod(+x, y)),
+    "__floordiv__ __mod__ __divmod__ __pos__ __abs__ mod",
+    lambda x, y: Tensor.stack(x // y, x % y, x.mod(y), abs(x), *divmod(+x, y)),
     real(4),
     positive(4),
 )

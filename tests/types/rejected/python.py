@@ -47,9 +47,9 @@ vmap(lambda n: x[0, n : n + 1])(Tensor([0, 1]))  # E: slice: a bound that varies
 # --- max() of Python
 vmap(lambda a: max(a, y))(x)  # E: max: a value that varies over "a" has no single truth value
 
-# --- round() and abs() of Python
+# --- round() of Python; abs() is a method
 vmap(lambda a: round(a))(x)  # E: round: a value that varies over "a" is no single number
-vmap(lambda a: abs(a))(x)  # E: abs: a value that varies over "a" is no single number
+vmap(lambda a: abs(a))(x)
 
 # --- a function of math
 vmap(lambda a: a * math.sqrt(a.sum()))(x)  # E: math.sqrt: a value that varies over "a" is no single number
