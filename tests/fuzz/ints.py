@@ -197,7 +197,11 @@ def check(p: Program, is_cast: bool) -> list[str]:
     wrong = []
     for way, found in ((" plain", f(*(x[0] for x in given)).numpy()[None]), ("vmap", vmap(f)(*given).numpy())):
         right = np.stack(wanted[: len(found)])
-        same = np.allclose(found, right, rtol=1e-5) if found.dtype.kind == "f" else (found == right).all()
+        same = (
+            np.allclose(found, right, rtol=1e-5, atol=1e-5 * np.abs(right).max())
+            if found.dtype.kind == "f"
+            else (found == right).all()
+        )
         if not (same and found.shape == right.shape and found.dtype == right.dtype):
             way += ", of casts" if is_cast else ""
             wrong.append(f"{way}: {found.dtype} {found.tolist()}, right is {right.dtype} {right.tolist()}")
