@@ -474,6 +474,7 @@ FORMS = {
     "rangeify.multi_pm": "PatternMatcher",
     "rangeify.pm_reduce_simplify": "PatternMatcher",
     "rangeify.pm_remove_bufferize": "PatternMatcher",
+    "rangeify.run_rangeify": "tsink debug",
     "realize.ExecContext": "class",
     "realize.capturing": "list",
     "realize.compile_linear": "linear beam validate input_uops profile",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 from tinygrad import Context, Tensor
 from tinygrad.uop.ops import Ops, UOp, UOpMetaClass
@@ -61,6 +62,54 @@ def test_the_very_kernels_of_hand_written_batching(w: Workload) -> None:
     with Context(BRANDED_CPU=0):
         ours, hand = kernels(w.mapped(*xs)), kernels(w.hand(*xs))
     assert shared(ours, hand) == len(hand)
+
+
+OF_COLUMNS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]] = {
+    "softmax": (lambda x: x.softmax(), lambda x: x.softmax(0)),
+    "log_softmax": (lambda x: x.log_softmax(), lambda x: x.log_softmax(0)),
+    "layernorm": (lambda x: x.layernorm(), lambda x: x.layernorm(0)),
+    "standard deviation": (lambda x: x.std(), lambda x: x.std(0)),
+    "weighted sum": (lambda x: (x.softmax() * x).sum(), lambda x: (x.softmax(0) * x).sum(0)),
+    "two in turn": (lambda x: x.softmax().log_softmax(), lambda x: x.softmax(0).log_softmax(0)),
+    "under two vmaps": (
+        vmap(lambda x: x.softmax(), in_axes=-1, out_axes=-1),
+        lambda x: x.softmax(0),
+    ),
+    "rows of matrices": (lambda x: x.softmax(-1), lambda x: x.softmax(1)),
+}
+"""For columns, and by hand for all of them: what is kept in memory, and the result, are not written transposed."""
+
+
+@pytest.mark.parametrize("name", OF_COLUMNS)
+def test_the_very_kernels_of_columns(name: str) -> None:
+    column, hand = OF_COLUMNS[name]
+    x = Tensor.empty(6, 16, 64) if name in ("under two vmaps", "rows of matrices") else Tensor.empty(96, 64)
+    ours, theirs = kernels(vmap(column, in_axes=-1, out_axes=-1)(x)), kernels(hand(x))
+    assert len(ours) == len(theirs) == shared(ours, theirs)
+
+
+def test_a_product_for_each_column_is_kept_by_columns() -> None:
+    """The examples stay the last axis of what is kept, as that of the arguments."""
+
+    def f(x: Tensor, w: Tensor) -> Tensor:
+        return (x @ w).tanh().softmax()
+
+    x, w = Tensor.empty(8, 512), Tensor.empty(8, 4, 512)
+    first, *_ = kernels(vmap(f, in_axes=-1, out_axes=-1)(x, w))
+    hand, *_ = kernels((x.unsqueeze(1) * w).sum(0).tanh().softmax(0))
+    assert first is hand
+
+
+def test_results_of_columns_are_in_memory_as_they_are_read() -> None:
+    x = Tensor(np.arange(6.0, dtype=np.float32).reshape(2, 3)).realize()
+    y, moved = vmap(lambda x: x * 2, in_axes=1, out_axes=1)(x), (x.permute(1, 0) * 2)
+    z = moved.permute(1, 0)
+    Tensor.realize(y, z)
+    assert y.uop.has_buffer_identity() and z.uop.has_buffer_identity()
+    assert moved.uop.base.op is Ops.BUFFER  # it has the same memory
+    assert y.tolist() == z.tolist() == moved.permute(1, 0).tolist() == [[0, 2, 4], [6, 8, 10]]
+    z[0] = 7
+    assert z.tolist() == [[7, 7, 7], [6, 8, 10]]
 
 
 @workloads

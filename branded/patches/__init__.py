@@ -24,7 +24,7 @@ PATCHES: tuple[str, ...] = (
     *("launched", "angles", "rounding"),
 )
 """The modules of this package that mend something, in the order in which they are installed."""
-FASTER: tuple[str, ...] = ("matching", "rewriting", "deriving", "arange", "clang", "reduce", "alike")
+FASTER: tuple[str, ...] = ("matching", "rewriting", "deriving", "arange", "clang", "reduce", "alike", "layouts")
 """Those that change no result; they come before."""
 TINYGRAD = "0.14."
 """How the version of the tinygrad begins in which the faults were found."""

@@ -176,6 +176,7 @@ REPLACED = {
     "rangeify.multi_pm": "sends the sums of several devices to the one that gets them",
     "rangeify.pm_reduce_simplify": "leaves a product of bools a bool",
     "rangeify.pm_remove_bufferize": "leaves in memory what takes longer to work out again than to read",
+    "rangeify.run_rangeify": "lays out what is kept in memory as what it is computed from",
     "realize.ExecContext": "tells when all is compiled, and runs begin",
     "realize.capturing": "each thread has its own",
     "realize.compile_linear": "one thread at a time; knows what indices became in all kernels",
