@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "what",
         nargs="*",
-        help="replay, trace, calls, products, cpu, linalg, arrays; all if none is named; jax, tune, gpu have commands",
+        help="replay, trace, calls, products, cpu, linalg, arrays; all if none is named; jax, tune, gpu, columns do more",
     )
     parser.add_argument("--only", metavar="TEXT", default="", help="the workloads with this in their name")
     parser.add_argument("--peers", action="store_true", help="add columns for jax and torch, where they are installed")
@@ -48,6 +48,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         return command.main(given[1:])
     if given[:1] == ["tune"]:
         return tune.main(given[1:])
+    if given[:1] == ["columns"]:
+        from bench import columns  # with the table of conformance, which the others do not need
+
+        return columns.main(given[1:])
     if given[:1] == ["gpu"]:
         return gpu.main(given[1:])
     options = parser.parse_args(given)
