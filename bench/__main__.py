@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "what",
         nargs="*",
-        help="replay, trace, calls, products, cpu, linalg, arrays; all if none is named; jax, tune, gpu, columns do more",
+        help="replay, trace, calls, products, cpu, linalg, arrays; all if none is named; and jax, tune, gpu, columns",
     )
     parser.add_argument("--only", metavar="TEXT", default="", help="the workloads with this in their name")
     parser.add_argument("--peers", action="store_true", help="add columns for jax and torch, where they are installed")
