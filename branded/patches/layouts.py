@@ -149,7 +149,8 @@ def _axes(value: UOp) -> tuple[int, ...] | None:
 
     def of(u: UOp) -> tuple[int, ...] | None:
         if u not in axes:  # where the walk ends
-            axes[u] = tuple(range(len(u.shape))) if tg.has_shape(u) and u.has_buffer_identity() else None
+            is_memory = tg.has_shape(u) and u.has_buffer_identity()  # type: ignore[no-untyped-call]
+            axes[u] = tuple(range(len(u.shape))) if is_memory else None
         return axes[u]
 
     for u in value.toposort(gate=lambda u: u.op in _SEEN_THROUGH):

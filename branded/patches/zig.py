@@ -36,7 +36,8 @@ def find() -> Path | None:
 
 def install() -> None:
     def check_output(words: list[str], **options: Any) -> bytes:
-        return subprocess.check_output([*command(), *words[1:]], **options)
+        code: bytes = subprocess.check_output([*command(), *words[1:]], **options)
+        return code
 
     command()  # a program may change the path of its modules later
     tg.compiler_cpu.subprocess = SimpleNamespace(check_output=check_output)
