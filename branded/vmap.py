@@ -19,7 +19,7 @@ from typing import (
     overload,
 )
 
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.brand import Brand, as_size, make_brand, sizes_differ
@@ -167,7 +167,7 @@ def vmap(
 
     Example:
         >>> from branded import vmap
-        >>> from tinygrad import Tensor
+        >>> from tinygrad import Tensor, dtypes
         >>> a0, b0 = Tensor([1, 2, 3]), Tensor([4, 6, 8])
         >>> vmap(lambda a, b: a + b)(a0, b0).tolist()
         [5, 8, 11]
@@ -413,7 +413,8 @@ class MappedCall:
                     ("call", self.options.where),
                     fix=tree.advice(y) or "return tensors, or out_axes=None for it",
                 )
-            tree.check_fits(t, t.dtype, "vmap: a result")
+            if t.dtype == dtypes.weakint:
+                tree.check_fits(t, t.dtype, "vmap: a result")
             tensors.append(stored(t) if is_chosen else t)
             at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
         left = map(tensor, left_all([t.uop for t in tensors], b, at, self.size))

@@ -63,7 +63,7 @@ def kernels(roots: Sequence[UOp]) -> list[Kernel]:
             int val0 = (*(data1_3+Lidx0));
             for (int Lidx1 = 0; Lidx1 < 2; Lidx1++) {
               int val1 = (*(data2_2+Lidx1));
-              *(data0_6+((Lidx0<<1)+Lidx1)) = (val0+val1);
+              *(data0_6+((Lidx0<<1)+Lidx1)) = ((int)(((unsigned int)(val0))+((unsigned int)(val1))));
             }
           }
         }

@@ -121,7 +121,7 @@ def _arrays(init: Any) -> Any:
 
     def array(x: Any) -> Any:
         is_number = isinstance(x, Tensor) and x.dtype in dtypes.weaks and x.uop.device is None
-        return x.cast(strong_dtype(x.dtype)) if is_number else x
+        return tensor(x.uop.cast(strong_dtype(x.dtype))) if is_number else x  # no operation of the program
 
     return tree.rebuild(init, iter([array(x) for x in tree.leaves(init)]))
 

@@ -18,7 +18,7 @@ from branded.loops.effects import with_effect
 from branded.loops.parts import by_parts
 from branded.loops.scan import scan as scan_steps
 from branded.loops.step import Carry, Input
-from branded.loops.trace import State, all_carried
+from branded.loops.trace import State, Traced, all_carried
 from branded.loops.unroll import checkpointed, unrolled
 from branded.loops.while_loop import while_loop as while_steps
 from branded.patches.arrays import np
@@ -51,12 +51,38 @@ def scanned(
     if checkpoint is not False:
         n = length_of(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
         outer, inner = (functools.partial(scanned, what, unroll=u) for u in (1, unroll))
+        if any(isinstance(x, bool) for x in tree.leaves(init)):  # no weak bool tells the inner loop that it is a number
+            state = State(what, init)
+            _traced(what, f, state, xs, all_carried(xs, f"{what}: xs"))
+            init = state.rebuilt(state.first())
         return checkpointed(what, outer, inner, f, init, xs, n, reverse, checkpoint)
     if unroll is not False and (unroll is True or unroll != 1):
         n = length_of(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
         own = functools.partial(scanned, what, progress=is_shown)
         return unrolled(what, own, f, init, xs, n, reverse, unroll)
     return _in_steps(what, f, init, xs, length, reverse, is_shown)
+
+
+def _traced(what: str, f: Callable[[Any, Any], Any], state: State, xs: Any, entries: Sequence[Tensor]) -> Traced:
+    """Trace one step until the types of the carry agree."""
+
+    def body(given: list[Tensor]) -> Any:
+        k = len(state.given)
+        carry, x = state.rebuilt(given[:k]), tree.rebuild(xs, iter(given[k:]))
+        return called(f, (carry, x), {}, what, "a function of the carry and of one entry of xs")
+
+    def result(pair: Any) -> tuple[Any, list[Tensor]]:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise CarryError(
+                f"{what}: the body returned {tree.outline(pair)}",
+                fix="return a pair: the carry, and the output or None",
+            )
+        outputs = all_carried(pair[1], f"{what}: the output")
+        for y in outputs:
+            tree.check_fits(y, y.dtype, f"{what}: the output")
+        return pair[1], [*state.checked(pair[0]), *outputs]
+
+    return state.traced(body, result, entries)
 
 
 def _in_steps(
@@ -78,23 +104,7 @@ def _in_steps(
     whole = [x.cast(strong_dtype(x.dtype)) for x in entries]
     n = length_of(what, whole, tree.paths(xs, "xs"), length)
 
-    def body(given: list[Tensor]) -> Any:
-        k = len(state.given)
-        carry, x = state.rebuilt(given[:k]), tree.rebuild(xs, iter(given[k:]))
-        return called(f, (carry, x), {}, what, "a function of the carry and of one entry of xs")
-
-    def result(pair: Any) -> tuple[Any, list[Tensor]]:
-        if not isinstance(pair, tuple) or len(pair) != 2:
-            raise CarryError(
-                f"{what}: the body returned {tree.outline(pair)}",
-                fix="return a pair: the carry, and the output or None",
-            )
-        outputs = all_carried(pair[1], f"{what}: the output")
-        for y in outputs:
-            tree.check_fits(y, y.dtype, f"{what}: the output")
-        return pair[1], [*state.checked(pair[0]), *outputs]
-
-    traced, k = state.traced(body, result, entries), len(state.given)
+    traced, k = _traced(what, f, state, xs, entries), len(state.given)
     inputs = [Input(p, x.uop) for p, x in zip(traced.params[k:], whole, strict=True)]
 
     def run(carries: list[Carry], inputs: list[Input], count: int) -> list[UOp]:

@@ -102,9 +102,9 @@ def _shared_by_the_largest(x: UOp, n: int, ctx: UOp) -> UOp:
 
 
 def _exp2_gradient(ctx: UOp, ret: UOp) -> tuple[UOp]:
-    """Where it is infinite and nothing depends on it, as where a sigmoid is 0, the derivative is 0, and no NaN."""
-    lost = ret.eq(math.inf) & ctx.eq(0)
-    return (ctx * lost.where(ret.const_like(0), ret) * math.log(2),)
+    """Return 0, and not NaN, where the power is infinite and the cotangent is 0, as in the slope of a sigmoid at -200."""
+    kept = ret.ne(math.inf) | ctx.ne(0)
+    return (ctx * kept.where(ret, 0.0) * math.log(2),)
 
 
 def _cast_gradient(ret: UOp) -> tuple[None] | None:
