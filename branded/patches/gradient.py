@@ -102,7 +102,7 @@ def _shared_by_the_largest(x: UOp, n: int, ctx: UOp) -> UOp:
 
 
 def _exp2_gradient(ctx: UOp, ret: UOp) -> tuple[UOp]:
-    """Return 0, and not NaN, where the power is infinite and the cotangent is 0, as in the slope of a sigmoid at -200."""
+    """Return 0, not NaN, where the power is infinite and the cotangent is 0, as in the slope of a sigmoid at -200."""
     kept = ret.ne(math.inf) | ctx.ne(0)
     return (ctx * kept.where(ret, 0.0) * math.log(2),)
 
