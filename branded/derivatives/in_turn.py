@@ -22,7 +22,7 @@ from branded.loops.safe import safe_body
 from branded.loops.scan import scan
 from branded.loops.step import Input, like, param
 from branded.loops.trace import LeafType, all_carried, trace
-from branded.patches.tg import CallInfo
+from branded.patches.tg import CallInfo, canonicalize_device
 from branded.primitive import Batched, BatchingRun, Bundle, Primitive, at_slot, params, results, uses
 from branded.rows import check_live, is_touched, is_zero, row_of
 from branded.scope import Row, union
@@ -36,7 +36,8 @@ class InTurn(Primitive):
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
         """vmap(f)(xs) = scan(f)(xs), of one step for each example; what all examples share is given to each step."""
         outs, rows = u.src[0].src, list[Row]()
-        device = next(d for p in params(u.src[0]) if (d := p.device) is not None)
+        of = (x.device for x in (*params(u.src[0]), *(a.uop for a in args)))
+        device = next((d for d in of if d is not None), canonicalize_device(None))  # no argument may be used
         args = [x._replace(uop=on_device(x.uop, device)) for x in args]
         given = [x._replace(uop=x.uop.param_like(i)) for i, x in enumerate(args)]
         for i in range(len(outs)):
