@@ -23,11 +23,11 @@ from typing import Any, Literal
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.errors import UnsupportedError
-from branded.graph import expand, lead, reshape
-from branded.patches.tg import keep_behind
-from branded.primitive import Batched, Bundle, Env
-from branded.rows import is_touched
-from branded.scope import Row, Scope, brand_of, union
+from branded.graph.primitive import Batched, Bundle, Env
+from branded.graph.rows import is_touched
+from branded.graph.scope import Row, Scope, brand_of, union
+from branded.graph.uops import expand, lead, reshape
+from branded.tinygrad_compat.private_api import keep_behind
 
 Kind = Literal["zip", "broadcast", "none"]
 Carries = tuple[bool, ...]

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from tinygrad import Device, Tensor, dtypes
 
-from branded import cpu, grad, jacfwd, jacrev, jit, scan, vmap
+from branded import grad, jacfwd, jacrev, jit, scan, vmap
+from branded.backends import cpu
+from branded.backends.cpu.runtime import native
 from branded.callbacks.running_sums import RunningSums, summed
-from branded.primitive import primitive_of
-from branded.runner import native
+from branded.graph.primitive import primitive_of
 
 pytestmark = pytest.mark.skipif(not native.can_run(Device.DEFAULT), reason="functions of C in this process")
 

@@ -43,10 +43,10 @@ from branded import (
     while_loop,
 )
 from branded import map as map_
-from branded.derivatives import forward
-from branded.loops import compiled as replay
-from branded.loops.primitive import Loop
-from branded.rows import is_leaf
+from branded.autodiff import forward
+from branded.compile import loop_executor as replay
+from branded.control_flow.primitive import Loop
+from branded.graph.rows import is_leaf
 
 pytestmark = pytest.mark.by_numpy
 

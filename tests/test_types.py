@@ -24,7 +24,7 @@ import pytest
 from mypy.options import Options
 from tinygrad import Context
 
-from branded.mypy import unvaried
+from branded.mypy.analysis import unused_batch
 from branded.mypy.check import Message, parse, report
 from tests.test_static import OLDEST, WITH_OLDEST
 from tests.warm import MYPY, STRICT, warm
@@ -134,9 +134,9 @@ def test_what_is_told_of_results_that_do_not_vary(tmp_path: Path) -> None:
         options = Options()
         options.config_file = str(tmp_path / name)
         (tmp_path / name).write_text(text)
-        told[name] = unvaried.choice(options)
+        told[name] = unused_batch.choice(options)
     assert told == {"a.ini": "error", "b.toml": "off", "c.ini": "note", "d.ini": "note"}
-    assert unvaried.choice(Options()) == "note"
+    assert unused_batch.choice(Options()) == "note"
 
 
 def test_there_are_enough_programs() -> None:

@@ -82,7 +82,7 @@ def test_each_message_of_the_plugin_says_its_code() -> None:
     names = {name for name, x in vars(codes).items() if isinstance(x, ErrorCode)}
     assert len(names) == len(CODES) + 1
     used = set()
-    for file in sorted((ROOT / "branded" / "mypy").glob("*.py")):
+    for file in sorted((ROOT / "branded" / "mypy").rglob("*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))
         if file.name != "codes.py":
             used |= {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} & names

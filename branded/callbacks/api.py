@@ -9,15 +9,15 @@ from tinygrad import Tensor
 from typing_extensions import TypeVar
 
 from branded import tree
-from branded.brand import Brand
 from branded.callbacks import host
 from branded.callbacks.effects import effect
 from branded.callbacks.trees import Flat, HasShapeDtype, Results
-from branded.crossing import live_tensors
+from branded.core.boundary import live_tensors
+from branded.core.brand import Brand
+from branded.core.validation.arguments import check_function
 from branded.errors import CallbackTypeError, OptionError
-from branded.graph import tensor
-from branded.rows import row_of, visible
-from branded.tree.given import check_function
+from branded.graph.rows import row_of, visible
+from branded.graph.uops import tensor
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand, default=Never)
@@ -185,7 +185,7 @@ def pure_callback(
 def checked_method(vmap_method: object, what: str) -> host.Method | None:
     if vmap_method is not None and not (isinstance(vmap_method, str) and vmap_method in METHODS):
         raise OptionError(
-            f"{what}: vmap_method={tree.shown(vmap_method)} is not a method",
+            f"{what}: vmap_method={tree.short_repr(vmap_method)} is not a method",
             fix='"sequential", "expand_dims" or "broadcast_all"',
         )
     known: Any = "sequential" if vmap_method == "sequential_unrolled" else vmap_method

@@ -23,9 +23,9 @@ from tinygrad import Tensor
 from branded import tree
 from branded.callbacks.effects import effect
 from branded.callbacks.trees import Flat
+from branded.core.validation.arguments import check_function
 from branded.errors import OptionError
-from branded.rows import check_live
-from branded.tree.given import check_function
+from branded.graph.rows import check_live
 
 __all__ = ["callback", "print"]
 

@@ -11,14 +11,14 @@ from tinygrad.uop.ops import UOp
 
 from branded.callbacks import host
 from branded.callbacks.host import Host, ShapeDtype
-from branded.crossing import closed, enter_all
-from branded.devices.exchange import on_one
+from branded.control_flow.effects import calls_of, done, own_brands, reach_a_leaf
+from branded.core.boundary import closed, enter_all
+from branded.core.sharding.resharding import on_one
+from branded.core.tracing.effect_tokens import TOKEN, Body, before, body, flags, is_through_a_body, refusal
+from branded.core.tracing.predication import predicate
 from branded.errors import DerivativeError, UnsupportedError
-from branded.loops.bodies import TOKEN, Body, before, body, flags, is_through_a_body, refusal
-from branded.loops.effects import calls_of, done, own_brands, reach_a_leaf
-from branded.loops.safe import safe
-from branded.patches.tg import _function, canonicalize_device
-from branded.scope import in_call_body
+from branded.graph.scope import in_call_body
+from branded.tinygrad_compat.private_api import _function, canonicalize_device
 
 
 def effect(what: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], *, one_by_one: bool) -> list[UOp]:
@@ -72,4 +72,4 @@ def _given(args: Sequence[UOp], around: Body | None) -> list[UOp]:
     if not (found := flags()):
         return list(args)
     flag = functools.reduce(lambda a, b: a & b, found)
-    return [flag, *safe(args, flag, done=calls_of(around.token) if around is not None else ())]
+    return [flag, *predicate(args, flag, done=calls_of(around.token) if around is not None else ())]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from tinygrad.uop.ops import UOp
 
+from branded.backends.cpu.linalg import host_kernels
+from branded.backends.cpu.linalg.along import along
 from branded.callbacks.host import ShapeDtype, TotalHost, batch_of, called, sizes, summed_to
-from branded.cpu import counting
-from branded.cpu.along import along
-from branded.primitive import results
+from branded.graph.primitive import results
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +68,7 @@ def _gather() -> Gather:
 @functools.lru_cache(maxsize=256)
 def _scatter(n: int) -> Scatter:
     made = Scatter("scatter", functools.partial(scattered, n=n), "expand_dims", False)
-    made.by_c = counting.segments("sum")
+    made.by_c = host_kernels.segments("sum")
     return made
 
 

@@ -19,14 +19,14 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.cpu.kernels import room
+from branded.backends.cpu.renderer.loops import room
+from branded.backends.cpu.runtime import host_calls
 from branded.errors import CallbackError, DerivativeError, UnsupportedError
-from branded.graph import against, on_device, reshape, tensor
-from branded.patches.tg import _to_np_dtype, all_int, canonicalize_device
-from branded.primitive import Batched, BatchingRun, Bundle, Primitive, info, results
-from branded.rows import dtype_text
-from branded.runner import host
-from branded.scope import Row, union
+from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, info, results
+from branded.graph.rows import dtype_text
+from branded.graph.scope import Row, union
+from branded.graph.uops import against, on_device, reshape, tensor
+from branded.tinygrad_compat.private_api import _to_np_dtype, all_int, canonicalize_device
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +49,7 @@ def call(
     *,
     vmap_method: Method | None = "expand_dims",
     copies: bool = False,
-    in_c: host.InC | None = None,
+    in_c: host_calls.InC | None = None,
 ) -> list[Tensor]:
     """`f(*args)` as one operation, on arrays of numpy: it runs when a result is read, and not if none is.
 
@@ -170,7 +170,7 @@ class Host(Primitive):
         """Is its first argument a flag that says whether it runs?"""
         self.is_effect = False
         """Is its last argument the token of what runs before it, and its last result that of what runs after it?"""
-        self.by_c: host.InC | None = None
+        self.by_c: host_calls.InC | None = None
         self.space = 1.0
         """So many times the bytes of its results does it take beside them: numpy makes an array, which is copied."""
         self.number = next(_numbers)
@@ -276,7 +276,9 @@ class Host(Primitive):
             args = [np.broadcast_to(x, (*sizes, *x.shape[len(sizes) :])) for x in args]
         self._once(args, results, (), flag is None or bool(flag.any()))
 
-    def in_c(self, results: Sequence[host.ArrayType], args: Sequence[host.ArrayType]) -> host.CFunction | None:
+    def in_c(
+        self, results: Sequence[host_calls.ArrayType], args: Sequence[host_calls.ArrayType]
+    ) -> host_calls.CFunction | None:
         """What C calls in its place: it takes no flag and no token."""
         return None if self.by_c is None or self.is_guarded or self.is_effect else self.by_c(results, args)
 

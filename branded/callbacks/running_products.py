@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
+from branded.backends.cpu.linalg.along import along
 from branded.callbacks.host import Host, ShapeDtype, TotalHost, batch_of, called, sizes, summed_to
-from branded.cpu.along import along
-from branded.graph import tensor
-from branded.primitive import results
+from branded.graph.primitive import results
+from branded.graph.uops import tensor
 
 if TYPE_CHECKING:
     import numpy as np

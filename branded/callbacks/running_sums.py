@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
+from branded.backends.cpu.linalg import host_kernels
 from branded.callbacks.host import ShapeDtype, TotalHost, called
-from branded.cpu import counting
-from branded.graph import tensor
-from branded.primitive import results
+from branded.graph.primitive import results
+from branded.graph.uops import tensor
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +54,7 @@ class RunningSums(TotalHost):
 @functools.cache
 def _summing(after: int) -> RunningSums:
     made = RunningSums("cumsum", functools.partial(summed, after=after), "expand_dims", False)
-    made.after, made.by_c = after, counting.running(after)
+    made.after, made.by_c = after, host_kernels.running(after)
     return made
 
 

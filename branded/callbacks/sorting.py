@@ -17,8 +17,8 @@ from tinygrad.uop.ops import UOp
 
 from branded.callbacks.gathering import gather, scatter
 from branded.callbacks.host import Host, ShapeDtype, TotalHost, called, sizes
-from branded.graph import tensor
-from branded.primitive import results
+from branded.graph.primitive import results
+from branded.graph.uops import tensor
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,8 +11,8 @@ from tinygrad.dtype import DType, strong_dtype
 from branded import tree
 from branded.callbacks.host import OtherTreeError, ShapeDtype
 from branded.errors import CallbackTypeError
-from branded.patches.tg import all_int
-from branded.rows import dtype_text
+from branded.graph.rows import dtype_text
+from branded.tinygrad_compat.private_api import all_int
 
 
 class HasShapeDtype(Protocol):
@@ -61,7 +61,7 @@ class ShapeDtypeStruct:
 def _shape(shape: Any, what: str) -> tuple[int, ...]:
     if isinstance(shape, tuple | list) and all_int(sizes := tuple(shape)) and all(n >= 0 for n in sizes):
         return sizes
-    raise CallbackTypeError(f"{what}: {tree.shown(shape)} is not a shape", fix="a tuple of ints: (2, 3), or ()")
+    raise CallbackTypeError(f"{what}: {tree.short_repr(shape)} is not a shape", fix="a tuple of ints: (2, 3), or ()")
 
 
 def _dtype(dtype: Any, what: str) -> DType:
@@ -78,7 +78,7 @@ def _dtype(dtype: Any, what: str) -> DType:
     found = getattr(dtypes, name, None) if isinstance(name, str) else None
     if isinstance(found, DType):
         return found
-    raise CallbackTypeError(f"{what}: {tree.shown(dtype)} is not a dtype", fix='dtypes.float32, or "float32"')
+    raise CallbackTypeError(f"{what}: {tree.short_repr(dtype)} is not a dtype", fix='dtypes.float32, or "float32"')
 
 
 class Results:

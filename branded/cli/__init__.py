@@ -21,7 +21,8 @@ from typing import Any, NamedTuple, NoReturn
 from tinygrad import Tensor
 
 from branded import __version__
-from branded.cli.files import (
+from branded.errors import BrandedError, one_line
+from branded.tools.user_files import (
     FAILED,
     INTERRUPTED,
     MISUSED,
@@ -38,7 +39,6 @@ from branded.cli.files import (
     split_target,
     surroundings,
 )
-from branded.errors import BrandedError, one_line
 
 # ---- the commands ----
 
@@ -61,8 +61,8 @@ def _cluster(memory: str) -> int:
     for package in ("dask", "distributed"):
         if importlib.util.find_spec(package) is None:
             raise UsageError(f"there is no {package} here: pip install 'branded[dask]'")
+    from branded.core.chunks import as_limit
     from branded.learn.demo import cluster
-    from branded.planning.limits import as_limit
 
     try:
         as_limit(memory)
@@ -162,7 +162,7 @@ def explain(args: argparse.Namespace) -> int:
 
 def profile(args: argparse.Namespace) -> int:
     """Show where the time of a function goes: by line, and by kernel."""
-    from branded.profiling import profile
+    from branded.tools.profile import profile
 
     def profiled(f: Callable[..., Any], module: types.ModuleType) -> Callable[[], object]:
         given = _arguments(args.args, module)

@@ -1,4 +1,4 @@
-"""The graph of dask that works a plan out."""
+"""The dask graph that computes a plan."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from branded.dask.plan import MetaTrace
 from branded.dask.program import Payload, Sketch, Task, run
 from branded.dask.session import Exchange, Index, Scattered
 from branded.dask.values import block, dask_array, numpy_dtype, tensor_of
-from branded.patches.arrays import np
+from branded.tinygrad_compat.lazy_numpy import np
 
 
 class Builder:
-    """Arrays of dask for the results of a plan."""
+    """A builder of dask arrays for the results of a plan."""
 
     def __init__(self, plan: MetaTrace, program: tuple[bytes, list[Any]], name: str, out: Any) -> None:
-        """`out` is what the trace gave."""
+        """Store the program; `out` is the result of the trace."""
         delayed = importlib.import_module("dask").delayed
         self.plan, self.da, self.name, self.out = plan, dask_array("dask.vmap"), name, out
         calls = tuple(plan.calls_[i] for i in range(plan.calls))
@@ -32,14 +32,14 @@ class Builder:
         self.exchanged: list[Any] = []
 
     def built(self) -> Any:
-        """The tree of results, in which what varies over a loop is an array of dask."""
+        """Return the tree of results, with a dask array for each result that varies over a loop."""
         for number, it in enumerate(self.plan.exchanges_):
             self.exchanged.append(self._exchange(number, it))
         ys = tree.leaves(self.out)
         places = tree.paths(self.out, "the result")
         groups: dict[tuple[int, ...], list[int]] = {}
         for i, y in enumerate(ys):
-            if isinstance(y, Tensor):  # which all examples share
+            if isinstance(y, Tensor):  # a result that all examples share
                 ys[i] = y = Scattered(y, (None,) * y.ndim)
             if isinstance(y, Scattered):
                 groups.setdefault(_loops(y.index), []).append(i)
@@ -51,14 +51,14 @@ class Builder:
         return tree.rebuild(self.out, iter(ys))
 
     def _task(self, loops: tuple[int, ...], results: tuple[int, ...], exchange: int | None) -> Task:
-        """What a task over these loops reads: what varies over no other one."""
+        """Describe a task over these loops: it reads the inputs that vary over no other loop."""
         inputs = [n for n, i in enumerate(self.plan.inputs) if {*i.axes} - {None} <= {*loops}]
         exchanges = [n for n, it in enumerate(self.plan.exchanges_[: len(self.exchanged)]) if {*it.loops} <= {*loops}]
         starts = [loop for loop in loops if loop in self.plan.starts]
         return Task(loops, tuple(inputs), tuple(exchanges), tuple(starts), results, exchange)
 
     def _blocks(self, task: Task) -> Any:
-        """What the tasks give, as an array of dask whose blocks are tuples of arrays."""
+        """Return the results of the tasks as a dask array whose blocks are tuples of arrays."""
         args: list[Any] = [self.payload, None, task, None]
         for n in task.inputs:
             given = self.plan.inputs[n]
@@ -75,7 +75,7 @@ class Builder:
     def _part(
         self, blocks: Any, loops: Sequence[int], k: int, index: Index, shape: Sequence[int], dtype: Any, **options: Any
     ) -> Any:
-        """One of the arrays that the tasks give."""
+        """Extract one of the arrays that the tasks return."""
         labels = _labels(index, "result")
         new = {label: n for label, n, loop in zip(labels, shape, index, strict=True) if loop is None}
         return self.da.blockwise(
@@ -84,7 +84,7 @@ class Builder:
         )  # fmt: skip
 
     def _exchange(self, number: int, it: Exchange) -> Any:
-        """The result of a collective: that of each task, and then of those."""
+        """Return the result of a collective: a reduction of the partial results of the tasks."""
         loops = tuple(sorted((*it.loops, it.over)))
         dtype = numpy_dtype(it.dtype, it.what)
         index = (it.over, *it.loops, *(None for _ in it.shape))
@@ -105,7 +105,7 @@ class Builder:
 
 
 def _together(what: str, x: Any, axis: Any, keepdims: bool) -> Any:
-    """A collective of what several tasks gave for it, as tinygrad works it out."""
+    """Combine the partial results of several tasks, with tinygrad's reduction."""
     t = tensor_of(x)
     out = {"pmax": t.max, "pmin": t.min}.get(what, t.sum)(axis, keepdim=keepdims)
     return out.cast(t.dtype).numpy()

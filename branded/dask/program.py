@@ -1,4 +1,4 @@
-"""What goes to workers: the function and all that it closes over, once; and for each task what it is to work out."""
+"""The data sent to workers: the function with its closure, once, and a description of each task."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, strong_dtype
 
 from branded import tree
-from branded.crossing import settled
+from branded.compile.jit import Jitted, jit
+from branded.core.boundary import lower_unbatched
 from branded.dask.session import Exchange, Scattered, Session, current, mapped
 from branded.dask.values import arrays_of, block, dask_array, is_distributed, native, tensor_of
 from branded.errors import CallError
-from branded.graph import tensor
-from branded.patches.arrays import np
-from branded.transforms.jit import Jitted, jit
+from branded.graph.uops import tensor
+from branded.tinygrad_compat.lazy_numpy import np
 
 
 class Given(NamedTuple):
-    """Of a distributed vmap its loop, and for the leaves of its arguments the inputs that they are."""
+    """A distributed vmap: its loop, and the input for each leaf of its arguments."""
 
     loop: int
     inputs: tuple[int | None, ...]
 
 
 class Kind(NamedTuple):
-    """What an input is, as a whole."""
+    """The shape and dtype of a whole input."""
 
     shape: tuple[int, ...]
     dtype: DType
 
 
 class Sketch(NamedTuple):
-    """What the trace found, as far as a task needs it."""
+    """The results of the trace that a task needs."""
 
     calls: tuple[Given, ...]
     inputs: tuple[Kind, ...]
@@ -49,7 +49,7 @@ class Sketch(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One kind of task: which blocks it gets, and what of them it works out."""
+    """A kind of task: the blocks that it receives, and the results that it computes from them."""
 
     loops: tuple[int, ...]
     inputs: tuple[int, ...]
@@ -57,14 +57,14 @@ class Task(NamedTuple):
     starts: tuple[int, ...]
     results: tuple[int, ...]
     exchange: int | None
-    """The collective whose part of these blocks is wanted, in place of results."""
+    """The collective whose partial result the task returns; None if it returns `results`."""
 
 
-# ---- the function, as it is sent ----
+# ---- pickling ----
 
 
 class Payload:
-    """The function with what it closes over, and the sketch: a value of the graph on which all tasks depend."""
+    """The function with its closure, and the sketch: a value in the dask graph that all tasks depend on."""
 
     def __init__(self, data: bytes, arrays: Sequence[Any], sketch: Sketch) -> None:
         self.data, self.arrays, self.sketch = data, list(arrays), sketch
@@ -78,12 +78,15 @@ class Payload:
         return self.digest
 
     def __sizeof__(self) -> int:
-        """Its bytes, by which dask decides what is moved where."""
+        """Return the size in bytes, which dask uses to schedule transfers."""
         return len(self.data) + sum(int(a.nbytes) for a in self.arrays)
 
 
 def packed(program: Any, what: str) -> tuple[bytes, list[Any]]:
-    """A function, and what goes with it, as bytes, and the arrays of its tensors; those of dask have no graph."""
+    """Pickle a function and its arguments; return the bytes and the arrays of its tensors.
+
+    dask arrays are pickled without their graph.
+    """
     arrays: list[Any] = []
 
     class Pickler(importlib.import_module("cloudpickle").Pickler):  # type: ignore[misc]
@@ -110,14 +113,14 @@ def packed(program: Any, what: str) -> tuple[bytes, list[Any]]:
 
 
 def unpacked(data: bytes, arrays: Sequence[Any]) -> Any:
-    """What was packed."""
+    """Unpickle a program."""
     context = contextvars.copy_context()
     context.run(_arrays.set, arrays)
     return context.run(pickle.loads, data)
 
 
 def _plain(x: Tensor) -> Any:
-    """The numbers of a tensor, those that numpy has not by their bits."""
+    """Return the elements of a tensor; a dtype that numpy does not support is returned as its bits."""
     dtype = strong_dtype(x.dtype)
     if dtype in (dtypes.bfloat16, *dtypes.fp8s):
         x = x.bitcast(dtypes.uint16 if dtype.itemsize == 2 else dtypes.uint8)
@@ -134,7 +137,7 @@ def _restored(number: int, name: str) -> Tensor:
 
 
 def _hollow(chunks: Any, dtype: Any) -> Any:
-    """An array of dask with a shape and no graph: tasks get its blocks in another way."""
+    """Return a dask array with a shape and no graph; tasks receive its blocks separately."""
     return dask_array("dask.vmap").Array({}, "branded-hollow", chunks, dtype)
 
 
@@ -142,7 +145,7 @@ def _hollow(chunks: Any, dtype: Any) -> Any:
 
 
 class BlockTrace(Session):
-    """The trace of a worker, over the blocks of a task."""
+    """The trace on a worker, over the blocks of a task."""
 
     def __init__(self, sketch: Sketch, task: Task, blocks: Sequence[Tensor]) -> None:
         super().__init__()
@@ -161,7 +164,7 @@ class BlockTrace(Session):
 
     def exchange(self, number: int, it: Exchange, partial: Tensor) -> Tensor:
         if number == self.task.exchange:
-            self.partial = tensor(settled(partial.uop))
+            self.partial = tensor(lower_unbatched(partial.uop))
         found = self.results.get(number)
         return Tensor.empty(*partial.shape, dtype=partial.dtype) if found is None else found
 
@@ -170,7 +173,7 @@ class BlockTrace(Session):
         return [x if n is None else self._input(n) for x, n in zip(leaves, inputs, strict=True)]
 
     def _input(self, number: int) -> Tensor:
-        """The block of an input; where what varies over its loop does not matter for the task, nothing."""
+        """Return the block of an input, or an empty tensor if the task does not depend on the input."""
         if (found := self.blocks.get(number)) is not None:
             return found
         it = self.sketch.inputs[number]
@@ -181,7 +184,7 @@ class BlockTrace(Session):
 
 
 class Loaded:
-    """A program in a process that runs its tasks: each kind of task is compiled once."""
+    """A program loaded in a process that runs its tasks; each kind of task is compiled once."""
 
     def __init__(self, payload: Payload) -> None:
         self.sketch = payload.sketch
@@ -189,7 +192,7 @@ class Loaded:
         self.tasks: dict[Task, Callable[..., Sequence[Tensor]]] = {}
 
     def task(self, task: Task) -> Callable[..., Sequence[Tensor]]:
-        """What a task does, as a function of its blocks."""
+        """Return the compiled function of a task, which takes its blocks."""
 
         def work(*blocks: Tensor) -> list[Tensor]:
             own = BlockTrace(self.sketch, task, blocks)
@@ -220,8 +223,8 @@ def _program(payload: Payload) -> Loaded:
 
 
 def run(payload: Payload, task: Task, *blocks: Any) -> tuple[Any, ...]:
-    """What a task gives: results for the examples of its blocks, as arrays."""
-    # of the thread in which dask calls this, nothing that is open holds
+    """Run a task: return the results for the examples of its blocks, as arrays."""
+    # dask calls this in its own thread, whose open brands must not affect the task
     return contextvars.Context().run(_run, payload, task, [block(x) for x in blocks])
 
 

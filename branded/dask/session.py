@@ -1,8 +1,8 @@
-"""One trace of a distributed function: here over tensors with nothing in them, on a worker over blocks.
+"""A trace of a distributed function: in the calling process with tensors without values, on a worker with blocks.
 
-The function runs the same way both times, so what it does comes in the same order: its distributed vmaps, the arrays
-that they map, its collectives.  Each is known by its number.  What one is, in whole and in parts, a `Session` says:
-`Plan` is the one here, `Work` that of a worker.
+Both traces run the function in the same way. Its distributed vmaps, the arrays that they map, and its collectives occur
+in the same order, so each is identified by its number. A `Session` supplies the values for a number: `MetaTrace` in the
+calling process, `BlockTrace` on a worker.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import Any, NamedTuple, NoReturn
 from tinygrad import Tensor
 
 from branded import tree
-from branded.brand import Brand
-from branded.crossing import enter, every
-from branded.derivatives.custom import custom_jvp
-from branded.derivatives.levels import is_differentiating
+from branded.autodiff.custom_rules.custom_derivatives import custom_jvp
+from branded.core.boundary import enter, stack_examples
+from branded.core.brand import Brand
+from branded.core.tracing.state import is_differentiating
+from branded.core.validation.arguments import called
+from branded.core.vmap import MappedCall, Options
 from branded.errors import DerivativeError, OptionError, UnsupportedError
-from branded.graph import tensor
-from branded.scope import Blocks, Row, in_call_body, open_brands
-from branded.tree.given import called
-from branded.vmap import MappedCall, Options
+from branded.graph.scope import Blocks, Row, in_call_body, open_brands
+from branded.graph.uops import tensor
 
 Index = tuple[int | None, ...]
-"""For each axis of an array the loop that goes over its chunks; None where each task has it whole."""
+"""For each axis of an array the loop over its chunks; None if each task receives the whole axis."""
 
 
 class Exchange(NamedTuple):
-    """A collective: what it is, over which loop, in which other ones."""
+    """A collective: its name, the loop that it reduces, the loops around it, and the type of its result."""
 
     what: str
     over: int
@@ -39,7 +39,7 @@ class Exchange(NamedTuple):
 
 
 class Scattered:
-    """The result of a distributed vmap within another one: a worker has a part of it, so it can only be returned."""
+    """The result of a nested distributed vmap. A worker has only a part of it, so it can only be returned."""
 
     def __init__(self, value: Tensor, index: Index) -> None:
         self.__dict__.update(value=value, index=index)
@@ -75,7 +75,7 @@ def _refuse(what: str) -> NoReturn:
 
 
 class TaskPart:
-    """What a task has of the examples of a brand; `Draws` says the same of a chunk."""
+    """The examples of a brand that a task has; `Draws` has the same interface for a chunk."""
 
     def __init__(self, session: Session, loop: int) -> None:
         self.session, self.loop = session, loop
@@ -88,7 +88,7 @@ class TaskPart:
 
     @property
     def start(self) -> Tensor:
-        """The number of the first example here."""
+        """The index of the first example in this task."""
         return self.session.start(self.loop)
 
     def take(self, draw: Callable[[], Tensor]) -> Tensor:
@@ -101,41 +101,41 @@ class TaskPart:
         )
 
     def reduced(self, what: str, x: Tensor, b: Brand, over: Callable[[Tensor], Tensor]) -> Tensor:
-        """A reduction over all examples: of those here by `over`, and then of all tasks."""
+        """Reduce over all examples: first this task's examples with `over`, then all tasks."""
         return self.session.exchanged(what, x, b, self, over)
 
 
 class Session:
-    """One trace of a distributed function."""
+    """A trace of a distributed function."""
 
     def __init__(self) -> None:
         self.around: list[Brand] = []
         self.below: Row = ()
-        """What is open around the outermost vmap."""
+        """The brands that are open around the outermost vmap."""
         self.calls = self.exchanges = 0
 
     def whole(self, loop: int) -> int:
-        """The number of examples of a loop in all tasks."""
+        """Return the number of examples of a loop in all tasks."""
         raise NotImplementedError
 
     def start(self, loop: int) -> Tensor:
-        """The number of the first example that is here."""
+        """Return the index of the first example in this task."""
         raise NotImplementedError
 
     def exchange(self, number: int, it: Exchange, partial: Tensor) -> Tensor:
-        """What a collective gives, with an axis for each loop around it, from what it gives of the examples here."""
+        """Return the result of a collective from its partial result; it has an axis for each loop around it."""
         raise NotImplementedError
 
     def given(self, number: int, leaves: Sequence[Any]) -> list[Any]:
-        """What is there for the leaves of the arguments of the vmap of this number."""
+        """Return the values for the leaves of the arguments of a vmap."""
         raise NotImplementedError
 
     def looped(self, number: int, call: MappedCall) -> int:
-        """The loop of the vmap of this number."""
+        """Return the loop of a vmap."""
         raise NotImplementedError
 
     def check_alone(self, what: str) -> None:
-        """Nothing but distributed vmaps is around what runs."""
+        """Raise if anything but distributed vmaps is around the current call."""
         others = [b for b in open_brands() if b not in self.around and b not in self.below]
         if others or in_call_body() or is_differentiating():
             inside = f"`{others[-1].name}`" if others else "a derivative" if is_differentiating() else "a call"
@@ -160,14 +160,14 @@ class Session:
 
 
 def _left(x: Tensor, b: Brand) -> Tensor:
-    """The values of all examples that are here, along a new leading axis."""
+    """Stack the values of the examples in this task along a new leading axis."""
     b.was_left = True
-    return tensor(every(x.uop, b))
+    return tensor(stack_examples(x.uop, b))
 
 
 @custom_jvp
 def _known(x: Tensor, out: Tensor) -> Tensor:
-    """`out`, which comes from other tasks, where `x` is what this one gave for it."""
+    """Return `out`, the combined result of a collective; `x` only makes a derivative through it raise."""
     return out
 
 
@@ -180,7 +180,7 @@ def _no_derivative(primals: Any, tangents: Any) -> NoReturn:
 
 
 current: Blocks[Session] = Blocks("branded_dask_session")
-"""The trace that runs here."""
+"""The traces that are running in this context, innermost last."""
 
 
 # ---- a distributed vmap ----
@@ -189,7 +189,7 @@ current: Blocks[Session] = Blocks("branded_dask_session")
 def mapped(
     session: Session, f: Callable[..., Any], options: Options, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> Any:
-    """The results of a vmap over what the session gives for its arguments, each with the loops that are in it."""
+    """Run a vmap over the session's values for its arguments; each result carries the loops that it varies over."""
     number, session.calls = session.calls, session.calls + 1
     if not number:
         session.below = open_brands()
@@ -218,13 +218,13 @@ def mapped(
     part: Any = TaskPart(session, loop)
     out = call.run_on(call.leaves, call.size, part)
     ys = tree.leaves(out)
-    axes = tree.spread(options.out_axes, out, "out_axes", "the result")
+    axes = tree.broadcast_prefix(options.out_axes, out, "out_axes", "the result")
     found = [_scattered(y, i, a, loop) for y, i, a in zip(ys, within, axes, strict=True)]
     return tree.rebuild(out, iter(found))
 
 
 def _scattered(y: Any, index: Index | None, axis: int | None, loop: int) -> Any:
-    """A result with the loop of this vmap where its examples are."""
+    """Mark the loop of this vmap on the axis of the result that holds its examples."""
     if not isinstance(y, Tensor):
         return y
     if axis is None:

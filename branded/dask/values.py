@@ -1,4 +1,4 @@
-"""Arrays of dask and numpy beside tensors: which are dask's, what their blocks are as tensors, and the way back."""
+"""Conversions between dask arrays, numpy arrays and tensors."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tinygrad.dtype import DType, strong_dtype
 
 from branded import tree
 from branded.errors import AxisTypeError, OptionError
-from branded.patches.arrays import np
-from branded.patches.tg import _to_np_dtype
-from branded.rows import dtype_text
+from branded.graph.rows import dtype_text
+from branded.tinygrad_compat.lazy_numpy import np
+from branded.tinygrad_compat.private_api import _to_np_dtype
 
 
 def dask_array(what: str) -> Any:
-    """The module `dask.array`, which is an extra."""
+    """Import `dask.array`, an optional dependency; raise if it is not installed."""
     try:
         return importlib.import_module("dask.array")
     except ImportError as error:
@@ -27,12 +27,12 @@ def dask_array(what: str) -> Any:
 
 
 def is_distributed(x: object) -> bool:
-    """Is this an array of dask?"""
+    """Return whether this is a dask array."""
     return type(x).__module__.partition(".")[0] == "dask" and hasattr(x, "numblocks")
 
 
 def kind_of(x: Any) -> tuple[tuple[int, ...], DType]:
-    """The shape of an array of dask, and its dtype as a tensor."""
+    """Return the shape of a dask array, and its dtype as a tensor."""
     if any(n != n for n in x.shape):
         raise AxisTypeError(
             "dask.vmap: an array of dask has chunks of unknown sizes",
@@ -52,7 +52,7 @@ def _dtype(dtype: Any) -> DType:
 
 
 def numpy_dtype(given: DType, where: str) -> Any:
-    """What a result of a dtype is in an array of numpy."""
+    """Return the numpy dtype of a result; raise if numpy has no such dtype."""
     dtype = strong_dtype(given)
     if (found := _to_np_dtype(dtype)) is None or dtype in (dtypes.bfloat16, *dtypes.fp8s):
         raise AxisTypeError(
@@ -63,14 +63,14 @@ def numpy_dtype(given: DType, where: str) -> Any:
 
 
 def block(x: Any) -> Any:
-    """The block of an array, which dask has in a list for each axis that the result has not."""
+    """Return the block of an array; dask nests it in a list for each axis that the result lacks."""
     while isinstance(x, list):
         (x,) = x
     return x
 
 
 def native(x: Any) -> Any:
-    """An array as a compiled function reads it where it is."""
+    """Return a numpy array in native byte order, which a compiled function reads without a copy."""
     found = np.asarray(x)
     return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
 
@@ -82,7 +82,7 @@ def tensor_of(x: Any) -> Tensor:
 
 
 def arrays_of(ts: Sequence[Tensor]) -> tuple[Any, ...]:
-    """The values of tensors, worked out together."""
+    """Return the values of tensors as numpy arrays, realized together."""
     held = [t for t in ts if not t.uop.is_virtual]
     if held:
         Tensor.realize(*held)

@@ -1,4 +1,4 @@
-"""`explain`: one call of a function, step by step: what was zipped, what was broadcast, and why.
+"""`explain`: one call of a function, step by step.
 
 python -m branded explain FILE.py:function
 """
@@ -12,6 +12,7 @@ from html import escape
 from typing import Any, TextIO
 
 from branded import tree
+from branded.core.tracing.recording import Frame
 from branded.errors import ExplainError, ShapeError
 from branded.explain import mistake
 from branded.explain.code import Source
@@ -21,7 +22,6 @@ from branded.explain.html import frame, page
 from branded.explain.steps import Growth as Growth
 from branded.explain.story import story
 from branded.explain.terminal import Line, Span, lines, show, text
-from branded.recording import Frame
 
 __all__ = ["Explanation", "Growth", "explain"]
 
@@ -154,7 +154,7 @@ def explain(
     Source: torchdim (Z. DeVito, 2022), which explains dimensions by the loop beside them.
     """
     if warn is not None and not isinstance(warn, Growth):
-        raise ExplainError(f"explain: warn={tree.shown(warn)} is not a growth", fix="warn=Growth(factor, bytes)")
+        raise ExplainError(f"explain: warn={tree.short_repr(warn)} is not a growth", fix="warn=Growth(factor, bytes)")
     return Explanation(f, args, {}, warn or Growth(), full=full, kernels=kernels)
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from branded import source
-from branded.source import Where
+from branded.errors import source
+from branded.errors.source import Where
 
 
 class Called(NamedTuple):

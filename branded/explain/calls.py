@@ -9,10 +9,10 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded.program.operators import function_of
-from branded.program.primitives import PRIMITIVES, Operand, infix
-from branded.program.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Type
-from branded.recording.calls import arguments
+from branded.core.tracing.recorded_calls import arguments
+from branded.ir.operators import function_of
+from branded.ir.primitives import PRIMITIVES, Operand, infix
+from branded.ir.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Type
 
 _SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",

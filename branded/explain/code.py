@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from branded import source
-from branded.source import Where
+from branded.errors import source
+from branded.errors.source import Where
 
 _CODE = 60
 

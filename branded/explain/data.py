@@ -14,9 +14,12 @@ from typing import Any, NamedTuple
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
-from branded import recording, tree
-from branded.axis_names import axes_text
-from branded.crossing import closed
+from branded import tree
+from branded.chunking.footprint import Footprint, footprint
+from branded.core.axis_names import axes_text
+from branded.core.boundary import closed
+from branded.core.tracing import recording
+from branded.core.validation.axes_suggestions import argument
 from branded.errors import ReadError
 from branded.explain import static
 from branded.explain.called import Functions
@@ -28,13 +31,11 @@ from branded.explain.loops import loop_of_function, loop_of_step
 from branded.explain.names import is_sharding, names_of
 from branded.explain.provenance import moved, sources
 from branded.explain.steps import Column, Growth, bytes_of, cells_of, columns, grew, kind, warning
-from branded.graph import lead, tensor
-from branded.planning.footprint import Footprint, footprint
-from branded.program import Expr, make_expr
-from branded.program.evaluate import evaluation
-from branded.program.expr import Which
-from branded.program.terms import Atom, BrandName, Eqn, Literal, Printer, Program, Var
-from branded.tree.readings import argument
+from branded.graph.uops import lead, tensor
+from branded.ir import Expr, make_expr
+from branded.ir.evaluate import evaluation
+from branded.ir.expr import Which
+from branded.ir.terms import Atom, BrandName, Eqn, Literal, Printer, Program, Var
 
 SHOWN = 256
 """The cells of the largest value whose numbers are shown, and traced to where they come from."""
@@ -301,7 +302,7 @@ class Explained:
     @functools.cached_property
     def seconds(self) -> float | None:
         """What the kernels take, one after the other; None where they are too large to try, or call the host."""
-        from branded.profiling.kernels import kernels as timed  # when somebody wants to know
+        from branded.compile.kernel_times import kernels as timed  # when somebody wants to know
 
         calls_host = any(eqn.op == "HOST" for eqn in self.expr.at("primitives").program.eqns)
         if self.memory.peak > _TRIED or calls_host or not self.kernels:

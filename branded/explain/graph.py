@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from branded.program import Expr
-from branded.program.terms import Atom, Var
+from branded.ir import Expr
+from branded.ir.terms import Atom, Var
 
 
 def graph_of(batched: Expr, steps: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded.program import make_expr
+from branded.ir import make_expr
 
 SIZES = (2, 3, 4)
 _RANKS = (1, 2, 3, 0)

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.cpu import blas, products
-from branded.cpu.kernels import suits
-from branded.graph import nbytes, replaced
-from branded.loops.compiled import LoopName
-from branded.loops.primitive import Loop
-from branded.loops.scan import Scan
-from branded.patches import tg
-from branded.patches.tg import CStyleLanguage, Target, ansistrip, to_program
+from branded.backends.cpu.gemm import blas, match
+from branded.backends.cpu.renderer.loops import suits
+from branded.compile.loop_executor import LoopName
+from branded.control_flow.primitive import Loop
+from branded.control_flow.scan import Scan
+from branded.graph.uops import nbytes, replaced
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.private_api import CStyleLanguage, Target, ansistrip, to_program
 
 
 class Kernel(NamedTuple):
@@ -72,8 +72,8 @@ def kernels(roots: Sequence[UOp]) -> list[Kernel]:
     if not wanted:
         return []
     with Context(CAPTURING=0, NOOPT=1, BRANDED_CPU=0):  # type: ignore[no-untyped-call]
-        big, _ = tg.transform_to_call(UOp.sink(*wanted))
-        linear, _ = tg.create_linear_with_vars(big)
+        big, _ = private_api.transform_to_call(UOp.sink(*wanted))
+        linear, _ = private_api.create_linear_with_vars(big)
         return [k for call in linear.src if (k := _kernel(call)) is not None]
 
 
@@ -95,10 +95,10 @@ def _on_the_cpu(call: UOp) -> list[str]:
     """How the room for the CPU does it, where that is not as tinygrad would."""
     ast = call.src[0]
     buffers = [u.base for u in call.src[1:] if not u.is_bound_var]
-    if (found := products.recipe(ast, buffers[0] in buffers[1:])) is not None:
+    if (found := match.recipe(ast, buffers[0] in buffers[1:])) is not None:
         made = [p.code.arg.product for p in found.parts if isinstance(p.code.arg, blas.ProductName)]
         return [f"// on the CPU by BLAS: {', '.join(map(_product, made))}"]
-    if suits(tg.Scheduler(ast, _PlainC(Target("CPU")))):
+    if suits(private_api.Scheduler(ast, _PlainC(Target("CPU")))):
         return ["// on the CPU as plain loops, of which clang makes vectors"]
     return []
 

@@ -14,13 +14,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from branded.collectives.named_axes import COLLECTIVES
+from branded.core.tracing.recorded_calls import WRITES
 from branded.errors import counted
-from branded.explain.bodies import INDENT, Bodies
 from branded.explain.calls import NoTextError, call, empty, number, write
+from branded.explain.loop_bodies import INDENT, Bodies
 from branded.explain.names import Names, is_sharding
-from branded.program.terms import Atom, BrandName, Eqn, Literal, Program, Type, Var
-from branded.recording.calls import WRITES
-from branded.transforms.named import COLLECTIVES
+from branded.ir.terms import Atom, BrandName, Eqn, Literal, Program, Type, Var
 
 _SHORT = 60
 """An expression of this length, of which nobody has the value by name, is written where it is used."""

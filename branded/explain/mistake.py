@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from branded.core.tracing.recording import Call, Frame
 from branded.errors import ShapeError
+from branded.errors.source import Where, is_ours, line
 from branded.explain.code import at
 from branded.explain.steps import listed
 from branded.explain.terminal import Line, Span
-from branded.recording import Call, Frame
-from branded.rows import type_text
-from branded.scope import Scope
-from branded.source import Where, is_ours, line
+from branded.graph.rows import type_text
+from branded.graph.scope import Scope
 
 _SHOWN = 16
 """So many of the last steps are shown."""

@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from branded.program.terms import RESERVED, Atom, BrandName, Eqn, Program, Var, letters
-from branded.recording.calls import WRITES
-from branded.source import Where, lines
+from branded.core.tracing.recorded_calls import WRITES
+from branded.errors.source import Where, lines
+from branded.ir.terms import RESERVED, Atom, BrandName, Eqn, Program, Var, letters
 
 CALLED = frozenset({"Tensor", "float", "functions", "linalg", "list", "random", "range", "reversed", "sum", "tuple"})
 """What the loops call by name."""

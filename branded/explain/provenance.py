@@ -19,12 +19,12 @@ from typing import Any, TypeVar
 
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.devices.exchange import copied_part
-from branded.graph import tensor
-from branded.loops.scan import Scan
-from branded.patches.tg import all_int, exec_alu, truncate
-from branded.primitive import params, primitive_of
-from branded.program.terms import Eqn
+from branded.control_flow.scan import Scan
+from branded.core.sharding.resharding import copied_part
+from branded.graph.primitive import params, primitive_of
+from branded.graph.uops import tensor
+from branded.ir.terms import Eqn
+from branded.tinygrad_compat.private_api import all_int, exec_alu, truncate
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from branded.source import Where
+from branded.errors.source import Where
 
 Span = tuple[int, int, int, int]
 """The line and the column of where an expression begins and of where it ends."""
@@ -38,7 +38,7 @@ def types_in(path: Path) -> Types:
     Example:
         >>> import tempfile
         >>> from branded.explain.static import types_in
-        >>> from branded.source import Where
+        >>> from branded.errors.source import Where
         >>> folder = tempfile.TemporaryDirectory()
         >>> program = Path(folder.name, "app.py")
         >>> _ = program.write_text('''

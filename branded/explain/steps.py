@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple
 from tinygrad.dtype import strong_dtype
 
 from branded import dispatch
+from branded.collectives.named_axes import COLLECTIVES
 from branded.errors import examples
-from branded.program.evaluate import dtype_of
-from branded.program.terms import Atom, BrandName, Eqn, Type, Var
-from branded.transforms.named import COLLECTIVES
+from branded.ir.evaluate import dtype_of
+from branded.ir.terms import Atom, BrandName, Eqn, Type, Var
 
 Kind = Literal["enter", "leave", "zip", "broadcast", "none"]
 

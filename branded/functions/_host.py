@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
+from branded.autodiff import forward, reverse
+from branded.backends.cpu.linalg import host_kernels
 from branded.callbacks.host import Host, ShapeDtype, TotalHost, called, serves, summed_to
 from branded.callbacks.sorting import order
-from branded.cpu import counting
-from branded.derivatives import forward, reverse
-from branded.graph import tensor
-from branded.patches.tg import all_int
-from branded.primitive import results
+from branded.graph.primitive import results
+from branded.graph.uops import tensor
+from branded.tinygrad_compat.private_api import all_int
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +49,7 @@ def _serves(*xs: Tensor) -> bool:
 @functools.cache
 def _searcher(side: str) -> Host:
     made = TotalHost("searchsorted", functools.partial(searched, side=side), "expand_dims", False)
-    made.by_c = counting.search(side)
+    made.by_c = host_kernels.search(side)
     return made
 
 
@@ -83,7 +83,7 @@ def can_stand(x: Tensor, places: Tensor) -> bool:
 @functools.cache
 def _picker(descending: bool) -> Host:
     made = TotalHost("places", functools.partial(stood, descending=descending), "expand_dims", False)
-    made.by_c = counting.standing(descending)
+    made.by_c = host_kernels.standing(descending)
     return made
 
 
@@ -150,7 +150,7 @@ def can_segment(x: Tensor, ids: Tensor, num: int) -> bool:
 def _segments(reduction: str, form: Form, num: int) -> Segments:
     work = functools.partial(segmented, num=num, reduction=reduction)
     made = Segments(f"segment_{reduction}", work, "expand_dims", False)
-    made.form, made.reduction, made.by_c = form, reduction, counting.segments(reduction)
+    made.form, made.reduction, made.by_c = form, reduction, host_kernels.segments(reduction)
     return made
 
 

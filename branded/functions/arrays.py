@@ -10,13 +10,13 @@ from tinygrad.dtype import DTypeLike, strong_dtype
 from typing_extensions import TypeVar
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import as_int, normalize_axis
+from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
-from branded.functions._given import as_dtype, fit, ints, one_of, operand, operands
-from branded.patches.tg import least_upper_dtype
-from branded.recording.calls import operation
-from branded.tree import normalize_axis
-from branded.values import vec_type
+from branded.functions._validation import as_dtype, fit, ints, one_of, operand, operands
+from branded.tinygrad_compat.private_api import least_upper_dtype
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -304,7 +304,7 @@ def trace(a: Vec[S], offset: int = 0, axis1: int = 0, axis2: int = 1) -> Vec[S]:
     Source: `jax.numpy.trace`.
     """
     x = operand(a, "trace", "a")
-    k = tree.as_int(offset)
+    k = as_int(offset)
     if k is None:
         raise OperandError(f"trace: offset is {tree.describe(offset)}", fix="an int")
     i, j = normalize_axis(axis1, x, "trace"), normalize_axis(axis2, x, "trace")

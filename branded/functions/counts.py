@@ -9,14 +9,15 @@ from tinygrad import Tensor, dtypes
 from typing_extensions import TypeVar
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import as_int
+from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
 from branded.functions import _host
-from branded.functions._given import floats, ints, number, operand
 from branded.functions._order import keys
-from branded.patches.tg import least_upper_float
-from branded.recording.calls import operation
-from branded.values import vec_type
+from branded.functions._validation import floats, ints, number, operand
+from branded.tinygrad_compat.private_api import least_upper_float
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -294,7 +295,7 @@ def _inside(mine: Tensor, own: Tensor, size: int) -> Tensor:
 
 
 def _edges(x: Tensor, bins: Any, range: Sequence[float] | None) -> Tensor:
-    if tree.as_int(bins) is None:
+    if as_int(bins) is None:
         edges = operand(bins, "histogram", "bins")
         if edges.ndim != 1 or edges.shape[0] < 2:
             raise ArgumentError("histogram: bins are not edges", ("bins", vec_type(edges)), fix="an int, or f32[k + 1]")

@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import normalize_axis
+from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
 from branded.functions import _host
-from branded.functions._given import floats, number, one_of
-from branded.recording.calls import operation
-from branded.tree import normalize_axis
-from branded.values import vec_type
+from branded.functions._validation import floats, number, one_of
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)

@@ -8,13 +8,12 @@ from tinygrad import Tensor, dtypes
 from typing_extensions import TypeVar
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
-from branded.functions._given import floats, operand
 from branded.functions._order import keys, ranks
-from branded.random.draws import as_number
-from branded.recording.calls import operation
-from branded.values import vec_type
+from branded.functions._validation import as_number, floats, operand
 from branded.vec import Vec
 
 S1 = TypeVar("S1", bound=Brand, default=Never)

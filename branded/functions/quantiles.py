@@ -7,13 +7,12 @@ from typing import Any, Never
 from tinygrad import Tensor, dtypes
 from typing_extensions import TypeVar
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.values import vec_type
 from branded.errors import ArgumentError
-from branded.functions._given import Axes, axes_of, floats, kept, merged, one_of
 from branded.functions._order import standing
-from branded.random.draws import as_number
-from branded.recording.calls import operation
-from branded.values import vec_type
+from branded.functions._validation import Axes, as_number, axes_of, floats, kept, merged, one_of
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)

@@ -8,14 +8,14 @@ from tinygrad import Tensor, dtypes
 from typing_extensions import TypeVar
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import as_int, normalize_axis
+from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
 from branded.functions import _host
-from branded.functions._given import fit, ints, number, one_of, operand, operands
 from branded.functions._order import at_rank, keys, standing
-from branded.recording.calls import operation
-from branded.tree import normalize_axis
-from branded.values import vec_type
+from branded.functions._validation import fit, ints, number, one_of, operand, operands
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -208,7 +208,7 @@ def _index(x: Any, whole: Any, what: str) -> Tensor:
         if found.ndim:
             raise OperandError(f"{what}: fill_value is {vec_type(found)}", fix="an int, or one for each axis")
         return found.cast(dtypes.int32)
-    n = tree.as_int(x)
+    n = as_int(x)
     if n is None:
         raise OperandError(f"{what}: fill_value is {tree.describe(whole)}", fix="an int")
     return Tensor(n, dtype=dtypes.int32)

@@ -9,13 +9,13 @@ from tinygrad import Tensor, dtypes
 from tinygrad.helpers import polyN
 from typing_extensions import TypeVar
 
-from branded.brand import Brand
-from branded.derivatives.elementwise import Elementwise
-from branded.derivatives.formulas import log1p
-from branded.derivatives.smooth import LOGADDEXP
-from branded.functions._given import fit, floats
-from branded.random.erf import erfinv as erfinv_between
-from branded.recording.calls import operation
+from branded.autodiff.elementwise import Elementwise
+from branded.autodiff.formulas import log1p
+from branded.autodiff.smooth_functions import LOGADDEXP
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.functions._erf import erfinv as erfinv_between
+from branded.functions._validation import fit, floats
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand, default=Never)

@@ -6,12 +6,12 @@ from typing import Any, TypeVar
 
 from tinygrad import Tensor, dtypes
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.values import vec_type
 from branded.errors import ArgumentError
-from branded.functions._given import Axes, axes_of, floats, kept, merged, number, operand
-from branded.patches.tg import least_upper_float
-from branded.recording.calls import operation
-from branded.values import vec_type
+from branded.functions._validation import Axes, axes_of, floats, kept, merged, number, operand
+from branded.tinygrad_compat.private_api import least_upper_float
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)

@@ -10,13 +10,13 @@ import numpy as np
 from tinygrad import Tensor
 
 from branded import tree as trees
-from branded.crossing import closed
+from branded.core.boundary import closed
 from branded.dispatch import full
 from branded.errors import AxisTypeError, PictureError
-from branded.graph import tensor
+from branded.graph.rows import check_live, row_of, type_text
+from branded.graph.scope import outside
+from branded.graph.uops import tensor
 from branded.learn import _drawing as d
-from branded.rows import check_live, row_of, type_text
-from branded.scope import outside
 
 MAX_CELLS = 256
 
@@ -54,7 +54,7 @@ class Picture:
             Path(path).write_text(self.svg, encoding="utf-8")
         except (OSError, TypeError, ValueError) as error:
             reason = "it is no path" if isinstance(error, TypeError) else getattr(error, "strerror", None) or str(error)
-            raise PictureError(f"picture: cannot write {trees.shown(path)}: {reason}") from None
+            raise PictureError(f"picture: cannot write {trees.short_repr(path)}: {reason}") from None
 
     def titled(self, title: str) -> Picture:
         """The same picture under another title."""

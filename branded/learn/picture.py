@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from branded import tree as trees
+from branded.core.validation.arguments import normalize_axis
+from branded.core.validation.axes_suggestions import argument
+from branded.core.vmap import vmap
 from branded.dispatch import kind
 from branded.errors import PictureError
+from branded.graph.rows import row_of, type_text, visible
+from branded.graph.scope import Row, Scope, union
 from branded.learn import _drawing as d
 from branded.learn._shown import Picture as Picture
 from branded.learn._shown import Value, drawable, value
-from branded.rows import row_of, type_text, visible
-from branded.scope import Row, Scope, union
-from branded.tree import normalize_axis
-from branded.tree.readings import argument
-from branded.vmap import vmap
 
 
 def cells(x: object, name: str = "", *, axis: int | None = None, brand: str = "") -> Picture:
@@ -242,7 +242,7 @@ def tree(x: object, axes: Any = 0, *, name: str = "tree", brand: str = "x") -> P
 
     Source: `jax.tree_util`; the trees of parameters that `jax.vmap` takes with `in_axes`.
     """
-    paths, spread = trees.paths(x, name), trees.spread(axes, x, "in_axes", name)
+    paths, spread = trees.paths(x, name), trees.broadcast_prefix(axes, x, "in_axes", name)
     first = max(map(d.width_of, paths), default=0) + 14
     boxes: list[d.Box] = []
     said = []
@@ -325,7 +325,7 @@ def journey(f: Callable[..., Any], *args: object, in_axes: Any = 0, out_axes: An
 
 def _leaves(x: object, name: str, axes: Any = None, brand: str = "") -> list[Picture]:
     """A picture of each leaf of a tree."""
-    each = zip(trees.leaves(x), trees.paths(x, name), trees.spread(axes, x, "axes", name), strict=True)
+    each = zip(trees.leaves(x), trees.paths(x, name), trees.broadcast_prefix(axes, x, "axes", name), strict=True)
     return [cells(leaf, path, axis=axis, brand=brand) for leaf, path, axis in each]
 
 

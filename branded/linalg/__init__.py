@@ -1,4 +1,4 @@
-"""Linear algebra: factors of matrices, systems of equations, and what is made of them, under all transforms.
+"""Linear algebra under all transforms: factors, systems, norms.
 
 Names and orders of arguments are those of `jax.numpy.linalg` and `jax.scipy.linalg`.  Matrices are the last two axes of
 a tensor of float32 or float64; brands and further axes in front of them are a batch.

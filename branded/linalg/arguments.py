@@ -8,10 +8,10 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, strong_dtype
 
-from branded.crossing import live_tensor
+from branded.core.boundary import live_tensor
+from branded.core.values import vec_type
 from branded.errors import MatrixError, MatrixTypeError
-from branded.patches.tg import least_upper_dtype
-from branded.values import vec_type
+from branded.tinygrad_compat.private_api import least_upper_dtype
 
 FLOATS = (dtypes.float32, dtypes.float64)
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from tinygrad import Tensor, dtypes
 
 from branded.callbacks.host import serves
+from branded.core.tracing.recorded_calls import operation
 from branded.linalg import elimination, lapack, unrolled
 from branded.linalg.primitive import MatrixOperation, call, one, transposed
 from branded.linalg.spectra import svd
 from branded.linalg.systems import by_host, inv
-from branded.recording.calls import operation
 
 
 class _Det(MatrixOperation):

@@ -6,9 +6,9 @@ import math
 
 from tinygrad import Tensor, dtypes
 
+from branded.control_flow.loops import scan
 from branded.linalg import unrolled
 from branded.linalg.primitive import transposed
-from branded.loops.api import scan
 
 
 def at_axis(n: int, j: Tensor) -> Tensor:

@@ -6,14 +6,14 @@ from typing import Generic, Literal, NamedTuple, TypeVar, overload
 
 from tinygrad import Tensor, dtypes
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.values import vec_type
 from branded.errors import MatrixError
 from branded.linalg import spectra
 from branded.linalg.arguments import check_matrix, check_square, floats
 from branded.linalg.orthogonal import epsilon
 from branded.linalg.primitive import transposed
-from branded.recording.calls import operation
-from branded.values import vec_type
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)

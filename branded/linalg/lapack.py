@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from tinygrad import Tensor
 
+from branded.backends.cpu.gemm import blas
+from branded.backends.cpu.linalg import lapack as drivers
 from branded.callbacks.host import ShapeDtype, call
-from branded.cpu import blas
-from branded.cpu import lapack as drivers
 
 if TYPE_CHECKING:  # in a browser there is none
     from collections.abc import Iterator

@@ -9,14 +9,15 @@ from typing import Any, TypeVar
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.brand import Brand
-from branded.crossing import live_tensor
+from branded.control_flow.loops import scan
+from branded.core.boundary import live_tensor
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import as_int
+from branded.core.values import vec_type
 from branded.errors import MatrixError, MatrixTypeError
 from branded.linalg import spectra, systems
 from branded.linalg.arguments import FLOATS, check_matrix, check_square, floats, numbers
-from branded.loops.api import scan
-from branded.recording.calls import operation
-from branded.values import vec_type
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -65,7 +66,7 @@ def norm(x: Vec[S], ord: Order = None, axis: int | Sequence[int] | None = None, 
 
 def _axes(x: Tensor, axis: Any) -> tuple[int, ...]:
     given = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
-    found = [tree.as_int(i) for i in given]
+    found = [as_int(i) for i in given]
     if len(found) not in (1, 2) or any(i is None or not -x.ndim <= i < x.ndim for i in found):
         raise MatrixError(
             f"norm: axis={axis!r} are not one or two axes", ("x", vec_type(x)), fix="axis=-1, or axis=(-2, -1)"
@@ -173,7 +174,7 @@ def matrix_power(a: Vec[S], n: int) -> Vec[S]:
 
     Source: `jax.numpy.linalg.matrix_power`.
     """
-    if (count := tree.as_int(n)) is None:
+    if (count := as_int(n)) is None:
         raise MatrixTypeError(f"matrix_power: n is {tree.describe(n)}", fix="an int that Python knows")
     (x,) = (floats if count < 0 else numbers)("matrix_power", ("a", a))
     check_square("matrix_power", "a", x)
@@ -294,7 +295,7 @@ def expm(A: Vec[S], *, max_squarings: int = 16) -> Vec[S]:  # noqa: N803  as in 
     """
     (x,) = floats("expm", ("A", A))
     check_square("expm", "A", x)
-    most = tree.as_int(max_squarings)
+    most = as_int(max_squarings)
     if most is None or most < 0:
         raise MatrixError(f"expm: max_squarings={max_squarings!r} is not a number of them", fix="an int of 0 or more")
     if 0 in x.shape:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from tinygrad import Tensor, dtypes
 
+from branded.control_flow.loops import scan, while_loop
 from branded.linalg.elimination import at_axis, identity, positions, zeros
 from branded.linalg.primitive import transposed
-from branded.loops.api import scan, while_loop
 
 # ---- reflections ----
 

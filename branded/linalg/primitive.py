@@ -21,15 +21,15 @@ from typing import Any, TypeVar
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.cpu.kernels import room
-from branded.derivatives.levels import Level, pull, transforming
-from branded.graph import on_device, tensor
-from branded.loops.closures import closure_converted
-from branded.loops.step import param
-from branded.patches.tg import CallInfo, broadcast_to
-from branded.primitive import Batched, BatchingRun, Bundle, Primitive, results
-from branded.rows import no_change
-from branded.scope import Row, call_body, union
+from branded.autodiff.tags import Level, pull, transforming
+from branded.backends.cpu.renderer.loops import room
+from branded.core.tracing.closure_conversion import closure_converted
+from branded.core.tracing.step import param
+from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, results
+from branded.graph.rows import no_change
+from branded.graph.scope import Row, call_body, union
+from branded.graph.uops import on_device, tensor
+from branded.tinygrad_compat.private_api import CallInfo, broadcast_to
 
 P = TypeVar("P", bound="MatrixOperation")
 

@@ -6,13 +6,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from tinygrad import Tensor
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.values import vec_type
 from branded.errors import MatrixError
 from branded.linalg import determinants, systems
 from branded.linalg.arguments import check_batches, check_square, floats
 from branded.linalg.primitive import transposed
-from branded.recording.calls import operation
-from branded.values import vec_type
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)

@@ -1,6 +1,7 @@
-"""The code of a mistake: `brand-read` is what runs into the error of the code `read`; `python -m branded why read`.
+"""Error codes: `brand-read` reports an error that has the code `read` at run time (`python -m branded why read`).
 
-What has no error at run time has the code `brand`, of which the others are parts: `# type: ignore[brand]` is for all.
+Errors without a run-time counterpart have the code `brand`. All other codes are its sub-codes, so `# type:
+ignore[brand]` suppresses any of them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from mypy.errorcodes import ErrorCode
 
 ERROR = ErrorCode("brand", "Check that a brand stays inside its vmap", "branded")
 CODES: dict[str, ErrorCode] = {}
-"""The parts, by what they are called at run time."""
+"""The sub-codes, by their code at run time."""
 
 
 def _part(code: str) -> ErrorCode:

@@ -1,4 +1,4 @@
-"""Which hook calls what."""
+"""The table of mypy hooks."""
 
 from __future__ import annotations
 
@@ -34,58 +34,46 @@ from mypy.types import (
     Type,
 )
 
-from branded.mypy import (
-    axes_calls,
-    axes_functions,
-    axes_table,
-    axes_types,
-    axes_vmap,
-    custom,
-    displays,
-    foreign,
-    indexing,
-    marks,
-    narrowing,
-    operands,
-    reading,
-    unvaried,
-    widening,
-)
-from branded.mypy.axes_types import erased
-from branded.mypy.bodies import Rule, by_rule
-from branded.mypy.collectives import COLLECTIVES
-from branded.mypy.derivatives import AT_ONCE, LATER
-from branded.mypy.instances import Instances
-from branded.mypy.loops import LOOPS
-from branded.mypy.opening import OpenBrands
-from branded.mypy.options import DECORATOR, has_options
-from branded.mypy.results import as_it_was, compiled, emptied, entering, leaving, lifted, opening
-from branded.mypy.rows import AXES, TENSOR, VEC, change, has_rows, row_variables, same
-from branded.mypy.transforms import MAPPED, Transforms, not_called
-from branded.mypy.trees import TREES
+from branded.mypy.analysis import external_calls, indexing, narrowing, reads, unused_batch
+from branded.mypy.analysis.plain_functions import Instances
+from branded.mypy.axes import calls, functions, mapped_axis, table
+from branded.mypy.axes import types as axes_types
+from branded.mypy.axes.types import erased
+from branded.mypy.rows import displays, injected_calls, operands, widening
+from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, has_rows, row_variables, same
+from branded.mypy.rows.brand_env import OpenBrands
+from branded.mypy.rows.results import as_it_was, compiled, emptied, entering, leaving, lifted, opening
+from branded.mypy.transforms import custom_rules
+from branded.mypy.transforms.collectives import COLLECTIVES
+from branded.mypy.transforms.control_flow import LOOPS
+from branded.mypy.transforms.derivatives import AT_ONCE, LATER
+from branded.mypy.transforms.function_calls import Rule, by_rule
+from branded.mypy.transforms.options import DECORATOR, has_options
+from branded.mypy.transforms.trees import TREES
+from branded.mypy.transforms.vmap import MAPPED, Transforms, not_called
 
-VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()
 PYTHONS = ("builtins.", "typing.", "tinygrad.", "branded.")
-"""The modules of which we know what their functions do."""
+"""Modules whose functions have known behavior."""
 EMPTIED = "branded.random."
-"""The module whose functions give a plain Tensor where no operand has a row."""
+"""The module whose functions return a plain Tensor if no operand has a row."""
 TENSORS = f"{VEC}.", f"{AXES}."
-ENTER, UNVEC = "branded.brand.Opened.vec", "branded.brand.Opened.unvec"
+ENTER, UNVEC = "branded.core.brand.Opened.vec", "branded.core.brand.Opened.unvec"
 
 T = TypeVar("T")
 R = TypeVar("R")
 Hooks = dict[str, Callable[[T], R]]
-"""By the full names of what they are for."""
+"""Hooks by the full name of the function, method or class that they handle."""
 
 
 class BrandedPlugin(Plugin):
-    """The table of hooks."""
+    """The mypy plugin: selects a hook for each name."""
 
     def __init__(self, options: MypyOptions) -> None:
         super().__init__(options)
         self.scope = scope = OpenBrands(self.lookup_fully_qualified)
-        scope.unvaried = unvaried.choice(options)
-        self.marks = marks.Marks()
+        scope.unvaried = unused_batch.choice(options)
+        self.marks = injected_calls.Marks()
         self.instances = Instances(scope)
         self.transforms = transforms = Transforms(scope, self.lookup_fully_qualified)
         self.rules: dict[str, Rule] = {
@@ -96,64 +84,64 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(LATER, transforms.derivative),
         }
         self.results: Hooks[FunctionContext, Type] = {
-            **dict.fromkeys(reading.ASKERS, reading.truth),
-            **dict.fromkeys(custom.MAKERS, partial(custom.made, scope=scope)),
+            **dict.fromkeys(reads.ASKERS, reads.truth),
+            **dict.fromkeys(custom_rules.MAKERS, partial(custom_rules.made, scope=scope)),
             narrowing.ASKED: narrowing.asked,
-            marks.MATCH: partial(narrowing.matched, scope=scope),
-            marks.DISPLAY: partial(displays.display, scope=scope),
-            "branded.axis_names.as_axes": partial(axes_vmap.named, scope=scope),
+            injected_calls.MATCH: partial(narrowing.matched, scope=scope),
+            injected_calls.DISPLAY: partial(displays.display, scope=scope),
+            "branded.core.axis_names.as_axes": partial(mapped_axis.named, scope=scope),
             "functools.partial": transforms.partial,
-            "branded.brand.brand": partial(opening, scope=scope),
-            "branded.values.lift": partial(lifted, scope=scope),
-            "tinygrad.tensor.Tensor": reading.tensor,
+            "branded.core.brand.brand": partial(opening, scope=scope),
+            "branded.core.values.lift": partial(lifted, scope=scope),
+            "tinygrad.tensor.Tensor": reads.tensor,
             "tinygrad.engine.jit.TinyJit": compiled,
             "tinygrad.function.function": as_it_was,
-            "branded.transforms.modules.functional_call": emptied,
+            "branded.nn.modules.functional_call": emptied,
         }
         self.method_calls: Hooks[MethodSigContext, FunctionLike] = {
             **dict.fromkeys(indexing.INDEXED, indexing.index),
             **dict.fromkeys(operands.UNITED, operands.of_method),
-            **dict.fromkeys(custom.CALLS, custom.called),
+            **dict.fromkeys(custom_rules.CALLS, custom_rules.called),
             f"{DECORATOR}.__call__": transforms.signature,
             f"{MAPPED}.__call__": transforms.called_at_once,
             ENTER: partial(entering, scope=scope),
             UNVEC: partial(leaving, scope=scope),
         }
         self.method_results: Hooks[MethodContext, Type] = {
-            **dict.fromkeys(reading.READS, reading.read),
-            **dict.fromkeys(reading.COMPARISONS, reading.comparison),
-            **dict.fromkeys(reading.SEARCHES, reading.truth),
-            **dict.fromkeys(foreign.COMPARED, foreign.compared),
-            **dict.fromkeys(foreign.POWERS, foreign.power),
+            **dict.fromkeys(reads.READS, reads.read),
+            **dict.fromkeys(reads.COMPARISONS, reads.comparison),
+            **dict.fromkeys(reads.SEARCHES, reads.truth),
+            **dict.fromkeys(external_calls.COMPARED, external_calls.compared),
+            **dict.fromkeys(external_calls.POWERS, external_calls.power),
             **dict.fromkeys(indexing.IN_PLACE, indexing.in_place),
-            **dict.fromkeys((ENTER, UNVEC, *custom.CALLS), emptied),
+            **dict.fromkeys((ENTER, UNVEC, *custom_rules.CALLS), emptied),
             f"{DECORATOR}.__call__": transforms.decorated,
-            "tinygrad.engine.jit._TinyJit.__call__": reading.compiled,
+            "tinygrad.engine.jit._TinyJit.__call__": reads.compiled,
         }
         self.tensor_results: Hooks[MethodContext, Type] = {}
-        """Those of the methods of tensors that were asked for."""
+        """Cache of the hooks for methods of tensors."""
 
     def report_config_data(self, ctx: ReportConfigContext) -> str:
-        """What mypy keeps with what it knows of each module: another plugin, another answer."""
+        """Return the data that mypy stores with each module's cache: a new version or setting invalidates it."""
         return f"{VERSION} {self.scope.unvaried}"
 
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
-        if fullname in reading.NUMBERS:
-            return reading.number
+        if fullname in reads.NUMBERS:
+            return reads.number
         if self.transforms.is_vmap(fullname):
             return self.transforms.signature
-        if foreign.is_foreign(fullname):
-            return foreign.called
+        if external_calls.is_foreign(fullname):
+            return external_calls.called
         if (rule := self.rules.get(fullname)) is not None:
             return partial(by_rule, node=self._overloaded(fullname), scope=self.scope, rule=rule)
-        own = {"builtins.len": reading.length}.get(fullname) if "." in fullname else self._local_signature
+        own = {"builtins.len": reads.length}.get(fullname) if "." in fullname else self._local_signature
         if fullname == operands.ARRAY:
             return operands.nested
         generic = fullname.startswith("branded.functions.") or self._is_generic_in_rows(fullname)
         return own or (operands.operands if generic else self._plain(fullname))
 
     def _plain(self, fullname: str) -> Callable[[FunctionSigContext | MethodSigContext], FunctionLike] | None:
-        """The hook for a function or a method that may say nothing of rows."""
+        """Return the hook for a function or method whose annotations may have no rows."""
         if fullname.startswith(PYTHONS):
             return None
 
@@ -164,7 +152,7 @@ class BrandedPlugin(Plugin):
         return called
 
     def _local_signature(self, ctx: FunctionSigContext) -> FunctionLike:
-        """A function within a function has no name to know it by; it may be vmap."""
+        """Return the signature of a nested function; it has no full name, and it may be vmap."""
         if has_options(ctx.default_signature):
             return self.transforms.signature(ctx)
         node = getattr(getattr(ctx.context, "callee", None), "node", None)
@@ -177,16 +165,16 @@ class BrandedPlugin(Plugin):
             return widening.replaced
         if (hook := self.method_calls.get(fullname)) is not None:
             return hook
-        if foreign.is_ufunc(fullname):
-            return foreign.called
+        if external_calls.is_ufunc(fullname):
+            return external_calls.called
         return operands.operands if self._is_generic_in_rows(fullname) else self._plain(fullname)
 
     def _tensor_method(self, ctx: MethodSigContext) -> FunctionLike:
-        """The signature of a method of tensors, from which the axes are gone: `_tensor_result` has them again."""
-        return operands.of_method(axes_calls.bare(ctx, self.scope))
+        """Return the signature of a tensor method without axes; `_tensor_result` adds them to the result."""
+        return operands.of_method(calls.bare(ctx, self.scope))
 
     def _indexing(self, ctx: MethodSigContext) -> FunctionLike:
-        return indexing.index(axes_calls.bare(ctx, self.scope))
+        return indexing.index(calls.bare(ctx, self.scope))
 
     def _overloaded(self, fullname: str) -> OverloadedFuncDef | None:
         found = self.lookup_fully_qualified(fullname)
@@ -197,12 +185,12 @@ class BrandedPlugin(Plugin):
             return hook
         if self.transforms.is_vmap(fullname):
             return self.transforms.result
-        if fullname.startswith(axes_functions.MODULES):
-            return partial(axes_functions.of_function, scope=self.scope, name=fullname)
+        if fullname.startswith(functions.MODULES):
+            return partial(functions.of_function, scope=self.scope, name=fullname)
         return emptied if fullname.startswith(EMPTIED) or self._is_generic_in_rows(fullname) else None
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
-        if fullname.startswith(TENSORS) or fullname in axes_table.ON_CLASS:
+        if fullname.startswith(TENSORS) or fullname in table.ON_CLASS:
             if fullname not in self.tensor_results:
                 own, name = self._method_hook(fullname), fullname.rpartition(".")[2]
                 self.tensor_results[fullname] = partial(self._tensor_result, name=name, own=own)
@@ -210,10 +198,10 @@ class BrandedPlugin(Plugin):
         return self._method_hook(fullname)
 
     def _tensor_result(self, ctx: MethodContext, name: str, own: Callable[[MethodContext], Type] | None) -> Type:
-        """The result of a method of tensors: what the hook of its rows says, with the axes that its rule knows."""
+        """Return the result of a tensor method: the row from its hook, the axes from its rule."""
         if own is not None:
             ctx = ctx._replace(default_return_type=own(ctx))
-        return axes_calls.result(ctx, self.scope, axes_table.name_of(name), axes_table.METHODS.get(name))
+        return calls.result(ctx, self.scope, table.name_of(name), table.METHODS.get(name))
 
     def _method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         own = self.method_results.get(fullname)
@@ -223,29 +211,29 @@ class BrandedPlugin(Plugin):
         if fullname.startswith(f"{MAPPED}."):
             return partial(not_called, name=fullname.rpartition(".")[2])
         if fullname == f"{VEC}.T":
-            return partial(axes_calls.attribute, scope=self.scope, what="T", rule=axes_table.METHODS["transpose"])
+            return partial(calls.attribute, scope=self.scope, what="T", rule=table.METHODS["transpose"])
         owner = self.lookup_fully_qualified(fullname.rpartition(".")[0])
         if owner is not None and isinstance(owner.node, TypeInfo) and has_rows(owner.node) and owner.fullname != VEC:
-            # what a field says of axes is for one example, or for all
+            # a field's axes are declared either for one example or for all
             return lambda ctx: erased(change(ctx.default_attr_type, same), self.scope)
         return None
 
     def _is_generic_in_rows(self, fullname: str) -> bool:
-        """Is this a function, a method or a class whose signature has row variables?"""
+        """Return whether the signature of a function, method or class has row variables."""
         if fullname.startswith(PYTHONS):
             return False
-        if "." not in fullname:  # a function within a function has no other name; a display is called "<list>"
+        if "." not in fullname:  # nested functions have no other name; a display is called "<list>"
             return not fullname.startswith("<")
         node = self._node(fullname)
         if isinstance(node, TypeInfo):
             return has_rows(node)
         t = node.type if isinstance(node, FuncBase | Decorator) else None
-        if isinstance(t, Overloaded) and isinstance(node, Decorator):  # what a transform makes of a function
+        if isinstance(t, Overloaded) and isinstance(node, Decorator):  # the result of a transform
             t = next((f for f in t.items if any(map(widening.is_container, f.arg_types)) and row_variables(f)), None)
         return isinstance(t, CallableType) and bool(row_variables(t))
 
     def _node(self, fullname: str) -> SymbolNode | None:
-        """What has this name: a function, a class, or a method."""
+        """Return the function, class or method with this name."""
         found = self.lookup_fully_qualified(fullname)
         if found is not None and found.node is not None:
             return found.node

@@ -20,24 +20,10 @@ Example:
 Source: optax.
 """
 
-from branded.optim.base import (
-    EmptyState,
-    GradientTransformation,
-    apply_updates,
-    chain,
-    global_norm,
-    identity,
-)
+from branded.optim.base import EmptyState, GradientTransformation, apply_updates, chain, global_norm, identity
 from branded.optim.implicit import RootResults, fixed_point, root
 from branded.optim.minimize import OptimizeResults, minimize
-from branded.optim.moments import (
-    scale_by_adam,
-    scale_by_lion,
-    scale_by_rms,
-    scale_by_rss,
-    scale_by_stddev,
-    trace,
-)
+from branded.optim.moments import scale_by_adam, scale_by_lion, scale_by_rms, scale_by_rss, scale_by_stddev, trace
 from branded.optim.optimizers import adagrad, adam, adamw, lamb, lion, rmsprop, sgd
 from branded.optim.scaling import (
     add_decayed_weights,

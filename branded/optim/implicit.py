@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.derivatives.api import stop_gradient
-from branded.derivatives.jacobians import jacfwd
+from branded.autodiff.api import stop_gradient
+from branded.autodiff.jacobians import jacfwd
+from branded.control_flow.loops import while_loop
+from branded.core.validation.arguments import as_int, called, check_function
 from branded.errors import OptionError
 from branded.linalg import solve
-from branded.loops.api import while_loop
 from branded.optim.line_search import epsilon
 from branded.optim.minimize import arguments, start
-from branded.tree.given import as_int, called, check_function
-from branded.tree.text import shown
+from branded.tree.formatting import short_repr as shown
 
 Vector = Callable[[Tensor], Tensor]
 

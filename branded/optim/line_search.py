@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tinygrad import Tensor, dtypes
 
-from branded.loops.api import while_loop
+from branded.control_flow.loops import while_loop
 
 DECREASE, CURVATURE = 1e-4, 0.9
 """A step is long enough to lower the function, and so long that the slope is less steep: Nocedal and Wright, 3.1."""

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.derivatives.api import value_and_grad
+from branded.autodiff.api import value_and_grad
+from branded.control_flow.loops import while_loop
+from branded.core.validation.arguments import as_int, called, check_function
 from branded.errors import OptionError
-from branded.loops.api import while_loop
 from branded.optim.base import leaf
 from branded.optim.line_search import SearchResult, epsilon, line_search
-from branded.tree.given import as_int, called, check_function
-from branded.tree.text import shown
+from branded.tree.formatting import short_repr as shown
 
 Norm = Callable[[Tensor], Tensor]
 

@@ -7,17 +7,8 @@ from typing import Any, NamedTuple
 
 from tinygrad import Tensor, dtypes
 
-from branded.optim.base import (
-    GradientTransformation,
-    each,
-    identity,
-    none_done,
-    number,
-    of,
-    own,
-    zeros,
-)
-from branded.patches.tg import least_upper_dtype
+from branded.optim.base import GradientTransformation, each, identity, none_done, number, of, own, zeros
+from branded.tinygrad_compat.private_api import least_upper_dtype
 
 
 class TraceState(NamedTuple):

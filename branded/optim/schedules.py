@@ -9,6 +9,7 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 
 from branded import tree
+from branded.core.validation.arguments import as_int
 from branded.errors import OptionError
 from branded.optim.base import Schedule, number
 
@@ -20,14 +21,14 @@ def _steps(count: Any) -> Tensor:
 
 
 def _positive(what: str, name: str, n: Any) -> int:
-    if (found := tree.as_int(n)) is None or found < 1:
-        raise OptionError(f"{what}: {name}={tree.shown(n)} is not a number of steps", fix="an int of 1 or more")
+    if (found := as_int(n)) is None or found < 1:
+        raise OptionError(f"{what}: {name}={tree.short_repr(n)} is not a number of steps", fix="an int of 1 or more")
     return found
 
 
 def _begin(what: str, n: Any) -> int:
-    if (found := tree.as_int(n)) is None:
-        raise OptionError(f"{what}: transition_begin={tree.shown(n)} is not a number of steps", fix="an int")
+    if (found := as_int(n)) is None:
+        raise OptionError(f"{what}: transition_begin={tree.short_repr(n)} is not a number of steps", fix="an int")
     return max(found, 0)
 
 

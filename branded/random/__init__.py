@@ -1,4 +1,6 @@
-"""Random numbers from keys: a draw is a function of its key, so it is the same inside and outside vmap.
+"""Random numbers from keys, the same inside and outside vmap.
+
+A random sample is a function of its key.
 
 A key is an ordinary tensor, uint32[2].  It can be mapped, carried by a loop, kept in a tree, or passed to a TinyJit,
 as any value.  Nothing else is remembered: the same key gives the same numbers, and new numbers need a new key, from
@@ -22,14 +24,14 @@ Source: `jax.random`.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from branded.random.choices import categorical, choice, permutation
 from branded.random.distributions import exponential, gumbel, normal, truncated_normal
 from branded.random.keys import fold_in, key, split
+from branded.random.selection import categorical, choice, permutation
 from branded.random.uniforms import bernoulli, bits, randint, uniform
 
 if TYPE_CHECKING:
+    from branded.random.further_distributions import laplace, multivariate_normal, poisson
     from branded.random.gammas import beta, dirichlet, gamma, loggamma, t
-    from branded.random.more import laplace, multivariate_normal, poisson
 
 __all__ = [
     "bernoulli",

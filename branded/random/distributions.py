@@ -10,21 +10,13 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike
 from typing_extensions import TypeVar
 
-from branded.brand import Brand
-from branded.derivatives.smooth import UNARY
+from branded.autodiff.smooth_functions import UNARY
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
 from branded.errors import DrawError
-from branded.random.draws import (
-    FLOATS,
-    as_dtype,
-    as_float,
-    as_shape,
-    check_key,
-    fits,
-    unit,
-)
-from branded.random.erf import below_one, erfinv, next_above
+from branded.functions._erf import below_one, erfinv, next_above
+from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
 from branded.random.uniforms import between, of_dtype, shape_of_all
-from branded.recording.calls import operation
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)

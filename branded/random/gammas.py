@@ -14,18 +14,18 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike
 from typing_extensions import TypeVar
 
-from branded.brand import Brand
-from branded.derivatives.custom import custom_jvp
+from branded.autodiff.custom_rules.custom_derivatives import custom_jvp
+from branded.control_flow.loops import while_loop
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.values import vec_type
+from branded.core.vmap import vmap
 from branded.errors import DrawError, DrawTypeError
 from branded.functions.special import digamma
-from branded.loops.api import while_loop
 from branded.random.distributions import exponential, normal
-from branded.random.draws import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
 from branded.random.keys import split
-from branded.recording.calls import operation
-from branded.values import vec_type
+from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
 from branded.vec import Vec
-from branded.vmap import vmap
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand, default=Never)

@@ -9,18 +9,13 @@ from tinygrad import Tensor, dtypes
 from typing_extensions import TypeVar
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import as_int
+from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
-from branded.random.draws import (
-    as_shape,
-    check_key,
-    positions,
-    stored,
-    words,
-)
-from branded.recording.calls import operation
-from branded.rows import check_live
-from branded.values import vec_type
+from branded.graph.rows import check_live
+from branded.random.sampling import as_shape, check_key, positions, stored, words
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -60,7 +55,7 @@ def key(seed: Vec[S1] | int) -> Vec[S1]:
         check_live(seed.uop, "key")
         number = seed.cast(dtypes.int64) if seed.dtype in dtypes.weaks else seed
         return stored(_upper(number).cast(dtypes.uint32).stack(number.cast(dtypes.uint32)))
-    n = tree.as_int(seed)
+    n = as_int(seed)
     if n is None:
         raise DrawTypeError(f"key: {tree.describe(seed)} is not a seed", fix="an int")
     if not -(2**63) <= n < 2**64:
@@ -107,7 +102,7 @@ def split(key: Vec[S], num: int | Sequence[int] = 2) -> Vec[S]:
     Source: `jax.random.split`.
     """
     check_key(key, "split")
-    n = tree.as_int(num)
+    n = as_int(num)
     a, b = words(key, positions(as_shape(num if n is None else (n,), "split")))
     return stored(a.stack(b, dim=-1))
 
@@ -146,7 +141,7 @@ def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
         check_live(data.uop, "fold_in")
         low: Vec[S1] = data.cast(dtypes.uint32)
     else:
-        n = tree.as_int(data)
+        n = as_int(data)
         if n is None:
             raise DrawTypeError(f"fold_in: {tree.describe(data)} is not an int", fix="an int, or an int tensor")
         if not 0 <= n < 2**32:

@@ -12,10 +12,14 @@ from tinygrad.dtype import DType, DTypeLike, can_lossless_cast
 from typing_extensions import TypeVar
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import as_int
+from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
-from branded.patches.tg import truncate
-from branded.random.draws import (
+from branded.graph.rows import check_live
+from branded.random.keys import split
+from branded.random.sampling import (
     FLOATS,
     UNSIGNED,
     as_dtype,
@@ -27,10 +31,7 @@ from branded.random.draws import (
     raw_bits,
     unit,
 )
-from branded.random.keys import split
-from branded.recording.calls import operation
-from branded.rows import check_live
-from branded.values import vec_type
+from branded.tinygrad_compat.private_api import truncate
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -215,7 +216,7 @@ def _int_bound(x: Vec[S] | int, name: str, dtype: DType, work: DType) -> Vec[S] 
                 fix=f"{name}.cast(dtypes.{dtype_name(work)}), or another dtype",
             )
         return x.cast(work)
-    n = tree.as_int(x)
+    n = as_int(x)
     if n is None:
         raise DrawTypeError(f"randint: {name} is {tree.describe(x)}", fix="an int, or an int tensor")
     if not dtype.min <= n <= dtype.max + (name == "maxval"):

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from branded.errors import CallError, TreeError
+from branded.tree.formatting import describe
 from branded.tree.nodes import Flat, IsLeaf, aux_of, flat, node, outline, places
 from branded.tree.paths import ways
 from branded.tree.structures import Structure, check_structure
-from branded.tree.text import describe
 
 T = TypeVar("T")
 

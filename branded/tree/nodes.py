@@ -22,8 +22,9 @@ from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
 from branded.errors import AxesError, AxisTypeError, TreeError
-from branded.patches.arrays import np
-from branded.tree.text import describe, shown
+from branded.tinygrad_compat.lazy_numpy import np
+from branded.tree.formatting import describe
+from branded.tree.formatting import short_repr as shown
 
 C = TypeVar("C")
 Axis = int | None
@@ -388,7 +389,7 @@ def check_axes(axes: Any, option: str) -> None:
         check_axis(axis, option)
 
 
-def spread(axes: Any, x: Any, option: str, at: str) -> list[Axis]:
+def broadcast_prefix(axes: Any, x: Any, option: str, at: str) -> list[Axis]:
     """One axis for each leaf of `x`, from a prefix tree of axes: an axis for a container holds for all in it."""
     found: list[Axis] = []
     waiting = [(axes, x, at)]

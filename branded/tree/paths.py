@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from branded.errors import CallError
+from branded.tree.formatting import describe
 from branded.tree.nodes import Flat, IsLeaf, Node, flat, is_registered
-from branded.tree.text import describe
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

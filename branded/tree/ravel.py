@@ -11,11 +11,11 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, strong_dtype
 
 from branded.errors import TreeError
-from branded.rows import type_text
+from branded.graph.rows import type_text
 from branded.tree.api import flatten
-from branded.tree.given import advice, as_tensor
+from branded.tree.formatting import describe
+from branded.tree.leaf_tensors import advice, as_tensor
 from branded.tree.nodes import paths
-from branded.tree.text import describe
 
 
 def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from branded.errors import TreeError
+from branded.tree.formatting import describe
 from branded.tree.nodes import Flat, IsLeaf, Node, flat, form_of, is_registered
-from branded.tree.text import describe
 
 
 class Structure:

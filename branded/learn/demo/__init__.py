@@ -1,4 +1,4 @@
-"""The demo: vmap on real data, beside the loop that it stands for.
+"""The demo: vmap on real data, next to the loop it replaces.
 
 Each part is one small file, and is a lesson to read: `haskell`, `pairs`, `gradients`, `ensemble`.
 """

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from branded.brand import Brand
+from branded.collectives.reductions import axis_index
+from branded.core.brand import Brand
+from branded.core.chunks import as_limit
 from branded.dask import vmap
 from branded.learn.demo import digits, show
-from branded.planning.limits import as_limit
-from branded.transforms.collectives import axis_index
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)

@@ -46,6 +46,6 @@ def load(limit: int | None = None) -> Digits:
         >>> load(10).labels.tolist()
         [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
-    packed = files("branded").joinpath("data", "digits.npz").read_bytes()
+    packed = files("branded.learn").joinpath("data", "digits.npz").read_bytes()
     with np.load(io.BytesIO(packed)) as arrays:
         return Digits(arrays["images"], arrays["labels"]).part(slice(limit))

@@ -13,12 +13,12 @@ import numpy as np
 from tinygrad import Tensor, TinyJit
 from tinygrad.helpers import tqdm
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.values import vec_type
+from branded.core.vmap import vmap
 from branded.learn.demo import show
 from branded.learn.demo.digits import Array, Digits
-from branded.values import vec_type
 from branded.vec import Vec
-from branded.vmap import vmap
 
 S = TypeVar("S", bound=Brand)
 

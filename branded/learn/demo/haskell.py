@@ -7,9 +7,9 @@ from typing import Any
 
 from tinygrad import Tensor
 
+from branded.core.values import vec_type
+from branded.core.vmap import vmap
 from branded.learn.demo import show
-from branded.values import vec_type
-from branded.vmap import vmap
 
 ZIP = "vmap(lambda a, b: a + b)(a0, b0)"
 OUTER = "vmap(lambda a: vmap(lambda b: a + b)(b0))(a0)"

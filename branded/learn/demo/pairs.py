@@ -11,12 +11,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from tinygrad import Tensor, TinyJit, Variable
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.values import vec_type
+from branded.core.vmap import vmap
 from branded.learn.demo import show
 from branded.learn.demo.digits import Array, Digits
-from branded.values import vec_type
 from branded.vec import Vec
-from branded.vmap import vmap
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from tinygrad.helpers import tqdm
 
+from branded.core.values import brands, vec_type
 from branded.learn.demo.digits import Array
-from branded.values import brands, vec_type
 
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])

@@ -1,4 +1,4 @@
-"""The explorer: the web page that shows explanations, with a menu of examples; `write` makes it.
+"""The explorer: a web page of explanations with a menu.
 
 The page needs no server and asks for nothing over the network: it works from a file and from any static host.
 """

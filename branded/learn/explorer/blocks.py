@@ -14,15 +14,15 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded.crossing import closed
+from branded.core.boundary import closed
 from branded.dispatch import full
 from branded.errors import BrandedError
 from branded.explain.code import Source
 from branded.explain.data import plain
-from branded.graph import tensor
+from branded.graph.rows import row_of, type_text
+from branded.graph.scope import outside
+from branded.graph.uops import tensor
 from branded.learn.explorer.mistakes import place, told, written
-from branded.rows import row_of, type_text
-from branded.scope import outside
 
 DRAWN = 256
 """So many cells are a picture that one can read."""

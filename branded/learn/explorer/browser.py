@@ -14,9 +14,9 @@ from branded.errors import ExplainError, ExplorerError
 from branded.explain import example_arguments, explain
 from branded.explain.code import Source
 from branded.explain.data import is_array
+from branded.ir import make_expr
 from branded.learn.explorer.mistakes import in_own_words, mistaken, written
-from branded.patches import tg
-from branded.program import make_expr
+from branded.tinygrad_compat import private_api
 
 LARGEST = 16
 """The size of an axis that tinygrad's Python device still computes while a reader waits."""
@@ -26,7 +26,7 @@ FILE = "program.py"
 
 def use_python_device() -> None:
     """Let tinygrad's Python device do the CPU's part: values of no device of their own are computed there."""
-    devices = tg._Device
+    devices = private_api._Device
     found = devices.get_class
 
     def get_class(self: Any, name: str) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from branded.errors import PuzzleError
 from branded.learn.puzzles import axes, collectives, control, derivatives, one_brand, rows, truth, zip_or_outer
 from branded.learn.puzzles.puzzle import Predict, Puzzle, Status, Verdict, Write
-from branded.tree import shown
+from branded.tree import short_repr
 
 __all__ = ["CHAPTERS", "PUZZLES", "Chapter", "Predict", "Puzzle", "Status", "Verdict", "Write", "check", "find"]
 
@@ -53,7 +53,7 @@ def find(number: object) -> Puzzle:
     for puzzle in PUZZLES:
         if type(number) is int and puzzle.number == number:
             return puzzle
-    raise PuzzleError(f"puzzles: there is no puzzle {shown(number)}: they are 1 to {len(PUZZLES)}")
+    raise PuzzleError(f"puzzles: there is no puzzle {short_repr(number)}: they are 1 to {len(PUZZLES)}")
 
 
 def check(number: int, answer: Any) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from branded.cli.files import OK, UsageError, compiled, guarded, surroundings
 from branded.learn.puzzles import PUZZLES, Predict, Puzzle, Verdict
 from branded.learn.puzzles.outcome import Outcome
 from branded.learn.puzzles.puzzle import not_yet
+from branded.tools.user_files import OK, UsageError, compiled, guarded, surroundings
 
 _TITLES = {(str(p.number), p.title) for p in PUZZLES}
 _FUTURE = annotations.compiler_flag

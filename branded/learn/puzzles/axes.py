@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from tinygrad import Tensor
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.values import brands
 from branded.learn.puzzles.puzzle import Predict, Write, numbers
-from branded.values import brands
 
 TITLE = "Axes, trees, nesting"
 

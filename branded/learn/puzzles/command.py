@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from branded.cli.files import FAILED, OK, UsageError
 from branded.errors import PuzzleError
 from branded.learn.puzzles import CHAPTERS, PUZZLES, Puzzle, Status, Verdict, answers, find, hints
 from branded.learn.puzzles.sheet import DOC, blank, wrapped
 from branded.learn.puzzles.truth import Unknown
+from branded.tools.user_files import FAILED, OK, UsageError
 
 FILE = "puzzles.py"
 ACTIONS = ("start", "check", "hint", "solution")

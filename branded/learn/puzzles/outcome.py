@@ -17,7 +17,7 @@ from tinygrad import Tensor, dtypes
 
 import branded
 from branded import tree
-from branded.patches.arrays import np
+from branded.tinygrad_compat.lazy_numpy import np
 
 WIDTH = 88
 """Longer values are cut, so that a verdict stays readable."""

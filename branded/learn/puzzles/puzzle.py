@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from tinygrad import Tensor
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
 from branded.errors import one_line
 from branded.learn.puzzles.outcome import Outcome, arrays, outcome, shown
 from branded.learn.puzzles.truth import Unknown, printed, run_source, same_prediction, what_is_right
-from branded.patches.arrays import np
+from branded.tinygrad_compat.lazy_numpy import np
 
 __all__ = ["Predict", "Puzzle", "Status", "Verdict", "Write", "numbers"]
 

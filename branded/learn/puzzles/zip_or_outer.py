@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tinygrad import Tensor
 
-from branded.brand import Brand
+from branded.core.brand import Brand
 from branded.learn.puzzles.outcome import outcome
 from branded.learn.puzzles.puzzle import Predict, Write, numbers
 

@@ -1,4 +1,4 @@
-"""Why an error is raised, and what to write instead: a page for each code, offline by `python -m branded why CODE`.
+"""Error pages: why each error is raised, and what to write.
 
 A page is a file of this folder, named as its code.  docs/errors.md has them all, and the tests run what they show.
 """

@@ -1,0 +1,90 @@
+"""What functions with rules of their own are given, and what their rules give: trees that must fit each other."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import strong_dtype
+from tinygrad.uop.ops import UOp
+
+from branded import tree
+from branded.core.boundary import live_tensor
+from branded.core.validation.arguments import check_takes
+from branded.core.values import vec_type
+from branded.errors import DerivativeError, OptionError
+from branded.graph.rows import no_change
+from branded.graph.uops import tensor
+
+
+def tensor_of(x: Any, where: str) -> Tensor:
+    t = live_tensor(x, where, DerivativeError, "nondiff_argnums for other values")
+    return t.cast(strong_dtype(t.dtype))
+
+
+def positional(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> tuple[Any, ...]:
+    """The arguments of a call as a rule gets them: by position, with what they default to."""
+    check_takes(f, args, kwargs, what, "an argument for each of its parameters")
+    try:
+        bound = inspect.signature(f).bind(*args, **kwargs)
+    except ValueError:  # a function that says nothing about its parameters
+        if kwargs:
+            raise OptionError(f"{what} is called with keywords, and has no signature", fix="positional ones") from None
+        return args
+    bound.apply_defaults()
+    if not bound.kwargs.keys().isdisjoint(kwargs):  # another one, as what a partial binds, is what it defaults to
+        raise OptionError(f"{what} has keyword-only arguments", fix="positional ones")
+    return bound.args
+
+
+def by_key(x: Any, like: tree.Node) -> list[Any] | None:
+    """The children of `x` in the order of the keys of another container; None if it has other ones."""
+    n = tree.node(x)
+    if n is None or set(n.keys) != set(like.keys):
+        return None
+    by_key = dict(zip(n.keys, n.children, strict=True))
+    return [by_key[key] for key in like.keys]
+
+
+def with_none(x: Any, g: Any) -> list[Any] | None:
+    """The leaves of `g` for those of `x`, where None may stand for a part."""
+    found: list[Any] = []
+    waiting = [(x, g)]
+    while waiting:
+        x, g = waiting.pop()
+        n = tree.node(x)
+        if g is None and x is not None:
+            found += [None] * len(tree.leaves(x))
+        elif n is None:
+            found.append(g)
+        elif (below := by_key(g, n)) is None:
+            return None
+        else:
+            waiting.extend([*zip(n.children, below, strict=True)][::-1])
+    return found
+
+
+def no_tangent(x: UOp) -> UOp:
+    """The tangent of what does not change, as a rule gets it: a float also where the value is none."""
+    out = no_change(x)
+    return out if dtypes.is_float(x.dtype) else out.cast(dtypes.default_float)
+
+
+def fitting(f: Any, like: Any, out: Any, kind: str) -> list[UOp]:
+    """The leaves of what the rule of `f` gave, which must be `like` the result of the function."""
+    if tree.paths(out, "") != tree.paths(like, ""):
+        raise DerivativeError(f"{f.what}: the {kind} that the rule of {f.name} gave has another tree than the result")
+    found = []
+    for x, y, at in zip(tree.leaves(out), tree.leaves(like), tree.paths(like, "the result"), strict=True):
+        t = tensor_of(x, f"{f.what}: the {kind} that the rule of {f.name} gave for {at}")
+        if t.shape != y.shape:
+            raise DerivativeError(
+                f"{f.what}: the {kind} that the rule of {f.name} gave for {at} does not fit",
+                (kind, vec_type(t)),
+                ("result", vec_type(tensor(y))),
+                fix="the shape of the result",
+            )
+        found.append(t.cast(y.dtype).uop if dtypes.is_float(y.dtype) else t.uop)
+    return found

@@ -1,0 +1,53 @@
+"""Reverse mode: tinygrad's own pass over a graph, which asks each primitive for its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinygrad import dtypes
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.graph.rows import is_zero, no_change
+from branded.graph.scope import Blocks
+from branded.graph.uops import replaced
+from branded.tinygrad_compat.private_api import compute_gradient
+
+_ran_again: Blocks[dict[UOp, Sequence[UOp]]] = Blocks("branded_ran_again")
+"""The loops that ran again, and the functions that ran by a rule, in each pass that is at work here."""
+
+
+def ran_again(u: UOp, results: Sequence[UOp]) -> None:
+    """Reverse mode runs the call `u` in a form that gives what it needs, and that gives `results` too."""
+    if passes := _ran_again.get():
+        passes[-1][u] = results
+
+
+is_pulling = _ran_again.any_open
+"""Is a transform at work, and not tinygrad's own `gradient`?"""
+
+
+def gradients(
+    ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], values: Sequence[UOp] = ()
+) -> tuple[list[UOp], list[UOp]]:
+    """The cotangents of `targets` from those of `ys`, and `values` in the form that shares work with them."""
+    pairs = [(y, ct) for y, ct in zip(ys, cts, strict=True) if dtypes.is_float(y.dtype) and not is_zero(ct)]
+    if not pairs:
+        return list(map(no_change, targets)), list(values)
+    with _ran_again.during({}) as found:
+        root, seed = UOp.maketuple(*(y for y, _ in pairs)), UOp.maketuple(*(ct for _, ct in pairs))
+        grads = compute_gradient(root, seed, set(targets))
+    given = {t: g for t in targets if (g := grads.get(t)) is not None and g.op is not Ops.NOOP}
+    out = [given[t].cast(t.dtype) if t in given else no_change(t) for t in targets]
+    both = once([*out, *values], found)
+    return both[: len(out)], both[len(out) :]
+
+
+def once(roots: list[UOp], found: dict[UOp, Sequence[UOp]]) -> list[UOp]:
+    """The same values, in which nothing runs twice: what ran again serves for both."""
+    again = {u.gettuple(i): x for u, results in found.items() for i, x in enumerate(results)}
+    for _ in found:  # one may be an argument of the next
+        new = replaced(roots, lambda _: None, at=again)
+        if all(a is b for a, b in zip(new, roots, strict=True)):
+            break
+        roots = new
+    return roots

@@ -1,0 +1,222 @@
+"""Levels: those of derivatives, whose leaves are what these are taken with respect to, and reverse mode down to them.
+
+A leaf is an identity that no other value is (CONTIGUOUS_BACKWARD with a `Level`), so a derivative never mistakes
+another value for it, however derivatives nest.  Leaves are taken out again of what the outermost transform returns:
+what runs is the plain graph.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Sequence, Set
+from typing import Any, TypeVar
+
+from tinygrad import Tensor
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.autodiff.reverse import gradients, once
+from branded.core.analysis.invariance import same
+from branded.core.boundary import copied, enter, lower, stage
+from branded.core.tracing.effect_tokens import differentiated
+from branded.core.tracing.state import is_differentiating, transforms
+from branded.dispatch import Pass, full
+from branded.graph.primitive import Batched, derives_from, primitive_of
+from branded.graph.rows import Mark, is_leaf, is_marked, is_place, is_zero, left_brands, no_change, row_of
+from branded.graph.scope import Block, Blocks, Row, Scope, open_brands, scope_at, undone, union
+from branded.graph.uops import replaced, tensor
+from branded.tinygrad_compat.private_api import all_tensors, keep_shape
+
+T = TypeVar("T")
+
+
+class Level(Mark):
+    """What makes a leaf: two of them are different, though they have the same value."""
+
+    def __init__(self) -> None:
+        self.number = next(_numbers)
+
+    @property
+    def is_over(self) -> bool:
+        """Does no transform at work here ask for the leaf?  Only what was made while it ran needs it."""
+        return not any(self in levels for levels in transforms.get())
+
+
+_numbers = itertools.count()
+
+
+_watched: Blocks[list[Tensor]] = Blocks("branded_watched")
+_began: Blocks[int] = Blocks("branded_began")
+
+
+def transforming(levels: Sequence[Level] = ()) -> Block[Sequence[Level]]:
+    """While a transform is at work, with respect to the leaves of these levels."""
+    return transforms.during(levels)
+
+
+def track_leaves(leaves: list[Tensor]) -> Block[list[Tensor]]:
+    """While a function runs whose leaves we keep: see `unseen`."""
+    return _watched.during(leaves)
+
+
+def differentiated_from(slot: int) -> Block[int]:
+    """While a function runs that is differentiated: the buffers from this one on are its own."""
+    return _began.during(slot)
+
+
+def is_own(root: UOp) -> bool:
+    """Is this memory that was made while what runs here is differentiated?"""
+    began = _began.get()
+    return bool(began) and root.op is Ops.BUFFER and bool(root.arg.slot >= began[0])
+
+
+def hide_leaves(run: Callable[[], T]) -> T:
+    """`run()` without the leaves that we keep: tinygrad writes into no part of a tensor that another one shares."""
+    refs = dict.fromkeys(ref for leaves in _watched.get() for t in leaves if (ref := weakref.ref(t)) in all_tensors)
+
+    def without() -> T:
+        for ref in refs:
+            all_tensors.pop(ref, None)
+        return run()
+
+    return undone(without, lambda: all_tensors.update(refs)) if refs else run()
+
+
+def leaf(x: Tensor) -> Tensor:
+    out = UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x.uop,), Level())
+    keep_shape(out, x.shape)
+    return tensor(out)
+
+
+def in_place_of(level: Level, values: Sequence[UOp]) -> Callable[[UOp], UOp | None]:
+    """A rewrite of the leaves of this level, each to the value of its number.
+
+    They are known by what marks them, also in a graph that has them as they were before tinygrad renamed them.
+    """
+    return lambda u: values[u.arg[1]] if is_marked(u) and type(u.arg) is tuple and u.arg[0] is level else None
+
+
+def strip_tags(us: Sequence[UOp]) -> list[UOp]:
+    """The same values without leaves.  Inside of another transform they stay: it will take them all."""
+    if is_differentiating():
+        return list(us)
+    return replaced(us, lambda u: u.src[0] if is_marked(u) else None)
+
+
+# ---- down to them ----
+
+
+def pull(
+    ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], others: Sequence[UOp] = ()
+) -> tuple[list[UOp], Sequence[UOp]]:
+    """The cotangents of `targets` from those of `ys`, vᵀJ; `ys` and `others` in the form that shares work with them.
+
+    Where examples exchange values over a brand that is still open (`psum` and the like), the loss is that of all
+    examples together, and each has a copy of what it shares with the others: the brand is closed first, and entered
+    again by the result.  Of `vmap(grad(lambda x: psum(x * x, "i")))(xs)`, with `i` still open:
+
+        given       y = sum(STAGE(x * x, i)), and the target x, which is of one example
+        closed      xs has a leading axis for `i`; y = sum(xs * xs), of all examples; the gradient by xs is theirs
+        entered     INDEX(the gradient, i): each example has its own entry of it
+    """
+    if not any(meant := [not is_zero(ct) for ct in cts]):
+        return list(map(no_change, targets)), [*ys, *others]
+    if not all(meant):
+        grads, _ = pull(list(itertools.compress(ys, meant)), list(itertools.compress(cts, meant)), targets)
+        return grads, [*ys, *others]
+    n, left = len(ys), left_brands([*ys, *cts], beside=True)
+    above, crossed = _exchanged([*ys, *cts], targets) if left else (set(targets), [])
+    if not crossed:
+        new = lower([*ys, *cts, *targets, *others], open_brands())
+        end = len(new) - len(others)
+        return gradients(new[:n], new[n : 2 * n], new[2 * n : end], [*new[:n], *new[end:]])
+    # what no examples exchange is what it is, whatever they have
+    empty = {b.range for b in crossed if not b.size}
+    if nothing := {u: u.const_like(0) for u in above if u.op is Ops.STAGE and u.src[1] in empty}:
+        new = replaced([*ys, *cts], lambda _: None, at=nothing)
+        return pull(new[:n], new[n:], targets)[0], [*ys, *others]
+    closing = tuple(b for b in left if b in crossed or not b.is_open)
+    return _pulled_together(ys, cts, targets, above, crossed, closing), [*ys, *others]
+
+
+def _exchanged(roots: Sequence[UOp], targets: Sequence[UOp]) -> tuple[set[UOp], list[Scope]]:
+    """What is made of the targets, and the open brands over which examples exchange values of that."""
+    above, exchanged = set(targets), dict[Scope, None]()
+    for u in UOp(Ops.SINK, src=tuple(roots)).toposort(enter_calls=False):
+        if not above.isdisjoint(derives_from(u)):
+            above.add(u)
+            exchanged |= dict.fromkeys(_leaves(u))
+    return above, [b for b in open_brands() if b in exchanged]
+
+
+def _pulled_together(
+    ys: Sequence[UOp],
+    cts: Sequence[UOp],
+    targets: Sequence[UOp],
+    above: Set[UOp],
+    crossed: Sequence[Scope],
+    closing: Row,
+) -> list[UOp]:
+    """The cotangents of all examples of the brands that are crossed, of which each then has its own."""
+    run, env = Pass(closing), dict[UOp, Any]()
+    # what other derivatives and loops know by its UOp stays as it is, below the examples side by side
+    for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False):
+        if u not in above and (is_leaf(u) or is_place(u)):
+            row = union(tuple(crossed), tuple(b for b in row_of(u) if b in closing))
+            env[u] = Batched(stage_all(u, row), row)
+    new_targets = [UOp(Ops.CONTIGUOUS_BACKWARD, t.dtype, (stage_all(t, crossed),), Level()) for t in targets]
+    env.update((t, Batched(x, tuple(crossed))) for t, x in zip(targets, new_targets, strict=True))
+    inner = lambda u: u not in env  # noqa: E731
+    new_ys = [full(x, crossed) for x in run.run(ys, dict(env), inner)]
+    new_cts = [full(x, crossed) for x in run.run(cts, dict(env), inner)]
+    grads, _ = gradients(new_ys, new_cts, new_targets)
+    for b in crossed:
+        grads = [_own(g, b, new_targets) for g in grads]
+    return grads
+
+
+def in_reverse(ys: Sequence[UOp], targets: Sequence[UOp]) -> list[UOp]:
+    """The values that reverse mode gives: a function that has a rule for it alone has them by that rule."""
+    if not ys:
+        return []
+    new = lower([*ys, *targets], open_brands())
+    above, found = set(new[len(ys) :]), dict[UOp, Sequence[UOp]]()
+    for u in UOp(Ops.SINK, src=tuple(new)).toposort(enter_calls=False):
+        if above.isdisjoint(derives_from(u)):
+            continue
+        above.add(u)
+        call = u.src[0] if u.op is Ops.GETTUPLE else u
+        if u is not call and call not in found and (p := primitive_of(call)) is not None:
+            with transforming(), differentiated(p.is_rule):
+                values = p.in_reverse(call, {i for i, x in enumerate(call.src[1:]) if x in above})
+            if values is not None:
+                found[call] = values
+    return once(new[: len(ys)], found) if found else list(ys)
+
+
+def _own(g: UOp, b: Scope, targets: Sequence[UOp]) -> UOp:
+    """Each example's entry of the cotangents of all, of which some may be the same for all."""
+    if (one := same(g, 0, targets)) is not None:
+        return one
+    if b.size:
+        return enter(g, b)
+    return enter(g, b) * 0  # of no examples: what others make up for it adds nothing
+
+
+def _leaves(u: UOp) -> Row:
+    """The brands that this operation leaves, itself or, a result of a function, in its body."""
+    if u.op is Ops.STAGE:
+        return (scope_at(u),)
+    if u.op is not Ops.GETTUPLE or u.src[0].op is not Ops.FUNCTION:
+        return ()
+    call = u.src[0]
+    found, p = left_brands([call.src[0].src[u.arg]]), primitive_of(call)
+    # a rule that runs where the call was made finds for itself that nothing is exchanged
+    return tuple(b for b in found if b.size) if p is not None and p.is_rule else found
+
+
+def stage_all(x: UOp, brands: Sequence[Scope]) -> UOp:
+    """The values of all examples of these brands, each a copy of its own where it does not vary."""
+    for b in reversed(brands):
+        x = stage(x if b in row_of(x) else copied(x, (b,)), b)
+    return x

@@ -1,0 +1,55 @@
+"""Fast CPU kernels and their execution.
+
+`BRANDED_CPU=0`, in the environment or in a `Context`, switches all of it off.  `renderer` writes kernels, `gemm`
+multiplies matrices, `autotune` tries forms of a kernel, `linalg` has kernels for matrices, and `runtime` runs what was
+compiled.  See `docs/speed.md`.
+
+Example:
+    >>> from branded import cpu
+    >>> from tinygrad import Tensor
+    >>> with cpu.plain():
+    ...     Tensor([1.0, 2.0]).sum().item()
+    3.0
+
+Source: clang's `#pragma clang fp reassociate`, LLVM's loop vectorizer, BLAS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tinygrad.helpers import Context
+
+from branded import tinygrad_compat
+from branded.backends.cpu.renderer import bufferize_policy, exponentials, loops, sines
+from branded.backends.cpu.runtime import parallel_dispatch
+from branded.tinygrad_compat.speed import compile_workers
+
+
+@contextmanager
+def plain() -> Iterator[None]:
+    """What is compiled in this block, by this thread, is compiled as tinygrad does it.
+
+    It is `Context(BRANDED_CPU=0)`.  In the environment it holds everywhere.  A function of `jit` has a program for each
+    of the two.
+
+    Example:
+        >>> from branded import cpu
+        >>> from tinygrad import Tensor
+        >>> with cpu.plain():
+        ...     (Tensor([1.0, 2.0]) * 2).tolist()
+        [2.0, 4.0]
+    """
+    with Context(BRANDED_CPU=0):  # type: ignore[no-untyped-call]
+        yield
+
+
+def install() -> None:
+    """Not where tinygrad is to be left as it is, is one that the tests have not seen, or compiles without us."""
+    if "workers" in tinygrad_compat.installed:
+        for module in (loops, exponentials, sines):
+            module.install()
+            compile_workers.INSTALLED.append(module.__name__)
+        bufferize_policy.install()
+        parallel_dispatch.install()

@@ -1,0 +1,97 @@
+"""What was chosen for kernels, in memory and on disk: by what a kernel does, and by all that its speed depends on.
+
+It is kept in tinygrad's database, beside the programs, and bounded as they are; another process finds it there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, NamedTuple
+
+from tinygrad.uop.ops import UOp
+
+from branded.backends.cpu.autotune.space import RULE, Options
+from branded.backends.cpu.runtime import cores
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.private_api import Opt, OptOps
+from branded.tinygrad_compat.speed import program_cache
+
+TABLE = "branded_tuned"
+MOST = 4096
+"""So many are kept in memory."""
+
+
+class Choice(NamedTuple):
+    """The form of a kernel, and its time beside that of the rule's form."""
+
+    kernel: str
+    """What tinygrad calls it in the rule's form."""
+    form: str
+    options: Options | None
+    """What tinygrad is to apply; None where the rule says it."""
+    seconds: float
+    by_rule: float
+    tried: int
+    """So many forms were run; 0 where a kernel was not worth it in the programs that had it."""
+    at_first: float
+    """What the rule's form took when it was first seen, which says how much of a program it is: it does not change, or
+    another process would find another kernel worth a trial."""
+
+
+_known: dict[str, Choice] = {}
+
+
+def key(kernel: UOp, renderer: Any, how: str) -> str:
+    """The name of a choice: the kernel's graph, the options, the compiler and the machine."""
+    said = private_api.to_program_key(kernel, renderer), program_cache.made_by(), cores.count(), how
+    return hashlib.sha256(repr(said).encode()).hexdigest()
+
+
+def find(name: str) -> Choice | None:
+    if (found := _known.get(name)) is None and program_cache.is_kept():
+        found = _read(_on_disk(name))
+        if found is not None:
+            _remember(name, found)
+    return found
+
+
+def keep(name: str, choice: Choice) -> None:
+    _remember(name, choice)
+    if program_cache.is_kept():
+        private_api.helpers.diskcache_put(TABLE, name, _written(choice))
+        program_cache.count()
+
+
+def _remember(name: str, choice: Choice) -> None:
+    _known[name] = choice
+    while len(_known) > MOST:
+        del _known[next(iter(_known))]
+
+
+def _on_disk(name: str) -> Any:
+    try:
+        return private_api.helpers.diskcache_get(TABLE, name)
+    except program_cache.NOT_WHOLE:
+        return None
+
+
+def _written(choice: Choice) -> tuple[Any, ...]:
+    """As plain values, which any version can read."""
+    options = choice.options
+    plain = None if options is None else tuple((o.op.name, o.axis, o.arg) for o in options)
+    return (*choice[:2], plain, *choice[3:])
+
+
+def _read(x: Any) -> Choice | None:
+    """None for what is not there, or is not whole: it is tried anew."""
+    try:
+        kernel, form, plain, *times, tried, at_first = x
+        seconds, by_rule = map(float, times)
+        options = None if plain is None else tuple(Opt(OptOps[op], axis, arg) for op, axis, arg in plain)
+        return Choice(str(kernel), str(form), options, seconds, by_rule, int(tried), float(at_first))
+    except (TypeError, ValueError, KeyError):
+        return None
+
+
+def by_rule(kernel: str, seconds: float) -> Choice:
+    return Choice(kernel, RULE, None, seconds, seconds, 0, seconds)

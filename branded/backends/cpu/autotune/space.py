@@ -1,0 +1,169 @@
+"""The forms that a kernel may have: its loops, after options of tinygrad's were applied to them.
+
+The rule of `kernels` takes one of them by what a kernel looks like.  Here are the others that are worth a trial.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from tinygrad.uop.ops import AxisType, UOp
+
+from branded.backends.cpu.autotune.config import How
+from branded.backends.cpu.renderer import loops
+from branded.backends.cpu.renderer.loops import LOOPS
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.fixes.runtime.interrupt_safe_context import Afterwards
+from branded.tinygrad_compat.private_api import KernelOptError, Opt, OptOps, Scheduler
+
+Options = tuple[Opt, ...]
+
+RULE = "rule"
+"""The form that a kernel has without a trial."""
+WIDEST = 16
+"""So far tinygrad takes a loop apart in one option."""
+WRITTEN_OUT: dict[How, int] = {"fast": 1000, "best": 3000}
+"""So many operations a form may have in its innermost loops; a thousand of them take a tenth of a second to be made."""
+AS_LONG = 30
+"""So many operations is an `exp` or the like."""
+TERMS = 4
+"""So many terms of a sum are written out."""
+TILES = ((2, 8), (4, 4), (4, 8), (4, 16), (8, 8))
+STRIPES = (4, 16, 32)
+"""What "best" tries beside: so many rows and numbers of each, and so many numbers of one row."""
+
+
+class Looked(Exception):
+    """Raised where tinygrad would choose the options of a kernel, with its loops as they are then."""
+
+    def __init__(self, k: Scheduler) -> None:
+        self.k = k
+
+
+def loops_of(kernel: UOp, renderer: object) -> Scheduler | None:
+    """The loops of a kernel before any option; None where tinygrad chooses none for it."""
+    with Afterwards(setattr, loops.looks, "raises", None):
+        loops.looks.raises = Looked
+        try:
+            private_api.full_rewrite_to_sink(kernel, renderer)
+        except Looked as found:
+            return found.k
+    return None
+
+
+def rule(k: Scheduler) -> Scheduler:
+    found: Scheduler = private_api.heuristic.hand_coded_optimizations(k)
+    return found
+
+
+def tinygrads(k: Scheduler) -> Scheduler:
+    """What tinygrad takes by itself."""
+    found: Scheduler = private_api.heuristic.hand_coded_optimizations.__wrapped__(k)
+    return found
+
+
+def others(k: Scheduler, how: How) -> dict[str, Scheduler]:
+    """The forms beside that of the rule, by their names; `how` is "fast" or "best".
+
+    A kernel of numbers in order without a sum is memory and arithmetic alone, in whatever form.
+    """
+    if not all(isinstance(n, int) for n in k.full_shape) or (not k.reduceops and loops.suits(k)):
+        return {}
+    graph, most = k.ast.toposort(), WRITTEN_OUT[how]
+    operations = len(graph) + AS_LONG * sum(u.op in loops.DEAR for u in graph)
+    found, seen = dict[str, Scheduler](), {tuple(rule(k).applied_opts)}
+    for name, made in _all(k, how):
+        if made is None or (options := tuple(made.applied_opts)) in seen:
+            continue
+        seen.add(options)
+        if made.upcast_size() * operations <= most:
+            found[name] = made
+    return found
+
+
+def _all(k: Scheduler, how: How) -> Iterator[tuple[str, Scheduler | None]]:
+    yield "tinygrad's", tinygrads(k)
+    lane = _lane(k)
+    row = None if lane is None else _row(k, lane)
+    if loops.is_gated(k):  # clang makes no vectors of it
+        yield "no options", k
+    else:
+        yield "loops", _parted(k, [LOOPS])
+        yield "rows", None if (rows := loops.over_rows(k)) is None else loops.parted(rows)
+        if lane is not None:
+            yield from _tile(k, lane, row, (1, 8), "loops")
+    if lane is None:
+        return
+    yield from _tile(k, lane, row, (1, 8), "vectors")
+    yield from _tile(k, lane, row, (1, 16), "vectors")
+    yield from _tile(k, lane, row, (1, 8), "vectors", TERMS)
+    yield from _tile(k, lane, row, (4, 8), "vectors")
+    if how == "best":
+        for tile in (*((1, n) for n in STRIPES), *TILES):
+            for what in ("vectors", "loops"):
+                yield from _tile(k, lane, row, tile, what)
+                yield from _tile(k, lane, row, tile, what, TERMS)
+
+
+def _parted(k: Scheduler, opts: Sequence[Opt]) -> Scheduler | None:
+    """With these options, and one part for each core; None where tinygrad does not take them."""
+    made = k.copy()
+    try:
+        for opt in opts:
+            made.apply_opt(opt)
+    except KernelOptError:
+        return None
+    return loops.parted(made, math.prod(k.full_shape))
+
+
+# ---- tiles ----
+
+
+def _tile(
+    k: Scheduler, lane: int, row: int | None, tile: tuple[int, int], what: str, terms: int = 1
+) -> Iterator[tuple[str, Scheduler | None]]:
+    """A tile of rows and of so many numbers of each, which are neighbours in memory; of a sum, so many terms at once.
+
+    As vectors of tinygrad's, or as it stands, for clang to make vectors of.
+    """
+    rows, wide = tile
+    if k.full_shape[lane] % wide or (rows > 1 and (row is None or k.full_shape[row] % rows)):
+        return
+    if what == "loops" and loops.is_gated(k):
+        return
+    opts = [LOOPS] if what == "loops" else []
+    opts += _upcast(lane, wide)
+    if rows > 1 and row is not None:
+        # a loop that is taken apart as a whole is gone, and those behind it have other numbers
+        opts += _upcast(row - (k.full_shape[lane] == wide and lane < row), rows)
+    if terms > 1:
+        opts.append(Opt(OptOps.UNROLL, 0, terms))
+    yield f"{rows} x {wide}{f' x {terms}' if terms > 1 else ''} {what}", _parted(k, opts)
+
+
+def _upcast(axis: int, n: int) -> list[Opt]:
+    if n <= WIDEST:
+        return [Opt(OptOps.UPCAST, axis, n)]
+    return [Opt(OptOps.UPCAST, axis, WIDEST), Opt(OptOps.UPCAST, axis, n // WIDEST)]
+
+
+def _lane(k: Scheduler) -> int | None:
+    """The loop of the result that goes through memory number by number, in most of the buffers."""
+    found = {i: _steps(k, i).count(1) for i in k.axes_of(AxisType.WEAK)}
+    best = max(found, key=lambda i: (found[i], i), default=None)
+    return best if best is not None and found[best] else None
+
+
+def _row(k: Scheduler, lane: int) -> int | None:
+    """Another loop of the result, for whose steps most buffers stay where they are, or are read in order."""
+    found = dict[int, tuple[int, int]]()
+    for i in k.axes_of(AxisType.WEAK):
+        steps = _steps(k, i)
+        if i != lane and (steps.count(0) or steps.count(1)):
+            found[i] = steps.count(0), steps.count(1)
+    return max(found, key=lambda i: (found[i], i), default=None)
+
+
+def _steps(k: Scheduler, axis: int) -> list[int | None]:
+    return [loops.step(b.src[1], k.rngs[axis]) for b in k.bufs]

@@ -1,0 +1,1 @@
+"""Matrix multiplications: find them in kernels, and run them by BLAS."""

@@ -1,0 +1,316 @@
+"""Which kernels are products of matrices, and what stands in their place.
+
+A kernel is loops over an expression.  Where it adds up products of two factors, of which one depends on loops that the
+other does not, that is a product of matrices, whatever its axes are called: `a @ b`, an einsum, a matrix times a vector
+for each example of a batch.  BLAS does it then, straight on the buffers where their steps allow it.  A factor that is
+no buffer (an `exp`, a mask, a window) is worked out before, once for each of its elements, where this takes less than
+to do it in the loops; what is done to the sums is done after.
+
+tinygrad rounds each product of halves, and adds them up in float32; here they are float32 before.
+
+So is what any kernel would work out again in each turn of a loop, as the `exp` of a row that is for all rows.  And sums
+of columns are worked out of some rows at a time: see `columns`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from tinygrad import dtypes
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import AxisType, Ops, PatternMatcher, UOp, UPat
+
+from branded import tinygrad_compat
+from branded.backends.cpu.autotune import config
+from branded.backends.cpu.gemm import blas, cost
+from branded.backends.cpu.gemm.cost import (
+    LAUNCH,
+    NEW,
+    SMALL,
+    Access,
+    apart,
+    array,
+    elements,
+    laid_out,
+    moved,
+    plan,
+    repeated,
+    size,
+)
+from branded.backends.cpu.renderer import bufferize_policy
+from branded.backends.cpu.renderer import loops as kernels
+from branded.backends.cpu.renderer.columns import some_rows
+from branded.backends.cpu.runtime import cores
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.private_api import Estimates, KernelInfo, graph_rewrite
+
+_TYPES, _HALVES = (dtypes.float32, dtypes.float64), (dtypes.float16, dtypes.bfloat16)
+
+
+class Replacement(NamedTuple):
+    """A call that stands in place of a kernel, and on what: the slots of the arguments of that, and of new buffers."""
+
+    code: UOp
+    args: tuple[int, ...]
+
+
+class Recipe(NamedTuple):
+    parts: tuple[Replacement, ...]
+    buffers: tuple[tuple[int, int, DType], ...]
+    """New buffers: their slots, sizes and dtypes."""
+
+
+@functools.lru_cache(maxsize=1024)
+def recipe(ast: UOp, is_read: bool, always: bool = False) -> Recipe | None:
+    """What to do in place of a kernel; None where that is the kernel.  `is_read`: of the buffer that it writes.
+
+    `always` takes BLAS wherever it can be taken, and not only where it is better.
+    """
+    if not isinstance(ast.arg, KernelInfo) or ast.arg.opts_to_apply is not None or len(ast.src) != 1:
+        return None
+    if not any(u.op is Ops.REDUCE or u.op in kernels.DEAR for u in ast.toposort()):
+        return None
+    if any(u.op is Ops.RANGE and u.src[0].op is not Ops.CONST for u in ast.toposort()):
+        return None  # a loop whose length is a Variable has none until the kernel runs
+    if any(u.op is Ops.FLOORMOD for u in ast.toposort()):
+        ast = graph_rewrite(
+            ast, private_api.pm_split_ranges + private_api.pm_flatten_range, ctx={}, name="split ranges"
+        )
+    end = ast.src[0]
+    if end.op is not Ops.END or end.src[0].op is not Ops.STORE or len(end.src[0].src) != 2:
+        return None
+    if end.src[0].src[0].src[0].op is not Ops.PARAM:
+        return None  # a buffer in another shape, as a chunk has it
+    return _Maker(*end.src[0].src, end.src[1:], is_read, always).made()
+
+
+@functools.lru_cache(maxsize=1024)
+def exact(ast: UOp) -> UOp:
+    """The kernel, but that products of halves which are added up in float32 are not rounded before."""
+    if not isinstance(ast.arg, KernelInfo) or ast.arg.opts_to_apply is not None:
+        return ast
+    found = [u for u in ast.toposort() if u.op is Ops.REDUCE and u.arg[0] is Ops.ADD and u.dtype == dtypes.float32]
+    new = dict[UOp, UOp]()
+    for u in found:
+        of = u.src[0].src[0] if u.src[0].op is Ops.CAST else u
+        if of.op is Ops.MUL and of.dtype in _HALVES:
+            a, b = (x.cast(u.dtype) for x in of.src)
+            new[u.src[0]] = a * b
+    return ast.substitute(new) if new else ast
+
+
+def _may_be(u: UOp) -> bool:
+    return u.op is Ops.REDUCE and u.arg == (Ops.ADD, 0) and u.src[0].op is Ops.MUL and u.dtype in _TYPES
+
+
+class _Maker:
+    """A recipe in the making: of a kernel that stores `value` at `to`, over some loops."""
+
+    def __init__(self, to: UOp, value: UOp, over: Sequence[UOp], is_read: bool, always: bool) -> None:
+        self.always = always
+        self.to, self.value, self.over = to, value, over
+        params = [u for u in UOp.sink(to, value).toposort() if u.op is Ops.PARAM and u.arg.slot >= 0]
+        self.sizes = {u.arg.slot: int(u.max_numel()) for u in params}
+        # each value that comes before the kernel is one more argument of it, next to the variables
+        self.room = max(cores.SIZES[-1] - 3 - len(self.sizes), 0)
+        self.device = params[0].arg.device
+        used = {u.src[0]: bufferize_policy.parts(u) for u in UOp.sink(to, value).toposort() if u.op is Ops.INDEX}
+        self.limit = SMALL + 4 * sum(u.max_numel() * u.arg.dtype.itemsize // used.get(u, 1) for u in params)
+        self.parts: list[Replacement] = []
+        self.buffers: list[tuple[int, int, DType]] = []
+        self.new: dict[UOp, UOp] = {}
+        self.readers: dict[UOp, list[UOp]] = {}
+        for u in value.toposort():
+            for s in u.src:
+                self.readers.setdefault(s, []).append(u)
+        found = array(to, value.dtype)
+        self.whole = found if found is not None and not is_read and _is_onto(found, over) else None
+        """What the kernel writes, where the sums may go to at once: each is stored once, and nothing of it is read."""
+
+    def made(self) -> Recipe | None:
+        for i, red in enumerate([u for u in self.value.toposort() if _may_be(u)]):
+            if len(self.new) < self.room:
+                self._one(red, NEW + 3 * i)
+        if not self.parts and not self.always:
+            self._apart()
+        if not self.parts and not self.always:
+            self._before()
+        if not self.parts and not self.always:
+            self._columns()
+        if not self.parts:
+            return None
+        if self.new.get(self.value) is not self.to:
+            self.parts.append(_stored(self.to, self._now(self.value), sorted(self.over, key=lambda r: r.arg)))
+        return Recipe(tuple(self.parts), tuple(self.buffers))
+
+    def _now(self, u: UOp) -> UOp:
+        out: UOp = u.substitute(self.new)
+        return out
+
+    def _one(self, red: UOp, slot: int) -> None:
+        """A sum of products by BLAS, if that is better."""
+        is_whole = frozenset(red.ranges) == frozenset(self.over) and red.dtype == self.value.dtype
+        result, by = self._scaled(red)
+        is_whole &= result is self.value or not self._reads_beside()
+        now, later = self._now(red), LAUNCH + moved(red.ranges)
+        after = 0.0 if result is self.value else later
+        found = plan(now, by, self.whole, after, slot, self.limit, self.always) if is_whole and self.whole else None
+        if found is None:
+            found = plan(now, by, None, later, slot, self.limit, self.always)
+        if found is None:
+            return
+        out = found.out
+        for x in (out, found.a, found.b):
+            if x.slot >= NEW and x.slot not in self.sizes:
+                self.sizes[x.slot] = elements(x.of)
+                self.buffers.append((x.slot, self.sizes[x.slot], red.dtype))
+        for operand, x in found.before:
+            outermost = sorted(x.of, key=x.of.__getitem__, reverse=True)
+            self.parts.append(_stored(self._at(x, red.dtype), operand.value, outermost))
+        self.parts.append(Replacement(blas.call(found.product, found.variable), (out.slot, found.a.slot, found.b.slot)))
+        self.new[result] = self.to if out is self.whole else self._at(out, red.dtype)
+        if out is self.whole:
+            self.whole = None
+
+    def _apart(self) -> None:
+        """A sum that is left to plain loops comes before what is done to it, if that is slow within them."""
+        reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
+        if len(reds) != 1 or not _may_be(red := reds[0]) or frozenset(red.ranges) != frozenset(self.over):
+            return
+        if (x := apart(red, self.value, self.to, NEW)) is not None:
+            self.sizes[NEW] = elements(self.over)
+            self.buffers.append((NEW, self.sizes[NEW], red.dtype))
+            self.new[red] = self._at(x, red.dtype)
+            self.parts.append(_stored(self.new[red], red, sorted(x.of, key=x.of.__getitem__, reverse=True)))
+
+    def _before(self) -> None:
+        """What each turn of a loop would work out again comes before all, if it takes long."""
+        for i, u in enumerate(repeated(self.value, self.over, self.limit)[: self.room]):
+            x = laid_out(NEW + i, u.ranges)
+            self.sizes[x.slot] = elements(u.ranges)
+            self.buffers.append((x.slot, self.sizes[x.slot], u.dtype))
+            self.new[u] = self._at(x, u.dtype)
+            self.parts.append(_stored(self.new[u], u, sorted(x.of, key=x.of.__getitem__, reverse=True)))
+
+    def _columns(self) -> None:
+        """A sum of columns, of some rows at a time."""
+        reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
+        if len(reds) != 1 or frozenset(reds[0].ranges) != frozenset(self.over):
+            return
+        now = reds[0]
+        while (found := some_rows(now, self.over)) is not None:
+            x = cost.in_rows(NEW + len(self.parts), found.loops)
+            self.sizes[x.slot] = elements(found.loops)
+            self.buffers.append((x.slot, self.sizes[x.slot], now.dtype))
+            at = self._at(x, now.dtype)
+            self.parts.append(_stored(at, found.value, found.loops))
+            now = now.replace(src=(at, *found.left)) if found.left else at
+        if self.parts:
+            self.new[reds[0]] = now
+
+    def _scaled(self, red: UOp) -> tuple[UOp, float]:
+        """What BLAS is to work out: the sum, or the sum times a number where nothing else is asked of it."""
+        readers = self.readers.get(red, [])
+        if red is not self.value and len(readers) == 1 and readers[0].op is Ops.MUL:
+            (other,) = (s for s in readers[0].src if s is not red)
+            if other.op is Ops.CONST:
+                return readers[0], float(other.val)
+        return red, 1.0
+
+    def _reads_beside(self) -> bool:
+        """Is something read just where the result is written?  Then that may lie there, if it was donated."""
+        return any(
+            u.op is Ops.INDEX and u is not self.to and u.src[1:] == self.to.src[1:] for u in self.value.toposort()
+        )
+
+    def _at(self, x: Access, dtype: DType) -> UOp:
+        index = UOp.const(x.place.offset)
+        for r, n in x.of.items():
+            index = index + r * n
+        out: UOp = UOp.param(x.slot, dtype, (self.sizes[x.slot],), self.device).index(index)
+        return out
+
+
+def _is_onto(x: Access, over: Sequence[UOp]) -> bool:
+    """Does each step of the loops write to another place?"""
+    reach = 1
+    for r, n in sorted(x.of.items(), key=lambda item: item[1]):
+        if n < reach:
+            return False
+        reach = n * (size(r) - 1) + reach
+    return x.of.keys() == {*over}
+
+
+def _stored(to: UOp, value: UOp, over: Iterable[UOp]) -> Replacement:
+    """A kernel with these loops, the outermost first, and parameters of its own."""
+    loops = list(over)
+    body = to.store(value).end(*loops).sink(arg=KernelInfo())
+    found = body.toposort()
+    new = {r: r.replace(arg=(i, AxisType.WEAK)) for i, r in enumerate(loops)}
+    inner = [u for u in found if u.op is Ops.RANGE and u not in new]
+    new |= {r: r.replace(arg=(len(loops) + i, r.arg[-1])) for i, r in enumerate(inner)}
+    params = [u for u in found if u.op is Ops.PARAM and u.arg.slot >= 0]
+    slots = list(dict.fromkeys([to.src[0].arg.slot, *(u.arg.slot for u in params)]))
+    new |= {u: u.replace(arg=replace(u.arg, slot=slots.index(u.arg.slot))) for u in params}
+    return Replacement(body.substitute(new, walk=True), tuple(slots))
+
+
+# ---- in tinygrad ----
+
+
+def _replaced(call: UOp) -> UOp | None:
+    return None if config.state.waits else replaced(call)
+
+
+def replaced(call: UOp, always: bool = False) -> UOp | None:
+    """What is done in place of a kernel; None where that is the kernel.  `always` is that of `recipe`."""
+    args = [u for u in call.src[1:] if not u.is_bound_var]
+    if not (kernels.room.value and args and all(isinstance(u.device, str) and blas.is_there(u.device) for u in args)):
+        return None
+    bases = [u.base for u in args]
+    kernel = exact(call.src[0])
+    found = recipe(kernel, bases[0] in bases[1:], always)
+    if found is None:
+        return call.replace(src=(kernel, *call.src[1:])) if kernel is not call.src[0] else None
+    of = dict(enumerate(args)) | {slot: UOp.new_buffer(args[0].device, n, dtype) for slot, n, dtype in found.buffers}
+    bound = [u for u in call.src[1:] if u.is_bound_var]
+    return UOp(Ops.LINEAR, src=tuple(p.code.call(*(of[i] for i in p.args), *bound) for p in found.parts))
+
+
+def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
+    if not isinstance(ast.arg, blas.ProductName):
+        return None
+    buffers = [u.buffer.ensure_allocated() for u in private_api.resolve_params(call, ctx.input_uops)]
+    blas.run(call, [b.get_buf(b.device).va_addr for b in buffers], ctx.var_vals)
+    return []
+
+
+def _for_products(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    def either(call: UOp, *args: Any, **kwargs: Any) -> Any:
+        name = call.src[0].arg
+        if call.src[0].op is Ops.CUSTOM_FUNCTION and isinstance(name, blas.ProductName):
+            return ours(name)
+        return original(call, *args, **kwargs)
+
+    return either
+
+
+def _estimates(name: blas.ProductName) -> Estimates:
+    return Estimates(ops=2 * name.product.multiplications)
+
+
+def install() -> None:
+    """Not where tinygrad is to be left as it is."""
+    if not tinygrad_compat.installed:
+        return
+    kernels = UPat(Ops.CALL, src=(UPat(Ops.SINK),), allow_any_len=True, name="call")
+    private_api.schedule.pm_copy_from_store += PatternMatcher([(kernels, _replaced)]) + private_api.pm_flatten_linear
+    mine = UPat(Ops.CALL, src=(UPat(Ops.CUSTOM_FUNCTION, name="ast"),), allow_any_len=True, name="call")
+    private_api.realize.pm_exec = PatternMatcher([(mine, _run)]) + private_api.realize.pm_exec
+    for module in (private_api.realize, private_api.jit):
+        module.estimate_uop = _for_products(module.estimate_uop, _estimates)
+        module.get_call_outs_ins = _for_products(module.get_call_outs_ins, lambda name: ((0,), (1, 2)))
+    private_api.realize.get_call_name = _for_products(private_api.realize.get_call_name, lambda name: name.short)

@@ -1,0 +1,1 @@
+"""Kernels as C source that clang turns into vector code."""

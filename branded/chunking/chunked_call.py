@@ -1,0 +1,231 @@
+"""Chunks: a batch that is mapped in pieces, each of which is worked out by itself in memory that the pieces share."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinygrad import Device, Tensor, dtypes, function
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded import tree
+from branded.core import vmap
+from branded.core.analysis.aliasing import in_memory
+from branded.core.boundary import lower
+from branded.core.brand import Brand
+from branded.core.chunks import ChunkOptions, Draws, lookers
+from branded.core.sharding.layout import gathered
+from branded.graph.rows import row_of
+from branded.graph.scope import in_call_body, open_brands, outside
+from branded.graph.uops import joined, tensor
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.fixes.kernels.buffer_alignment import is_view
+from branded.tinygrad_compat.private_api import _function, all_tensors
+
+
+def chunk_of(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
+    part = x.shrink(tuple((start, stop) if i == axis else None for i in range(x.ndim)))
+    # where its chunk is no call of its own, it is an argument of the same kernels as the others
+    return tensor(in_memory(part.uop)) if open_brands() or in_call_body() else part
+
+
+def chunk_in_memory(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
+    """A chunk that is worked out: where it begins is no number in a kernel, so that one serves all chunks."""
+    part, last = chunk_of(x, axis, start, stop), int(x.shape[axis]) - (stop - start)
+    if x.uop.is_virtual or not isinstance(x.device, str) or private_api.disk_like(x.uop) or 0 in part.shape:
+        return part
+    if last and not is_view(part.uop):
+        at = UOp.variable("branded_chunk", 0, last).bind(start)
+        part = x.shrink(tuple((at, at + (stop - start)) if i == axis else None for i in range(x.ndim)))
+    return part.contiguous().realize()
+
+
+def drawn_in_memory(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
+    """The draws of a chunk, as above, where they may be worked out: not in a part of a program or of a derivative."""
+    from branded.core.tracing.state import is_deferred
+
+    with outside():
+        return (chunk_of if row_of(x.uop) or is_deferred() else chunk_in_memory)(x, axis, start, stop)
+
+
+def as_one_step(inputs: list[Tensor], outputs: list[Tensor]) -> list[Tensor]:
+    """The results of a chunk, computed by one call that tinygrad schedules by itself.
+
+    Its intermediate buffers are then free for the next chunk, and chunks of one size share its kernels.  Under an
+    outer brand there is nothing to schedule yet, but it is said that each chunk is to be worked out by itself; such
+    calls do not nest in tinygrad, nor take writes.
+    """
+    graph = UOp.sink(*lower([y.uop for y in outputs])).toposort()
+    inside = open_brands() or in_call_body() or _function.depth
+    if not outputs or inside or not all(map(_may_be_in_a_call, graph)):
+        return [tensor(in_memory(y.uop)) for y in outputs]
+    if any(y.uop.is_virtual or 0 in y.shape for y in outputs):
+        return outputs
+    # every tensor that there is may be asked for its gradient, so it must be an argument
+    out = {y.uop for y in outputs}
+    seen = [t for ref in list(all_tensors) if (t := ref()) is not None and t.uop in graph and t.uop not in out]
+    arguments = [t for t in seen if not t.uop.is_virtual and not row_of(t.uop)]
+    step = function(lambda *_: tuple(outputs), precompile=True, precompile_backward=True, allow_implicit=True)
+    call = step(*inputs, *arguments)[0].uop.src[0]
+    return [tensor(call.gettuple(i)) for i in range(len(outputs))]
+
+
+def _may_be_in_a_call(u: UOp) -> bool:
+    return u.op is not Ops.STORE and not (u.op is Ops.FUNCTION and u.arg.precompile)
+
+
+# ---- a mapped call in chunks ----
+
+
+def _is_nowhere(x: Any) -> bool:
+    """Is it a tensor that has numbers and a dtype, and no device?"""
+    return isinstance(x, Tensor) and x.uop.is_virtual and x.dtype not in dtypes.weaks and 0 not in x.shape
+
+
+Run = Callable[[Sequence[Any], int, Draws | None], Any]
+"""The mapped call of so many examples, of the leaves of its arguments."""
+Part = tuple[Any, list[Any], list[int]]
+"""A result, its leaves, and which of them are a part of the whole."""
+
+
+class Chunked:
+    """A mapped call in chunks."""
+
+    def __init__(
+        self,
+        how: ChunkOptions,
+        run: Run,
+        leaves: Sequence[Any],
+        axes: Sequence[int | None],
+        size: int,
+        out_axes: Any,
+        where: str,
+        devices: int = 0,
+        fix: str | None = None,
+    ) -> None:
+        """With `devices`, each chunk runs on that many, and the first of them gathers the results.
+
+        `fix` is the hint of errors about programs that cannot run in chunks.
+        """
+        self.devices, self.instead = devices, fix or "leave out chunk_size"
+        self.how, self.size, self.out_axes, self.where = how, size, out_axes, where
+        self.run, self.leaves, self.axes = run, leaves, axes
+        if devices:
+            self.leaves = [x if a is None else gathered(x) for x, a in zip(leaves, axes, strict=True)]
+
+    def result(self) -> Any:
+        chunk = self._chunk()
+        if self.devices:  # as many examples for each
+            chunk = max(chunk - chunk % self.devices, self.devices)
+        if chunk >= self.size and not (self.size and self.how.is_by_steps):
+            return self.run(self.leaves, self.size, None)
+        starts = range(0, self.size, chunk)
+        if self.how.is_by_steps:
+            return self._by_steps(chunk, starts)
+        draws, parts = Draws(self.size, self.instead), []
+        for start in starts:
+            given, (out, ys, pieces) = self._part(start, chunk, draws)
+            mapped = [x for x, a in zip(given, self.axes, strict=True) if a is not None]
+            if not self.devices:
+                for i, y in zip(pieces, as_one_step(mapped, [ys[i] for i in pieces]), strict=True):
+                    ys[i] = y
+            parts.append(ys)
+        return self._whole(out, parts, pieces)
+
+    def _part(
+        self, start: int, chunk: int, draws: Draws, cut: Callable[[Tensor, int, int, int], Tensor] = chunk_of
+    ) -> tuple[list[Any], Part]:
+        """The arguments of a chunk, and its results."""
+        draws.chunk(start)
+        stop = min(start + chunk, self.size)
+        given = [x if a is None else cut(x, a, start, stop) for x, a in zip(self.leaves, self.axes, strict=True)]
+        out = self.run(given, stop - start, None if stop - start == self.size else draws)
+        axes, ys = self._axes(out), tree.leaves(out)
+        # a result that does not vary is whole in each chunk
+        is_whole = stop - start == self.size
+        pieces = [i for i, a in enumerate(axes) if a is not None and (is_whole or ys[i].shape[a] != self.size)]
+        if self.devices:
+            ys = [gathered(y) if i in pieces else y for i, y in enumerate(ys)]
+        return given, (out, ys, pieces)
+
+    def _axes(self, out: Any) -> list[tree.Axis]:
+        return tree.broadcast_prefix(self.out_axes, out, "out_axes", "the result")
+
+    def _whole(self, out: Any, parts: Sequence[Sequence[Any]], pieces: Sequence[int]) -> Any:
+        axes = self._axes(out)
+        whole = [
+            joined(list(ys), axes[i] or 0) if i in pieces else ys[0] for i, ys in enumerate(zip(*parts, strict=True))
+        ]
+        return tree.rebuild(out, iter(whole))
+
+    # ---- one after the other ----
+
+    def _by_steps(self, chunk: int, starts: range) -> Any:
+        """Each chunk is worked out, and saved, before the next; what is saved already is read."""
+        from branded.chunking.saved_chunks import Saved
+        from branded.core.progress import bar
+        from branded.core.tracing.dry_run import looked_at
+
+        # what is not worked out yet would be so in each chunk
+        if held := [x for x in self.leaves if isinstance(x, Tensor) and not x.uop.is_virtual]:
+            Tensor.realize(*held)
+        saved, is_mapped = None, [a is not None for a in self.axes]
+        if self.how.save is not None or any(map(_is_nowhere, itertools.compress(self.leaves, is_mapped))):
+            first = looked_at(lambda: self._part(0, chunk, Draws(self.size, self.instead))[1])
+            if self.how.save is not None:
+                saved = Saved(self.how.save, first, self._axes(first[0]), self.size, chunk)
+            self._place([y.uop for y in first[1] if isinstance(y, Tensor)])
+        draws, parts = Draws(self.size, self.instead, drawn_in_memory), []
+        with bar(self.size, self.where.split(" at ")[0], "examples") as made:
+            for k, start in enumerate(starts):
+                stop = min(start + chunk, self.size)
+                if saved is None or (found := saved.get(k, stop - start)) is None:
+                    out, ys, pieces = self._part(start, chunk, draws, chunk_in_memory)[1]
+                    found = [ys[i].contiguous() for i in pieces]
+                    if held := [y for y in found if not y.uop.is_virtual]:
+                        Tensor.realize(*held)
+                    if saved is not None:
+                        saved.put(k, found)
+                else:
+                    out, ys, pieces = saved.first
+                parts.append([found[pieces.index(i)] if i in pieces else y for i, y in enumerate(ys)])
+                made(stop - start)
+        return self._whole(out, parts, pieces)
+
+    def _place(self, us: list[UOp]) -> None:
+        """Numbers that are in no memory, as `Tensor.arange`, are from now on where all of this is computed."""
+        computed = [*us, *(u for u in UOp.sink(*us).toposort() if u.op in GroupOp.ALU)]
+        device, *others = {u.device for u in computed if u.device is not None} or {Device.DEFAULT}
+        if isinstance(device, str) and not others:
+            self.leaves = [
+                x.clone(device=device).realize() if a is not None and _is_nowhere(x) else x
+                for x, a in zip(self.leaves, self.axes, strict=True)
+            ]
+
+    # ---- chunks of the size that fits ----
+
+    def _chunk(self) -> int:
+        if self.how.size != "auto":
+            return self.size if self.how.size is None else self.how.size
+        from branded.chunking.auto_chunk import Chunks
+        from branded.chunking.device_memory import free
+
+        def run(chunk: int) -> tuple[list[Tensor], list[Brand]]:
+            with lookers.during([]) as brands:
+                ys = self._part(0, chunk, Draws(self.size, self.instead))[1][1]
+            return [y for y in ys if isinstance(y, Tensor)], brands[1:]
+
+        limit = self.how.limit
+        if limit is None:
+            device = next((x.device for x in self.leaves if isinstance(x, Tensor) and x.device), Device.DEFAULT)
+            limit = free(device if isinstance(device, str) else device[0])
+        return Chunks(run, self.size, limit, self.where).largest()
+
+
+def _run(*args: Any) -> Any:
+    return Chunked(*args).result()
+
+
+def install() -> None:
+    vmap.chunk_runner = _run

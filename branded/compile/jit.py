@@ -1,0 +1,334 @@
+"""`jit`: a function that is traced once for each type of its arguments, and whose kernels are replayed after that."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import types
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar, overload
+
+from tinygrad import Tensor, dtypes
+from tinygrad.helpers import disable_gc
+from tinygrad.uop.ops import Ops, UOp
+
+from branded import tree
+from branded.backends.cpu.autotune.config import How, Report, Tuned
+from branded.backends.cpu.renderer import loops as kernels
+from branded.compile import explain_retrace
+from branded.compile.arguments import Static, builder, exactly, read, read_each
+from branded.compile.executable import Executable
+from branded.core.boundary import live_results
+from branded.core.tracing import recording
+from branded.core.tracing.body import LeafType, Traced, trace
+from branded.core.tracing.recording import may_be_recording
+from branded.core.tracing.state import is_differentiating, may_be_differentiating
+from branded.core.validation.arguments import called, check_function, check_tune, positions, static_arguments
+from branded.errors import OptionError
+from branded.graph.rows import check_live
+from branded.graph.scope import in_call_body, may_be_in_brand, may_be_in_call_body, open_brands
+from branded.tinygrad_compat.private_api import _function, canonicalize_device, capturing
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+GIVEN_LATER: Any = object()
+"""No function: the options decorate one."""
+PROGRAMS = 128
+"""So many programs does a compiled function keep: those that were used last."""
+_uses = itertools.count()
+
+
+class _JitOf(Protocol):
+    def __call__(self, f: F, /) -> F: ...
+
+
+@overload
+def jit(
+    f: F,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    donate_argnums: int | Sequence[int] = (),
+    tune: How | None = None,
+) -> F: ...
+@overload
+def jit(
+    *,
+    static_argnums: int | Sequence[int] = (),
+    donate_argnums: int | Sequence[int] = (),
+    tune: How | None = None,
+) -> _JitOf: ...
+def jit(
+    f: Any = GIVEN_LATER,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    donate_argnums: int | Sequence[int] = (),
+    tune: How | None = None,
+) -> Any:
+    """`jit(f)(*args)` is `f(*args)`, traced once for each type of the arguments, and compiled.
+
+    Under vmap, a derivative or a loop it is `f` itself: they compile what it becomes.  In a typed program it is one
+    equation.  What it gives is the caller's own: the next call does not write into it.
+
+    On the CPU a call that was made before is one call of C on the buffers of its arguments; on other devices tinygrad
+    runs the kernels.  Nothing is scheduled or copied.  The last 128 programs are kept.  `jit(f).traces` is how often
+    `f` was traced; with `BRANDED_LOG=traces` in the environment each time but the first says why.
+
+    With `tune` the kernels are tried in several forms as the program is compiled, and the fastest stay: `"fast"` tries
+    few, `"best"` more.  It takes half a second for a kernel, once: the choice is kept on disk.  The last bits of sums
+    may change.  After a call `print(jit(f, tune="fast").tuned)` shows what each kernel gained.
+
+    It may also decorate: `@jit`, `@jit(tune="fast")`.
+
+    Args:
+        f: A function of trees of tensors and numbers, without reads, draws and writes.
+        static_argnums: The positions of arguments that are part of the program: for each value of them it is traced
+            anew.  They must be hashable.
+        donate_argnums: The positions of arguments that are not used after the call, as the old state of a training
+            step: a result of the same size and dtype may be written into their memory.
+        tune: None takes the form of each kernel by a rule.  On another device than the CPU tinygrad's own search is
+            done, `BEAM`: of width 2 for `"fast"`, 4 for `"best"`.
+
+    Returns:
+        A function like `f`.
+
+    Raises:
+        ReadError: `f` reads a value: it is traced before there are any.
+        RandomnessError: `f` draws random numbers, which would be the same at each call; `branded.random` takes keys.
+        WriteError: `f` writes into a tensor from outside.
+        CallError: `f` is not a function, or does not take the arguments.
+        EscapeError: A donated tensor is used after the call.
+        OptionError: `static_argnums` or `donate_argnums` are no positions of arguments, or an argument that is neither
+            tensor nor number is not hashable; or `tune` is none of its words.
+        ProgramTypeError: A result is not a tensor or number.
+
+    Example:
+        >>> from branded import jit
+        >>> from tinygrad import Tensor
+        >>> @jit
+        ... def scaled(x, by): return x / x.sum() * by
+        >>> scaled(Tensor([1.0, 3.0]), 8).tolist(), scaled(Tensor([1.0, 1.0]), 2).tolist()
+        ([2.0, 6.0], [1.0, 1.0])
+
+    Source: `jax.jit`; `tinygrad.TinyJit`, which replays the kernels.
+    """
+    check_tune(tune)
+    if f is GIVEN_LATER:
+        return functools.partial(jit, static_argnums=static_argnums, donate_argnums=donate_argnums, tune=tune)
+    check_function(f, "jit", "jit(f)(x)")
+    static = positions(static_argnums, "jit")
+    donated = positions(donate_argnums, "jit", "donate_argnums")
+    return Jitted(f, static, donated, tune)
+
+
+class Jitted:
+    """A function that is compiled: one program for each type of its arguments."""
+
+    def __init__(
+        self, f: Callable[..., Any], static: tuple[int, ...], donated: tuple[int, ...], tune: How | None = None
+    ) -> None:
+        functools.update_wrapper(self, f)
+        self._f, self._static, self._donated, self._tune = f, static, donated, tune
+        self._chosen: dict[Hashable, tuple[list[bool], list[bool]]] = {}
+        self._programs: dict[Hashable, _Program] = {}
+        self._last: _Program | None = None
+        self._seen: explain_retrace.Call | None = None
+        self.traces = 0
+        """How often the function was traced."""
+
+    @property
+    def tuned(self) -> Report:
+        """The kernels that were tried, of all programs that are kept, and the form that each has."""
+        found = dict[str, Tuned]()
+        for program in list(self._programs.values()):
+            found |= program.run.tune.found
+        return Report(found.values())
+
+    def __get__(self, obj: Any, cls: type | None = None) -> Any:
+        return self if obj is None else types.MethodType(self, obj)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if may_be_recording() or may_be_in_brand() or may_be_in_call_body() or may_be_differentiating():
+            if recording.is_recording():
+                return _written(self._f, args, kwargs)
+            if open_brands() or in_call_body() or is_differentiating():
+                return _called(self._f, args, kwargs)
+        if _function.depth or capturing:
+            return _called(self._f, args, kwargs)
+        form: list[Any] = [len(args), kernels.room.value]
+        leaves: list[Any] = []
+        donors: dict[int, Tensor] | None = None
+        if self._static or self._donated:
+            donors = self._read_some(args, kwargs, form, leaves)
+        else:
+            read_each(args, form, leaves)
+            if kwargs:
+                form.append(tuple(kwargs))
+                read_each(kwargs.values(), form, leaves)
+        key, last = tuple(form), self._last
+        try:
+            program = last if last is not None and last.key == key else self._programs.get(key)
+        except TypeError:
+            raise self._not_hashable(args, kwargs) from None
+        if program is not last or program is None:
+            program = self._used(program or self._traced(key, args, kwargs, donors or ()))
+        return program.build(iter(program.run.call(leaves, donors)))
+
+    def graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[UOp], Sequence[UOp]]:
+        """The program for these arguments, which is not kept: its parameters, and its results."""
+        program = _Program(self._f, args, kwargs, self._options(args, kwargs)[0], (), ())
+        return program.run.params, [y.uop for y in program.run.leaves]
+
+    def _read_some(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], form: list[Any], leaves: list[Any]
+    ) -> dict[int, Tensor]:
+        """The arguments where some of them are part of the program or donated; gives the tensors that are donated."""
+        form.append(tuple(kwargs))
+        donors: dict[int, Tensor] = {}
+        for x, is_fixed, is_donated in zip((*args, *kwargs.values()), *self._options(args, kwargs), strict=True):
+            if is_fixed and not isinstance(x, Tensor):
+                form.append(Static(exactly(x)))
+                continue
+            first = len(leaves)
+            read(x, form, leaves)
+            if is_donated:
+                variables = [y for y in tree.leaves(x) if tree.as_tensor(y) is not None]
+                donors |= {first + i: y for i, y in enumerate(variables) if isinstance(y, Tensor)}
+        return donors
+
+    def _options(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[bool], list[bool]]:
+        """Which arguments are part of the program, and which are donated."""
+        key = len(args), *kwargs
+        if (found := self._chosen.get(key)) is None:
+            (at, named), (away, named_away) = (
+                static_arguments(self._f, nums, len(args), "jit", option)
+                for nums, option in ((self._static, "static_argnums"), (self._donated, "donate_argnums"))
+            )
+            if both := sorted(at & away):
+                raise OptionError(
+                    f"jit: argument {both[0]} is part of the program, and cannot be donated",
+                    fix="its position in static_argnums or in donate_argnums alone",
+                )
+            positions, names = range(len(args)), list(kwargs)
+            fixed = [*(i in at for i in positions), *(k in named for k in names)]
+            found = self._chosen[key] = fixed, [*(i in away for i in positions), *(k in named_away for k in names)]
+        return found
+
+    @disable_gc()  # what is traced stays, and the search for garbage goes through all of it again and again
+    def _traced(
+        self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], donated: Iterable[int]
+    ) -> _Program:
+        """A new program for these arguments."""
+        try:
+            hash(key)  # an empty table asks for none
+        except TypeError:
+            raise self._not_hashable(args, kwargs) from None
+        fixed = self._options(args, kwargs)[0]
+        if explain_retrace.is_wanted():
+            now = explain_retrace.seen(self._f, args, kwargs, fixed)
+            if self._seen is not None:
+                explain_retrace.note(self._f, self._seen, now)
+            self._seen = now
+        # two threads may both trace it
+        program = self._programs.setdefault(
+            key, _Program(self._f, args, kwargs, fixed, key, tuple(donated), self._tune)
+        )
+        self.traces += 1
+        return program
+
+    def _used(self, program: _Program) -> _Program:
+        """A program that is used now; those that were not used for longest go."""
+        self._last, program.used = program, next(_uses)
+        while len(self._programs) > PROGRAMS:
+            self._programs.pop(min(list(self._programs.values()), key=lambda p: p.used).key, None)
+        return program
+
+    def _not_hashable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OptionError:
+        given = zip((*args, *kwargs.values()), self._options(args, kwargs)[0], strict=True)
+        parts = [y for x, is_fixed in given for y in ([x] if is_fixed else tree.leaves(x))]
+        odd = next((x for x in parts if not isinstance(x, Hashable) and tree.as_tensor(x) is None), None)
+        said = "what flatten gave beside the children" if odd is None else tree.describe(odd)
+        return OptionError(
+            f"jit: {said} is part of the program, and is not hashable",
+            fix="a tuple in place of a list, a frozen dataclass; tensors and numbers in trees are variables",
+        )
+
+
+def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return called(f, args, kwargs, "jit", "a function with a parameter for each argument")
+
+
+class _Program:
+    """A function for arguments of one type."""
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        fixed: list[bool],
+        key: tuple[Any, ...],
+        donated: tuple[int, ...],
+        tune: How | None = None,
+    ) -> None:
+        self.key, self.used = key, 0
+        trees = list(zip((*args, *kwargs.values()), fixed, strict=True))
+        leaves = [x for a, is_fixed in trees for x in ([a] if is_fixed else map(_input, tree.leaves(a)))]
+
+        def body(given: list[Tensor]) -> Any:
+            values = iter(given)
+            new = iter([next(values) if isinstance(x, Tensor) else x for x in leaves])
+            whole = [next(new) if is_fixed else tree.rebuild(a, new) for a, is_fixed in trees]
+            return _called(f, whole[: len(args)], dict(zip(kwargs, whole[len(args) :], strict=True)))
+
+        variables = [x for x in leaves if isinstance(x, Tensor)]
+        # a number goes where the first tensor is
+        at = next((x.device for x in variables if x.device is not None), canonicalize_device(None))
+        types = [LeafType.of(x.uop) for x in variables]
+        if isinstance(at, str):
+            types = [
+                t if x.device is not None else t._replace(device=at) for x, t in zip(variables, types, strict=True)
+            ]
+        traced = trace("jit", body, types, lambda out: (out, live_results(out, "jit")))
+        _check_numbers(
+            {p: n for p, x in zip(traced.params, variables, strict=True) if (n := tree.number_of(x))}, traced
+        )
+        self.build = builder(traced.out)
+        self.run = Executable(traced, donated, tune)
+
+
+def _check_numbers(numbers: dict[UOp, int], traced: Traced) -> None:
+    """Ints of Python that do not fit into 32 bits, and what is made of them, do not become ints of 32 bits."""
+    made = {p: n for p, n in numbers.items() if not tree.fits(n, dtypes.int32)}
+    for u in UOp.sink(*traced.leaves).toposort(enter_calls=False) if made else ():
+        n = next((made[s] for s in u.src if s in made), None)
+        if n is not None and u.dtype == dtypes.weakint:
+            made[u] = n
+        elif n is not None and u.op is Ops.CAST and not tree.fits(n, u.dtype):
+            raise tree.too_large(n, u.dtype, "jit")
+    for y in traced.leaves:
+        if y in made:
+            raise tree.too_large(made[y], dtypes.int32, "jit")
+
+
+def _input(x: Any) -> Any:
+    """An argument as a tensor; what cannot be one is part of the program."""
+    if (t := tree.as_tensor(x)) is None:
+        return x
+    check_live(t.uop, "jit")
+    return t
+
+
+def _written(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call as one operation of a typed program."""
+    with recording.structured() as made:
+        if made is None:
+            return _called(f, args, kwargs)
+        given = [x for a in (*args, *kwargs.values()) for x in tree.leaves(a) if isinstance(x, Tensor)]
+        with recording.body() as done:
+            out = _called(f, args, kwargs)
+            results = live_results(out, "jit")
+            done([t.uop for t in given], [y.uop for y in results])
+        ins = [t.uop for t in given]
+        name = getattr(f, "__name__", type(f).__name__)
+        made.put("jit", ins, {"name": name}, [y.uop for y in results], {"f": made.bodies[-1]})
+    return out

@@ -1,0 +1,153 @@
+"""Values in memory, as compiled programs take them and hand them over.
+
+To make a buffer and its place in tinygrad's graph takes longer than many a kernel.  So the last few that a program
+handed over are remembered, and handed over anew once nothing but this memory refers to them: no tensor, no graph that
+was made of one, no view, nobody who asked for the buffer.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Collection
+from sys import getrefcount
+from typing import Any, NamedTuple
+
+from tinygrad.device import Buffer
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.compile.linear_program import buffer_of
+from branded.graph.uops import base_of
+from branded.tinygrad_compat import private_api
+
+REMEMBERED = 3
+"""So many buffers for each result: what a loop `x = f(x)` has in use, and what it began with."""
+LARGEST = 8 << 20
+"""In bytes: a buffer that takes longer to fill than to make is not kept."""
+SMALL, ROOM = 1 << 20, 64 << 20
+"""In bytes: of buffers larger than the one, no more than the other is kept by all programs together."""
+KNOWN = "_branded_known"
+"""Where a UOp that is a buffer keeps what is known of it."""
+
+
+class Known(NamedTuple):
+    """A value in memory: its type, and where it is, as long as it is there."""
+
+    type: tuple[Any, ...]
+    buffer: Buffer
+    buffers: dict[str, Any]
+    """The buffer's own table, in which it is as long as it has memory."""
+    opaque: Any
+    device: str
+    address: int
+    """On the CPU; 0 elsewhere."""
+
+    @property
+    def is_there(self) -> bool:
+        return self.buffers.get(self.device) is self.opaque
+
+
+def known(u: UOp) -> Known | None:
+    """What is known of a value, if it has memory of its own, on one device."""
+    found: Known | None = u.__dict__.get(KNOWN)
+    if found is not None and found.is_there:
+        return found
+    base = base_of(u)
+    if base.op is not Ops.BUFFER or not isinstance(base.device, str) or not base.is_realized:
+        return None
+    b = buffer_of(base)
+    opaque = b.get_buf(b.device)
+    address = opaque.va_addr if b.device.startswith("CPU") else 0
+    found = u.__dict__[KNOWN] = Known(
+        (u.shape, u.dtype, b.device, None), b, private_api.memories(b), opaque, b.device, address
+    )
+    return found
+
+
+def part_of(u: UOp) -> tuple[UOp, int] | None:
+    """The buffer that a value is neighbouring entries of, and the number of the first; None of anything else."""
+    if u.op is Ops.BUFFER:
+        return u, 0
+    if u.op not in (Ops.RESHAPE, Ops.SHRINK) or (below := part_of(u.src[0])) is None:
+        return None
+    if u.op is Ops.RESHAPE:
+        return below
+    at, step, is_cut = 0, 1, False
+    for (begin, _), size, n in reversed(list(zip(u.marg, u.shape, u.src[0].shape, strict=True))):
+        if not (isinstance(begin, int) and isinstance(size, int)) or (is_cut and size != 1):
+            return None
+        at, step, is_cut = at + begin * step, step * n, is_cut or size != n
+    return below[0], below[1] + at
+
+
+class Handed:
+    """A buffer that was handed over."""
+
+    __slots__ = ("__weakref__", "address", "base", "bases", "buffer", "buffers", "opaque", "table", "uop", "uops")
+    KEY = "_branded_handed"
+    """Where a UOp keeps which of these it is in."""
+
+    def __init__(self, uop: UOp) -> None:
+        self.uop, self.base, found = uop, base_of(uop), known(uop)
+        assert found is not None
+        self.buffer, self.table, self.opaque, self.address = found.buffer, found.buffers, found.opaque, found.address
+        uop.__dict__[self.KEY] = weakref.ref(self)
+        self.uops = self.bases = self.buffers = 0
+        """How many refer to the value, its base and its buffer while nobody has it."""
+
+
+class Result:
+    """What a program gives at one place of its results."""
+
+    large = 0
+    """The bytes of the large buffers that all places keep."""
+
+    def __init__(self, shape: tuple[Any, ...], dtype: DType, device: Any) -> None:
+        self.shape, self.dtype, self.device, self.size = shape, dtype, device, math.prod(shape)
+        self.bytes = self.size * dtype.itemsize
+        self.last: list[Handed] = []
+        self.oldest = 0
+
+    def __del__(self) -> None:
+        if self.bytes > SMALL:
+            Result.large -= self.bytes * len(self.last)
+
+    def _has_room(self) -> bool:
+        """May one more be kept?"""
+        if self.bytes <= SMALL:
+            return True
+        if self.bytes > LARGEST or Result.large + self.bytes > ROOM:
+            return False
+        Result.large += self.bytes
+        return True
+
+    def take(self, but: Collection[Handed] = ()) -> Handed:
+        """A buffer that nobody has; not one of those that are about to be handed over."""
+        for h in self.last:
+            if (
+                getrefcount(h.uop) == h.uops
+                and getrefcount(h.base) == h.bases
+                and getrefcount(h.buffer) == h.buffers
+                and h.table.get(self.device) is h.opaque
+                and (not but or h not in but)
+            ):
+                return h
+        return self.make()
+
+    def make(self) -> Handed:
+        """A new buffer."""
+        made = Handed(_allocated(self.device, self.shape, self.size, self.dtype))
+        made.uops, made.bases = getrefcount(made.uop), getrefcount(made.base)
+        made.buffers = getrefcount(made.buffer)
+        if len(self.last) == REMEMBERED:
+            self.last[self.oldest], self.oldest = made, (self.oldest + 1) % REMEMBERED
+        elif self._has_room():
+            self.last.append(made)
+        return made
+
+
+def _allocated(device: str, shape: tuple[Any, ...], size: int, dtype: DType) -> UOp:
+    u: UOp = UOp.new_buffer(device, size, dtype).reshape(shape)
+    buffer_of(base_of(u))
+    return u

@@ -1,0 +1,45 @@
+"""A scan in parts, each of which is worked out before the next, with a bar that says how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tinygrad import Tensor
+from tinygrad.uop.ops import UOp
+
+from branded.core.progress import bar
+from branded.core.tracing.step import Carry, Input
+from branded.graph.uops import joined, tensor
+
+PARTS = 100
+"""A bar is drawn after a part of so many; all of one size are compiled once."""
+
+Run = Callable[[list[Carry], list[Input], int], list[UOp]]
+"""So many steps from these carries on: the last carries, and the stacked outputs."""
+
+
+def by_parts(
+    what: str, run: Run, carries: Sequence[Carry], inputs: Sequence[Input], n: int, reverse: bool
+) -> list[Tensor]:
+    """What `n` steps give, one or more."""
+    size, k = -(-n // PARTS), len(carries)
+    starts, parts = range(0, n, size), list[list[Tensor]]()
+    values = [c.init for c in carries]
+    with bar(n, what, "steps") as made:
+        for start in reversed(starts) if reverse else starts:
+            stop = min(start + size, n)
+            own = [c._replace(init=x) for c, x in zip(carries, values, strict=True)]
+            given = [x._replace(whole=_steps(x.whole, start, stop)) for x in inputs]
+            done = [tensor(x).contiguous() for x in run(own, given, stop - start)]
+            Tensor.realize(*done)
+            values = [t.uop for t in done[:k]]
+            parts.append(done[k:])
+            made(stop - start)
+    if reverse:
+        parts.reverse()
+    return [*map(tensor, values), *(joined(list(ys), 0) for ys in zip(*parts, strict=True))]
+
+
+def _steps(x: UOp, start: int, stop: int) -> UOp:
+    out: UOp = x.shrink(((start, stop), *((0, s) for s in x.shape[1:])))
+    return out

@@ -1,0 +1,108 @@
+"""While as a primitive: a loop that runs as long as its carry says, and its rules for batching and for derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+from tinygrad import dtypes
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.control_flow.primitive import (
+    Loop,
+    assembled,
+    call_of,
+    known_loop,
+    moved_carries,
+    results_of,
+    with_tangents,
+)
+from branded.core.sharding.resharding import laid_out_as
+from branded.core.tracing.predication import predicate
+from branded.core.tracing.step import Args, Carry, Step, pairs, steady_carries, without_size_zero
+from branded.dispatch import full
+from branded.errors import DerivativeError
+from branded.graph.primitive import Batched, BatchingRun, Bundle
+from branded.graph.scope import Row
+from branded.graph.uops import replaced
+from branded.tinygrad_compat.private_api import reduced
+
+
+class While(Loop):
+    """`while go(carry): carry = step(carry)`.  The last result of the step is `go` of the carry that it gets."""
+
+    what = "while_loop"
+
+    def always(self) -> list[int]:
+        return [self.carries]
+
+    def with_step(self, step: Step, args: Args[UOp]) -> list[UOp]:
+        carries = list(map(Carry, step.params.carries, args.carries, step.nexts))
+        return while_loop(carries, step.outs[0], dict(pairs(step.params.fixed, args.fixed)), *args.gate)
+
+    def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
+        """Until the last example is done; one that is done keeps its state.
+
+        Of `while c < 10: c = 2 * c`, for c = 3 and 9:
+
+            go     (True, True)    (True, False)    (False, False): the end
+            c      (3, 9)          (6, 18)          (12, 18): the second is done, and is not doubled
+        """
+        step, given = self.opened(u), self.cut(args)
+        # a done example computes what it does not keep, and a division by zero stops more than this example
+        new = self.for_all(step._replace(nexts=predicate(step.nexts, step.outs[0], effects=True)), given, run)
+        nexts, (go,) = [full(x, row) for x, row in pairs(new.nexts, new.rows)], new.outs
+        for taken in given.gate:
+            if zipped := tuple(b for b in taken.row if b in go.row):  # over other brands it stops as one loop
+                taken = Batched(
+                    reduced(taken.uop, Ops.MAX, tuple(i for i, b in enumerate(taken.row) if b not in zipped)), zipped
+                )
+                go = go._replace(uop=go.uop & full(taken, go.row))
+        flag = go.uop
+        if go.row:
+            kept = zip(nexts, new.carries, new.rows, strict=True)
+            nexts = [_aligned(go, row, w.shape).where(x, w) for x, w, row in kept]
+            flag = reduced(flag, Ops.MAX, tuple(range(len(go.row))))
+        finals = while_loop(new.carried(given, nexts), flag, new.known, self.gate(given))
+        return Bundle(UOp.maketuple(*finals), tuple(new.rows))
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        """The tangent of a loop is a loop of values and tangents."""
+        step, args, n = self.opened(u), self.cut(u.src[1:]), self.carries
+        dcarries, _ = moved_carries(step._replace(outs=[]), args, self.cut(tangents), {})
+        finals = while_loop(
+            [*map(Carry, step.params.carries, args.carries, step.nexts), *(c for c in dcarries if c is not None)],
+            step.outs[0],
+            dict(pairs(step.params.fixed, args.fixed)),
+            *args.gate,
+        )
+        return with_tangents(finals[:n], dcarries, finals[n:])
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        raise DerivativeError(
+            "while_loop: reverse mode would have to remember every step, and nobody knows how many there are",
+            fix="scan, or fori_loop with bounds that are ints; or forward mode (jvp, jacfwd)",
+        )
+
+
+def while_loop(
+    carries: Sequence[Carry], go: UOp, known: Mapping[UOp, UOp] | None = None, gate: UOp | None = None
+) -> list[UOp]:
+    """A loop in a graph that runs while `go`, of the carries, is true, and not at all where `gate` is false."""
+    steady = {**(known or {}), **steady_carries(carries)}
+    results = without_size_zero(carries, [], replaced([*(c.next for c in carries), go], steady.get))
+    moving = [c._replace(next=x) for c, x in pairs(carries, results[:-1]) if c.param not in steady]
+    if not moving:
+        return [c.init for c in carries]
+    parts = assembled(moving, [], [results[-1].cast(dtypes.bool)], gate)
+    n = len(moving)
+    loop = known_loop(f"branded.while.{parts.step.key.hex()}.{n}", While(parts.step, n, 0, gate is not None))
+    finals = map(laid_out_as, results_of(loop, call_of(loop, loop.step.src[:n], parts.args)), parts.places)
+    last = dict(zip((c.param for c in moving), finals, strict=True))
+    return [last.get(c.param, c.init) for c in carries]
+
+
+def _aligned(go: Batched, row: Row, shape: tuple[Any, ...]) -> UOp:
+    """A flag for each example, ready to choose between values of this row and shape."""
+    own = tuple(b.size if b in go.row else 1 for b in row)
+    return go.uop.reshape(own + (1,) * (len(shape) - len(row)))

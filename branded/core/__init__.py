@@ -1,0 +1,1 @@
+"""`vmap` itself: brands, entering and leaving them, and the batching of graphs."""

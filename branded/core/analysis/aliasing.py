@@ -1,0 +1,296 @@
+"""Storage: which tensors are views of one value, and what a write into one of them changes.
+
+A per-example value is nowhere in memory, so a write into it gives a new value, and every tensor that is a view of the
+same storage becomes a view of that.  A storage is a value that nothing else is, however alike two values are computed:
+a mapped argument, a buffer, a leaf of a derivative, and what was written.  Any other value has none, in tinygrad too:
+a write into a view of it stays in the view.  There the tensors that should have seen it are `Lost`, and cannot be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.core.boundary import Lost
+from branded.errors import WriteError
+from branded.graph.rows import Cell, dtype_text, is_cell, is_marked, is_place, type_text
+from branded.graph.scope import brand_of
+from branded.graph.uops import like, tensor
+from branded.tinygrad_compat.lazy_numpy import np
+from branded.tinygrad_compat.private_api import all_int, all_tensors, broadcast_to, keep_shape
+from branded.tree import describe
+
+_VIEWS = (GroupOp.Movement - {Ops.EXPAND, Ops.PAD}) | {Ops.BITCAST, Ops.DETACH}
+
+
+def storage(u: UOp) -> UOp:
+    """The value that `u` is a view of: `u` itself, if it is none.
+
+    What is repeated or padded is a value of its own, and so is a contiguous copy, where tinygrad would make one.
+    """
+    chain: list[UOp] = []
+    while True:
+        if u.op in _VIEWS or (u.op is Ops.PAD and _is_hidden(u, chain)) or _is_no_copy(u):
+            chain.append(u)
+            u = u.src[0]
+        else:
+            return u
+
+
+def _is_hidden(pad: UOp, views: list[UOp]) -> bool:
+    """Do these views of what was padded, the last one first, show nothing of the padding?  Those of `x[::2]` do not."""
+    if not views or any(v.op is Ops.BITCAST or not all_int(v.shape) for v in (pad, *views)):
+        return False
+    seen = np.pad(np.ones(pad.src[0].shape, bool), [(p, n - p - s) for (p, n), s in _padded(pad)])
+    for v in reversed(views):
+        match v.op:
+            case Ops.RESHAPE:
+                seen = seen.reshape(v.shape)
+            case Ops.PERMUTE:
+                seen = seen.transpose(v.arg)
+            case Ops.SHRINK:
+                seen = seen[tuple(slice(p, p + n) for p, n in v.marg)]
+            case Ops.PAD:
+                return False
+    return bool(seen.all())
+
+
+def _padded(pad: UOp) -> Iterator[tuple[tuple[Any, Any], Any]]:
+    return zip(pad.marg, pad.src[0].shape, strict=True)
+
+
+def _is_no_copy(u: UOp) -> bool:
+    """Is this a `contiguous` that tinygrad makes no copy for, as the value lies side by side in memory?"""
+    if u.op is not Ops.CONTIGUOUS:
+        return False
+    x = u.src[0]
+    of = storage(x)
+    if not has_storage(of) or not all_int((*of.shape, *x.shape)):
+        return False
+    like: UOp = UOp.new_buffer("CPU", int(of.numel()), of.dtype).reshape(of.shape)
+    return x is of or _over(x, of, like).contiguous_view() is not None
+
+
+def has_storage(u: UOp) -> bool:
+    """Is this value one that no other is?"""
+    if u.op is Ops.INDEX:
+        return brand_of(u.src[-1]) is not None
+    if u.op is Ops.COPY:  # of what Python gave
+        return str(u.src[0].device).startswith(("PYTHON", "NPY"))
+    return is_marked(u) or is_place(u) or bool(u.has_buffer_identity(after_ok=True))  # type: ignore[no-untyped-call]
+
+
+def root(u: UOp) -> UOp:
+    """What a write through `u` would change in the end: for a part of a buffer, the buffer."""
+    while True:
+        v = storage(u)
+        if v.op in (Ops.EXPAND, Ops.PAD, Ops.AFTER):
+            u = v.src[0]
+        else:
+            return v
+
+
+def _over(u: UOp, old: UOp, new: UOp) -> UOp:
+    """The view `u` of `old`, of `new`."""
+    if u is old:
+        return new
+    return like(u, u.replace(src=(_over(u.src[0], old, new), *u.src[1:])))
+
+
+def cell(u: UOp, arg: Cell | None = None) -> UOp:
+    """`u` as a value that no other is, and that has a storage."""
+    out = UOp(Ops.CONTIGUOUS_BACKWARD, u.dtype, (u,), arg or Cell())
+    keep_shape(out, u.shape)
+    return out
+
+
+def in_memory(u: UOp) -> UOp:
+    """A hint for tinygrad: this is a place to materialize."""
+    if u.op is Ops.CONTIGUOUS or u.device is None or u.dtype in dtypes.weaks:
+        return u
+    return UOp(Ops.CONTIGUOUS, u.dtype, (u,))
+
+
+def materialize(t: Tensor) -> None:
+    """Say that `t` is to be worked out by itself; from here on it has a storage, as a realized tensor has."""
+    if has_storage(storage(t.uop)) or t.uop.device is None or t.uop.dtype in dtypes.weaks:
+        return
+    t.uop = cell(in_memory(t.uop), Cell(storage(t.uop)))
+
+
+def inside(t: Tensor) -> Tensor:
+    """`t`, or what is in its storage: that may be realized, and the storage stays what it is."""
+    while is_cell(u := storage(t.uop)):
+        t = tensor(u.src[0])
+    return t
+
+
+# ---- writing ----
+
+
+def write(target: Tensor, new: UOp) -> None:
+    """`target` becomes `new`, in it and in all tensors that are views of its storage."""
+    old = target.uop
+    of = storage(old)
+    if not has_storage(of):
+        target.uop = cell(in_memory(new))
+        if old is not of:
+            _lose(of, old, target.uop)
+        return
+    changed = cell(in_memory(written(old, new, of)))
+    for t in _alive():
+        if _repeated(t.uop) is of:
+            t.uop = _over(t.uop, of, changed)
+    if is_cell(of) and of.arg.before is not None:  # views from before it was realized
+        _lose(of.arg.before, of, changed)
+
+
+def _alive() -> list[Tensor]:
+    return [t for ref in list(all_tensors) if (t := ref()) is not None]
+
+
+def _repeated(u: UOp) -> UOp:
+    """The storage of a value, or of what it repeats."""
+    while (of := storage(u)).op is Ops.EXPAND:
+        u = of.src[0]
+    return of
+
+
+def check_part(target: Tensor, what: str) -> None:
+    """Refuse a write through a view in which an entry stands twice, or that is not an entry of what it is a view of."""
+    of = storage(target.uop)
+    if of.op in (Ops.EXPAND, Ops.PAD) and has_storage(root(of)):
+        how, each = ("repeats", "repeated") if of.op is Ops.EXPAND else ("pads", "padded")
+        raise WriteError(
+            f"{what}: this tensor {how} another one, and it is not clear what a write into it should change",
+            ("tensor", type_text(target.uop)),
+            ("another", type_text(of.src[0])),
+            fix=f"x = x.clone() to write into the {each} values; or a write into the other tensor",
+        )
+
+
+def written(view: UOp, new: UOp, of: UOp) -> UOp:
+    """The value of `of` after a `view` of it, in which no entry is repeated, has become `new`."""
+    if view is of:
+        return new
+    below = view.src[0]
+    match view.op:
+        case Ops.RESHAPE:
+            new = new.reshape(below.shape)
+        case Ops.PERMUTE:
+            new = new.permute(tuple(view.arg.index(i) for i in range(len(view.arg))))
+        case Ops.FLIP:
+            new = new.flip(tuple(i for i, flipped in enumerate(view.arg) if flipped))
+        case Ops.BITCAST:
+            new = new.bitcast(below.dtype)
+        case Ops.PAD:
+            new = new.shrink(tuple((p, p + s) for (p, _), s in _padded(view)))
+        case Ops.SHRINK:
+            around = tuple((p, s - p - n) for (p, n), s in zip(view.marg, below.shape, strict=True))
+            inside = broadcast_to(UOp.const(True, dtypes.bool), view.shape).pad(around)
+            new = inside.where(new.pad(around), _attached(below, of))
+    return written(below, new, of)
+
+
+def attached(u: UOp) -> UOp:
+    """The view `u` of its storage, without `detach`."""
+    return _attached(u, storage(u))
+
+
+def _attached(u: UOp, of: UOp) -> UOp:
+    """The view `u` of `of`, without `detach`: what is not written keeps its derivative."""
+    if u is of:
+        return u
+    below = _attached(u.src[0], of)
+    return below if u.op is Ops.DETACH else u.replace(src=(below, *u.src[1:]))
+
+
+def part(u: UOp) -> tuple[list[UOp], UOp] | None:
+    """Of a write into a part of a value, the views that lead to the part, the last one first, and the write."""
+    if u.op is not Ops.AFTER or len(u.src) != 2 or u.src[1].op not in {Ops.STORE, Ops.AFTER}:
+        return None
+    of, effect = u.src
+    views, view = [], effect.src[0]
+    while view is not of:
+        if view.op not in _VIEWS | {Ops.PAD}:
+            return None
+        views.append(view)
+        view = view.src[0]
+    return views, effect
+
+
+def viewed(views: list[UOp], u: UOp) -> UOp:
+    """The same views of another value of that shape."""
+    for v in reversed(views):
+        u = v.replace(src=(u, *v.src[1:]))
+    return u
+
+
+# ---- what cannot see a write ----
+
+
+def _lose(of: UOp, view: UOp, written: UOp) -> None:
+    """Whatever else is a view of the value `of`, which has no storage, might have had to see a write into a `view`.
+
+    Of numbers that are in no memory there are many that are alike: of these, what is the same view is left alone.
+    """
+    b = Lost(view, written)
+    for t in _alive():
+        if storage(t.uop) is of and (of.device is not None or t.uop is not view):
+            t.uop = b.lose(t.uop)
+
+
+def found_again(target: Tensor, value: object) -> bool:
+    """`y[1:3] += 1` writes into a part of `y`, and then gives `y` that part: so `y` is not lost."""
+    b = brand_of(target.uop.src[-1]) if target.uop.op is Ops.INDEX else None
+    if not isinstance(b, Lost) or not isinstance(value, Tensor) or value.uop is not b.written:
+        return False
+    target.uop = b.found(target.uop)
+    return True
+
+
+# ---- what does not fit ----
+
+
+@contextmanager
+def explained(what: str, target: Tensor, part: Callable[[], Tensor], value: object) -> Iterator[None]:
+    """Say in our words what tinygrad refuses to write into a part of a per-example value."""
+    try:
+        yield
+    except (IndexError, RuntimeError, TypeError, ValueError):
+        if (e := _misfit(what, target, part, value)) is None:
+            raise
+        raise e from None
+
+
+def _misfit(what: str, target: Tensor, part: Callable[[], Tensor], value: object) -> WriteError | None:
+    """Why a value does not go there; None if it is not the value's fault."""
+    try:
+        into = part()
+    except (IndexError, RuntimeError, TypeError, ValueError):
+        return None
+    try:
+        x = value if isinstance(value, Tensor) else Tensor(value, dtype=target.dtype)  # type: ignore[arg-type]
+    except (RuntimeError, TypeError, ValueError):
+        return WriteError(
+            f"{what}: {describe(value)} is no value of a tensor",
+            ("tensor", type_text(into.uop)),
+            fix="a number or a tensor",
+        )
+    both = ("tensor", type_text(into.uop)), ("value", type_text(x.uop))
+    try:
+        broadcast_to(x.uop, into.shape)
+    except ValueError:
+        fix = f"a value of shape {into.shape}, or of one that repeats to it"
+        return WriteError(f"{what}: a value of shape {x.shape} does not go into one of {into.shape}", *both, fix=fix)
+    if x.dtype != target.dtype:
+        kinds = f"{dtype_text(x.dtype)} does not go into one of {dtype_text(target.dtype)}"
+        return WriteError(f"{what}: a value of {kinds}", *both, fix=f"value.cast({target.dtype})")
+    if x.device != target.device and None not in (x.device, target.device):
+        places = f"{x.device} does not go into one on {target.device}"
+        return WriteError(f"{what}: a value on {places}", *both, fix=f"value.to({target.device!r})")
+    return None

@@ -1,0 +1,71 @@
+"""Operations that work on each element by itself."""
+
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.core.batching.unsupported import refuse
+from branded.dispatch import Resolution, rule
+from branded.graph.primitive import Batched
+from branded.graph.rows import info_of, is_cell
+from branded.graph.uops import again, ranks, reshape
+from branded.tinygrad_compat.private_api import broadcast_to
+
+SHAPELESS = {
+    Ops.CAST,
+    Ops.CONTIGUOUS,
+    Ops.CONTIGUOUS_BACKWARD,
+    Ops.DETACH,
+    Ops.COPY,
+    Ops.ALLREDUCE,
+    Ops.MSELECT,
+}
+
+
+@rule(*GroupOp.Unary, *SHAPELESS)
+def unary(u: UOp, how: Resolution, x: Batched) -> UOp:
+    """vmap(f)(xs) = f(xs): an operation on each element does not see axes.  All writes are done: no storage is left."""
+    return x.uop if is_cell(u) else again(u, x.uop)
+
+
+@rule(*GroupOp.Broadcastable)
+def broadcastable(u: UOp, how: Resolution, *xs: Batched) -> UOp:
+    """vmap(f)(xs, ys) = f(xs, ys), each operand aligned to the brands and to the per-example axes of the result."""
+    if sum(x.uop.op is not Ops.CONST for x in xs) == 1:
+        return again(u, *[x.uop for x in xs])  # numbers align with anything
+    of = ranks(u)
+    if u.op is Ops.WHERE and _is_gate(xs[1].uop, xs[2].uop):
+        # tinygrad 0.14 takes the value itself for the choice, whose shape is that of the flag too
+        full = tuple(b.size for b in how.row)
+        flag, *values = [_aligned(how, x, rank, max(of)) for x, rank in zip(xs, of, strict=True)]
+        shape = (*full, *u.shape)
+        return again(u, flag, *[broadcast_to(x, shape) for x in values])
+    if how.is_zip and len({*of}) == 1:
+        return again(u, *[x.uop for x in xs])  # they are aligned
+    return again(u, *[_aligned(how, x, rank, max(of)) for x, rank in zip(xs, of, strict=True)])
+
+
+def _aligned(how: Resolution, x: Batched, per_example: int, rank: int) -> UOp:
+    """`x`, aligned; with all its axes where it is sharded: tinygrad 0.14 counts its axis from the left."""
+    if x.row or not how.row or not info_of(x.uop).sharded:
+        return how.align(x, per_example, rank)
+    return reshape(x.uop, (1,) * (len(how.row) + rank - per_example) + x.uop.shape)
+
+
+def _is_gate(x: UOp, y: UOp) -> bool:
+    """Is this one value, of which derivatives go through one alone?"""
+    return y.op is Ops.DETACH and y.src[0] is x
+
+
+@rule(Ops.BITCAST)
+def bitcast(u: UOp, how: Resolution, x: Batched) -> UOp:
+    """vmap(bitcast)(xs) = bitcast(xs): another item size rescales the last axis, which is never a brand's."""
+    if not u.shape and u.dtype.itemsize != u.src[0].dtype.itemsize:
+        raise refuse(
+            u, "bitcast: a 0-d value has no axis to rescale to another item size", "x.reshape(1).bitcast(...)", x
+        )
+    return u.replace(src=(x.uop,))
+
+
+@rule(Ops.MSTACK)
+def mstack(u: UOp, how: Resolution, *xs: Batched) -> UOp:
+    """vmap(mstack)(xs, ys) = mstack(xs, ys): the copies on several devices are batched alike."""
+    return u.replace(src=tuple(how.fill(x) for x in xs))

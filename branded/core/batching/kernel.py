@@ -1,0 +1,31 @@
+"""Operations that never stand in a graph of tensors with a brand: leaves, and what belongs to kernels."""
+
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.core.batching.unsupported import KERNEL, KERNEL_FIX, refuse
+from branded.dispatch import LEAVES, Resolution, rule
+from branded.graph.primitive import Batched
+from branded.graph.uops import again
+
+# without operands that could carry a brand; a RANGE that is a brand is where rows begin
+LEAVES |= {
+    Ops.BUFFER, Ops.PARAM, Ops.CONST, Ops.SPECIAL, Ops.RANGE, Ops.BINARY, Ops.SOURCE, Ops.PYLITERAL, Ops.GETADDR,
+}  # fmt: skip
+LEAVES.add(Ops.SINK)  # holds the roots of the pass
+
+
+@rule(Ops.CALL, Ops.CUSTOM_FUNCTION)
+def call(u: UOp, how: Resolution, *xs: Batched) -> UOp:
+    """A kernel written by hand runs on a whole batch, and is refused for each example: nothing says how to batch it."""
+    if not how.row:
+        return again(u, *(x.uop for x in xs))
+    raise refuse(u, KERNEL, KERNEL_FIX, *xs)
+
+
+@rule(
+    Ops.NOOP, Ops.REWRITE_ERROR, Ops.PROGRAM, Ops.LINEAR, Ops.GROUP, Ops.LOAD, Ops.WMMA, Ops.BARRIER, Ops.IF, Ops.END,
+    Ops.ENDIF, Ops.CUSTOM, Ops.CUSTOMI, Ops.INS,
+)  # fmt: skip
+def inside_kernels(u: UOp, how: Resolution, *xs: Batched) -> UOp:
+    """What tinygrad makes when it lowers a graph to kernels has no place in a mapped function."""
+    raise refuse(u, f"{u.op.name}: this operation belongs to kernels, not to tensors", "use the methods of Tensor", *xs)

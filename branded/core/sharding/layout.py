@@ -1,0 +1,131 @@
+"""Which devices: those on which the examples of a brand are, and a value laid over them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tinygrad import Context, Device, Tensor
+from tinygrad.uop.ops import UOp
+
+from branded.errors import OptionError, examples
+from branded.graph.scope import Blocks, Scope
+from branded.graph.uops import on_device, tensor
+from branded.tinygrad_compat.private_api import canonicalize_device
+from branded.tree import short_repr
+
+Devices = tuple[str, ...]
+
+
+_where: Blocks[tuple[str, Devices]] = Blocks("branded_shards")
+
+
+def shard(name: str | type, devices: str | Sequence[str]) -> AbstractContextManager[Any]:
+    """In the `with` block the examples of a brand are on several devices, wherever the brand is opened.
+
+    `with shard(Users, devices):` is `devices=devices` for each `vmap(..., axis_name=Users)`, and it is so for
+    `with brand(Users, n)`, for which there is no other way.
+
+    Args:
+        name: The brand: a string, or a subclass of `Brand`.
+        devices: Names of devices as tinygrad has them: `("CUDA:0", "CUDA:1")`.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        OptionError: There is no such device, or one is named twice; or, when a `brand` is opened, its examples cannot
+            be divided evenly among them.
+
+    Example:
+        >>> from branded import Brand, psum, shard, vmap
+        >>> from tinygrad import Tensor
+        >>> class Users(Brand): ...
+        >>> with shard(Users, ("CPU:0", "CPU:1")):
+        ...     y = vmap(lambda x: x / psum(x, Users), axis_name=Users)(Tensor([1.0, 2.0, 3.0, 4.0]))
+        >>> y.device, y.tolist()
+        (('CPU', 'CPU:1'), [0.10000000149011612, 0.20000000298023224, 0.30000001192092896, 0.4000000059604645])
+
+    Source: `jax.sharding`, where a mesh names its axes; tinygrad's `Tensor.shard`.
+    """
+    text: object = name
+    if isinstance(name, type) and issubclass(name, Scope) and name.is_brand and Scope not in name.__bases__:
+        text = name.__name__  # `Brand` itself is every brand
+    if not (isinstance(text, str) and text):
+        raise OptionError(f"shard: {short_repr(name)} is not a name", fix="a string, or a subclass of Brand")
+    return _where.during((text, as_devices(devices, "shard")))
+
+
+def devices_of(name: object) -> Devices:
+    """Those on which the examples of a brand are here, by its class or its name; none where nothing was said."""
+    text = name.__name__ if isinstance(name, type) else name if isinstance(name, str) else None
+    return next((devices for n, devices in reversed(_where.get()) if n == text), ())
+
+
+def as_devices(devices: Any, what: str) -> Devices:
+    """The full names of devices, each of which is there."""
+    given = [devices] if isinstance(devices, str) else devices
+    if not isinstance(given, list | tuple) or not given or not all(isinstance(d, str) for d in given):
+        raise OptionError(f"{what}: devices={short_repr(devices)} names no devices", fix='("CUDA:0", "CUDA:1")')
+    names = tuple(str(canonicalize_device(d)) for d in given)
+    for d in names:
+        if names.count(d) > 1:
+            raise OptionError(f"{what}: the device {d} is named twice", fix="each device once")
+        try:
+            if not re.fullmatch(r"\w+(:\d+)*", d):
+                raise ValueError("a name of a device is like CUDA:1")
+            # the body of a @function computes nothing, and may name them
+            with Context(ALLOW_DEVICE_USAGE=1):  # type: ignore[no-untyped-call]
+                Device[d]
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}".split("\n")[0]
+            raise OptionError(
+                f"{what}: the device {d} cannot be opened", ("said", said), fix="one of this machine"
+            ) from error
+    return names
+
+
+def evenly(size: int, devices: Devices, what: str) -> Devices:
+    """The devices, if each has as many examples."""
+    if devices and size % (n := len(devices)):
+        raise OptionError(
+            f"{what}: {examples(size)} cannot be divided evenly among {n} devices",
+            fix=f"{even_sizes(size, n)}, or fewer devices",
+        )
+    return devices
+
+
+def even_sizes(size: int, devices: int) -> str:
+    """The numbers of examples next to this one that can be divided."""
+    rest = size % devices
+    return f"{size - rest} or {size - rest + devices} examples"
+
+
+def home_of(b: Scope) -> str:
+    """The device for which the body of a brand that is laid over devices is traced."""
+    return b.home or b.devices[0]
+
+
+def home_of_values(us: Sequence[UOp]) -> str:
+    """The device for what one device does with these values: that of one, or the first of several."""
+    devices = [d for u in us if (d := u.device) is not None]
+    first = next((d for d in devices if isinstance(d, str)), devices[0])
+    return first if isinstance(first, str) else str(first[0])
+
+
+def laid(x: Tensor, b: Scope, axis: int) -> Tensor:
+    """`x` with its examples on the devices of the brand."""
+    devices = b.devices
+    if not b.home:
+        b.home = x.device if isinstance(x.device, str) else devices[0]
+    if len(devices) > 1 and x.device == devices and x.uop.axis == axis:
+        return x
+    on_one = tensor(on_device(x.uop, devices[0])) if x.device is None else x
+    return on_one.to(devices[0]) if len(devices) == 1 else gathered(on_one).shard(devices, axis)
+
+
+def gathered(x: Tensor) -> Tensor:
+    """`x` on the first of its devices."""
+    return x.to(x.device[0]) if isinstance(x.device, tuple) else x

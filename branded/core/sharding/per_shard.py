@@ -1,0 +1,113 @@
+"""What runs on one device, as a loop does, runs on each of several, for the examples that it has."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Sequence
+
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.core.sharding.layout import home_of
+from branded.core.sharding.resharding import copied, entries
+from branded.graph.primitive import Batched, BatchingRun, Bundle, primitive_of, results
+from branded.graph.rows import is_touched
+from branded.graph.scope import Row, Scope
+from branded.graph.uops import on_device, replaced
+
+
+class _Part(Scope):
+    """Those examples of a brand that one device has."""
+
+    is_brand = True
+
+    def __init__(self, b: Scope, i: int, n: int) -> None:
+        super().__init__(n, f"{b.name}[{i * n}:{(i + 1) * n}]")
+        self.number = b.number  # in its place among the other brands of a row
+
+
+def on_each(u: UOp, run: BatchingRun, args: Sequence[Batched], brands: Collection[Scope]) -> Bundle:
+    """The call on the values of all examples, which several devices have: each device calls it on its own.
+
+    `brands` are those of the examples that were laid over devices.
+    """
+    p, brand = primitive_of(u), _laid(args, brands)
+    assert p is not None
+    home = home_of(next(iter(brands)))
+    if brand is None or is_touched(u.src[0]):  # examples exchange values in it
+        return p.batch(u, run, [x._replace(uop=_at(x.uop, home)) for x in args])
+    n, done = brand.size // len(brand.devices), list[Bundle]()
+    for i, device in enumerate(brand.devices):
+        part = _Part(brand, i, n)
+        here = [Batched(_local(x, brand, i), tuple(part if b is brand else b for b in x.row)) for x in args]
+        call = _on(device, home, u)
+        own = primitive_of(call)
+        assert own is not None
+        out = own.batch(call, run, here)
+        done.append(out._replace(rows=tuple(tuple(brand if b is part else b for b in row) for row in out.rows)))
+    rows = done[0].rows
+    of_all = zip(*(results(x.uop) for x in done), rows, strict=True)
+    return Bundle(UOp.maketuple(*(_joined(ys, row, brand) for *ys, row in of_all)), rows)
+
+
+def _laid(args: Sequence[Batched], brands: Collection[Scope]) -> Scope | None:
+    """The brand of which each device has some examples; None where it is not one for all arguments."""
+    if len(brands) == 1:
+        return next(iter(brands))
+    several = [x for x in args if isinstance(x.uop.device, tuple) and x.uop.axis is not None]
+    laid = {x.row[a] if (a := x.uop.axis or 0) < len(x.row) else None for x in several}
+    return laid.pop() if len(laid) == 1 else None
+
+
+def _at(x: UOp, device: str) -> UOp:
+    return x if x.device in {None, device} else x.copy_to_device(device)
+
+
+def _local(x: Batched, brand: Scope, i: int) -> UOp:
+    """What the device `i` has of a value, or a copy of it."""
+    devices = brand.devices
+    if isinstance(x.uop.device, tuple) and x.uop.axis is not None and brand not in x.row:
+        whole: UOp = x.uop.copy_to_device(devices[i])
+        return whole
+    u = x.uop.contiguous() if isinstance(x.uop.device, tuple) else x.uop  # tinygrad reads there what is in memory
+    if brand in x.row:
+        u = entries(u, x.row.index(brand), i, len(devices))
+    if isinstance(u.device, tuple):
+        return u.mselect(i)
+    return u if u.device in {None, devices[i]} else copied(u, devices[i])
+
+
+def _on(device: str, home: str, u: UOp) -> UOp:
+    """The call on one of the devices, which was traced as if all examples were at home."""
+    like = [UOp.param(i, x.dtype, x.shape, device) for i, x in enumerate(u.src[1:])]
+    return u if device == home else call_on(device, home, u.replace(src=(u.src[0], *like)))
+
+
+def call_on(device: str, home: str, call: UOp) -> UOp:
+    """A call on another device than that for which its body was traced: `home`."""
+
+    def moved(graph: UOp) -> UOp:
+        return replaced([graph], there)[0]
+
+    def there(v: UOp) -> UOp | None:
+        if v.op is Ops.PARAM and v.arg.device == home:
+            return v.replace(arg=dataclasses.replace(v.arg, device=device))
+        if v.op is Ops.COPY and v.arg == home:
+            return v.replace(arg=device)
+        if v.op is Ops.BUFFER and v.device == home and not v.is_realized:  # what the body writes into
+            own: UOp = UOp.new_buffer(device, v.max_numel(), v.dtype)
+            return own
+        return call_on(device, home, v) if v.op is Ops.FUNCTION else None
+
+    p = primitive_of(call)
+    arg = call.arg if p is None or (q := p.on_other_device(moved)) is p else dataclasses.replace(call.arg, aux=q)
+    return call.replace(src=(moved(call.src[0]), *call.src[1:]), arg=arg)
+
+
+def _joined(ys: Sequence[UOp], row: Row, brand: Scope) -> UOp:
+    """A result of all devices as one value; one that does not vary is that of the first."""
+    if brand not in row or len(ys) == 1:
+        return ys[0]
+    # tinygrad has no views of what stands in it; flat, so that one of the whole is none of a part
+    parts = tuple(on_device(y, d).flatten().contiguous() for y, d in zip(ys, brand.devices, strict=True))
+    out: UOp = UOp(Ops.MSTACK, ys[0].dtype, parts).reshape(ys[0].shape).unshard(row.index(brand))
+    return out

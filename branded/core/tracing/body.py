@@ -1,0 +1,284 @@
+"""Tracing the body of a loop: once, on values that stand for those of every step, until its types agree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tinygrad import Device, Tensor, dtypes
+from tinygrad.dtype import DType, strong_dtype
+from tinygrad.uop.ops import Ops, UOp
+
+from branded import tree
+from branded.core.boundary import copied, enter, enter_all, live_tensor, live_tensors, lower
+from branded.core.tracing import recording
+from branded.core.tracing.effect_tokens import TOKEN, Body, Effect, collected, given_to
+from branded.core.tracing.step import Carry, param
+from branded.dispatch import Pass
+from branded.errors import CarryError
+from branded.graph.primitive import Batched
+from branded.graph.rows import as_place, check_live, row_of, type_text, visible
+from branded.graph.scope import Row, Scope, open_brands, opened, union
+from branded.graph.uops import replaced, stored, tensor
+from branded.tinygrad_compat.private_api import canonicalize_device
+from branded.tinygrad_compat.tensor_methods import method_restored
+
+
+class Steps(Scope):
+    """The scope of a loop's body: its values differ from step to step, and the body is traced once."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(1, hint=lambda: what)
+        self.turn = "call" if what in ("jit", "dask.vmap") else "step"
+
+
+class LeafType(NamedTuple):
+    """What a body knows of a value: its per-example type, and what it varies over."""
+
+    shape: tuple[Any, ...]
+    dtype: DType
+    device: Any
+    row: Row
+    sharded: int | None = None
+    """The axis along which the devices have parts of it."""
+    is_of_a_loop: bool = False
+    """A number of Python that goes from step to step is kept as in an array of such numbers."""
+
+    @classmethod
+    def of(cls, x: UOp, drop: int = 0, beside: Any = None) -> LeafType:
+        """`beside` is the device of what is not known to be on one, if there is such."""
+        device = x.device if x.device is not None else beside or canonicalize_device(None)
+        along = x.axis if isinstance(device, tuple) else None
+        sharded = None if along is None or along < drop else along - drop
+        return cls(x.shape[drop:], x.dtype, device, visible(row_of(x)), sharded)
+
+    @property
+    def stored(self) -> DType:
+        """Its dtype in memory: for a number of Python one in which it loses nothing on its way to a kernel."""
+        if self.dtype not in dtypes.weaks or self.is_of_a_loop:
+            return strong_dtype(self.dtype)
+        wide = dtypes.int64 if self.dtype == dtypes.weakint else dtypes.float64
+        supported = Device[
+            self.device[0] if isinstance(self.device, tuple) else self.device
+        ].renderer.supported_dtypes()
+        return wide if wide in supported else strong_dtype(self.dtype)
+
+    def placeholder(self, steps: Scope) -> UOp:
+        shape = (1, *(b.size for b in self.row), *self.shape)
+        one = self.device if self.sharded is None else self.device[0]
+        x = UOp.new_buffer(one, math.prod(shape), self.stored).reshape(shape)
+        if self.sharded is not None:
+            x = x.shard(self.device, self.sharded + len(shape) - len(self.shape))
+        x = enter(x, steps)
+        x = enter_all(x, self.row)
+        if self.dtype in dtypes.weaks:
+            x = x.cast(self.dtype)
+        return as_place(x)
+
+
+_TOKEN = LeafType((), TOKEN, "CPU", ())
+
+
+class Traced(NamedTuple):
+    """A body as a graph: the parameters in the place of its arguments, and its results."""
+
+    params: list[UOp]
+    out: Any
+    leaves: list[UOp]
+    effect: Effect | None = None
+    """What it must do beside giving its results."""
+
+
+def trace(
+    what: str, f: Callable[..., Any], types: Sequence[LeafType], result: Callable[[Any], tuple[Any, list[Tensor]]]
+) -> Traced:
+    steps = Steps(what)
+    is_loop = steps.turn == "step"
+    must = Body(lambda device: _TOKEN._replace(device=device).placeholder(steps)) if is_loop else Body()
+    with recording.body() as done, collected(must), opened(steps), method_restored():
+        places = [t.placeholder(steps) for t in types]
+        with given_to(dict.fromkeys(places, steps) if is_loop else {}):
+            out, values = result(f([tensor(p) for p in places]))
+        for x in values:
+            check_live(x.uop, what)
+        done(places, [x.uop for x in values])
+        leaves = lower([*(x.uop for x in values), *([] if must.token is None else [must.token])], open_brands())
+    params = [param(t.shape, t.stored, t.device) for t in types]
+    of = {x: p if p.dtype == x.dtype else p.cast(x.dtype) for x, p in zip(places, params, strict=True)}
+    if must.first is None or not is_loop:  # the token of a program is one more result
+        return Traced(params, out, _in_terms_of(leaves, of))
+    own = param((), TOKEN, must.first.device)
+    *leaves, token = _in_terms_of(leaves, of | {must.first: own})
+    return Traced(params, out, leaves, Effect(own, token))
+
+
+def _in_terms_of(leaves: Sequence[UOp], of: dict[UOp, UOp]) -> list[UOp]:
+    """What a body gave, over its parameters.  A write into an argument is a new value, as it is under vmap."""
+    graph = UOp(Ops.SINK, src=tuple(leaves)).toposort(enter_calls=False)
+    if any(u.op is Ops.STORE and not of.keys().isdisjoint(u.src[0].toposort(enter_calls=False)) for u in graph):
+        env: dict[UOp, Any] = {place: Batched(p, ()) for place, p in of.items()}
+        return [x.uop for x in Pass(()).run(leaves, env, None)]
+    return replaced(leaves, of.get)
+
+
+def carried(x: Any, where: str) -> Tensor:
+    return live_tensor(x, where, CarryError, "tensors, numbers, or trees of them")
+
+
+def all_carried(x: Any, where: str) -> list[Tensor]:
+    found = live_tensors(x, where, CarryError, "tensors, numbers, or trees of them")
+    for y, at in zip(found, tree.paths(x, where), strict=True):
+        if any(type(n) is not int for n in y.shape):
+            raise CarryError(
+                f"{at} has a symbolic size",
+                ("value", type_text(y)),
+                fix="the whole tensor, and where for a part of it",
+            )
+    return found
+
+
+def _same_tree(a: Any, b: Any) -> bool:
+    return tree.paths(a, "") == tree.paths(b, "") and tree.containers(a) == tree.containers(b)
+
+
+def loses(number: DType, dtype: DType) -> bool:
+    """Does a number of Python, or what is made of one, lose something as this dtype?  1.5 does as an int."""
+    if dtypes.is_float(number):
+        return not dtypes.is_float(dtype)
+    return dtype == dtypes.bool and number != dtypes.bool
+
+
+def joined(number: Any, dtype: DType) -> DType:
+    """The dtype of a carry that begins as a number of Python, or made of one, and that a step gives with this dtype.
+
+    0 and a uint8: uint8      0 and 0.5: float32      0.0 and an int32: int32, which is 0 as well      0.5: float32
+    """
+    if loses(weak := _dtype_of(number), dtype) and (isinstance(number, Tensor) or number != _as(number, dtype)):
+        return strong_dtype(weak)
+    return strong_dtype(dtype)
+
+
+def _dtype_of(number: Any) -> DType:
+    return number.dtype if isinstance(number, Tensor) else Tensor(number).dtype
+
+
+def _as(number: float, dtype: DType) -> float:
+    return bool(number) if dtype == dtypes.bool else int(number) if math.isfinite(number) else 0
+
+
+def numbers_kept(found: Sequence[Tensor]) -> list[Tensor]:
+    """What a loop or a branch gives: what is made of numbers of Python alone is one in a body, and else in memory."""
+    scopes = open_brands()
+    for b in scopes:
+        b.has_chosen |= any(t.dtype in dtypes.weaks for t in found)
+    return list(found if scopes else map(stored, found))
+
+
+class State:
+    """The carry of a loop, whose types must be the same after each step as before it.
+
+    A number of Python is one in the body too, until that gives it a dtype: of `c * 31 + x`, from 0 on, with a uint8 `x`
+
+        the first trace     c is an int of Python, and the result a uint8
+        the second trace    c is a uint8, and the result a uint8
+    """
+
+    def __init__(self, what: str, init: Any) -> None:
+        self.what, self.tree = what, init
+        self.where = tree.paths(init, "carry")
+        is_number = [isinstance(x, bool | int | float) for x in tree.leaves(init)]
+        self.given = all_carried(init, f"{what}: the carry")
+        self.dtypes = [x.dtype for x in self.given]
+        self.loose = [d in dtypes.weaks or n for d, n in zip(self.dtypes, is_number, strict=True)]
+        self.rows = [visible(row_of(x.uop)) for x in self.given]
+
+    def first(self) -> list[Tensor]:
+        """What the first step gets."""
+        return [x.cast(d) for x, d in zip(self.given, self.dtypes, strict=True)]
+
+    def types(self, beside: Any = None) -> list[LeafType]:
+        of = zip([LeafType.of(x.uop, beside=beside) for x in self.given], self.dtypes, self.rows, strict=True)
+        return [t._replace(dtype=d, row=row, is_of_a_loop=True) for t, d, row in of]
+
+    def carries(self, traced: Traced) -> list[Carry]:
+        """What goes around; the first values vary over all that later ones do."""
+        for x, dtype, at in zip(self.given, self.dtypes, self.where, strict=True):
+            tree.check_fits(x, dtype, f"{self.what}: {at}")
+        k = len(self.given)
+        inits = [
+            copied(x.cast(strong_dtype(x.dtype)).uop, tuple(b for b in row if b not in row_of(x.uop)))
+            for x, row in zip(self.first(), self.rows, strict=True)
+        ]
+        return [Carry(*c) for c in zip(traced.params[:k], inits, traced.leaves[:k], strict=True)]
+
+    def rebuilt(self, xs: Sequence[Tensor]) -> Any:
+        return tree.rebuild(self.tree, iter(xs))
+
+    def last(self, done: Sequence[Tensor]) -> Any:
+        """The carry after the last step."""
+        kinds = self.dtypes if open_brands() else map(strong_dtype, self.dtypes)
+        return self.rebuilt(numbers_kept([x.cast(d) for x, d in zip(done, kinds, strict=True)]))
+
+    def checked(self, new: Any) -> list[Tensor]:
+        """The leaves of what a step gave, which has the tree of the carry."""
+        if not _same_tree(new, self.tree):
+            raise CarryError(
+                f"{self.what}: the carry has another tree after a step than before it",
+                ("before", tree.outline(self.tree)),
+                ("after", tree.outline(new)),
+                fix="return the carry in the form in which it came",
+            )
+        return all_carried(new, f"{self.what}: the carry")
+
+    def traced(
+        self,
+        body: Callable[[list[Tensor]], Any],
+        result: Callable[[Any], tuple[Any, list[Tensor]]],
+        whole: Sequence[Tensor] = (),
+        goes_on: bool = False,
+    ) -> Traced:
+        """The body, traced with the types that the carry has at last, as `Loop.for_all` finds its rows.
+
+        Each step gets an entry of `whole`.  With `goes_on` its last result says whether there is one more step: the
+        carry varies over all that it does.  A number is on the device of what stands beside it.
+        """
+        device = next((d for x in (*self.given, *whole) if isinstance(d := x.uop.device, str)), None)
+        inputs = [LeafType.of(x.uop, 1, device)._replace(is_of_a_loop=True) for x in whole]
+        while True:
+            traced = trace(self.what, body, [*self.types(device), *inputs], result)
+            rows = _rows(traced, [*self.rows, *(t.row for t in inputs)])
+            every = rows[-1] if goes_on else ()
+            k = len(self.given)
+            # what every step leaves as it is does not depend on how many there are
+            known = list(zip(traced.params[:k], traced.leaves, strict=False))
+            moves = [y is not p and y is not p.cast(y.dtype) for p, y in known]
+            if self.settled(traced.leaves[:k], [union(r, every * m) for r, m in zip(rows, moves, strict=False)]):
+                nexts = [y if m else p for (p, y), m in zip(known, moves, strict=True)]
+                return traced._replace(leaves=[*nexts, *traced.leaves[k:]])
+
+    def settled(self, out: Sequence[UOp], rows: Sequence[Row]) -> bool:
+        """Do the types agree?  If not, but they can, they are made to, and the body is to be traced again."""
+        again = False
+        first = tree.leaves(self.tree)
+        for i, (x, y, row) in enumerate(zip(self.given, out, rows, strict=True)):
+            weak = y.dtype in dtypes.weaks and not loses(y.dtype, self.dtypes[i])
+            if y.shape != x.shape or (y.dtype != self.dtypes[i] and not weak and not self.loose[i]):
+                raise CarryError(
+                    f"{self.what}: {self.where[i]} changes its type from step to step",
+                    ("before", type_text(x.cast(strong_dtype(self.dtypes[i])).uop, ())),
+                    ("after", type_text(y.cast(strong_dtype(y.dtype)), ())),
+                    fix="cast or reshape it, before the loop or in the body, so that the two agree",
+                )
+            if y.dtype != self.dtypes[i] and not weak:
+                self.dtypes[i], self.loose[i] = joined(first[i], y.dtype), False
+                again = True
+            if (wide := union(self.rows[i], row)) != self.rows[i]:
+                self.rows[i], again = wide, True
+        return not again
+
+
+def _rows(traced: Traced, rows: Sequence[Row]) -> list[Row]:
+    """The rows of what a body gave, whose parameters have these."""
+    of = dict(zip(traced.params, rows, strict=True))
+    return [visible(row_of(x)) for x in replaced(traced.leaves, lambda u: copied(u, of[u]) if of.get(u) else None)]

@@ -1,0 +1,141 @@
+"""Closures: a body over numbered parameters, and the values from outside that some of them stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+
+from tinygrad.dtype import strong_dtype
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.core.tracing.step import like
+from branded.graph.primitive import at_slot, params
+from branded.graph.rows import is_differentiated, is_marked, row_of
+from branded.graph.uops import is_of_a_tensor, on_device, replaced
+from branded.tinygrad_compat.private_api import has_shape
+
+
+def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
+    """What a step uses and no step changes: to be computed before the loop."""
+    graph = UOp(Ops.SINK, src=tuple(outs)).toposort(enter_calls=False)
+    varies = _varying(graph, moving)
+    if memory := _written(graph, varies):
+        varies = _varying(graph, memory.union(moving))
+    found: dict[UOp, None] = {}
+    in_step = varies | _not_given(graph, varies)
+    for u in graph:
+        if not in_step[u] and u.op is not Ops.SINK:
+            continue
+        for i, s in enumerate(u.src):
+            if _is_into(u, i) or in_step.get(s, True) or s.op is Ops.RANGE:
+                continue
+            s = _memory_of(s)
+            if has_shape(s) and (s.device is not None or row_of(s) or is_differentiated(s)):
+                found[s] = None
+    return list(found)
+
+
+def _not_given(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> dict[UOp, bool]:
+    """What no step changes, and each computes again: what a kernel writes to, and what has a symbolic size."""
+    found: dict[UOp, bool] = {}
+    for u in reversed([*graph]):
+        if varies[u] or u in found or u.op is Ops.SINK:
+            written = _written_by_kernel(u)
+            of = [
+                (i, s) for i, s in enumerate(u.src) if not _is_into(u, i) and not varies.get(s, True) and has_shape(s)
+            ]
+            found |= {s: True for i, s in of if _is_symbolic(s) or i in written}
+    return found
+
+
+def _written_by_kernel(u: UOp) -> set[int]:
+    """The sources that a kernel written by hand writes to."""
+    if u.op is not Ops.CALL:
+        return set()
+    if u.src[0].op is not Ops.SINK:
+        return set(range(1, len(u.src)))
+    into = (v.src[0] for v in u.src[0].toposort() if v.op is Ops.STORE)
+    buffers = (x.src[0] if x.op is Ops.INDEX else x for x in into)
+    return {p.arg.slot + 1 for x in buffers for p in x.toposort() if p.op is Ops.PARAM}
+
+
+def _is_symbolic(u: UOp) -> bool:
+    return any(type(n) is not int for n in u.shape)
+
+
+def _memory_of(s: UOp) -> UOp:
+    """What `s` is a view of: a view costs nothing in the step, and its copy would; but no tensor is looked through."""
+    while s.op in GroupOp.Movement and not s.has_buffer_identity() and not is_of_a_tensor(s):  # type: ignore[no-untyped-call]
+        if _is_symbolic(s.src[0]):
+            break
+        s = s.src[0]
+    return s
+
+
+def _is_into(u: UOp, i: int) -> bool:
+    """Is this source what is written to, or a body?"""
+    return i == 0 and u.op in {Ops.STORE, Ops.AFTER, Ops.FUNCTION}
+
+
+def _varying(graph: Iterable[UOp], moving: Set[UOp]) -> dict[UOp, bool]:
+    varies: dict[UOp, bool] = {}
+    for u in graph:
+        varies[u] = u in moving or any(varies.get(s, False) for s in u.src)
+    return varies
+
+
+def _written(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> set[UOp]:
+    """The earlier writes into memory that a step writes to: each step does them again.
+
+    Of `y = w.clone(); y[0].assign(x)` with an `x` that varies: the write of `w`, and all views of `y`.
+    """
+    due = [u.src[0] for u in graph if varies[u] and u.op in {Ops.STORE, Ops.AFTER}]
+    found = set[UOp]()
+    while due:
+        u = due.pop()
+        if u in found or varies.get(u, False) or u.op not in _MEMORY:
+            continue
+        found.add(u)
+        due.extend(u.src if u.op is Ops.AFTER else u.src[:1])
+    return found
+
+
+_MEMORY = GroupOp.Movement | {Ops.BITCAST, Ops.DETACH, Ops.AFTER, Ops.STORE}
+
+
+def closure_converted(
+    outs: Sequence[UOp], own: Sequence[UOp], device: str | None = None, but: Collection[UOp] = ()
+) -> tuple[UOp, list[UOp]]:
+    """A body over numbered parameters, its own first, and the values from outside that the others stand for.
+
+    Those in `but` stay in the body.
+    """
+    found = [x for x in constants(outs, set(own)) if x not in but]
+    empty = {x for x in found if 0 in x.shape}  # nothing is read of them, and no kernel makes them
+    found = [x for x in found if x not in empty]
+    fixed = [on_device(x.cast(strong_dtype(x.dtype)), device) for x in found]
+    all_params = [*own, *map(like, fixed)]
+    numbered = [at_slot(p, i) for i, p in enumerate(all_params)]
+    stand_ins = {x: p.cast(x.dtype) for x, p in zip([*own, *found], numbered, strict=True)}
+    stand_ins |= {x: x.const_like(0) for x in empty}
+
+    def over_params(u: UOp) -> UOp | None:
+        # a leaf in here is one of a derivative that the body took: it is done
+        return u.src[0] if is_marked(u) else None
+
+    return UOp.maketuple(*replaced(outs, over_params, at=stand_ins)), fixed
+
+
+def with_arguments(src: tuple[UOp, ...], old: UOp) -> tuple[UOp, ...]:
+    """A body and its arguments, with one more for each value from outside that the body has and `old` has not.
+
+    `old` is the body of a function, and this one that of its derivative: a rule of the user's that ran for a call in
+    `old` may have brought such a value.  Of `f(x) = x * w`, with the tangent `dx * w`:
+
+        the body                    PARAM 0 * PARAM 1, of x and w
+        its derivative              PARAM 2 * w, of x, w and dx: `w` is the buffer itself, which no transform would see
+        with its arguments          PARAM 2 * PARAM 3, of x, w, dx and w
+    """
+    body, *args = src
+    own = params(body)
+    new, fixed = closure_converted(body.src, own, but=old.toposort(enter_calls=False).keys())
+    return (new, *(args[p.arg.slot] for p in own), *fixed) if fixed else src

@@ -1,0 +1,165 @@
+"""What users give beside trees: functions, sizes, positions, and what is to be a tensor; each mistake has one form."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, cast
+
+from tinygrad import Tensor
+from tinygrad.uop.ops import UOp
+
+from branded.errors import AxisRangeError, AxisTypeError, BrandedError, CallError, OptionError, counted
+from branded.graph.rows import type_text
+from branded.tinygrad_compat.lazy_numpy import np
+from branded.tree.formatting import describe
+from branded.tree.formatting import short_repr as shown
+from branded.tree.nodes import check_axis, outline
+
+Randomness = Literal["error", "same", "different"]
+
+
+# ---- functions ----
+
+
+def check_function(f: object, what: str, fix: str | None = None, error: type[BrandedError] = CallError) -> None:
+    """What should be a function can be called."""
+    if not callable(f):
+        raise error(f"{what}: {describe(f)} is not a function", fix=fix)
+
+
+def caller(depth: int, what: str) -> str:
+    """Where the user called us: `vmap at app.py:12`."""
+    frame = sys._getframe(depth)
+    file = frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
+    return f"{what} at {file}:{frame.f_lineno}"
+
+
+def called(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], what: str, fix: str) -> Any:
+    """`f(*args, **kwargs)`; that it does not take these arguments is said as `what`, which the user called, says it."""
+    try:
+        return f(*args, **kwargs)
+    except (AttributeError, TypeError, ValueError, LookupError) as error:
+        # Python refused the call itself, if nothing of the function ran
+        ran = error.__traceback__ is None or error.__traceback__.tb_next is not None
+        if ran or not isinstance(error, TypeError) or isinstance(error, BrandedError) or not _refuses(f, args, kwargs):
+            from branded.core.validation.coercion_errors import said  # imported where there is a mistake
+
+            if (found := said(error, what)) is not None:
+                raise found from error
+            raise
+        reason = str(error)
+    raise _wrong(reason, args, kwargs, what, fix)
+
+
+def check_takes(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], what: str, fix: str) -> None:
+    """The same, of a function that may not be called yet."""
+    if reason := _refuses(f, args, kwargs):
+        raise _wrong(reason, args, kwargs, what, fix)
+
+
+def _refuses(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Why `f` does not take these arguments; nothing if it does, or does not say."""
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):  # written in C, without a signature
+        return ""
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        return str(error)
+    return ""
+
+
+def _wrong(reason: str, args: Sequence[Any], kwargs: Mapping[str, Any], what: str, fix: str) -> CallError:
+    given = [*map(outline, args), *(f"{k}={outline(x)}" for k, x in kwargs.items())]
+    return CallError(f"{what}: {reason}", ("given", ", ".join(given) or "nothing"), fix=fix)
+
+
+# ---- options ----
+
+
+def check_tune(tune: object, what: str = "jit") -> None:
+    if tune is not None and not (isinstance(tune, str) and tune in ("fast", "best")):
+        raise OptionError(
+            f"{what}: tune={shown(tune)} is not a choice", fix='"fast" or "best", or None: nothing is tried'
+        )
+
+
+def check_randomness(randomness: object) -> None:
+    if not (isinstance(randomness, str) and randomness in ("error", "same", "different")):
+        raise OptionError(f"randomness: {shown(randomness)} is not a choice", fix='"error", "same" or "different"')
+
+
+def check_flag(x: object, option: str) -> None:
+    if not isinstance(x, bool):
+        raise OptionError(f"{option}: {shown(x)} is not a choice", fix="True or False")
+
+
+def as_int(x: object) -> int | None:
+    """`x` if it is an int that Python knows; None for a bool, a float, a tensor, a Variable."""
+    if type(x) is int:
+        return x
+    if isinstance(x, bool | Tensor | np.ndarray) or (isinstance(x, UOp) and x.vmin != x.vmax):
+        return None
+    try:
+        return operator.index(cast(Any, x))
+    except TypeError:
+        return None
+
+
+def positions(given: Any, what: str, option: str = "static_argnums") -> tuple[int, ...]:
+    """`given` as positions of arguments: an int, or several."""
+    found = [as_int(i) for i in (given if isinstance(given, tuple | list) else (given,))]
+    if None in found:
+        raise OptionError(
+            f"{what}: {option}={shown(given)} are no positions of arguments",
+            fix=f"ints, counted from 0: {option}=(1,)",
+        )
+    return tuple(i for i in found if i is not None)
+
+
+def static_arguments(
+    f: Callable[..., Any], nums: Sequence[int], n: int, what: str, option: str = "static_argnums"
+) -> tuple[frozenset[int], frozenset[str]]:
+    """The positions, of `n`, and the names of the arguments of `f` that an option names."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    total = max(n, len(names))
+    if parameters and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        for i in nums:
+            if not -total <= i < total:
+                raise OptionError(
+                    f"{what}: {option}={i} for a function of {counted(total, 'argument')}",
+                    fix="the positions of arguments, counted from 0",
+                )
+    at = [i + total if i < 0 else i for i in nums]
+    return frozenset(i for i in at if i < n), frozenset(names[i] for i in at if 0 <= i < len(names))
+
+
+def normalize_axis(axis: int, x: Any, what: str) -> int:
+    """`axis` of `x` counted from the front."""
+    at = check_axis(axis, what)
+    if at is None:
+        raise AxisTypeError(f"{what}: None is not an axis here", fix="an int")
+    rank = len(x.shape)
+    if not -rank <= at < rank:
+        raise AxisRangeError(
+            f"{what}: axis {at} is out of range for {type_text(x.uop)}",
+            fix=f"an axis from {-rank} to {rank - 1}" if rank else "a tensor with an axis; a 0-d one has none",
+        )
+    return at % rank
+
+
+def out_axis(axis: int, rank: int, what: str) -> int:
+    if not -rank - 1 <= axis <= rank:
+        raise AxisRangeError(
+            f"{what}: axis {axis} is out of range for a result with {counted(rank + 1, 'axis', 'axes')}",
+            fix=f"{-rank - 1} to {rank}",
+        )
+    return axis % (rank + 1)

@@ -1,0 +1,131 @@
+"""What the functions take: operands as tensors, axes counted from the front, options that mean something."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any, TypeVar, cast
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType, DTypeLike, strong_dtype, to_dtype
+
+from branded import tree
+from branded.core.boundary import live_tensor
+from branded.core.brand import Brand
+from branded.core.validation.arguments import as_int, normalize_axis
+from branded.core.values import vec_type
+from branded.errors import ArgumentError, AxesError, BrandedError, OperandError
+from branded.tinygrad_compat.private_api import least_upper_dtype, least_upper_float
+
+S = TypeVar("S", bound=Brand)
+
+Axes = int | Sequence[int] | None
+"""One axis, several, or all."""
+
+
+def operand(x: Any, what: str, name: str) -> Tensor:
+    """An argument as a tensor of brands that are open: it is one, or a number, or an array of numpy."""
+    fix = "branded.array of it" if isinstance(x, list | tuple) else "a tensor or a number"
+    if x is None or isinstance(x, str | dict | set):
+        raise OperandError(f"{what}: {name} is {tree.describe(x)}, not a tensor", fix=fix)
+    return live_tensor(x, f"{what}: {name}", OperandError, fix)
+
+
+def operands(what: str, **given: Any) -> list[Tensor]:
+    """Several of them, of one dtype: that of their sum."""
+    xs = [operand(x, what, name) for name, x in given.items()]
+    dtype = least_upper_dtype(*(x.dtype for x in xs))
+    return [x.cast(strong_dtype(dtype)) for x in xs]
+
+
+def floats(what: str, **given: Any) -> list[Tensor]:
+    """Several of them as floats: ints and bools become those of tinygrad's default."""
+    xs = operands(what, **given)
+    return [x.cast(least_upper_float(x.dtype)) for x in xs]
+
+
+def ints(x: Any, what: str, name: str) -> Tensor:
+    """An argument that counts or names: ints, or bools as 0 and 1."""
+    t = operand(x, what, name)
+    if t.dtype == dtypes.bool:
+        return t.cast(dtypes.int32)
+    if not dtypes.is_int(t.dtype):
+        raise OperandError(f"{what}: {name} is {vec_type(t)}, and not of ints", fix=f"{name}.cast(dtypes.int32)")
+    return t.cast(strong_dtype(t.dtype))
+
+
+def number(x: Any, what: str, name: str, least: int = 0) -> int:
+    """A number of entries, which Python must know: it is a shape."""
+    n = as_int(x)
+    if n is None:
+        error: type[BrandedError] = ArgumentError if x is None else OperandError
+        wrong = "is not given, and a shape cannot depend on values" if x is None else f"is {tree.describe(x)}"
+        raise error(f"{what}: {name} {wrong}", fix=f"{name}= an int")
+    if n < least:
+        raise ArgumentError(f"{what}: {name} = {n} is below {least}", fix=f"{least} or more")
+    return n
+
+
+def one_of(x: Any, what: str, name: str, options: Sequence[str]) -> str:
+    """An option that is one of a few words."""
+    if not isinstance(x, str) or x not in options:
+        raise ArgumentError(f"{what}: {name} is {tree.describe(x)}", fix=f"one of {', '.join(map(repr, options))}")
+    return x
+
+
+def as_dtype(dtype: DTypeLike, what: str) -> DType:
+    try:
+        return to_dtype(dtype)
+    except (AttributeError, KeyError, TypeError):
+        raise ArgumentError(
+            f"{what}: {tree.short_repr(dtype)} is not a dtype", fix="one of tinygrad's dtypes"
+        ) from None
+
+
+def axes_of(axis: Axes, x: Tensor, what: str) -> tuple[int, ...]:
+    """The axes that are meant, counted from the front; all of them for None."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    found = tuple(normalize_axis(a, x, what) for a in given)
+    if len({*found}) < len(found):
+        raise AxesError(f"{what}: an axis is named twice", ("axis", tree.short_repr(axis)), fix="each axis once")
+    return found
+
+
+def merged(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """`x` with these axes as one, the last."""
+    rest = [i for i in range(x.ndim) if i not in axes]
+    moved = x.permute((*rest, *axes))
+    n = 1
+    for i in axes:
+        n *= x.shape[i]
+    return moved.reshape((*(x.shape[i] for i in rest), n))
+
+
+def kept(y: Tensor, x: Tensor, axes: tuple[int, ...], leading: int = 0) -> Tensor:
+    """A reduction `y` of `x` with an axis of size 1 for each that is gone, behind its own `leading` axes."""
+    shape = (1 if i in axes else n for i, n in enumerate(x.shape))
+    return y.reshape((*y.shape[:leading], *shape))
+
+
+def fit(what: str, *given: tuple[str, Tensor, Sequence[int]]) -> tuple[int, ...]:
+    """The shape to which these broadcast: the name of each argument, itself, and which of its sizes are meant."""
+    rank = max(len(sizes) for _, _, sizes in given)
+    padded = [(1,) * (rank - len(sizes)) + tuple(sizes) for _, _, sizes in given]
+    columns = [{n for n in column if n != 1} for column in zip(*padded, strict=True)]
+    if any(len(ns) > 1 for ns in columns):
+        facts = [(name, vec_type(x)) for name, x, _ in given]
+        raise ArgumentError(f"{what}: the shapes do not broadcast", *facts, fix="sizes that are equal, or 1")
+    return tuple(next(iter(ns), 1) for ns in columns)
+
+
+def as_number(x: object) -> float | None:
+    """`x` if it is a number that Python knows."""
+    if isinstance(x, bool) or not isinstance(x, numbers.Real):
+        return None
+    try:
+        return float(x)
+    except OverflowError:  # an int beyond all floats
+        return math.copysign(math.inf, cast(int, x) > 0 or -1)

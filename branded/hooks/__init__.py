@@ -1,0 +1,1 @@
+"""How a per-example tensor behaves in the methods of tinygrad."""

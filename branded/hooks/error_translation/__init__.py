@@ -1,0 +1,1 @@
+"""Errors of tinygrad, translated into the user's words."""

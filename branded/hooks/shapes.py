@@ -1,0 +1,96 @@
+"""Shapes: they are the same for all examples, so no value of an example can be one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from tinygrad import Tensor, dtypes
+
+from branded.core.validation.arguments import normalize_axis
+from branded.core.values import vec_type
+from branded.errors import EscapeError, ShapeError, counted
+from branded.graph.rows import row_of
+from branded.tinygrad_compat import tensor_methods
+from branded.tinygrad_compat.tensor_methods import Method, wrap
+
+_SHAPED = ("reshape", "expand", "shrink", "pad", "repeat", "unfold", "view", "split", "unflatten")
+
+
+def _per_example(x: Any) -> Tensor | None:
+    """The first per-example value in an argument that ought to be a shape."""
+    if isinstance(x, Tensor):
+        return x if row_of(x.uop) else None
+    parts = (x.start, x.stop, x.step) if isinstance(x, slice) else x if isinstance(x, tuple | list) else ()
+    return next((t for t in map(_per_example, parts) if t is not None), None)
+
+
+def _per_example_slice(index: Any) -> Tensor | None:
+    """The same for an index, where a tensor may stand, but not in a slice."""
+    parts = index if isinstance(index, tuple | list) else (index,)
+    return _per_example([i for i in parts if isinstance(i, slice)])
+
+
+def _shaped(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
+    def make(original: Method) -> Method:
+        inner, running = tensor_methods.nested(original), tensor_methods.running()
+
+        def shaped(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return (original if running() is None else inner)(self, *args, **kwargs)
+            except Exception as error:
+                found = next((t for t in map(find, (*args, *kwargs.values())) if t is not None), None)
+                if found is None or isinstance(error, EscapeError):
+                    raise
+                from branded.hooks.error_translation.messages import taken  # imported where there is a mistake
+
+                what = "slice" if "item" in original.__name__ else original.__name__
+                fix = taken(args[0]) if what == "slice" else None
+                each = "step to step" if any(not b.is_brand for b in row_of(found.uop)) else "example to example"
+                raise ShapeError(
+                    f"{what}: a shape or an offset differs from {each}",
+                    ("tensor", vec_type(self)),
+                    ("shape", f"depends on {vec_type(found)}"),
+                    fix=fix or "index with a tensor, or mask with where",
+                ) from None
+
+        return shaped
+
+    return make
+
+
+def _rolled(original: Method) -> Method:
+    """A shift that is a tensor takes each entry from where it was, as `jax.numpy.roll` does."""
+
+    def roll(self: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+        each = shifts if isinstance(shifts, tuple | list) else (shifts,)
+        if not any(isinstance(s, Tensor) for s in each):
+            return cast(Tensor, original(self, shifts, dims))
+        if dims is None:
+            return roll(self.flatten(), shifts, 0).reshape(self.shape)
+        along = dims if isinstance(dims, tuple | list) else (dims,)
+        for s in each:
+            if isinstance(s, Tensor) and (s.shape or not dtypes.is_int(s.dtype)):
+                raise ShapeError(
+                    "roll: a shift is one int", ("shift", vec_type(s)), fix="a tensor of ints without axes"
+                )
+        if len(each) != len(along):
+            axes = counted(len(along), "axis", "axes")
+            raise ShapeError(f"roll: {counted(len(each), 'shift')} for {axes}", fix="a shift for each axis")
+        out = self
+        for s, d in zip(each, along, strict=True):
+            axis = normalize_axis(d, self, "roll: dims")
+            n = self.shape[axis]
+            at = (Tensor.arange(n) - s) % n
+            out = out[(*(slice(None),) * axis, at)] if n else out
+        return out
+
+    return roll
+
+
+def install() -> None:
+    wrap("roll", _rolled)
+    for name in _SHAPED:
+        wrap(name, _shaped(_per_example))
+    for name in ("__getitem__", "__setitem__"):
+        wrap(name, _shaped(_per_example_slice))

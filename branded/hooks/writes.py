@@ -1,0 +1,177 @@
+"""Writes: under a brand one writes into tensors of its scope; a write into a value of an example is a new value."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, cast
+
+from tinygrad import Tensor, dtypes, nn
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.autodiff.captured_writes import note
+from branded.autodiff.tags import hide_leaves, is_own
+from branded.core.analysis import aliasing
+from branded.core.values import vec_type
+from branded.errors import WriteError
+from branded.graph.rows import check_live, is_differentiated, is_marked, row_of
+from branded.graph.scope import Region, Row, branches, open_brands, ruled_functions
+from branded.graph.uops import tensor
+from branded.hooks.reads import names
+from branded.tinygrad_compat.tensor_methods import Method, wrap
+from branded.tinygrad_compat.tinygrad_lock import LOCK
+
+
+def _check_write(target: Tensor, row: Row, what: str) -> None:
+    """Under a brand, only tensors of its scope are written: a write is done once, and not once for each example."""
+    own, root = row_of(target.uop), None if what == "replace" else aliasing.root(target.uop)
+    for b in open_brands():
+        if b in own or _is_own(target, root, b):
+            continue
+        tensor = ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`")
+        if b not in row:
+            each = f"in each {b.turn} of {b.name}" if not b.is_brand else f"once for each example of `{b.name}`"
+            raise WriteError(
+                f"{what}: this write would be done once, and not {each}",
+                tensor,
+                fix="return what is to be written, and write it outside",
+            )
+        if not b.is_brand:
+            raise WriteError(
+                f"{what}: a value of the body of {b.name} cannot go into a tensor from outside, once for each {b.turn}",
+                tensor,
+                fix="return the new value, and write it outside",
+            )
+        raise WriteError(
+            f"{what}: a value that varies over `{b.name}` cannot go into a tensor that all its examples share",
+            tensor,
+            ("value", f"varies over {names(row)}"),
+            fix="return the new value from the mapped function, or map over the tensor too",
+        )
+    for branch in branches():
+        if not _is_own(target, root, branch):
+            raise WriteError(
+                f"{what}: a write in a branch into a tensor from outside of it would be done whichever branch is taken",
+                ("tensor", vec_type(target)),
+                fix="return the new value from each branch, and write it outside",
+            )
+
+
+def _check_rules(target: Tensor, what: str) -> None:
+    """A function with a rule may run again, or not at all: it writes into what it made."""
+    for function in ruled_functions():
+        if not _is_own(target, None if what == "replace" else aliasing.root(target.uop), function):
+            raise WriteError(
+                f"{what}: a function with a rule of its own writes into a tensor from outside, as would the rule",
+                ("tensor", vec_type(target)),
+                fix="return the new value, and write it outside",
+            )
+
+
+def _batch_norm(original: Method) -> Method:
+    def call(self: Any, x: Tensor) -> Tensor:
+        try:
+            return cast("Tensor", original(self, x))
+        except WriteError:
+            row = [b for b in row_of(x.uop) if b.is_open and b.is_brand]
+            raise WriteError(
+                f"BatchNorm: in training each example of {names(tuple(row))} has its own statistics, and running_mean "
+                "is one for all of them",
+                ("value", vec_type(x)),
+                fix="y, new = functional_call(model, state, x, mutable=True); return new, or its pmean over axis_name",
+            ) from None
+
+    return call
+
+
+def _is_own(target: Tensor, root: UOp | None, scope: Region) -> bool:
+    """Was this tensor made in the scope, and `root`, which a write into it changes?"""
+    if root is None:
+        return scope.made(target)
+    if root.op is Ops.BUFFER and root.arg.slot < scope.first_slot:
+        return False
+    if aliasing.has_storage(root) and scope.has_outside(aliasing.root, root):
+        return False
+    return root.op is Ops.BUFFER or scope.made(target)
+
+
+def _is_value(target: UOp, x: Any) -> bool:
+    """Is there no memory to write to, so that a write gives a new value?
+
+    What a function makes that is differentiated is a value too: its derivative reads what was there before the write.
+    """
+    root, varies = aliasing.root(target), row_of(target) or (isinstance(x, Tensor) and row_of(x.uop))
+    differs = is_own(root) or (root.op is not Ops.BUFFER and is_differentiated(target))
+    return bool(varies) or is_marked(root) or differs
+
+
+def _writer(what: str) -> Callable[[Method], Method]:
+    def make(original: Method) -> Method:
+        def write(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            *_, x = *args, *kwargs.values()
+            if isinstance(x, Tensor):
+                check_live(x.uop, what)
+            if open_brands():
+                _check_write(self, row_of(x.uop) if isinstance(x, Tensor) else (), what)
+            with LOCK:
+                if what == "replace" or not _is_value(self.uop, x):
+                    _check_rules(self, what)
+                    note(self.uop)
+                    return hide_leaves(lambda: original(self, *args, **kwargs))
+                new = _assign if what == "assign" else _set
+                return hide_leaves(lambda: new(original, self, *args, **kwargs))
+
+        return write
+
+    return make
+
+
+def _assign(original: Method, self: Tensor, x: Any) -> Tensor:
+    if isinstance(x, Tensor) and x.uop is self.uop:
+        return self
+    aliasing.check_part(self, "assign")
+    apart = tensor(aliasing.cell(self.uop))  # tinygrad checks and casts, and says what it would store
+    with aliasing.explained("assign", self, lambda: self, x):
+        original(apart, x)
+    aliasing.write(self, apart.uop.src[1].src[1])
+    return self
+
+
+def _set(original: Method, self: Tensor, indices: Any, v: Any) -> None:
+    is_mask = isinstance(indices, Tensor) and indices.dtype == dtypes.bool
+    if isinstance(v, Tensor) and not is_mask and not aliasing.found_again(self, v) and v.uop is self[indices].uop:
+        return  # self[indices] += v
+    aliasing.check_part(self, "__setitem__")
+    apart = tensor(aliasing.cell(aliasing.attached(self.uop)))  # tinygrad gives all of it anew, with the part replaced
+    with aliasing.explained("__setitem__", self, lambda: self[indices], v):
+        original(apart, indices, v)
+    aliasing.write(self, apart.uop)
+
+
+_IN_PLACE = {
+    "__iadd__": "+=", "__isub__": "-=", "__imul__": "*=", "__itruediv__": "/=", "__ifloordiv__": "//=",
+    "__ipow__": "**=", "__iand__": "&=", "__ior__": "|=", "__ixor__": "^=", "__ilshift__": "<<=", "__irshift__": ">>=",
+}  # fmt: skip
+
+
+def _in_place(symbol: str) -> Callable[[Method], Method]:
+    """`y += x` fails where `y + x` does, before there is anything to write."""
+
+    def make(original: Method) -> Method:
+        def write(self: Tensor, x: Any) -> Any:
+            if not _is_value(self.uop, x):
+                return original(self, x)
+            with aliasing.explained(symbol, self, lambda: self, x):
+                return original(self, x)
+
+        return write
+
+    return make
+
+
+def install() -> None:
+    for name in ("assign", "replace", "__setitem__"):
+        wrap(name, _writer(name))
+    for name, symbol in _IN_PLACE.items():
+        wrap(name, _in_place(symbol))
+    nn.BatchNorm.__call__ = functools.wraps(nn.BatchNorm.__call__)(_batch_norm(nn.BatchNorm.__call__))  # type: ignore[method-assign]

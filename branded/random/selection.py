@@ -1,0 +1,291 @@
+"""Draws of entries: by their probabilities, and in a random order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Never
+
+import numpy as np
+from tinygrad import Tensor, dtypes
+from typing_extensions import TypeVar
+
+from branded import tree
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import as_int, normalize_axis
+from branded.core.values import vec_type
+from branded.errors import DrawError, DrawTypeError
+from branded.graph.rows import check_live
+from branded.random.distributions import gumbel
+from branded.random.keys import split
+from branded.random.sampling import FLOATS, as_shape, check_key, raw_bits, unit
+from branded.random.uniforms import randint
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand, default=Never)
+S2 = TypeVar("S2", bound=Brand, default=Never)
+
+# ---- by probabilities ----
+
+
+@operation
+def categorical(
+    key: Vec[S], logits: Vec[S1], axis: int = -1, shape: Sequence[int] | None = None, replace: bool = True
+) -> Vec[S | S1]:
+    """Indices along `axis`, each as likely as the softmax of `logits` says.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        logits: `Vec[S1, f32[..., n, ...]]`: logarithms of probabilities, up to a constant; -inf is never drawn.
+        axis: The axis of the categories.
+        shape: The shape of one example, to which that of `logits` without `axis` broadcasts; None for that one itself.
+        replace: May a category be drawn more than once?  If not, the axes of `shape` in front of those of `logits` say
+            how many different ones are drawn from each distribution.
+
+    Returns:
+        `Vec[S | S1, i32[*shape]]`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `logits` not a tensor of floats, `shape` not a shape.
+        DrawError: There are no categories, or too few of them without replacement, or `logits` does not fit `shape`.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import random
+        >>> from tinygrad import Tensor
+        >>> drawn = random.categorical(random.key(0), Tensor([0.1, 0.9]).log(), shape=(1000,))
+        >>> round(drawn.float().mean().item(), 2)
+        0.9
+        >>> sorted(random.categorical(random.key(0), Tensor.zeros(3), shape=(3,), replace=False).tolist())
+        [0, 1, 2]
+
+    Source: `jax.random.categorical`: the Gumbel-max trick, and without replacement the Gumbel top-k trick.
+    """
+    check_key(key, "categorical")
+    if not isinstance(logits, Tensor) or logits.dtype not in FLOATS:
+        raise DrawTypeError(
+            f"categorical: logits are {tree.describe(logits)}", fix="a tensor of floats, with an axis of categories"
+        )
+    check_live(logits.uop, "categorical")
+    at = normalize_axis(axis, logits, "categorical")
+    n = logits.shape[at]
+    if n == 0:
+        raise DrawError("categorical: there is no category to draw", ("logits", vec_type(logits)))
+    batch = (*logits.shape[:at], *logits.shape[at + 1 :])
+    sizes = batch if shape is None else as_shape(shape, "categorical")
+    if len(sizes) < len(batch) or any(m not in (1, k) for m, k in zip(batch[::-1], sizes[::-1], strict=False)):
+        raise DrawError(
+            "categorical: logits do not broadcast to the shape of the draw",
+            ("logits", f"{vec_type(logits)}, of which axis {at} has the categories"),
+            ("shape", repr(sizes)),
+            fix="a shape that ends in the other axes of logits",
+        )
+    front, own = sizes[: len(sizes) - len(batch)], sizes[len(sizes) - len(batch) :]
+    each = (*own[:at], n, *own[at:])
+    if not replace:
+        return _different(key, logits.expand(each), at, front)
+    noise = gumbel(key, (*front, *each), logits.dtype)
+    return (noise + logits).argmax(len(front) + at)
+
+
+def _different(key: Vec[S], logits: Vec[S1], axis: int, front: tuple[int, ...]) -> Vec[S | S1]:
+    """So many different categories of each distribution, `[*front, ...]`."""
+    n, count = logits.shape[axis], math.prod(front)
+    if count > n:
+        raise DrawError(
+            f"categorical: {count} of {n} categories cannot be drawn without replacement",
+            ("logits", vec_type(logits)),
+            ("shape", f"{front} in front of the other axes of logits"),
+            fix="replace=True, or fewer of them",
+        )
+    score = _known(gumbel(key, logits.shape, logits.dtype) + logits)
+    last = score.permute((*(i for i in range(score.ndim) if i != axis), axis))
+    drawn = by(_descending(last), Tensor.arange(n, dtype=dtypes.int32).expand(last.shape))[..., :count]
+    return drawn.permute((drawn.ndim - 1, *range(drawn.ndim - 1))).reshape((*front, *drawn.shape[:-1]))
+
+
+def _known(score: Vec[S]) -> Vec[S]:
+    """NaN is the largest, as in JAX."""
+    return score.isnan().where(math.inf, score)
+
+
+# ---- in a random order ----
+
+
+@operation
+def permutation(key: Vec[S], x: Vec[S1] | int, axis: int = 0, independent: bool = False) -> Vec[S | S1]:
+    """The entries of `x` along an axis in a random order, all of them equally likely.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        x: A tensor `Vec[S1, T[n, ...]]`, or an int n for the numbers from 0 to n - 1.
+        axis: The axis.
+        independent: Has each sequence along the axis an order of its own?
+
+    Returns:
+        `Vec[S | S1, T[n, ...]]`, or `Vec[S, i32[n]]`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, or `x` neither an int nor a tensor with an axis.
+        DrawError: `x` is an int below 0.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import random
+        >>> random.permutation(random.key(0), 5).tolist()
+        [0, 1, 4, 3, 2]
+
+    Source: `jax.random.permutation`: sorted by random bits, as often as it takes that ties do not matter.
+    """
+    check_key(key, "permutation")
+    n, at = _population(x, "permutation", "x", axis)
+    if not isinstance(x, Vec):
+        return _order(key, (n,), 0)
+    if independent and x.ndim > 1:
+        return x.gather(at, _order(key, x.shape, at)) if x.numel() else x
+    return _taken(x, _order(key, (n,), 0), at)
+
+
+def _taken(x: Vec[S], places: Vec[S1], axis: int) -> Vec[S | S1]:
+    """The entries of `x` at these places of an axis, in their shape."""
+    at: Any = (*[slice(None)] * axis, places)
+    return x[at]
+
+
+def _population(x: Vec[S] | int, what: str, name: str, axis: int) -> tuple[int, int]:
+    """How many entries there are to choose from, and along which axis."""
+    if isinstance(x, Vec):
+        check_live(x.uop, what)
+        if x.shape:
+            at = normalize_axis(axis, x, what)
+            return x.shape[at], at
+    n = as_int(x)
+    if n is None:
+        raise DrawTypeError(
+            f"{what}: {name} is {vec_type(x)}, which has no entries", fix="an int, or a tensor with an axis of them"
+        )
+    if n < 0:
+        raise DrawError(f"{what}: {name} = {n} is not a number of entries", fix="an int of 0 or more")
+    if n > dtypes.int32.max:
+        raise DrawError(
+            f"{what}: {name} = {tree.short_repr(n)} are more than an int32 can count", fix="randint in parts"
+        )
+    normalize_axis(axis, Tensor.arange(1), what)
+    return n, 0
+
+
+def _order(key: Vec[S], shape: tuple[int, ...], axis: int) -> Vec[S]:
+    """For each sequence along the axis the numbers of its entries in a random order."""
+    n, size = shape[axis], math.prod(shape)
+    others = (*shape[:axis], *shape[axis + 1 :])
+    order: Vec[S] = Tensor.arange(n, dtype=dtypes.int32).expand((*others, n))
+    # 32 bits may tie; after this many rounds hardly any two have tied in all of them
+    for _ in range(math.ceil(3 * math.log(max(1, size)) / math.log(2**32 - 1))):
+        keys = split(key)
+        bits = raw_bits(keys[1], shape, 32)
+        key, order = keys[0], by(bits.permute((*(i for i in range(bits.ndim) if i != axis), axis)), order)
+    return order.permute((*range(axis), order.ndim - 1, *range(axis, order.ndim - 1)))
+
+
+_COUNTED = 65536
+"""Up to how many entries are put in order by counting those before each: two kernels, where sorting takes many."""
+
+
+def by(bits: Vec[S], x: Vec[S1]) -> Vec[S | S1]:
+    """`x` in the order of the uint32 `bits` along the last axis, both of them `[..., n]`; ties keep theirs."""
+    n = bits.shape[-1]
+    places = (bits.cast(dtypes.uint64) << 32) | Tensor.arange(n).cast(dtypes.uint64)
+    if n > _COUNTED:
+        return x.gather(-1, places.sort()[0].cast(dtypes.uint32).cast(dtypes.int32))
+    places = places.contiguous()
+    rank = (places.unsqueeze(-2) < places.unsqueeze(-1)).sum(-1).contiguous()
+    return rank.unsqueeze(-2).eq(Tensor.arange(n).unsqueeze(1)).where(x.unsqueeze(-2), 0).sum(-1)
+
+
+@operation
+def choice(
+    key: Vec[S],
+    a: Vec[S1] | int,
+    shape: Sequence[int] = (),
+    replace: bool = True,
+    p: Vec[S2] | Sequence[float] | None = None,
+    axis: int = 0,
+) -> Vec[S | S1 | S2]:
+    """Entries of `a` along an axis, equally likely or as `p` says.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        a: A tensor `Vec[S1, T[n, ...]]`, or an int n for the numbers from 0 to n - 1.
+        shape: How many, and in which shape.
+        replace: May an entry be drawn more than once?
+        p: The probability of each entry, up to a factor: a list of n numbers, or a tensor `Vec[S2, f32[n]]`.
+        axis: The axis of the entries.
+
+    Returns:
+        `Vec[S | S1 | S2, T[*shape, ...]]`, with the axes of `shape` in place of `axis`, or `Vec[S | S2, i32[*shape]]`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `a` or `p` is something else than these, `shape` not a shape.
+        DrawError: There is nothing to draw from, or too little without replacement; `p` has another size, or numbers
+            that are not probabilities.
+        AxisRangeError: `axis` is out of range.
+
+    Example:
+        >>> from branded import random
+        >>> random.choice(random.key(0), 5, (3,), replace=False).tolist()
+        [0, 1, 4]
+        >>> random.choice(random.key(0), 3, (4,), p=[0.0, 0.5, 0.5]).tolist()
+        [1, 1, 2, 2]
+
+    Source: `jax.random.choice`; without replacement by `p`, the Gumbel top-k trick.
+    """
+    check_key(key, "choice")
+    (n, at), sizes = _population(a, "choice", "a", axis), as_shape(shape, "choice")
+    count = math.prod(sizes)
+    if count and not n:
+        raise DrawError("choice: there is nothing to draw from", ("a", tree.describe(a)))
+    if not replace and count > n:
+        raise DrawError(
+            f"choice: {count} of {n} entries cannot be drawn without replacement",
+            fix="replace=True, or fewer of them",
+        )
+    chances = None if p is None else _chances(p, n)
+    drawn: Vec[S | S2]
+    if chances is None:
+        drawn = randint(key, sizes, 0, n) if replace and n else _order(key, (n,), 0)[:count].reshape(sizes)
+    elif replace:
+        total = chances.cumsum()
+        r = total[-1] * (1 - unit(key, sizes, chances.dtype))
+        drawn = (total < r.unsqueeze(-1)).sum(-1).cast(dtypes.int32)
+    else:
+        score = gumbel(key, (n,), chances.dtype) + chances.log()
+        drawn = by(_descending(score), Tensor.arange(n, dtype=dtypes.int32))[:count].reshape(sizes)
+    return _taken(a, drawn, at) if isinstance(a, Vec) else drawn
+
+
+def _descending(x: Vec[S]) -> Vec[S]:
+    """Bits that are in the opposite order of the floats `x`."""
+    bits = x.cast(dtypes.float32).bitcast(dtypes.uint32)
+    return (bits >> 31).eq(1).where(bits, bits ^ 0x7FFFFFFF)
+
+
+def _chances(p: Vec[S] | Sequence[float], n: int) -> Vec[S]:
+    """The probabilities as a tensor of floats; those that Python knows must be some."""
+    if isinstance(p, Vec):
+        check_live(p.uop, "choice")
+        found: Vec[S] = p if p.dtype in FLOATS else p.cast(dtypes.float32)
+    else:
+        try:
+            known = np.asarray(p, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise DrawTypeError(f"choice: p is {tree.describe(p)}", fix="a list of numbers, or a tensor") from None
+        if not (np.isfinite(known).all() and (known >= 0).all() and (known.sum() > 0 or not n)):
+            raise DrawError("choice: p are not probabilities", ("p", repr(p)), fix="numbers of 0 or more, not all 0")
+        found = Tensor(known)
+    if found.shape != (n,):
+        raise DrawError(
+            f"choice: p has not one number for each of {n} entries", ("p", vec_type(found)), fix=f"a tensor of {n}"
+        )
+    return found

@@ -1,0 +1,84 @@
+"""A C compiler for tinygrad's CPU device on a machine that has none.
+
+tinygrad compiles with `clang`, or with what the variable CC names.  Where neither is there, `zig.py` takes the clang of
+the PyPI package `ziglang`.  Nothing is written, and nothing is said before there is something to compile.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+from branded.errors import CompilerError
+from branded.tinygrad_compat import private_api, zig_clang
+from branded.tinygrad_compat.speed import compile_workers
+
+
+def choose() -> None:
+    """Choose the compiler, here and in the processes in which tinygrad compiles."""
+    zig_clang.install()
+    compile_workers.begin_with(zig_clang.__name__)
+    _explain()
+
+
+def _missing() -> CompilerError:
+    return CompilerError(
+        "compiler: tinygrad's CPU device needs a C compiler, and there is no clang here",
+        ("looked", "the variable CC, clang on PATH, the package ziglang"),
+        fix="pip install 'branded[cc]', or install clang",
+    )
+
+
+def _failed(error: OSError | subprocess.CalledProcessError) -> CompilerError:
+    """The compiler that was chosen cannot be run, or does not compile what tinygrad wrote."""
+    cc, *of_zig = zig_clang.command()
+    if cc == "clang" and isinstance(error, FileNotFoundError):
+        return _missing()
+    said = error.strerror if isinstance(error, OSError) else f"it ended with status {error.returncode}"
+    return CompilerError(
+        "compiler: tinygrad's CPU device needs a C compiler, and the one that was chosen cannot be run"
+        if isinstance(error, OSError)
+        else "compiler: the C compiler that was chosen does not compile what tinygrad wrote",
+        ("zig" if of_zig else "CC", cc),
+        ("says", str(said)),
+        fix="CC=clang or another clang; gcc does not know the options"
+        if not of_zig
+        else "pip install --force-reinstall 'branded[cc]', or install clang",
+    )
+
+
+def _explain() -> None:
+    """Let tinygrad try its other devices; where it would fail for want of a compiler, say so."""
+    device, compiler = private_api._Device, private_api.ClangCompiler
+    seen: list[CompilerError] = []  # tinygrad drops what a device says that it tried
+    compile_: Callable[[Any, str], bytes] = compiler.compile
+    select = device.__dict__[private_api.SELECT_DEVICE].func
+
+    @functools.wraps(compile_)
+    def compile_or_explain(self: Any, src: str) -> bytes:
+        try:
+            return compile_(self, src)
+        except (OSError, subprocess.CalledProcessError) as error:
+            seen.append(failed := _failed(error))
+            raise failed from None
+
+    def select_or_explain(self: Any) -> str:
+        try:
+            return str(select(self))
+        except RuntimeError as error:
+            if "no usable devices" not in str(error):
+                raise
+            if seen:
+                raise seen[-1] from None
+            if os.environ.get("CC") or shutil.which("clang"):
+                raise
+            raise _missing() from None
+
+    compiler.compile = compile_or_explain
+    chosen = functools.cached_property(select_or_explain)
+    chosen.__set_name__(device, private_api.SELECT_DEVICE)
+    setattr(device, private_api.SELECT_DEVICE, chosen)

@@ -1,0 +1,1 @@
+"""Fixes of tinygrad, one file per upstream bug."""

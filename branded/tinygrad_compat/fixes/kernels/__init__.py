@@ -1,0 +1,1 @@
+"""Fixes of how tinygrad builds kernels."""

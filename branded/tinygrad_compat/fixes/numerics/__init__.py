@@ -1,0 +1,1 @@
+"""Fixes of wrong values: integers, NaN, division, conversions."""

@@ -1,0 +1,1 @@
+"""Fixes of the running process: threads, forks, interrupts, caches, writes."""

@@ -1,0 +1,50 @@
+"""A write to all of a tensor through an index is a write to the tensor.
+
+`x[i] = v` writes to the view `x[i]`.  Where that is all of `x`, as for an `x` of one row, the view is a mere reshape,
+and tinygrad takes it for a tensor of its own: with `x = Tensor([5.0]).realize()`, `x[0] = 7` leaves `x` as it was.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+from typing import Any
+
+from tinygrad import Tensor
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.tinygrad_compat import private_api
+
+_written: contextvars.ContextVar[Tensor | None] = contextvars.ContextVar("branded_written", default=None)
+
+
+def _without_reshape(u: UOp) -> UOp:
+    while u.op is Ops.RESHAPE:
+        u = u.src[0]
+    return u
+
+
+def install() -> None:
+    cls: Any = Tensor
+    assign, setitem = cls.assign, cls.__setitem__
+
+    @functools.wraps(assign)
+    def assign_whole(self: Tensor, x: Any) -> Any:
+        target = _written.get()
+        if target is None or target is self:
+            return assign(self, x)
+        storage = _without_reshape(self.uop)
+        if storage.op is not Ops.BUFFER or storage is not _without_reshape(target.uop):
+            return assign(self, x)
+        value: Any = x if isinstance(x, Tensor) else Tensor(x, device=self.device, dtype=self.dtype)
+        return assign(target, private_api.broadcast_to(value, self.shape).reshape(target.shape))
+
+    @functools.wraps(setitem)
+    def setitem_whole(self: Tensor, indices: Any, v: Any) -> None:
+        token = _written.set(self)
+        try:
+            setitem(self, indices, v)
+        finally:
+            _written.reset(token)
+
+    cls.assign, cls.__setitem__ = assign_whole, setitem_whole

@@ -1,0 +1,186 @@
+"""A pattern of tinygrad as a function of Python, written down in one go.
+
+tinygrad writes for each pattern that is asked for the first time a function that matches it.  It builds a graph of its
+conditions and rewrites that by patterns, which takes five times as long as to compile the function: a fifth of the
+first call of a program, in each process anew.  Here the conditions are written as they come, in the same order.
+
+Of the texts that tinygrad's own patterns give, `patterns.py` has the functions, which Python has compiled when the
+package was installed, or when it was first used: each is found by its text.  `python -m tests.patterns` writes it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.machinery
+import importlib.util
+import itertools
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+from branded.tinygrad_compat import private_api
+
+MOST = 32
+"""So many ways in which a pattern may match are written down, one after the other."""
+_CALL = "(found := own({})) is not None"
+
+FILE = Path(__file__).with_name("patterns.py")
+"""The functions of the patterns that tinygrad has."""
+_HEAD = "def {}(uop, ctx):"
+
+
+class _TooLong(Exception):
+    """Such a pattern is left to tinygrad."""
+
+
+class _Way(NamedTuple):
+    """One way to match: what must hold, in this order, and where what has a name is."""
+
+    conditions: list[str]
+    names: dict[str, str]
+
+    def take(self, other: _Way) -> None:
+        """Both must hold; what has one name is one UOp."""
+        self.conditions.extend(other.conditions)
+        for name, at in other.names.items():
+            if (first := self.names.setdefault(name, at)) != at:
+                self.conditions.append(f"{first} is {at}")
+
+
+class _Conditions:
+    """What holds where a pattern matches: in each way `common`, and one way of each of `choices`."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values, self.common = values, _Way([], {})
+        self.choices: list[list[_Way]] = []
+
+    def value(self, x: Any) -> str:
+        self.values[name := f"v{len(self.values)}"] = x
+        return name
+
+    def add(self, p: Any, at: str, is_known: bool = False) -> None:
+        """`at` matches `p`; its operation is known where a pattern is looked up by that."""
+        if p.is_any:
+            self.choose([[(x, at)] for x in p.src[0]])
+            return
+        put = self.common.conditions.append
+        if p.op is not None and not is_known:
+            put(f"{at}.op == {p.op[0].value}" if len(p.op) == 1 else f"{at}.op in {self.value(tuple(map(int, p.op)))}")
+        if p.arg is not None:
+            put(f"{at}.arg == {int(p.arg) if isinstance(p.arg, int) else self.value(p.arg)}")
+        if p.strict_length or p.required_len > 0:
+            put(f"len({at}.src) {'==' if p.strict_length else '>='} {p.required_len}")
+        if p.name is not None:
+            self.common.take(_Way([], {p.name: at}))
+        for what, wanted in (("dtype", p.match_dtype), ("tag", p.match_tag)):
+            if wanted is not None:
+                one = len(wanted) == 1
+                put(f"{at}.{what} {'==' if one else 'in'} {self.value(wanted[0] if one else tuple(wanted))}")
+        if p.src is not None:
+            self.operands(p.src, at)
+
+    def operands(self, src: Sequence[Any], at: str) -> None:
+        if isinstance(src[0], itertools.repeat):
+            of = _Conditions(self.values)
+            of.add(next(src[0]), x := f"x{len(self.values)}")
+            if of.choices or of.common.names:
+                raise _TooLong
+            if of.common.conditions:
+                every = " and ".join(of.common.conditions)
+                self.common.conditions.append(f"all([{every} for {x} in {at}.src])")
+        elif len(src) == 1:
+            for i, x in enumerate(src[0]):
+                self.add(x, f"{at}.src[{i}]")
+        else:
+            self.choose([[(x, f"{at}.src[{i}]") for i, x in enumerate(xs)] for xs in src])
+
+    def choose(self, among: Sequence[Sequence[tuple[Any, str]]]) -> None:
+        """All of one of these match."""
+        found: list[_Way] = []
+        for pairs in among:
+            of = _Conditions(self.values)
+            for p, at in pairs:
+                of.add(p, at)
+            found += [_joined(of.common, *rest) for rest in of.ways()]
+        self.choices.append(found)
+
+    def ways(self) -> list[tuple[_Way, ...]]:
+        found = list(itertools.islice(itertools.product(*self.choices), MOST + 1))
+        if len(found) > MOST:
+            raise _TooLong
+        return found
+
+
+def _joined(*ways: _Way) -> _Way:
+    out = _Way([], {})
+    for way in ways:
+        out.take(way)
+    return out
+
+
+def written(p: Any, has_ctx: bool) -> tuple[str, dict[str, Any]]:
+    """The body of the function that matches a pattern, and the values that stand in it."""
+    all_ = _Conditions({})
+    all_.add(p, "uop", True)
+    lines: list[str] = []
+    if all_.common.conditions:
+        lines.append(f"  if not ({' and '.join(all_.common.conditions)}): return None")
+    for rest in all_.ways():
+        way = _joined(*rest, _Way([], all_.common.names))
+        given = [*(["ctx=ctx"] if has_ctx else []), *(f"{name}={at}" for name, at in way.names.items())]
+        lines.append(f"  if {' and '.join([*way.conditions, _CALL.format(', '.join(given))])}: return found")
+    return "\n".join([*lines, "  return None"]), all_.values
+
+
+def name(text: str) -> str:
+    """What the function of this body is called."""
+    return f"m{hashlib.blake2b(text.encode(), digest_size=10).hexdigest()}"
+
+
+def function(text: str, named: str = "compiled_match") -> str:
+    return f"{_HEAD.format(named)}\n{text}"
+
+
+@functools.cache
+def kept() -> Mapping[str, CodeType]:
+    """The functions of `FILE`, which Python keeps compiled; none where it cannot: to compile all takes too long."""
+    cached = importlib.util.cache_from_source(str(FILE))
+    if not Path(cached).exists() and (sys.dont_write_bytecode or not os.access(FILE.parent, os.W_OK)):
+        return {}
+    try:
+        module = importlib.machinery.SourceFileLoader(FILE.stem, str(FILE)).get_code(FILE.stem)
+    except (ImportError, OSError, SyntaxError):
+        return {}
+    return {code.co_name: code for code in module.co_consts if isinstance(code, CodeType)} if module else {}
+
+
+@functools.lru_cache(maxsize=2048)  # many patterns differ in the function alone that they call
+def _compiled(text: str) -> CodeType:
+    if (found := kept().get(name(text))) is not None:
+        return found
+    space: dict[str, Any] = {}
+    exec(
+        compile(function(text), str(FILE), "exec"), space
+    )  # no code of the user, as `branded.errors.source` finds that
+    code: CodeType = space["compiled_match"].__code__
+    return code
+
+
+def install() -> None:
+    original: Callable[[Any, Any], Any] = private_api.upat.upat_compile
+
+    @functools.cache
+    def upat_compile(self: Any, fxn: Any) -> Any:
+        code = fxn.__code__
+        try:
+            text, space = written(self, "ctx" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        except _TooLong:
+            return original(self, fxn)
+        space["own"] = fxn
+        return FunctionType(_compiled(text), space)
+
+    private_api.upat.upat_compile = upat_compile
