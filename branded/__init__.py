@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 
 def _is_for_mypy_alone() -> bool:
-    """Is this package imported by mypy, only because `branded.mypy`, the plugin, is in it?
+    """Return whether mypy imports this package only for its plugin, `branded.mypy`.
 
-    mypy with a warm cache takes less time than the import of tinygrad, so for the plugin nothing of that is imported.
+    mypy with a warm cache takes less time than importing tinygrad, so the plugin imports only itself.
     """
     if "mypy.build" not in sys.modules:
         return False
@@ -31,9 +31,9 @@ def _is_for_mypy_alone() -> bool:
 
 @contextlib.contextmanager
 def _without_collections() -> Iterator[None]:
-    """No garbage is looked for in here, which takes a fourth of this import.
+    """Disable garbage collection, which takes a quarter of the time of this import.
 
-    What was made is put with what is old, or the search would come as soon as this ends.
+    The new objects are then moved to the oldest generation; else a collection would run immediately afterwards.
     """
     is_on = gc.isenabled()
     gc.disable()
@@ -68,11 +68,11 @@ _MOVED = {
     "branded.transforms.modules": "branded.nn.modules",
     "branded.values": "branded.core.values",
 }
-"""Modules by the names under which documents of earlier versions import them."""
+"""Current names of modules that documents for earlier versions import by other names."""
 
 
 class _MovedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports a module of `_MOVED` under its earlier name: the same module object."""
+    """A finder that imports a module of `_MOVED` under its earlier name, as the same module object."""
 
     def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
         return ModuleSpec(name, self, is_package=True) if name in _MOVED else None
@@ -90,7 +90,7 @@ if not _for_mypy_alone:
     with _without_collections():
         from branded import tinygrad_compat
 
-        tinygrad_compat.install()  # before anything else takes what they replace
+        tinygrad_compat.install()  # before other imports copy the functions that it replaces
 
         from branded import tree
         from branded.autodiff.api import grad, jvp, stop_gradient, value_and_grad, vjp
@@ -196,9 +196,9 @@ else:
     }
 
     def __getattr__(name: str) -> object:
-        """What is imported when it is first used: a module, or a name of one behind a colon.  Checkers see imports.
+        """Import a public name at its first use: a module, or `module:name`.  Type checkers see the imports above.
 
-        What else is in `__all__`, and was not imported above, is a function of arrays.
+        Any other name of `__all__` is a function of `branded.functions`.
         """
         where = _LATER.get(name) or (f"branded.functions:{name}" if name in __all__ else None)
         if where is None or _for_mypy_alone:

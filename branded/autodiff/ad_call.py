@@ -1,4 +1,4 @@
-"""A call that is differentiated: its arguments as leaves, and its results without them."""
+"""A call under a derivative transform: its arguments are replaced by leaves, which are removed from its results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from branded.graph.scope import open_brands
 from branded.graph.uops import tensor
 
 Argnums = int | Sequence[int]
-"""The position of one argument, or those of several."""
+"""The position of one argument, or a sequence of positions."""
 
 
 def check(f: Any, what: str) -> None:
@@ -33,7 +33,7 @@ def check(f: Any, what: str) -> None:
 
 
 def _real(x: Any, what: str, where: str) -> Tensor:
-    """A leaf of an argument as a tensor of floats."""
+    """Return a leaf of an argument as a float tensor."""
     t = live_tensor(x, f"{what}: {where}", DerivativeError, but="; derivatives are with respect to float tensors")
     if not dtypes.is_float(t.dtype):
         raise DerivativeError(
@@ -61,7 +61,7 @@ def _positions(argnums: Any, args: Sequence[Any], what: str) -> tuple[int, ...]:
 
 
 class Differentiated:
-    """A call of `f` with leaves for those arguments that it is differentiated with respect to."""
+    """A call of `f` in which the arguments selected by `argnums` are replaced by leaves."""
 
     def __init__(self, f: Callable[..., Any], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any], what: str):
         self.f, self.what = f, what
@@ -72,7 +72,7 @@ class Differentiated:
         values = [v for x in self.wrt for v in tree.leaves(x)]
         self.values = [_real(v, what, name) for v, name in zip(values, self.names, strict=True)]
         given = [leaf(v) for v in self.values]
-        # tensors of our own: the function may write into its, and tinygrad's realize renames the graph of all
+        # separate tensors: the function may write into its own, and `realize` renames all tensors' graphs
         self._leaves = [tensor(t.uop) for t in given]
         new = iter(given)
         full = list(args)
@@ -87,8 +87,8 @@ class Differentiated:
             self._settle()
 
     def _settle(self) -> None:
-        """What the function wrote into memory from outside of it is of no leaf: that outlives the derivative."""
-        self.out = with_tensors(self.out, uops(self.out))  # tensors of our own: one may be what was written into
+        """Remove the leaves from values written into captured memory, which outlives the derivative."""
+        self.out = with_tensors(self.out, uops(self.out))  # new tensors: a result may be the written tensor
         if not is_differentiating():
             self.outside.follow(strip_tags(uops(self.out)))
             self.outside.settle(strip_tags, [*self._leaves, *_tensors_of(self.out)])
@@ -98,7 +98,7 @@ class Differentiated:
         return [t.uop for t in self._leaves]
 
     def gave(self, kind: str, us: Iterable[UOp]) -> None:
-        """Say, where the program is written down, that these are the `gradient` or the `tangent` of this call."""
+        """Record in the IR that these values are the `kind` of this call: its gradient, tangent or Jacobian."""
         recording.derived(kind, self.f, tuple(us))
 
     def split(self, has_aux: bool) -> tuple[Any, Any]:
@@ -112,26 +112,26 @@ class Differentiated:
         return self.out
 
     def without_entries(self, y: Any, aux: Any, has_aux: bool) -> Any:
-        """A Jacobian of nothing, or with respect to nothing: trees without a tensor."""
+        """Return an empty Jacobian: the function has no tensor results, or no tensor arguments to differentiate by."""
         out = self.results((tree.rebuild(y, iter([self.like_arguments(()) for _ in tree.leaves(y)])), aux))
         return out if has_aux else out[0]
 
     def results(self, y: Any) -> Any:
-        """What the user gets: the same tree without leaves."""
+        """Return the same tree without leaves, as the user receives it."""
         ts = _tensors_of(y)
         new = dict(zip(map(id, ts), self.outside.now(strip_tags([t.uop for t in ts])), strict=True))
         out = (x if not isinstance(x, Tensor) or new[id(x)] is x.uop else tensor(new[id(x)]) for x in tree.leaves(y))
         return tree.rebuild(y, out)
 
     def like_arguments(self, grads: Iterable[Tensor]) -> Any:
-        """Derivatives in the trees of the arguments."""
+        """Return the derivatives in the trees of the arguments."""
         new = iter(grads)
         out = tuple(tree.rebuild(x, new) for x in self.wrt)
         return out[0] if self.single else out
 
 
 def outputs(y: Any, what: str) -> list[Tensor]:
-    """The tensors that a function returned."""
+    """Return the tensors that a function returned."""
     return live_tensors(y, f"{what}: the result", DerivativeError, "return tensors; others with has_aux=True")
 
 
@@ -140,29 +140,29 @@ def tensors(us: Iterable[UOp]) -> list[Tensor]:
 
 
 def _tensors_of(x: Any) -> list[Tensor]:
-    """The tensors in a tree of anything."""
+    """Return the tensors in any tree."""
     return [v for v in tree.leaves(x) if isinstance(v, Tensor)]
 
 
 def uops(x: Any) -> list[UOp]:
-    """Those of the tensors in a tree of anything."""
+    """Return the UOps of the tensors in any tree."""
     return [t.uop for t in _tensors_of(x)]
 
 
 def with_tensors(x: Any, us: Sequence[UOp]) -> Any:
-    """The same tree with other tensors."""
+    """Return the same tree with its tensors replaced."""
     new = iter(us)
     leaves = (tensor(next(new)) if isinstance(v, Tensor) else v for v in tree.leaves(x))
     return tree.rebuild(x, leaves) if us else x
 
 
 def pushed(ys: Sequence[Tensor], leaves: Sequence[UOp], dxs: Sequence[UOp]) -> list[Tensor]:
-    """The tangents of results: those of the leaves, pushed forward."""
-    # a rule of the user's sees no brand that was closed before; what is below a leaf may have left one too
+    """Push the tangents of the leaves forward and return the tangents of the results."""
+    # hide closed brands from custom rules; values below a leaf may have left such a brand
     lowered = lower([*(t.uop for t in ys), *leaves], open_brands())
     values, leaves = lowered[: len(ys)], lowered[len(ys) :]
     tangents = dict(zip(leaves, dxs, strict=True))
-    if transposed.get():  # who transposes this looks at what is left
+    if transposed.get():  # the transform that transposes this checks the result
         ds = push(values, tangents)
     else:
         with transposed.during(level := Level()):

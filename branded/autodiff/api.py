@@ -55,13 +55,13 @@ def value_and_grad(  # type: ignore[overload-overlap]
 @overload
 def value_and_grad(f: Callable[P, R], argnums: Argnums, has_aux: bool = False) -> Callable[P, tuple[R, Any]]: ...
 def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """`value_and_grad(f)(x)` is `(f(x), grad(f)(x))`, computed together.
+    """Return a function that computes `(f(x), grad(f)(x))` in one pass.
 
-    Its arguments and errors are those of `grad`.
+    The arguments and errors are the same as for `grad`.
 
     Returns:
-        A function of the same arguments that gives the value (with `has_aux` the pair) and the gradient, in the tree,
-        the shapes and the dtypes of the argument.
+        A function of the same arguments. It returns the value (a pair, with `has_aux`) and the gradient, in the tree,
+        shapes and dtypes of the argument.
 
     Example:
         >>> from branded import value_and_grad
@@ -122,21 +122,22 @@ def grad(
 @overload
 def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
 def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """`grad(f)(x)` is the gradient of the number `f(x)` with respect to `x`.
+    """Return a function that computes the gradient of the scalar `f(x)` with respect to `x`.
 
-    Under vmap it is that of each example, also with respect to what the examples share.
+    Under vmap it is a gradient per example, even with respect to a shared argument.
 
     Args:
-        f: A function that returns one float (`f32[]`), or with `has_aux` a pair of it and anything else.
+        f: A function that returns one float (`f32[]`), or with `has_aux` a pair of the float and any other value.
         argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
-        has_aux: Does `f` return a pair?
+        has_aux: Whether `f` returns a pair.
 
     Returns:
-        A function of the same arguments that gives the gradient, in the tree, the shapes and the dtypes of the
-        argument: a tuple of gradients where `argnums` is a tuple, and with `has_aux` a pair with what `f` gave besides.
+        A function of the same arguments. It returns the gradient, in the tree, shapes and dtypes of the argument, or a
+        tuple of gradients if `argnums` is a tuple. With `has_aux` it returns a pair of the gradient and the auxiliary
+        value.
 
     Raises:
-        DerivativeError: The argument is not of floats, `argnums` is out of range, or `f` returns something else.
+        DerivativeError: The argument is not of floats, `argnums` is out of range, or `f` does not return one float.
 
     Example:
         >>> from branded import grad, vmap
@@ -167,16 +168,16 @@ def vjp(
     f: Callable[[Unpack[Ts]], tuple[R, X]], *primals: *Ts, has_aux: Literal[True]
 ) -> tuple[R, Callable[[R], tuple[*Ts]], X]: ...
 def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[misc]
-    """`y, pullback = vjp(f, x)`: the value, and the linear map `ct -> ctᵀ J`.
+    """Compute `y = f(x)` and its pullback, the linear map `ct -> ctᵀ J`.
 
     Args:
         f: A function of trees of float tensors that returns a tree of tensors.
-        primals: Its arguments.
-        has_aux: Does `f` return a pair, of which the second part is not differentiated?
+        primals: The arguments of `f`.
+        has_aux: Whether `f` returns a pair whose second part is not differentiated.
 
     Returns:
-        `y`, which is `f(*primals)`, and `pullback`, which takes a cotangent like `y` and gives a tuple of cotangents
-        like `primals`; it may be called any number of times.  With `has_aux` also what `f` gave besides.
+        The value `f(*primals)` and `pullback`. The pullback takes a cotangent like the value and returns a tuple of
+        cotangents like `primals`; it may be called any number of times. With `has_aux` also the auxiliary value.
 
     Raises:
         DerivativeError: An argument is not of floats, or a cotangent does not fit its result.
@@ -215,7 +216,7 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
 
 
 def _like(given: Any, wanted: Any, ts: Sequence[Tensor], what: str, kind: str, of: str) -> list[UOp]:
-    """The leaves of tangents or cotangents, which must have the tree, the shapes and the dtypes of the values."""
+    """Return the leaves of tangents or cotangents; raise if a tree, shape or dtype differs from the values."""
     xs, at = tree.leaves(given), tree.paths(wanted, "the result" if of == "result" else "primals")
     if tree.paths(given, "") != tree.paths(wanted, ""):
         raise DerivativeError(
@@ -256,18 +257,18 @@ def jvp(
     f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
 ) -> tuple[Any, ...]: ...
 def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
-    """`y, dy = jvp(f, (x,), (dx,))`: the value, and its directional derivative `J dx`.
+    """Compute `y = f(x)` and its directional derivative `J dx`.
 
-    Forward mode has a rule for each primitive of tinygrad; it is one pass over the graph.
+    Forward mode has a rule for each primitive of tinygrad and makes one pass over the graph.
 
     Args:
         f: A function of trees of float tensors that returns a tree of tensors.
-        primals: A tuple of its arguments.
+        primals: A tuple of the arguments of `f`.
         tangents: A tuple like `primals`.
-        has_aux: Does `f` return a pair, of which the second part is not differentiated?
+        has_aux: Whether `f` returns a pair whose second part is not differentiated.
 
     Returns:
-        `f(*primals)` and its tangent, of the same tree; with `has_aux` also what `f` gave besides.
+        `f(*primals)` and its tangent, in the same tree. With `has_aux` also the auxiliary value.
 
     Raises:
         DerivativeError: An argument is not of floats, or a tangent does not fit its primal.
@@ -296,13 +297,13 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
 
 
 def stop_gradient(x: A) -> A:
-    """`x`, as a constant to every derivative: tinygrad's `detach`, of a tree.
+    """Return `x` as a constant for every derivative: tinygrad's `detach`, for trees.
 
     Args:
-        x: A tensor, or a tree of them.
+        x: A tensor, or a tree of tensors.
 
     Returns:
-        The same values, of which every derivative is zero.
+        The same values; every derivative with respect to them is zero.
 
     Example:
         >>> from branded import grad, stop_gradient

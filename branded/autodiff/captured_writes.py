@@ -1,7 +1,7 @@
-"""Writes of a function into memory from outside of it, while it is differentiated or becomes the body of a call.
+"""Writes into captured memory by a function that is differentiated or traced as the body of a call.
 
-What it wrote is there for others too: they hold the value that the results are made of, so it is written once.  Of
-`value_and_grad(f)(x)`, with `state.assign(state + x)` in `f`, and p the leaf of x:
+Other tensors see such a write too. They share the value from which the results are computed, so it is written once.
+Example: `value_and_grad(f)(x)` with `state.assign(state + x)` in `f`; p is the leaf of x.
 
     state in f      AFTER(s, STORE(s, s + p))
     afterwards      AFTER(s, STORE(s, s + x)), in the results and in all tensors that see the write
@@ -24,21 +24,21 @@ from branded.tinygrad_compat.tinygrad_lock import LOCK
 
 
 class Outside:
-    """The writes of one call."""
+    """The writes into captured memory during one call."""
 
     def __init__(self) -> None:
         self.memory = set[UOp]()
         """The buffers that are written."""
         self._states: dict[_Write, Tensor] = {}
-        """What writes gave, and what has become of that: tinygrad tells tensors when a write is done."""
+        """Written values, as tensors: tinygrad updates their UOps when it realizes a write."""
 
     def written(self, us: Sequence[UOp]) -> list[UOp]:
-        """What such writes gave, of which these are made."""
+        """Return the writes into captured memory in the graphs of `us`."""
         graph = UOp(Ops.SINK, src=tuple(us)).toposort(enter_calls=False)
         return [u for u in graph if u.op is Ops.AFTER and aliasing.root(u) in self.memory]
 
     def settle(self, new: Callable[[Sequence[UOp]], list[UOp]], own: Iterable[Tensor] = ()) -> None:
-        """All tensors that see these writes are of the new values, but for those of the call itself."""
+        """Replace the value of every live tensor that sees these writes by `new` of it, except the tensors in `own`."""
         apart = {*map(id, own)}
         with LOCK:
             live = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in apart]
@@ -48,11 +48,11 @@ class Outside:
                 self.follow([u])
 
     def follow(self, us: Sequence[UOp]) -> None:
-        """Remember what the writes gave of which these are made."""
+        """Remember the captured writes in the graphs of `us`."""
         self._states |= {_which(u): tensor(u) for u in self.written(us)}
 
     def now(self, us: Sequence[UOp]) -> list[UOp]:
-        """The same values, whose writes are those that tensors see, in a derivative's own form too, or are done."""
+        """Replace each remembered write by its current UOp, also where a derivative has rewritten it."""
         if not self._states:
             return list(us)
         states = {u: self._states.get(_which(u)) for u in self.written(us)}
@@ -60,13 +60,13 @@ class Outside:
 
 
 class _Write(NamedTuple):
-    """A write: the how many-th into which buffer it is, and what it gives."""
+    """The key of a write: the buffer, its ordinal among the writes into the buffer, and the shape of its value."""
 
     memory: UOp
     number: int
     shape: tuple[Any, ...]
     joins: bool
-    """Does it join a part to the whole, and not write itself?"""
+    """Whether it joins a written part to the whole buffer instead of storing directly."""
 
 
 def _which(u: UOp) -> _Write:
@@ -81,11 +81,11 @@ _open: Blocks[Outside] = Blocks("branded_outside")
 
 
 def noted(outside: Outside) -> Block[Outside]:
-    """While a function runs whose writes are noted."""
+    """Record the captured writes of a function while it runs."""
     return _open.during(outside)
 
 
 def note(target: UOp) -> None:
-    """There is a write into what this is a view of, which is no memory of the function."""
+    """Record a write into the memory under `target`, which the function did not allocate."""
     for outside in _open.get():
         outside.memory.add(aliasing.root(target))

@@ -1,7 +1,7 @@
-"""Elementwise functions as primitives: a value, and a slope that is exact where the formula of the value is not.
+"""Elementwise functions as primitives: a formula for the value, and an exact slope.
 
-A formula may fit a polynomial to the function on a range, and another one elsewhere. Its derivative is not that of the
-function: each order loses digits, and it is wrong where two pieces meet.
+A formula may fit different polynomials on different ranges. Differentiating the fit loses digits with each order and is
+wrong where two pieces join.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Slopes = Callable[..., Sequence[Tensor]]
 
 
 class Elementwise(Primitive):
-    """A function of the elements of its operands, which have one shape and one float dtype.
+    """An elementwise function of operands that share one shape and one float dtype.
 
     Args:
-        name: The method of `Tensor` or the function of this package that it is.
-        value: `value(*xs)`, the value. It need not have a right derivative.
+        name: The name of the `Tensor` method or package function.
+        value: `value(*xs)`, the value. Its own derivative need not be accurate.
         slopes: `slopes(y, *xs)`, the derivative by each operand, as expressions that may be differentiated again.
     """
 
@@ -36,29 +36,29 @@ class Elementwise(Primitive):
         self.name, self.value, self.slopes = name, value, slopes
 
     def __call__(self, *operands: Tensor) -> Tensor:
-        """The function, as one FUNCTION in the graph."""
+        """Call the function as one FUNCTION in the graph."""
         dtype = least_upper_float(least_upper_dtype(*(x.dtype for x in operands)))
-        if dtype in dtypes.weaks:  # numbers alone, which nobody differentiates
+        if dtype in dtypes.weaks:  # only Python numbers, which are not differentiated
             return self.value(*(x.cast(dtypes.default_float) for x in operands)).cast(dtype)
         xs = [x.cast(dtype) for x in operands]
         if not all(all_int(x.shape) and x.numel() for x in xs):
-            return self.of_wide(*xs)  # of a size that nobody knows yet, or without elements
+            return self.of_wide(*xs)  # a symbolic size, or no elements
         if all(x.uop.device is None and not is_differentiated(x.uop) for x in xs):
-            return self.of_wide(*xs)  # known numbers: what they give is known too
+            return self.of_wide(*xs)  # constants give a constant
         device = next((x.uop.device for x in xs if x.uop.device is not None), None)
         us = [on_device(x.uop, device) for x in xs]
         body = _body(self, tuple((u.dtype, u.shape if u.axis is None else u.shard_shape, u.device, u.axis) for u in us))
         return tensor(UOp(Ops.FUNCTION, dtypes.void, (body, *us), CallInfo(name=self.name, aux=self)).gettuple(0))
 
     def of_wide(self, *xs: Tensor) -> Tensor:
-        """The value of float16 and bfloat16 is computed in float32."""
+        """Compute the value, in float32 for float16 and bfloat16."""
         return self.value(*map(_wide, xs)).cast(xs[0].dtype)
 
     def said(self) -> tuple[str, dict[str, Any]]:
         return self.name, {}
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
-        """vmap(f)(xs) = f(xs)."""
+        """Apply the function to the whole batch: vmap(f)(xs) = f(xs)."""
         row: Row = functools.reduce(union, (a.row for a in args), ())
         shape = (*(b.size for b in row), *u.src[0].src[0].shape)
         return Bundle(UOp.maketuple(self(*(tensor(_aligned(a, row, shape)) for a in args)).uop), (row,))
@@ -81,7 +81,7 @@ def _wide(x: Tensor) -> Tensor:
 
 
 def _aligned(x: Batched, row: Row, shape: tuple[int | UOp, ...]) -> UOp:
-    """The brands of `row` in front, along those that `x` does not vary over the same."""
+    """Put the brands of `row` in front, broadcasting along the brands that `x` lacks."""
     own = x.uop.shape[len(x.row) :]
     out: UOp = broadcast_to(x.uop.reshape((*(b.size if b in x.row else 1 for b in row), *own)), shape)
     return out
@@ -89,7 +89,7 @@ def _aligned(x: Batched, row: Row, shape: tuple[int | UOp, ...]) -> UOp:
 
 @functools.lru_cache(maxsize=512)
 def _body(p: Elementwise, types: tuple[Any, ...]) -> UOp:
-    """The value, over parameters: computed once for operands of these types."""
+    """Trace the value over parameters of these types, once."""
     params = [UOp.param(i, dtype, shape, device, axis=axis) for i, (dtype, shape, device, axis) in enumerate(types)]
     with call_body():
         body: UOp = UOp.maketuple(p.of_wide(*map(tensor, params)).uop)

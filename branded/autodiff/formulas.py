@@ -1,4 +1,4 @@
-"""Formulas of elementwise functions, as accurate as their dtype: float32 or float64. They have no right derivative."""
+"""Formulas of elementwise functions, accurate to their dtype (float32 or float64); their own derivatives are not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ASIN = {
         ),
     ),
 }
-"""Of (asin x - x) / x³, by x² up to 1/4, for each size of a float. Source: fdlibm."""
+"""The fit of (asin x - x) / x³ in x², up to 1/4, for each float size. Source: fdlibm."""
 _ATAN = {
     4: ((8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1), (1.0,)),
     8: (
@@ -35,10 +35,10 @@ _ATAN = {
         ),
     ),
 }
-"""Of (atan x - x) / x³, by x², up to the first of `_TURNS`. Source: S. Moshier, Cephes."""
+"""The fit of (atan x - x) / x³ in x², up to the first of `_TURNS`. Source: S. Moshier, Cephes."""
 _TURNS = {4: math.tan(math.pi / 8), 8: 0.66}
 _HUGE = 2.0**28
-"""From here on 1 is nothing beside a square."""
+"""From here on, 1 is negligible compared with the square."""
 _ERF32_P = (0.00022905065861350646, 0.0034082910107109506, 0.050955695062380861, 0.18520832239976145, 1.128379143519084)
 _ERF32_Q = (
     *(-1.1791602954361697e-7, 0.000023547966471313185, 0.0010179625278914885),
@@ -64,7 +64,7 @@ _ERFC64_Q = (
 
 
 def _cubic(x: Tensor, fit: Mapping[int, tuple[Sequence[float], Sequence[float]]]) -> Tensor:
-    """x + x³ R(x²), which has the sign of x, also where that is 0."""
+    """Compute x + x³ R(x²), which keeps the sign of x even for zero."""
     top, bottom = fit[x.dtype.itemsize]
     z = x * x
     r = polyN(z, list(top))
@@ -89,7 +89,7 @@ def acos(x: Tensor) -> Tensor:
 
 
 def atan(x: Tensor) -> Tensor:
-    """Turned by π/4 or π/2 where x is large, so that one quotient has the argument of the fit."""
+    """Rotate by π/4 or π/2 for large x, so that one quotient is the argument of the fit."""
     size, first = x.abs(), _TURNS[x.dtype.itemsize]
     is_near, is_far = size <= first, size > math.tan(3 * math.pi / 8)
     rest = is_far.where(-1, size - 1) / is_far.where(size, size + 1)
@@ -98,34 +98,34 @@ def atan(x: Tensor) -> Tensor:
 
 
 def erf(x: Tensor) -> Tensor:
-    """2/√π ∫₀ˣ exp(-t²) dt.
+    """Compute 2/√π ∫₀ˣ exp(-t²) dt.
 
     Source: XLA's rational approximation for float32; S. Moshier, Cephes, for float64.
     """
     if x.dtype != dtypes.float64:
-        is_near = x.abs() < 3.7439211627767994  # 1 to the last bit beyond
+        is_near = x.abs() < 3.7439211627767994  # from here on, erf rounds to 1
         near = is_near.where(x, 0)
         fit = near * polyN(near * near, list(_ERF32_P)) / polyN(near * near, list(_ERF32_Q))
         return is_near.where(fit, x.clamp(-1, 1))
-    inner, outer = x.clamp(-1, 1), x.abs().clamp(1, 6)  # each in its own range: no NaN from the other, nor its gradient
+    inner, outer = x.clamp(-1, 1), x.abs().clamp(1, 6)  # clamped: no NaN from the unused branch or its gradient
     near = inner * polyN(inner * inner, list(_ERF64_P)) / polyN(inner * inner, list(_ERF64_Q))
     tail = (-outer * outer).exp() * polyN(outer, list(_ERFC64_P)) / polyN(outer, list(_ERFC64_Q))
     return (x.abs() < 1).where(near, (x < 0).where(tail - 1, 1 - tail))
 
 
 def log1p(w: Tensor) -> Tensor:
-    """log(1 + w) for w from 0 to 1, to the last bits of small ones."""
+    """Compute log(1 + w) for w from 0 to 1, accurate for small w."""
     return 2 * _artanh(w / (w + 2))
 
 
 def _artanh(s: Tensor) -> Tensor:
-    """The series, for |s| up to 1/3."""
+    """Sum the series, for |s| up to 1/3."""
     terms = 18 if s.dtype.itemsize == 8 else 9
     return s * polyN(s * s, [1 / (2 * k + 1) for k in range(terms)][::-1])
 
 
 def _log1p(w: Tensor, is_huge: Tensor, x: Tensor) -> Tensor:
-    """The same from 0 on, and log 2x where that is huge; there w is 1 or more."""
+    """Compute log(1 + w) for w >= 0, and log 2x for huge x, where w is at least 1."""
     is_small = w < 1
     far = is_huge.where(x, 1 + w).log() + is_huge.where(math.log(2), 0)
     return is_small.where(log1p(is_small.where(w, 0)), far)
@@ -163,7 +163,7 @@ def cosh(x: Tensor) -> Tensor:
 
 
 def _half_exp(x: Tensor) -> Tensor:
-    """eˣ / 2, also where eˣ is infinite and its half is not."""
+    """Compute eˣ / 2 without overflow when only eˣ is infinite."""
     return (x - math.log(2)).exp()
 
 
@@ -172,6 +172,6 @@ def logaddexp(x: Tensor, y: Tensor) -> Tensor:
 
 
 def difference(x: Tensor, y: Tensor) -> Tensor:
-    """x - y, and 0 of equal infinities."""
+    """Compute x - y, with 0 for equal infinities."""
     both = x.isinf() & x.eq(y)
     return both.where(0, x) - both.where(0, y)

@@ -1,7 +1,7 @@
 """Forward mode: one pass over a graph pushes tangents through it, with a rule for each primitive.
 
-The rule of an operation gets the operation and the tangents of its operands, None where one has none, and gives the
-tangent of its result.  Values that do not depend on what is differentiated are not looked at.
+A rule takes the operation and the tangents of its operands, with None for an operand without a tangent. It returns the
+tangent of the result. The pass skips values that do not depend on the differentiated inputs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _table: dict[Ops, Push] = {}
 
 
 def tangent(*ops: Ops) -> Callable[[Push], Push]:
-    """Register the rule of operations: `(u, *tangents of its operands) -> tangent of u`."""
+    """Register a rule for operations: `(u, *tangents of its operands) -> tangent of u`."""
 
     def register(f: Push) -> Push:
         _table.update(dict.fromkeys(ops, f))
@@ -43,9 +43,9 @@ def tangent(*ops: Ops) -> Callable[[Push], Push]:
 
 
 def push(roots: Sequence[UOp], tangents: Mapping[UOp, UOp]) -> list[Tangent]:
-    """The tangents of `roots`, from those of some values below them; None where a root has none.
+    """Return the tangents of `roots` given the tangents of some values below them; None for a root without a tangent.
 
-    One pass: each operation of the graph is looked at once, whatever the number of roots.
+    This is one pass: it visits each operation once, whatever the number of roots.
     """
     t: dict[UOp, Any] = {u: None if is_zero(d) else d for u, d in tangents.items()}
     for u in UOp(Ops.SINK, src=tuple(roots)).toposort(enter_calls=False):
@@ -87,7 +87,7 @@ def _scaled(d: Tangent, by: Callable[[], UOp]) -> Tangent:
 
 
 _FLAT = {Ops.DETACH, Ops.BITCAST, Ops.TRUNC, *GroupOp.Comparison}
-"""Their derivative is zero, or there is none."""
+"""Operations whose derivative is zero or undefined."""
 
 
 @tangent(
@@ -95,13 +95,13 @@ _FLAT = {Ops.DETACH, Ops.BITCAST, Ops.TRUNC, *GroupOp.Comparison}
     *(Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.COPY, Ops.UNSHARD, Ops.MSELECT, Ops.ALLREDUCE),
 )
 def linear(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
-    """d f(x) = f(dx) where f is linear: movement, copies; an identity has the tangent of its value."""
+    """Apply a linear operation to the tangent: d f(x) = f(dx). A leaf has the tangent of its value."""
     return d if d is None or is_marked(u) else again(u, d, *u.src[1:])
 
 
 @tangent(Ops.INDEX)
 def index(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
-    """d X[brand] = dX[brand]: entering a brand is linear, and so is an index of the user's own."""
+    """Index the tangent: d X[brand] = dX[brand], also for an index from user code."""
     if d is None:
         return None
     return u.replace(src=(d, *u.src[1:])) if brand_of(u.src[1]) is None else boundary.enter(d, scope_at(u))
@@ -109,11 +109,11 @@ def index(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
 
 @tangent(Ops.STAGE)
 def staged(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
-    """The tangents of all examples are those of each, side by side."""
+    """Stack the tangents of all examples along the brand."""
     if d is None:
         return None
     b = scope_at(u)
-    # a derivative of the tangent sees the copy of each example
+    # a derivative of the tangent must see one copy for each example
     return stage(copied(d, (b,)) if b not in row_of(d) and is_differentiated(d) else d, b)
 
 
@@ -129,33 +129,33 @@ def cast(u: UOp, d: Tangent) -> Tangent:
 
 @tangent(Ops.ADD)
 def add_(u: UOp, a: Tangent, b: Tangent) -> Tangent:
-    """d(x + y) = dx + dy, in the shape of the sum."""
+    """Add the tangents in the shape of the sum: d(x + y) = dx + dy."""
     d = add(a, b)
-    assert d is not None  # one of the two has a tangent, or nobody asks
+    assert d is not None  # `push` skips operations without tangents
     return d if d.shape == u.shape else broadcast_to(d, u.shape)
 
 
 @tangent(Ops.MUL)
 def mul(u: UOp, a: Tangent, b: Tangent) -> Tangent:
-    """d(x y) = dx y + x dy."""
+    """Apply the product rule: d(x y) = dx y + x dy."""
     x, y = u.src
     return add(_scaled(a, lambda: y), _scaled(b, lambda: x))
 
 
 @tangent(Ops.RECIPROCAL)
 def reciprocal(u: UOp, d: UOp) -> Tangent:
-    """d(1/x) = -dx / x², and 0 where x is infinite: there dx may be too, as where a sigmoid is 0."""
+    """Compute d(1/x) = -dx / x², and 0 for infinite x, where dx may be infinite too (as when a sigmoid is 0)."""
     return -u.eq(0).where(zero(u), d) * u * u
 
 
 @tangent(Ops.SIN)
 def sin(u: UOp, d: UOp) -> Tangent:
-    """d sin x = cos x dx."""
+    """Compute d sin x = cos x dx."""
     return cosine(u.src[0]) * d
 
 
 def cosine(x: UOp) -> UOp:
-    """cos x as π/2 - x of which the sine is taken; of an x that is π/2 - y it is sin y, which keeps the digits of y."""
+    """Compute cos x as sin(π/2 - x). If x is π/2 - y, compute sin y instead, which keeps the digits of y."""
     out: UOp
     if x.op is Ops.ADD and x.src[0].base.op is Ops.CONST and math.isclose(x.src[0].base.val, math.pi / 2, rel_tol=1e-7):
         minus_y = x.src[1]
@@ -183,12 +183,12 @@ def sqrt(u: UOp, d: UOp) -> Tangent:
 
 @tangent(Ops.POW)
 def pow_(u: UOp, a: Tangent, b: Tangent) -> Tangent:
-    """d(xⁿ) = n xⁿ⁻¹ dx + xⁿ log x dn."""
+    """Compute d(xⁿ) = n xⁿ⁻¹ dx + xⁿ log x dn."""
     return add(_scaled(a, lambda: power_by_base(u)), _scaled(b, lambda: power_by_exponent(u)))
 
 
 def power_by_base(u: UOp) -> UOp:
-    """n xⁿ⁻¹, which is 0 where n is 0, of any x; its own derivative by n is 1 / x there."""
+    """Compute n xⁿ⁻¹, which is 0 if n is 0, for any x; then its own derivative by n is 1 / x."""
     x, n = u.src
     if n.base.op is Ops.CONST:
         return zero(u) if n.base.val == 0 else n * x.pow(n - 1)
@@ -197,7 +197,7 @@ def power_by_base(u: UOp) -> UOp:
 
 
 def power_by_exponent(u: UOp) -> UOp:
-    """xⁿ log x, and its limit where x is 0."""
+    """Compute xⁿ log x, or its limit where x is 0."""
     x, n = u.src
     base_is_zero = x.eq(0)
     at_zero = (n < 0).where(u.const_like(-math.inf), zero(u))
@@ -207,7 +207,7 @@ def power_by_exponent(u: UOp) -> UOp:
 
 @tangent(Ops.MAX)
 def maximum(u: UOp, a: Tangent, b: Tangent) -> Tangent:
-    """The tangent of the larger one; ties share it."""
+    """Select the tangent of the larger operand; equal operands share it."""
     x, y = u.src
     da, db = (zero(u) if d is None else d for d in (a, b))
     return (x > y).where(da, (x < y).where(db, (da + db) * 0.5))
@@ -215,7 +215,7 @@ def maximum(u: UOp, a: Tangent, b: Tangent) -> Tangent:
 
 @tangent(Ops.WHERE)
 def where(u: UOp, _: Tangent, a: Tangent, b: Tangent) -> Tangent:
-    """The tangent of the one that was chosen; nothing of the other, not even a NaN."""
+    """Select the tangent of the chosen operand; nothing from the other operand enters, not even a NaN."""
     return u.src[0].where(*(zero(u) if d is None else d for d in (a, b)))
 
 
@@ -239,7 +239,11 @@ def no_range_rule(what: str, u: UOp) -> UnsupportedError:
 
 @tangent(Ops.REDUCE)
 def reduce(u: UOp, d: UOp, *_: Tangent) -> Tangent:
-    """Of a sum, the sum; of a maximum, the mean over those that attain it; of a product, each factor in turn."""
+    """Reduce the tangent.
+
+    A sum has the sum of the tangents. A maximum has their mean over the elements that attain it. A product has the sum
+    of each tangent times all other factors.
+    """
     op, n = u.arg
     x: Any
     x, axes = u.src[0], tuple(range(u.arg[1]))
@@ -256,10 +260,10 @@ def reduce(u: UOp, d: UOp, *_: Tangent) -> Tangent:
 
 
 def attained(x: UOp, n: int, dtype: Any) -> UOp:
-    """Which entries are the maximum over the leading axes, as numbers.
+    """Mark the elements that attain the maximum over the leading axes, as 0 or 1 in `dtype`.
 
-    Two kernels may round what is worked out in both in two ways: then none is equal to the maximum of the other kernel,
-    and the derivative would be 0 / 0.  So the values are kept, and their maximum is taken of these.
+    Two kernels that both compute `x` may round differently. Then no element equals the maximum of the other kernel, and
+    the derivative would be 0 / 0. So the values are materialized, and the maximum is taken of these.
     """
     kept = x.contiguous()
     mask: UOp = kept.eq(reduced(kept, Ops.MAX, tuple(range(n)))).cast(dtype)
@@ -270,13 +274,13 @@ _ROUNDED = {Ops.ADD, Ops.MUL, Ops.RECIPROCAL, Ops.SIN, Ops.EXP2, Ops.LOG2, Ops.S
 
 
 def is_inexact(x: UOp) -> bool:
-    """Is this worked out by more than one rounded operation, which kernels may put together in other ways?"""
+    """Return whether several rounded operations compute `x`, so that kernels may fuse and round them differently."""
     inside = x.toposort(lambda u: u.op in GroupOp.Elementwise or u.op in GroupOp.Movement)
     return sum(u.op in _ROUNDED and dtypes.is_float(u.dtype) for u in inside) > 1
 
 
 def products_of_others(x: UOp, n: int) -> UOp:
-    """For each entry the product of all others over the leading `n` axes, without a division."""
+    """Compute for each element the product of all others over the leading `n` axes, without a division."""
     shape: Any = x.shape
     out: UOp = _others(tensor(x.reshape((math.prod(shape[:n]), *shape[n:])))).reshape(shape).uop
     return out
@@ -286,7 +290,7 @@ _FEW = 64
 
 
 def _others(x: Tensor) -> Tensor:
-    """Over the first axis: of many entries those of blocks, times the products of the other blocks."""
+    """Do so over the first axis; many elements are split into blocks, each multiplied by the other blocks' product."""
     n = int(x.shape[0])
     if n <= _FEW:
         eye = Tensor.eye(n, dtype=dtypes.bool).reshape(n, n, *(1,) * (x.ndim - 1))
@@ -300,13 +304,13 @@ def _others(x: Tensor) -> Tensor:
 
 @tangent(Ops.STORE)
 def store(u: UOp, _: Tangent, d: Tangent, *__: Tangent) -> Tangent:
-    """The tangent of a write is that of what is written; the AFTER that follows takes it."""
+    """Return the tangent of the stored value; the AFTER that follows uses it."""
     return d
 
 
 @tangent(Ops.AFTER)
 def after(u: UOp, d: Tangent, written_: Tangent, *rest: Tangent) -> Tangent:
-    """Of what is written, its tangent, and elsewhere that of what was there."""
+    """Combine the tangent of the written part with the tangent of the rest."""
     if (found := part(u)) is None:
         raise UnsupportedError(
             "jvp: a kernel written by hand has no rule in forward mode",
@@ -323,7 +327,7 @@ def after(u: UOp, d: Tangent, written_: Tangent, *rest: Tangent) -> Tangent:
 
 
 def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
-    """The function of values and tangents, and which of its results is the tangent of which."""
+    """Return the call that computes values and tangents, and for each result the index of its tangent."""
     if (p := primitive_of(u)) is not None:
         with differentiated(p.is_rule):
             return p.push(u, ts)
@@ -337,7 +341,7 @@ def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
 
 
 def through_body(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
-    """The function whose body gives tangents too."""
+    """Return the call whose body also computes tangents, and for each result the index of its tangent."""
     body, args = u.src[0], u.src[1:]
     given = [(i, on_device(d)) for i, d in enumerate(ts) if d is not None]
     slots = {i: len(args) + k for k, (i, _) in enumerate(given)}

@@ -22,7 +22,7 @@ S = TypeVar("S", bound=Brand)
 
 
 def _basis(ts: Sequence[Tensor]) -> list[Tensor]:
-    """The standard basis of all these tensors together: a leading axis, one entry for each element."""
+    """Build the standard basis of the concatenated tensors: a leading axis with one entry for each element."""
     total, out, at = sum(t.numel() for t in ts), [], 0
     for t in ts:
         n = t.numel()
@@ -34,7 +34,7 @@ def _basis(ts: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _split(j: Tensor, ts: Sequence[Tensor], axis: int) -> list[Tensor]:
-    """A Jacobian over all elements together, one for each tensor: the axis `axis` (0 or -1) becomes their shapes."""
+    """Split axis `axis` (0 or -1) of a Jacobian over all elements into one Jacobian for each tensor."""
     out, at = [], 0
     for t in ts:
         n = t.numel()
@@ -57,16 +57,16 @@ def jacfwd(
 @overload
 def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
 def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """`jacfwd(f)(x)` is the Jacobian of `f` at `x`, in forward mode: one column for each element of `x`, by one vmap.
+    """Return a function that computes the Jacobian of `f` in forward mode: one column per element of `x`, by one vmap.
 
     Args:
         f: A function that returns a tree of tensors.
         argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
-        has_aux: Does `f` return a pair, of which the second part is not differentiated?
+        has_aux: Whether `f` returns a pair whose second part is not differentiated.
 
     Returns:
-        A function of the same arguments: for each tensor of the result, of shape `m`, and each of the argument, of
-        shape `n`, a tensor of shape `m + n`.  It is one graph, however large `x` is.
+        A function of the same arguments. For each result tensor of shape `m` and each argument tensor of shape `n`, it
+        returns a tensor of shape `m + n`. The computation is one graph, whatever the size of `x`.
 
     Raises:
         DerivativeError: As for `jvp`.
@@ -111,12 +111,12 @@ def jacrev(
 @overload
 def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
 def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """`jacrev(f)(x)` is the Jacobian of `f` at `x`, in reverse mode: one row for each element of `f(x)`, by one vmap.
+    """Return a function that computes the Jacobian of `f` in reverse mode: one row per element of `f(x)`, by one vmap.
 
-    Its arguments are those of `jacfwd`, and its errors those of `vjp`.
+    The arguments are the same as for `jacfwd`, and the errors the same as for `vjp`.
 
     Returns:
-        The same as `jacfwd(f)`: it is better where `f` has more inputs than outputs.
+        The same as `jacfwd(f)`; prefer it if `f` has more inputs than outputs.
 
     Example:
         >>> from branded import jacrev
@@ -158,13 +158,13 @@ def hessian(
 @overload
 def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
 def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """`hessian(f)(x)` is `jacfwd(jacrev(f))(x)`, the second derivatives of `f` at `x`: forward over reverse.
+    """Return a function that computes the second derivatives of `f`: `jacfwd(jacrev(f))`, forward over reverse.
 
-    Its arguments are those of `jacfwd`, and its errors those of `jvp` and `vjp`.
+    The arguments are the same as for `jacfwd`, and the errors the same as for `jvp` and `vjp`.
 
     Returns:
-        A function of the same arguments: for a result of shape `m` and an argument of shape `n`, a tensor of shape
-        `m + n + n`.
+        A function of the same arguments: for a result of shape `m` and an argument of shape `n`, a tensor of shape `m +
+            n + n`.
 
     Example:
         >>> from branded import hessian

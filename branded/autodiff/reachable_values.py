@@ -1,4 +1,4 @@
-"""What a function may use when it is called later: what it closes over, and what that closes over in turn."""
+"""The values that a function may use when it is called later: everything it reaches through its closure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MANY = 1000
 
 
 def reaches(xs: Iterable[Any], is_it: Callable[[Any], bool]) -> bool:
-    """Does one of these functions and values hold such a value?  What cannot be looked through may hold one."""
+    """Return whether any value reachable from `xs` satisfies `is_it`; True if a value cannot be inspected."""
     seen, todo = set[int](), list(xs)
     while todo:
         x = todo.pop()
@@ -33,7 +33,7 @@ def reaches(xs: Iterable[Any], is_it: Callable[[Any], bool]) -> bool:
 
 
 def _held(x: Any) -> list[Any] | None:
-    """What it holds; None where that is not known."""
+    """Return the values that `x` holds, or None if they are unknown."""
     if isinstance(x, types.FunctionType):
         cells = [c.cell_contents for c in x.__closure__ or () if not _is_empty(c)]
         return [*cells, *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
@@ -50,7 +50,7 @@ def _held(x: Any) -> list[Any] | None:
 
 
 def _is_empty(cell: types.CellType) -> bool:
-    """Is this the cell of a name that has no value yet?"""
+    """Return whether this is the cell of a name without a value."""
     try:
         cell.cell_contents  # noqa: B018
     except ValueError:

@@ -1,4 +1,4 @@
-"""Functions of which reverse mode keeps the arguments, and computes the rest again."""
+"""Rematerialization: reverse mode keeps only the arguments of a function and recomputes its intermediate values."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ POLICIES = ("nothing", "dots", "everything")
 
 
 def checkpoint(f: F, *, policy: str = "nothing") -> F:
-    """`f`, of which reverse mode keeps less: what its derivative needs is computed again, from the arguments.
+    """Return `f` with less memory use in reverse mode: intermediate values are recomputed from the arguments.
 
-    That takes time for memory.  The values and the derivatives, in both modes and of any order, are those of `f`.
+    This trades time for memory. The values and derivatives equal those of `f`, in both modes and of any order.
 
     Args:
-        f: A function of trees of tensors, and of whatever else; it may close over tensors.
-        policy: What is kept of its inside: `"nothing"`; `"dots"`, the products of matrices, which take long to compute
-            again; or `"everything"`, as without this.
+        f: A function of trees of tensors and other values; it may close over tensors.
+        policy: The intermediate values to keep. `"nothing"` recomputes all of them. `"dots"` keeps the results of
+            matrix multiplications, which are expensive to recompute. `"everything"` disables checkpointing.
 
     Returns:
         A function of the same arguments.
 
     Raises:
         CallError: `f` is not a function.
-        OptionError: There is no such policy.
+        OptionError: The policy is unknown.
 
     Example:
         >>> from branded import checkpoint, grad
@@ -73,7 +73,7 @@ def checkpoint(f: F, *, policy: str = "nothing") -> F:
 
     @functools.wraps(f)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        if is_recording():  # a typed program says what is done, and not what is kept
+        if is_recording():  # the IR records the computation, not which values are kept
             return f(*args, **kwargs)
         return _call(f, policy, args, kwargs)
 
@@ -84,26 +84,26 @@ remat = checkpoint
 
 
 def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The call as one FUNCTION, as that of a function with a rule is."""
+    """Build the call as one FUNCTION, like the call of a function with a custom rule."""
     level, places, given = Level(), list[UOp](), []
     for x in tree.leaves((args, kwargs)):
         if isinstance(x, Tensor):
             check_live(x.uop, "checkpoint: an argument")
             u = x.uop.cast(strong_dtype(x.dtype))
-            # a leaf of its own for each tensor, so that the graph of the result says where it is used
+            # a separate leaf for each tensor, so that the graph of the result shows where the tensor is used
             places.append(UOp(Ops.CONTIGUOUS_BACKWARD, u.dtype, (u,), (level, len(places))))
             x = tensor(places[-1])
         given.append(x)
     args, kwargs = tree.rebuild((args, kwargs), iter(given))
     outside = Outside()
-    leaves = [tensor(p) for p in places]  # where the function reads a value, tinygrad renames the graphs of tensors
+    leaves = [tensor(p) for p in places]  # if the function reads a value, tinygrad renames the tensors' graphs
     with call_body(), noted(outside):
         out = called(f, args, kwargs, "checkpoint", "a function with a parameter for each argument")
     places, values = [t.uop for t in leaves], tree.leaves(out)
     ys = [y.uop for y in values if isinstance(y, Tensor)]
     own = [param(p.shape, p.dtype, p.device) for p in places]
     at = dict[UOp, UOp]()
-    if outside.memory:  # what was written is there for others, too: the body is given it
+    if outside.memory:  # other tensors see the written values, too: the body takes them as arguments
         done = functools.partial(replaced, new=in_place_of(level, [p.src[0] for p in places]))
         outside.settle(done)
         written = outside.written(ys)
@@ -121,32 +121,32 @@ def _info(p: Remat) -> Any:
 
 
 class Remat(Primitive):
-    """A function whose derivative begins with its arguments."""
+    """The call of a function whose derivative recomputes intermediate values from the arguments."""
 
     def __init__(self, policy: str) -> None:
         self.policy = policy
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
-        """vmap(checkpoint(f))(xs) = checkpoint(vmap(f))(xs)."""
+        """Batch the body: vmap(checkpoint(f))(xs) = checkpoint(vmap(f))(xs)."""
         return batch_body(u, run, args)
 
     def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
-        """Also what is computed again is safe."""
+        """Predicate the body, so that recomputed values are safe too."""
         return safe_body(u, flag, effects)
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """The tangent is that of the body; it is kept as little as that is."""
+        """Push tangents through the body; the new call keeps as little as this one."""
         return through_body(u, list(tangents))
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The transpose of the body, in which its values are those of a second run.
+        """Transpose the body, with the intermediate values of a second run.
 
-        Of `y = f(g(x))`, with `g(x)` in memory when it runs first:
+        Example: `y = f(g(x))`, where `g(x)` is in memory during the first run.
 
             the cotangents      f'(PARAM: g) and g'(PARAM: x), over parameters
-            the second run      g over a copy of x, which no value of the first run is: that is not in memory any more
+            the second run      g over a copy of x, so that no UOp is shared with the first run, whose memory is freed
 
-        Memory that the body writes before it reads it, as that of a clone, is the second run's own.
+        Scratch memory that the body writes before it reads it, such as a clone, is allocated again for the second run.
         """
         args, body = u.src[1:], u.src[0]
         old = {p.arg.slot: p for p in params(body)}
@@ -169,7 +169,7 @@ class Remat(Primitive):
 
 
 def _written(body: UOp) -> set[int]:
-    """The arguments that are memory which a body, or one in it, writes before it reads it."""
+    """Return the argument slots of memory that a body, or a function inside it, writes before reading it."""
     found = set[int]()
     for u in body.toposort(enter_calls=False):
         targets = [u.src[0]] if u.op is Ops.STORE else []
@@ -181,13 +181,13 @@ def _written(body: UOp) -> set[int]:
 
 
 def _memory(p: UOp) -> UOp:
-    """Memory like that which a parameter stands for."""
+    """Allocate a buffer like the one that a parameter represents."""
     out: UOp = UOp.new_buffer(p.device, p.max_numel(), p.dtype).reshape(p.shape)
     return out
 
 
 def _copy(x: UOp) -> UOp:
-    """The same values in memory of their own: in another order, since tinygrad makes no copy of what is in memory."""
+    """Copy the values into new memory, in another order: tinygrad elides a copy of a buffer in the same order."""
     n = len(x.shape)
     if n > 1:
         order = tuple(reversed(range(n)))
@@ -200,7 +200,7 @@ def _copy(x: UOp) -> UOp:
 
 
 def _is_dot(u: UOp) -> bool:
-    """Is this a sum of products of two values, as a product of matrices and a convolution are?"""
+    """Return whether this is a sum of products of two values, like a matrix multiplication or a convolution."""
     if u.op is not Ops.REDUCE or u.arg[0] is not Ops.ADD:
         return False
     x = u.src[0]
@@ -210,11 +210,11 @@ def _is_dot(u: UOp) -> bool:
 
 
 _KEPT = {Ops.REDUCE, Ops.CONTIGUOUS, Ops.GETTUPLE}
-"""Of which operations the values go to memory, where more than one kernel needs them."""
+"""Operations that write their values to memory if more than one kernel needs them."""
 
 
 def _starts(body: UOp, args: Sequence[UOp]) -> list[int]:
-    """The arguments to copy: the smallest on which each value depends that would be kept."""
+    """Choose the smallest arguments to copy such that every value that would be kept depends on a copy."""
     graph = UOp(Ops.SINK, src=body.src).toposort(enter_calls=False)
     waiting = [s for u in graph if u.op in _KEPT and (s := slots(u))]
     chosen: list[int] = []

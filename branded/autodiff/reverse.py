@@ -1,4 +1,4 @@
-"""Reverse mode: tinygrad's own pass over a graph, which asks each primitive for its rule."""
+"""Reverse mode: tinygrad's gradient pass over a graph, which asks each primitive for its rule."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from branded.graph.uops import replaced
 from branded.tinygrad_compat.private_api import compute_gradient
 
 _ran_again: Blocks[dict[UOp, Sequence[UOp]]] = Blocks("branded_ran_again")
-"""The loops that ran again, and the functions that ran by a rule, in each pass that is at work here."""
+"""For each active pass, the loops and functions that run in another form, with the results of that form."""
 
 
 def ran_again(u: UOp, results: Sequence[UOp]) -> None:
-    """Reverse mode runs the call `u` in a form that gives what it needs, and that gives `results` too."""
+    """Record that reverse mode runs the call `u` in another form, which also computes `results`."""
     if passes := _ran_again.get():
         passes[-1][u] = results
 
 
 is_pulling = _ran_again.any_open
-"""Is a transform at work, and not tinygrad's own `gradient`?"""
+"""Whether a reverse pass of this package is active, rather than tinygrad's own `gradient`."""
 
 
 def gradients(
     ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], values: Sequence[UOp] = ()
 ) -> tuple[list[UOp], list[UOp]]:
-    """The cotangents of `targets` from those of `ys`, and `values` in the form that shares work with them."""
+    """Return the cotangents of `targets` given those of `ys`, and `values` in the form that shares work with them."""
     pairs = [(y, ct) for y, ct in zip(ys, cts, strict=True) if dtypes.is_float(y.dtype) and not is_zero(ct)]
     if not pairs:
         return list(map(no_change, targets)), list(values)
@@ -43,9 +43,9 @@ def gradients(
 
 
 def once(roots: list[UOp], found: dict[UOp, Sequence[UOp]]) -> list[UOp]:
-    """The same values, in which nothing runs twice: what ran again serves for both."""
+    """Deduplicate work: calls that run in another form for reverse mode also provide their results."""
     again = {u.gettuple(i): x for u, results in found.items() for i, x in enumerate(results)}
-    for _ in found:  # one may be an argument of the next
+    for _ in found:  # a replaced call may be an argument of the next one
         new = replaced(roots, lambda _: None, at=again)
         if all(a is b for a, b in zip(new, roots, strict=True)):
             break

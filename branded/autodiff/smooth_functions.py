@@ -1,4 +1,4 @@
-"""Smooth elementwise functions: the formula of each and its exact slope, which is differentiated in its turn."""
+"""Smooth elementwise functions: a formula for each value, and its exact slope, which can be differentiated again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from branded.autodiff.elementwise import Elementwise
 
 
 def _logaddexp_slopes(y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """Each changes it by its share of the sum; two equal infinities by half."""
+    """Return the share of each operand in the sum; two equal infinities have one half each."""
     share = formulas.difference(a, b).sigmoid()
     return share, 1 - share
 

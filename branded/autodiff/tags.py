@@ -1,8 +1,8 @@
-"""Levels: those of derivatives, whose leaves are what these are taken with respect to, and reverse mode down to them.
+"""The leaves of derivative transforms, each tagged with a `Level`, and the reverse pass down to them.
 
-A leaf is an identity that no other value is (CONTIGUOUS_BACKWARD with a `Level`), so a derivative never mistakes
-another value for it, however derivatives nest.  Leaves are taken out again of what the outermost transform returns:
-what runs is the plain graph.
+A leaf is a unique identity operation: CONTIGUOUS_BACKWARD with a `Level`. A derivative therefore never confuses a leaf
+with another value, however transforms nest. The outermost transform removes the leaves from its results, so the plain
+graph runs.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ T = TypeVar("T")
 
 
 class Level(Mark):
-    """What makes a leaf: two of them are different, though they have the same value."""
+    """The tag of a leaf: two leaves differ even if their values are equal."""
 
     def __init__(self) -> None:
         self.number = next(_numbers)
 
     @property
     def is_over(self) -> bool:
-        """Does no transform at work here ask for the leaf?  Only what was made while it ran needs it."""
+        """Whether no active transform uses the leaf; only values made while that transform ran need it."""
         return not any(self in levels for levels in transforms.get())
 
 
@@ -50,28 +50,28 @@ _began: Blocks[int] = Blocks("branded_began")
 
 
 def transforming(levels: Sequence[Level] = ()) -> Block[Sequence[Level]]:
-    """While a transform is at work, with respect to the leaves of these levels."""
+    """Mark a transform with respect to the leaves of these levels as active."""
     return transforms.during(levels)
 
 
 def track_leaves(leaves: list[Tensor]) -> Block[list[Tensor]]:
-    """While a function runs whose leaves we keep: see `unseen`."""
+    """Track the leaves of a call while its function runs, so that `hide_leaves` can hide them."""
     return _watched.during(leaves)
 
 
 def differentiated_from(slot: int) -> Block[int]:
-    """While a function runs that is differentiated: the buffers from this one on are its own."""
+    """Mark buffers with this slot or a later one as allocated by the function under differentiation."""
     return _began.during(slot)
 
 
 def is_own(root: UOp) -> bool:
-    """Is this memory that was made while what runs here is differentiated?"""
+    """Return whether this buffer was allocated by the function that is being differentiated."""
     began = _began.get()
     return bool(began) and root.op is Ops.BUFFER and bool(root.arg.slot >= began[0])
 
 
 def hide_leaves(run: Callable[[], T]) -> T:
-    """`run()` without the leaves that we keep: tinygrad writes into no part of a tensor that another one shares."""
+    """Run `run` with tracked leaves hidden: tinygrad does not write into part of a tensor that another one shares."""
     refs = dict.fromkeys(ref for leaves in _watched.get() for t in leaves if (ref := weakref.ref(t)) in all_tensors)
 
     def without() -> T:
@@ -89,15 +89,15 @@ def leaf(x: Tensor) -> Tensor:
 
 
 def in_place_of(level: Level, values: Sequence[UOp]) -> Callable[[UOp], UOp | None]:
-    """A rewrite of the leaves of this level, each to the value of its number.
+    """Return a rewrite that replaces each leaf of this level by the value at its index.
 
-    They are known by what marks them, also in a graph that has them as they were before tinygrad renamed them.
+    It matches by tag, so it also works on graphs from before tinygrad renamed the leaves.
     """
     return lambda u: values[u.arg[1]] if is_marked(u) and type(u.arg) is tuple and u.arg[0] is level else None
 
 
 def strip_tags(us: Sequence[UOp]) -> list[UOp]:
-    """The same values without leaves.  Inside of another transform they stay: it will take them all."""
+    """Remove the leaves from the values; inside another transform they stay, as the outermost one removes them all."""
     if is_differentiating():
         return list(us)
     return replaced(us, lambda u: u.src[0] if is_marked(u) else None)
@@ -109,15 +109,17 @@ def strip_tags(us: Sequence[UOp]) -> list[UOp]:
 def pull(
     ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], others: Sequence[UOp] = ()
 ) -> tuple[list[UOp], Sequence[UOp]]:
-    """The cotangents of `targets` from those of `ys`, vᵀJ; `ys` and `others` in the form that shares work with them.
+    """Compute the cotangents of `targets` given those of `ys` (vᵀJ).
 
-    Where examples exchange values over a brand that is still open (`psum` and the like), the loss is that of all
-    examples together, and each has a copy of what it shares with the others: the brand is closed first, and entered
-    again by the result.  Of `vmap(grad(lambda x: psum(x * x, "i")))(xs)`, with `i` still open:
+    Also return `ys` and `others`, in the form that shares work with the pass.
 
-        given       y = sum(STAGE(x * x, i)), and the target x, which is of one example
-        closed      xs has a leading axis for `i`; y = sum(xs * xs), of all examples; the gradient by xs is theirs
-        entered     INDEX(the gradient, i): each example has its own entry of it
+    If examples exchange values over an open brand (as with `psum`), the loss depends on all examples. Each example then
+    has a copy of every shared value, so `pull` closes the brand first, and the result enters it again. Example:
+    `vmap(grad(lambda x: psum(x * x, "i")))(xs)`, with `i` still open.
+
+        given       y = sum(STAGE(x * x, i)), and the target x of one example
+        closed      xs has a leading axis for `i`; y = sum(xs * xs) over all examples; the gradient is by xs
+        entered     INDEX(the gradient, i): each example has its own entry of the gradient
     """
     if not any(meant := [not is_zero(ct) for ct in cts]):
         return list(map(no_change, targets)), [*ys, *others]
@@ -130,7 +132,7 @@ def pull(
         new = lower([*ys, *cts, *targets, *others], open_brands())
         end = len(new) - len(others)
         return gradients(new[:n], new[n : 2 * n], new[2 * n : end], [*new[:n], *new[end:]])
-    # what no examples exchange is what it is, whatever they have
+    # an exchange over a brand without examples contributes nothing
     empty = {b.range for b in crossed if not b.size}
     if nothing := {u: u.const_like(0) for u in above if u.op is Ops.STAGE and u.src[1] in empty}:
         new = replaced([*ys, *cts], lambda _: None, at=nothing)
@@ -140,7 +142,7 @@ def pull(
 
 
 def _exchanged(roots: Sequence[UOp], targets: Sequence[UOp]) -> tuple[set[UOp], list[Scope]]:
-    """What is made of the targets, and the open brands over which examples exchange values of that."""
+    """Return the values that depend on the targets, and the open brands over which examples exchange such values."""
     above, exchanged = set(targets), dict[Scope, None]()
     for u in UOp(Ops.SINK, src=tuple(roots)).toposort(enter_calls=False):
         if not above.isdisjoint(derives_from(u)):
@@ -157,9 +159,9 @@ def _pulled_together(
     crossed: Sequence[Scope],
     closing: Row,
 ) -> list[UOp]:
-    """The cotangents of all examples of the brands that are crossed, of which each then has its own."""
+    """Compute the cotangents for all examples of the crossed brands together, then give each example its own."""
     run, env = Pass(closing), dict[UOp, Any]()
-    # what other derivatives and loops know by its UOp stays as it is, below the examples side by side
+    # other transforms identify their leaves and loop arguments by UOp: keep these, staged below
     for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False):
         if u not in above and (is_leaf(u) or is_place(u)):
             row = union(tuple(crossed), tuple(b for b in row_of(u) if b in closing))
@@ -176,7 +178,7 @@ def _pulled_together(
 
 
 def in_reverse(ys: Sequence[UOp], targets: Sequence[UOp]) -> list[UOp]:
-    """The values that reverse mode gives: a function that has a rule for it alone has them by that rule."""
+    """Return the values as reverse mode computes them: by the reverse-mode rule of each function that has one."""
     if not ys:
         return []
     new = lower([*ys, *targets], open_brands())
@@ -195,28 +197,28 @@ def in_reverse(ys: Sequence[UOp], targets: Sequence[UOp]) -> list[UOp]:
 
 
 def _own(g: UOp, b: Scope, targets: Sequence[UOp]) -> UOp:
-    """Each example's entry of the cotangents of all, of which some may be the same for all."""
+    """Return each example's entry of the cotangents; cotangents that are equal for all examples are not indexed."""
     if (one := same(g, 0, targets)) is not None:
         return one
     if b.size:
         return enter(g, b)
-    return enter(g, b) * 0  # of no examples: what others make up for it adds nothing
+    return enter(g, b) * 0  # a brand without examples: its cotangent adds nothing
 
 
 def _leaves(u: UOp) -> Row:
-    """The brands that this operation leaves, itself or, a result of a function, in its body."""
+    """Return the brands that this operation leaves, or that the body of a called function leaves for this result."""
     if u.op is Ops.STAGE:
         return (scope_at(u),)
     if u.op is not Ops.GETTUPLE or u.src[0].op is not Ops.FUNCTION:
         return ()
     call = u.src[0]
     found, p = left_brands([call.src[0].src[u.arg]]), primitive_of(call)
-    # a rule that runs where the call was made finds for itself that nothing is exchanged
+    # a custom rule runs in the scope of the call and handles brands without examples itself
     return tuple(b for b in found if b.size) if p is not None and p.is_rule else found
 
 
 def stage_all(x: UOp, brands: Sequence[Scope]) -> UOp:
-    """The values of all examples of these brands, each a copy of its own where it does not vary."""
+    """Stack the examples of these brands; an unbatched value is copied for each example."""
     for b in reversed(brands):
         x = stage(x if b in row_of(x) else copied(x, (b,)), b)
     return x

@@ -1,3 +1,3 @@
-"""Host callbacks: Python on numpy arrays as operations of a graph."""
+"""Host callbacks: Python functions of NumPy arrays as operations of a graph."""
 
 from branded.callbacks import lowering as lowering

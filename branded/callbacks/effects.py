@@ -1,4 +1,4 @@
-"""Calls of the host that run whether or not somebody uses what they give, once for each example and step."""
+"""Host callbacks with side effects: they run once for each example and step, even if no result is used."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from branded.tinygrad_compat.private_api import _function, canonicalize_device
 
 
 def effect(what: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], *, one_by_one: bool) -> list[UOp]:
-    """Call `f` for each example: now, or where a body is traced each time that it runs.
+    """Call `f` for each example: immediately or, in a traced body, each time the body runs.
 
-    It is called for all examples of the brands that are open here, and gives their results; of what is open around a
-    traced body the rules of the body take care.  With `one_by_one` there may be no brand.
+    It is called for all examples of the brands opened inside the traced body, and returns their results. The rules of
+    the body handle the brands around it. With `one_by_one`, any open brand raises an error.
     """
     _check(what, types, args)
     around = body()
@@ -39,7 +39,7 @@ def effect(what: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], 
     made = Host(what, f, "sequential", True)
     made.is_effect, made.is_ordered, made.is_guarded = True, one_by_one, len(given) > len(args)
     token = before(around, device)
-    # one call has all examples, wherever they are
+    # one call handles all examples, so its arguments are gathered on one device
     ones = [on_one(host.spread(x, own), device) for x in closed(given, own)]
     sizes = tuple(b.size for b in own)
     of_all = [t._replace(shape=(*sizes, *t.shape)) for t in (*types, ShapeDtype((), TOKEN))]
@@ -68,7 +68,7 @@ def _check(what: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> None:
 
 
 def _given(args: Sequence[UOp], around: Body | None) -> list[UOp]:
-    """The arguments, after a flag that says whether the branches are taken in which this is, if it is in one."""
+    """Return the arguments; inside branches, they follow a flag that tells whether all of these branches are taken."""
     if not (found := flags()):
         return list(args)
     flag = functools.reduce(lambda a, b: a & b, found)

@@ -1,6 +1,6 @@
-"""Entries along the last axis by their places, on the CPU: the gather and the scatter that are each other's transposes.
+"""Gather and scatter by index along the last axis, on the CPU: each is the transpose of the other.
 
-Each is one call of a step for each entry, where operations of tinygrad compare each place with each index.
+Each is one call with one step for each entry; tinygrad's operations compare each position with each index.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 def gather(x: UOp, at: UOp) -> UOp:
-    """The entries of `x`, `[..., n]`, at the places `at`, `i32[..., k]`; 0 for a place where there is none."""
+    """Return the entries of `x`, `[..., n]`, at the indices `at`, `i32[..., k]`; 0 for an index out of range."""
     return called(_gather(), [ShapeDtype((*batch_of(x, at), sizes(at)[-1]), x.dtype)], [x, at])[0]
 
 
 def scatter(x: UOp, at: UOp, n: int) -> UOp:
-    """`[..., n]` with the entries of `x`, `[..., k]`, at the places `at`; entries of one place are added up."""
+    """Add the entries of `x`, `[..., k]`, at the indices `at` of a zero array `[..., n]`."""
     return called(_scatter(n), [ShapeDtype((*batch_of(x, at), n), x.dtype)], [x, at])[0]
 
 
 class Gather(TotalHost):
-    """Entries by their places, which is linear in the entries."""
+    """The entries at given indices, linear in the entries."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         if (d := tangents[0]) is None:
@@ -39,13 +39,13 @@ class Gather(TotalHost):
         return UOp.maketuple(*results(u), gather(d, u.src[2])), [1]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The scatter to the same places."""
+        """Scatter to the same indices."""
         x, at = u.src[1:]
         return [None if (ct := cotangents[0]) is None else summed_to(scatter(ct, at, sizes(x)[-1]), x), None]
 
 
 class Scatter(TotalHost):
-    """Entries put at their places, which is linear in the entries."""
+    """The entries, added at given indices, linear in the entries."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         if (d := tangents[0]) is None:
@@ -53,7 +53,7 @@ class Scatter(TotalHost):
         return UOp.maketuple(*results(u), scatter(d, u.src[2], sizes(results(u)[0])[-1])), [1]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The gather from the same places."""
+        """Gather from the same indices."""
         x, at = u.src[1:]
         return [None if (ct := cotangents[0]) is None else summed_to(gather(ct, at), x), None]
 
@@ -72,11 +72,11 @@ def _scatter(n: int) -> Scatter:
     return made
 
 
-# ---- what runs ----
+# ---- NumPy implementations ----
 
 
 def gathered(x: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """The same by numpy, for all examples."""
+    """Compute the gather in NumPy, for all examples."""
     import numpy as np
 
     known = (at >= 0) & (at < x.shape[-1])
@@ -84,7 +84,7 @@ def gathered(x: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def scattered(x: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
-    """The same by numpy, for all examples."""
+    """Compute the scatter in NumPy, for all examples."""
     import numpy as np
 
     x, at = np.broadcast_arrays(x, at)

@@ -1,4 +1,4 @@
-"""Calls of functions of the host in tinygrad's own operations: how they are scheduled, run and kept."""
+"""The lowering of host callbacks to tinygrad's own operations: how they are scheduled, run and kept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from branded.tinygrad_compat.tinygrad_lock import serial
 
 
 def lowered(u: UOp) -> UOp | None:
-    """A call in tinygrad's own operations: buffers, after a call that writes them."""
+    """Lower a call to tinygrad's own operations: buffers, after a call that writes them."""
     made = primitive_of(u)
     if not isinstance(made, Host):
         return None
@@ -41,7 +41,7 @@ def lowered(u: UOp) -> UOp | None:
 
 
 def _all_results(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`linear_with_vars`, of all results of a call that somebody has: it is done once, whatever is read first."""
+    """Wrap `linear_with_vars` to schedule all results of a call that graphs use, so that the call runs once."""
 
     @functools.wraps(original)
     def linear_with_vars(self: Tensor, *others: Tensor) -> Any:
@@ -54,7 +54,7 @@ def _all_results(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _had(u: UOp) -> Iterator[UOp]:
-    """The results of a call that a graph has, as what is worked out."""
+    """Yield the results of a call that some graph uses, in the form in which they are realized."""
     for i, y in enumerate(u.src[0].src):
         if 0 not in y.shape and (own := _known_as(Ops.GETTUPLE, y.dtype, u, i)) is not None:
             kept = _known_as(Ops.CONTIGUOUS, y.dtype, own, None)
@@ -62,7 +62,7 @@ def _had(u: UOp) -> Iterator[UOp]:
 
 
 def _known_as(op: Ops, dtype: DType, x: UOp, arg: Any) -> UOp | None:
-    """This operation, if it is there."""
+    """Return this operation if tinygrad's cache contains it, or None."""
     found = private_api.UOpMetaClass.ucache.get((op, dtype, (x,), arg, None))
     return None if found is None else found()
 

@@ -1,8 +1,8 @@
-"""`cumprod` on the CPU: one call of C, whose derivatives are linear recurrences, which are one call of C too.
+"""`cumprod` on the CPU: one call of C. Its derivatives are linear recurrences, each one more call of C.
 
-With the products `y[i] = x[i] y[i - 1]` the tangents are `dy[i] = x[i] dy[i - 1] + y[i - 1] dx[i]`: a step for each
-entry, without a division, so that zeros are entries like others.  The derivatives of a recurrence are recurrences
-again, in reverse mode from the last entry to the first.
+The products `y[i] = x[i] y[i - 1]` have the tangents `dy[i] = x[i] dy[i - 1] + y[i - 1] dx[i]`. This takes one
+step for each entry, without a division, so zeros need no special case. The derivatives of a recurrence are recurrences
+again. In reverse mode they run from the last entry to the first.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 
 def cumprod(x: Tensor, axis: int) -> Tensor:
-    """The products along an axis up to each entry."""
+    """Return the cumulative products along an axis."""
     last = x.transpose(axis, -1).uop
     return tensor(called(_PRODUCTS, [ShapeDtype(sizes(last), last.dtype)], [last])[0]).transpose(axis, -1)
 
 
 def recurrence(a: UOp, b: UOp) -> UOp:
-    """The `y` along the last axis with `y[i] = a[i] y[i - 1] + b[i]`, and `y[0] = b[0]`."""
+    """Return `y` along the last axis with `y[i] = a[i] y[i - 1] + b[i]`, and `y[0] = b[0]`."""
     return called(_RECURRENCE, [ShapeDtype((*batch_of(a, b), sizes(b)[-1]), b.dtype)], [a, b])[0]
 
 
 def _backward(a: UOp, g: UOp) -> UOp:
-    """The transpose of a recurrence in `b`: `y[i] = a[i + 1] y[i + 1] + g[i]`."""
+    """Apply the transpose of a recurrence in `b`: `y[i] = a[i + 1] y[i + 1] + g[i]`."""
     return _flip(recurrence(_shifted(_flip(a), 0), _flip(g)))
 
 
@@ -43,16 +43,16 @@ def _flip(x: UOp) -> UOp:
 
 
 def _shifted(x: UOp, first: float) -> UOp:
-    """Each entry one place further, behind a new first one."""
+    """Shift each entry by one position, after a new first entry."""
     t = tensor(x)
     return t[..., :-1].pad((*(None,) * (t.ndim - 1), (1, 0)), value=first).uop
 
 
 class RunningProducts(TotalHost):
-    """The products along the last axis up to each entry."""
+    """The cumulative products along the last axis."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """Each factor in turn."""
+        """Apply the product rule to each factor."""
         if (d := tangents[0]) is None:
             return u, [None]
         (y,) = results(u)
@@ -65,10 +65,10 @@ class RunningProducts(TotalHost):
 
 
 class Recurrence(TotalHost):
-    """What `recurrence` says, of `a` and `b`."""
+    """The linear recurrence `recurrence` of `a` and `b`."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """`dy[i] = a[i] dy[i - 1] + (da[i] y[i - 1] + db[i])`."""
+        """Return `dy[i] = a[i] dy[i - 1] + (da[i] y[i - 1] + db[i])`."""
         (y,), a, (da, db) = results(u), u.src[1], tangents
         if da is None and db is None:
             return u, [None]
@@ -85,11 +85,11 @@ class Recurrence(TotalHost):
         return [summed_to(back * _shifted(y, 0), a), summed_to(back, b)]
 
 
-# ---- what runs ----
+# ---- NumPy implementations ----
 
 
 def producted(x: np.ndarray) -> np.ndarray:
-    """The same by numpy, for all examples."""
+    """Compute the products in NumPy, for all examples."""
     import numpy as np
 
     found: np.ndarray = np.cumprod(x, axis=-1, dtype=x.dtype)
@@ -97,7 +97,7 @@ def producted(x: np.ndarray) -> np.ndarray:
 
 
 def recurred(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The same by numpy, for all examples."""
+    """Compute the recurrence in NumPy, for all examples."""
     import numpy as np
 
     out = np.empty(np.broadcast_shapes(a.shape, b.shape), b.dtype)

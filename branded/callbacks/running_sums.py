@@ -1,6 +1,6 @@
-"""`cumsum` on the CPU: one call of C in place of tinygrad's sums over all entries before each.
+"""`cumsum` on the CPU: one call of C instead of tinygrad's separate sum over all earlier entries for each entry.
 
-Floats are added up as float64, and each sum is rounded once.
+Floats are added as float64, and each sum is rounded once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def cumsum(x: Tensor, axis: int) -> Tensor:
-    """The sums along an axis up to each entry."""
+    """Return the cumulative sums along an axis."""
     return tensor(_sums(x.uop, x.ndim - 1 - axis % x.ndim))
 
 
@@ -32,19 +32,19 @@ def _sums(x: UOp, after: int) -> UOp:
 
 
 class RunningSums(TotalHost):
-    """The sums along an axis up to each entry."""
+    """The cumulative sums along an axis."""
 
     after: int
-    """So many axes are behind it."""
+    """The number of axes after the summed one."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """They are linear."""
+        """Sum the tangents, because the sums are linear."""
         if (d := tangents[0]) is None or not dtypes.is_float(u.src[1].dtype):
             return u, [None]
         return UOp.maketuple(*results(u), _sums(d, self.after)), [1]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The sums from the other end."""
+        """Sum the cotangents from the other end."""
         if (ct := cotangents[0]) is None:
             return [None]
         axis = -1 - self.after
@@ -59,7 +59,7 @@ def _summing(after: int) -> RunningSums:
 
 
 def summed(x: np.ndarray, after: int) -> np.ndarray:
-    """The same by numpy, for all examples."""
+    """Compute the sums in NumPy, for all examples."""
     import numpy as np
 
     exact = np.cumsum(x, axis=-1 - after, dtype=np.float64 if x.dtype.kind == "f" else x.dtype)

@@ -1,4 +1,4 @@
-"""Trees of arguments and results of a function of the host."""
+"""The trees of arguments and results of host callbacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from branded.tinygrad_compat.private_api import all_int
 
 
 class HasShapeDtype(Protocol):
-    """Anything with a shape and a dtype: a tensor, an array of numpy, a `ShapeDtypeStruct`."""
+    """Any object with a shape and a dtype: a tensor, a NumPy array, a `ShapeDtypeStruct`."""
 
     @property
     def shape(self) -> Any: ...
@@ -25,14 +25,14 @@ class HasShapeDtype(Protocol):
 
 
 class ShapeDtypeStruct:
-    """A shape and a dtype: what a result of a callback is, for one example.
+    """The shape and dtype of a callback's result, for one example.
 
     Args:
         shape: A tuple of ints.
-        dtype: A dtype of tinygrad or numpy, or the name of one.
+        dtype: A dtype of tinygrad or NumPy, or the name of one.
 
     Raises:
-        CallbackTypeError: These are none.
+        CallbackTypeError: `shape` is not a shape, or `dtype` is not a dtype.
 
     Example:
         >>> from branded import ShapeDtypeStruct
@@ -82,7 +82,7 @@ def _dtype(dtype: Any, what: str) -> DType:
 
 
 class Results:
-    """The tree of results that a callback was said to give."""
+    """The announced results of a callback, as a tree."""
 
     def __init__(self, x: Any, what: str) -> None:
         self.skeleton = self._of(x, f"{what}: result_shape_dtypes", what)
@@ -103,7 +103,7 @@ class Results:
 
 
 class Flat:
-    """A function of trees as one of arrays; equal for the same function and arguments of the same form."""
+    """A function of trees as a function of arrays; equal for the same function and arguments of the same form."""
 
     def __init__(self, f: Callable[..., Any], call: tuple[Any, Any], is_array: Sequence[bool], results: Any) -> None:
         self.f, self.results = f, results

@@ -1,4 +1,4 @@
-"""`chunk_size="auto"`: the fewest chunks whose memory stays under a limit, by what a chunk of some size would take."""
+"""`chunk_size="auto"`: the fewest chunks whose estimated memory stays under a limit."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from branded.core.tracing.dry_run import looked_at
 from branded.errors import MemoryLimitError, examples
 
 WIDTH = 16
-"""So many chunks are joined at a time."""
+"""The number of chunks that are joined at a time."""
 _CLOSE = 32
-"""A chunk is as large as may be if one that is larger by this part would not fit."""
+"""The search stops at a chunk size if a size larger by 1 / 32 would exceed the limit."""
 
 
 class Chunks:
-    """What chunks of a mapped call take.
+    """The memory of a mapped call in chunks, by the size of a chunk.
 
-    `run` gives the results of one of so many examples, as graphs, and the brands that were opened in it.
+    `run(n)` returns the results of a chunk of `n` examples, as graphs, and the brands that it opened.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Chunks:
         self.inner: Sequence[Brand] = ()
 
     def of(self, chunk: int) -> Footprint:
-        """What one chunk takes."""
+        """Return the footprint of one chunk, traced once for each size."""
         if chunk not in self.known:
             self.known[chunk] = looked_at(lambda: self._seen(chunk))
         return self.known[chunk]
@@ -42,7 +42,7 @@ class Chunks:
         return footprint([y.uop for y in results])
 
     def total(self, chunk: int) -> int:
-        """What the whole call takes: a chunk, the results of all chunks, and these as one."""
+        """Return the bytes of the whole call: one chunk, the results of all chunks, and their joined copies."""
         found, count = self.of(chunk), math.ceil(self.size / chunk)
         if count == 1:
             return found.taken
@@ -53,10 +53,10 @@ class Chunks:
         return results * (1 + levels) + found.taken - found.results
 
     def largest(self) -> int:
-        """The size of the chunks, where they are as few as may be.
+        """Find the chunk size for the fewest chunks within the limit.
 
         Raises:
-            MemoryLimitError: A single example takes more.
+            MemoryLimitError: A single example exceeds the limit.
         """
         low, high = 1, self.size
         if high <= 1 or self.total(high) <= self.limit:
@@ -76,7 +76,7 @@ class Chunks:
         return math.ceil(self.size / math.ceil(self.size / low))
 
     def _between(self, low: int, high: int) -> int:
-        """Where the limit would be reached if the memory were linear between two sizes."""
+        """Return the size at which the memory, interpolated linearly between two sizes, reaches the limit."""
         a, b = self.total(low), self.total(high)
         at = low + (self.limit - a) * (high - low) // max(b - a, 1)
         return min(max(at, low + 1), high - 1)
@@ -105,7 +105,7 @@ class Chunks:
 
 
 def _readable(size: int) -> str:
-    """`24 B`, `1.5 MB`: as a limit is written."""
+    """Format bytes in the notation of a limit: `24 B`, `1.5 MB`."""
     for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= scale:
             return f"{size / scale:.4g} {unit}"

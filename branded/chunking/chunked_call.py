@@ -1,4 +1,4 @@
-"""Chunks: a batch that is mapped in pieces, each of which is worked out by itself in memory that the pieces share."""
+"""Mapped calls in chunks: each chunk is computed separately, in memory that the chunks share."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from branded.tinygrad_compat.private_api import _function, all_tensors
 
 def chunk_of(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
     part = x.shrink(tuple((start, stop) if i == axis else None for i in range(x.ndim)))
-    # where its chunk is no call of its own, it is an argument of the same kernels as the others
+    # no call separates the chunks here; materialized arguments let all chunks share the same kernels
     return tensor(in_memory(part.uop)) if open_brands() or in_call_body() else part
 
 
 def chunk_in_memory(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
-    """A chunk that is worked out: where it begins is no number in a kernel, so that one serves all chunks."""
+    """Return a realized chunk; its start is a bound variable, so that one kernel serves all chunks."""
     part, last = chunk_of(x, axis, start, stop), int(x.shape[axis]) - (stop - start)
     if x.uop.is_virtual or not isinstance(x.device, str) or private_api.disk_like(x.uop) or 0 in part.shape:
         return part
@@ -42,7 +42,7 @@ def chunk_in_memory(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
 
 
 def drawn_in_memory(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
-    """The draws of a chunk, as above, where they may be worked out: not in a part of a program or of a derivative."""
+    """Return the random samples of a chunk, realized unless they are batched or part of a trace or a derivative."""
     from branded.core.tracing.state import is_deferred
 
     with outside():
@@ -50,11 +50,11 @@ def drawn_in_memory(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
 
 
 def as_one_step(inputs: list[Tensor], outputs: list[Tensor]) -> list[Tensor]:
-    """The results of a chunk, computed by one call that tinygrad schedules by itself.
+    """Return the results of a chunk, computed by one call that tinygrad schedules separately.
 
-    Its intermediate buffers are then free for the next chunk, and chunks of one size share its kernels.  Under an
-    outer brand there is nothing to schedule yet, but it is said that each chunk is to be worked out by itself; such
-    calls do not nest in tinygrad, nor take writes.
+    Its intermediate buffers are then free for the next chunk, and chunks of one size share its kernels.  Such calls
+    cannot nest or contain writes, and under an outer brand nothing is scheduled yet.  In these cases the results are
+    only marked to be materialized.
     """
     graph = UOp.sink(*lower([y.uop for y in outputs])).toposort()
     inside = open_brands() or in_call_body() or _function.depth
@@ -79,14 +79,14 @@ def _may_be_in_a_call(u: UOp) -> bool:
 
 
 def _is_nowhere(x: Any) -> bool:
-    """Is it a tensor that has numbers and a dtype, and no device?"""
+    """Return whether `x` is a tensor with elements and a strong dtype but without a device."""
     return isinstance(x, Tensor) and x.uop.is_virtual and x.dtype not in dtypes.weaks and 0 not in x.shape
 
 
 Run = Callable[[Sequence[Any], int, Draws | None], Any]
-"""The mapped call of so many examples, of the leaves of its arguments."""
+"""The mapped call, from the leaves of its arguments, the number of examples, and their random samples."""
 Part = tuple[Any, list[Any], list[int]]
-"""A result, its leaves, and which of them are a part of the whole."""
+"""A result, its leaves, and the indices of the leaves that hold only a part of the batch."""
 
 
 class Chunked:
@@ -104,9 +104,9 @@ class Chunked:
         devices: int = 0,
         fix: str | None = None,
     ) -> None:
-        """With `devices`, each chunk runs on that many, and the first of them gathers the results.
+        """With `devices`, each chunk runs on that many devices, and the first of them gathers the results.
 
-        `fix` is the hint of errors about programs that cannot run in chunks.
+        `fix` is the suggestion in errors about programs that cannot run in chunks.
         """
         self.devices, self.instead = devices, fix or "leave out chunk_size"
         self.how, self.size, self.out_axes, self.where = how, size, out_axes, where
@@ -116,7 +116,7 @@ class Chunked:
 
     def result(self) -> Any:
         chunk = self._chunk()
-        if self.devices:  # as many examples for each
+        if self.devices:  # the same number of examples for each device
             chunk = max(chunk - chunk % self.devices, self.devices)
         if chunk >= self.size and not (self.size and self.how.is_by_steps):
             return self.run(self.leaves, self.size, None)
@@ -136,13 +136,13 @@ class Chunked:
     def _part(
         self, start: int, chunk: int, draws: Draws, cut: Callable[[Tensor, int, int, int], Tensor] = chunk_of
     ) -> tuple[list[Any], Part]:
-        """The arguments of a chunk, and its results."""
+        """Return the arguments of a chunk and its results."""
         draws.chunk(start)
         stop = min(start + chunk, self.size)
         given = [x if a is None else cut(x, a, start, stop) for x, a in zip(self.leaves, self.axes, strict=True)]
         out = self.run(given, stop - start, None if stop - start == self.size else draws)
         axes, ys = self._axes(out), tree.leaves(out)
-        # a result that does not vary is whole in each chunk
+        # an unbatched result is complete in each chunk
         is_whole = stop - start == self.size
         pieces = [i for i, a in enumerate(axes) if a is not None and (is_whole or ys[i].shape[a] != self.size)]
         if self.devices:
@@ -159,15 +159,15 @@ class Chunked:
         ]
         return tree.rebuild(out, iter(whole))
 
-    # ---- one after the other ----
+    # ---- realizing each chunk before the next ----
 
     def _by_steps(self, chunk: int, starts: range) -> Any:
-        """Each chunk is worked out, and saved, before the next; what is saved already is read."""
+        """Compute and save each chunk before the next one; chunks that are already saved are read."""
         from branded.chunking.saved_chunks import Saved
         from branded.core.progress import bar
         from branded.core.tracing.dry_run import looked_at
 
-        # what is not worked out yet would be so in each chunk
+        # an unrealized argument would be computed again in each chunk
         if held := [x for x in self.leaves if isinstance(x, Tensor) and not x.uop.is_virtual]:
             Tensor.realize(*held)
         saved, is_mapped = None, [a is not None for a in self.axes]
@@ -194,7 +194,7 @@ class Chunked:
         return self._whole(out, parts, pieces)
 
     def _place(self, us: list[UOp]) -> None:
-        """Numbers that are in no memory, as `Tensor.arange`, are from now on where all of this is computed."""
+        """Move mapped arguments without a device, such as `Tensor.arange`, to the device of the computation."""
         computed = [*us, *(u for u in UOp.sink(*us).toposort() if u.op in GroupOp.ALU)]
         device, *others = {u.device for u in computed if u.device is not None} or {Device.DEFAULT}
         if isinstance(device, str) and not others:
@@ -203,7 +203,7 @@ class Chunked:
                 for x, a in zip(self.leaves, self.axes, strict=True)
             ]
 
-    # ---- chunks of the size that fits ----
+    # ---- automatic chunk size ----
 
     def _chunk(self) -> int:
         if self.how.size != "auto":

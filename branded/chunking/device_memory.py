@@ -1,4 +1,4 @@
-"""How much memory there is: what the user allows, or what the device has."""
+"""The free memory of a device."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tinygrad import Device
 from branded.errors import OptionError
 
 _SHARE = 0.9
-"""Of what is free so much may be taken: the process and the system need some."""
+"""The fraction of the free memory that may be used; the process and the system need the rest."""
 
 
 def free(device: str) -> int:
-    """What a device has left, less a tenth.
+    """Return the free bytes of a device, less a tenth.
 
     Raises:
-        OptionError: Nobody knows.
+        OptionError: The free memory of the device is unknown.
     """
     kind = device.split(":")[0]
     found = _of_the_host() if kind in ("CPU", "PYTHON", "NPY") else _of_cuda(device)
@@ -32,13 +32,13 @@ def free(device: str) -> int:
 
 
 def _of_the_host() -> int | None:
-    """What the system would give, and what the container may have."""
+    """Return the memory available from the system, within the limit of the container."""
     found = []
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         found += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
     except OSError:
-        # of a system that does not tell what is free, half of what there is
+        # this system does not report its free memory: assume half of the total
         with contextlib.suppress(AttributeError, OSError, ValueError):
             found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
     group = Path("/sys/fs/cgroup")
@@ -50,7 +50,7 @@ def _of_the_host() -> int | None:
 
 
 def _of_cuda(device: str) -> int | None:
-    """What the driver says, and what tinygrad's allocator keeps for the next buffer of that size."""
+    """Return the free memory of the driver plus the buffers that tinygrad's allocator caches for reuse."""
     if device.split(":")[0] not in ("CUDA", "NV"):
         return None
     opened: Any = Device[device]

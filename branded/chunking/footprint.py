@@ -1,8 +1,7 @@
-"""The bytes that a graph takes while it is worked out, from its schedule: nothing is compiled, and nothing runs.
+"""The memory that a graph needs during its computation, from its schedule: nothing is compiled or run.
 
-tinygrad's scheduler decides what is kept in memory, and its planner which of these buffers lie in the same place; both
-are asked as a run asks them.  A loop has the memory of its step while it runs, and a function of the host what it makes
-beside its results.
+tinygrad's scheduler decides which values are stored, and its planner decides which buffers share memory.  Both are
+called as for a run.  A loop adds the memory of one step, a host callback its memory in addition to its results.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ class Footprint(NamedTuple):
     """The memory of a program, in bytes."""
 
     taken: int
-    """The most that it has at a time, beside what was there before: results, what is between, work space."""
+    """The peak without the memory that existed before: results, intermediate values and work space."""
     there: int
-    """What it reads and does not make: its arguments, and what it closes over."""
+    """The memory that the program reads but does not create: arguments and captured values."""
     results: int
     work: int
-    """What loops and functions of the host have for themselves, at that time."""
+    """The work space of loops and host callbacks at the peak."""
     live: tuple[UOp, ...]
-    """The buffers that are in use at the worst of times, the largest first."""
+    """The buffers in use at the peak, the largest first."""
 
     @property
     def peak(self) -> int:
@@ -48,10 +47,10 @@ class Footprint(NamedTuple):
 
 
 def footprint(values: Sequence[UOp], *, is_replayed: bool = False) -> Footprint:
-    """The memory that it takes to work out these values.
+    """Compute the memory needed to evaluate these values.
 
-    Values that vary over open brands are worked out for all examples.  A buffer that nobody wrote to stands for an
-    argument.  With `is_replayed` it is the memory of a call of the compiled program.
+    Values that vary over open brands are evaluated for all examples.  A buffer without contents represents an
+    argument.  With `is_replayed`, the result is the memory of a call of the compiled program.
     """
     roots = [x.uop for x in closed(values)]
     roots = replaced(roots, lambda u: u.src[0] if is_marked(u) else None)
@@ -68,7 +67,7 @@ def footprint(values: Sequence[UOp], *, is_replayed: bool = False) -> Footprint:
 
 
 def _run(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
-    """The calls that tinygrad makes, as scheduled and as planned."""
+    """Return the calls of tinygrad's schedule, before and after memory planning."""
     big, _ = private_api.transform_to_call(UOp.sink(*wanted))
     with Context(CAPTURING=0, NO_MEMORY_PLANNER=1):  # type: ignore[no-untyped-call]
         linear, _ = private_api.create_linear_with_vars(big)
@@ -77,7 +76,7 @@ def _run(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
 
 
 def _replayed(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
-    """The calls of a compiled program."""
+    """Return the calls of the compiled program, before and after memory planning."""
     places = [UOp.new_buffer(u.device, int(u.max_numel()), u.dtype).reshape(u.shape) for u in wanted]
     given = [u for u in UOp.sink(*wanted).toposort() if u.op is Ops.BUFFER and not u.is_realized]
     params = [*(u.base for u in places), *given]
@@ -86,12 +85,12 @@ def _replayed(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
 
 
 def _arguments(call: UOp) -> list[UOp]:
-    """The buffers of a call, in the order of its arguments."""
+    """Return the buffers of a call in the order of its arguments."""
     return [u.buf_uop for u in call.src[1:] if not u.is_bound_var]
 
 
 def _most(calls: Sequence[UOp], there: set[UOp]) -> tuple[int, int]:
-    """The most bytes at a time, and how many of them are work space: a buffer is there from its first use on."""
+    """Return the peak bytes and the work space at the peak; a buffer counts from its first use on."""
     seen, now, most = set(there), 0, (0, 0)
     for call in calls:
         for b in _arguments(call):
@@ -104,7 +103,7 @@ def _most(calls: Sequence[UOp], there: set[UOp]) -> tuple[int, int]:
 
 
 def _live(calls: Sequence[UOp], there: set[UOp]) -> tuple[UOp, ...]:
-    """The buffers that are in use at a time, of those that the program makes, where these are the most bytes."""
+    """Return the program's own buffers that are in use at the peak, the largest first."""
     used = [dict.fromkeys(b for b in _arguments(call) if b not in there) for call in calls]
     last = {b: i for i, bs in enumerate(used) for b in bs}
     now: dict[UOp, None] = {}
@@ -120,14 +119,14 @@ def _live(calls: Sequence[UOp], there: set[UOp]) -> tuple[UOp, ...]:
     return tuple(sorted(live, key=nbytes, reverse=True))
 
 
-# ---- loops, functions of the host ----
+# ---- loops and host callbacks ----
 
 
 _of_loops: weakref.WeakKeyDictionary[Loop, int] = weakref.WeakKeyDictionary()
 
 
 def _work(call: UOp) -> int:
-    """What a call needs for itself."""
+    """Return the work space of a call."""
     name = call.src[0].arg
     if isinstance(name, LoopName):
         return _of_loop(name.loop)
@@ -137,7 +136,7 @@ def _work(call: UOp) -> int:
 
 
 def _of_loop(loop: Loop) -> int:
-    """The memory of a step; the loops in it have theirs one after the other."""
+    """Return the memory of a step; its inner loops run one after the other, so only the largest counts."""
     if (found := _of_loops.get(loop)) is None:
         own, parts = laid_out(loop)
         inner = max((_work(call) for part in parts for call in part.linear.src), default=0)

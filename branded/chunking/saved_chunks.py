@@ -1,8 +1,8 @@
-"""Results of chunks on disk: a run that was interrupted goes on where it was, and only that run.
+"""Results of chunks on disk: an interrupted run continues where it stopped, but only the same run.
 
-A directory has `run.json`, which says whose results these are, and a file of safetensors for each chunk, written under
-another name and then renamed: what is there is whole.  Whose they are: what the function does (its graph, with all
-numbers in it), on which values (all that the graph reads), in which chunks.
+A directory has `run.json`, which identifies the run, and one safetensors file for each chunk.  A file is written under
+another name and then renamed, so an existing file is complete.  A run is identified by its function (the graph with all
+constants), the values that the graph reads, and the chunks.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _NAMES = {
     dtypes.int32: "I32", dtypes.uint32: "U32", dtypes.int64: "I64", dtypes.uint64: "U64", dtypes.float16: "F16",
     dtypes.bfloat16: "BF16", dtypes.float32: "F32", dtypes.float64: "F64",
 }  # fmt: skip
-"""What safetensors calls a dtype."""
+"""The safetensors name of each dtype."""
 _DTYPES = {name: dtype for dtype, name in _NAMES.items()}
 
 
 class RunIdentity(NamedTuple):
-    """What tells a run from others."""
+    """The identity of a run."""
 
     program: str
-    """What the function does."""
+    """A digest of the function's graph."""
     values: str
-    """What it reads."""
+    """A digest of the values that the graph reads."""
     size: int
     chunk: int
 
@@ -52,7 +52,7 @@ class Saved:
     """The results of a run in a directory.
 
     Raises:
-        SavedError: There are those of another run, or nothing can be written there.
+        SavedError: The directory has the results of another run, or cannot be written to.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Saved:
         return self.at / f"chunk-{i:06d}.safetensors"
 
     def get(self, i: int, count: int) -> list[Tensor] | None:
-        """The results of a chunk of so many examples; None where there are none, or no whole ones."""
+        """Return the results of a chunk of `count` examples, or None if they are missing or incomplete."""
         try:
             data = memoryview(self._path(i).read_bytes())
             (n,) = struct.unpack("<Q", data[:8])
@@ -114,7 +114,7 @@ class Saved:
             return None
 
     def put(self, i: int, results: Sequence[Tensor]) -> None:
-        """Keep the results of a chunk."""
+        """Save the results of a chunk."""
         head: dict[str, Any] = {"__metadata__": {"run": self.mark}}
         parts, at = [], 0
         for k, t in enumerate(results):
@@ -133,7 +133,7 @@ class Saved:
 
 
 def savable(t: Tensor) -> Tensor:
-    """A result, if a file may have its dtype."""
+    """Return the result; raise `SavedError` if a file cannot store it."""
     if strong_dtype(t.dtype) not in _NAMES or isinstance(t.device, tuple):
         raise SavedError(f"save: a result of dtype {t.dtype.name} cannot be saved", fix="cast it, on one device")
     return t
@@ -150,7 +150,7 @@ def _tensor(row: dict[str, Any], data: memoryview, like: Tensor, shape: tuple[in
 
 
 def _bytes(t: Tensor) -> bytes:
-    """What a tensor that is worked out has in memory."""
+    """Return the bytes of a realized tensor."""
     if not t.numel():
         return b""
     found = (t.clone().realize() if t.uop.is_virtual else t).uop.buffer
@@ -159,7 +159,7 @@ def _bytes(t: Tensor) -> bytes:
 
 
 def _write(path: Path, parts: Iterable[bytes]) -> None:
-    """A file that is there as a whole or not at all."""
+    """Write a file atomically: it exists completely or not at all."""
     other = path.with_name(f".{path.name}.{os.getpid()}")
     with other.open("wb") as file:
         file.writelines(parts)
@@ -168,11 +168,11 @@ def _write(path: Path, parts: Iterable[bytes]) -> None:
     other.replace(path)
 
 
-# ---- whose results these are ----
+# ---- the identity of a run ----
 
 
 def run_of(results: Sequence[Tensor], size: int, chunk: int) -> RunIdentity:
-    """The run whose first chunk has these results, as graphs."""
+    """Return the identity of the run whose first chunk has these results, as graphs."""
     graph = [x.uop for x in close([t.uop for t in results])]
     text = _Text()
     program = _digest([text.of(u) for u in graph])
@@ -188,7 +188,7 @@ def _digest(x: object) -> str:
 
 
 class _Text:
-    """Graphs as text that another process writes too: what is numbered as it was made is numbered as it comes."""
+    """Digests of graphs that are the same in every process: buffers and ranges are numbered in order of appearance."""
 
     def __init__(self) -> None:
         self.known: dict[UOp, str] = {}
@@ -218,7 +218,7 @@ class _Text:
             return self.of(x)
         if isinstance(x, Tensor):
             return self.of(x.uop)
-        if isinstance(x, CallInfo):  # its name may have the number of what it calls
+        if isinstance(x, CallInfo):  # its name may contain a number that differs between processes
             return self._plain(x.aux, depth - 1) if isinstance(x.aux, Primitive) else (str(x.name), x.precompile)
         if isinstance(x, Loop):
             own = {k: v for k, v in vars(x).items() if isinstance(v, bool | int)}
@@ -232,7 +232,7 @@ class _Text:
         return self._object(x, depth)
 
     def _object(self, x: Any, depth: int) -> Any:
-        """A function by its code and by what it closes over, any other object by its attributes."""
+        """Describe a function by its code and captured values, any other object by its attributes."""
         name = f"{type(x).__module__}.{type(x).__qualname__}"
         if depth <= 0 or isinstance(x, type):
             return getattr(x, "__qualname__", name)

@@ -1,6 +1,6 @@
-"""The command `branded`, which is also `python -m branded`.
+"""The command line of `branded`, also run as `python -m branded`.
 
-A command is one function here, and one line of `COMMANDS`.
+Each command is a function in this module and an entry of `COMMANDS`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def demo(args: argparse.Namespace) -> int:
         return _cluster(args.memory)
     from branded.learn import demo
 
-    # a folder that cannot be used is a mistake to hear of now, not in a minute
+    # report an unusable folder now, not after a minute of work
     out = _folder(args.out) if demo.can_draw() else Path(args.out)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode shows `?` for a shade
@@ -73,7 +73,7 @@ def _cluster(memory: str) -> int:
 
 
 def _folder(name: str) -> Path:
-    """A folder to write to, made where it is missing."""
+    """Return the folder to write to, creating it if it is missing."""
     if not name:
         raise UsageError("'' is not the name of a folder")
     out = Path(name)
@@ -87,12 +87,12 @@ def _folder(name: str) -> Path:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run a file as Python does, or one function of it and print what it returns."""
+    """Run a file as Python does, or call one function of it and print the result."""
     path, name = split_target(args.target)
     code = compiled(path)
     if code is None:
         return FAILED
-    # only a whole file is the main program; one function is called as if the file had been imported
+    # a whole file is the main program; for one function the file runs as if imported
     module = types.ModuleType("__main__" if name is None else "__run__")
     module.__dict__["__file__"] = str(path)
     with surroundings(module, path, args.args):
@@ -116,8 +116,8 @@ def check(args: argparse.Namespace) -> int:
     try:
         with contextlib.redirect_stderr(said):
             text, status = check(args.paths)
-        gc.freeze()  # the process ends here, and would look for all that mypy has made, to free it: a third of its time
-    except SystemExit as stop:  # of mypy, which does not go on with its configuration, or without files
+        gc.freeze()  # skips the collection of mypy's objects at exit, a third of the run time
+    except SystemExit as stop:  # mypy exits on an invalid configuration or without files
         if args.paths:
             raise UsageError(said.getvalue().strip().splitlines()[-1]) from stop
         raise UsageError("no PATH is given, and mypy's configuration names no files") from stop
@@ -133,11 +133,11 @@ def puzzles(args: argparse.Namespace) -> int:
 
 
 def explain(args: argparse.Namespace) -> int:
-    """Show what a function does: its loop, its broadcasts, and what they cost."""
+    """Explain a function: its loop, its broadcasts, and their cost."""
     from branded.explain import Explanation, Growth
 
     path, name = _target(args.target, offered=True)
-    if args.html is not None:  # to hear of now, and not when all is worked out
+    if args.html is not None:  # report an unusable path before the computation
         if not Path(args.html).absolute().parent.is_dir():
             raise UsageError(f"there is no folder {Path(args.html).parent}")
         if Path(args.html).is_dir():
@@ -161,7 +161,7 @@ def explain(args: argparse.Namespace) -> int:
 
 
 def profile(args: argparse.Namespace) -> int:
-    """Show where the time of a function goes: by line, and by kernel."""
+    """Show the time of a function by line and by kernel."""
     from branded.tools.profile import profile
 
     def profiled(f: Callable[..., Any], module: types.ModuleType) -> Callable[[], object]:
@@ -172,7 +172,7 @@ def profile(args: argparse.Namespace) -> int:
 
 
 def _target(text: str, *, offered: bool = False) -> tuple[Path, str]:
-    """A file, and a function in it; where none is named, those that there are may be `offered`."""
+    """Split `FILE.py:function`; if no function is named and `offered` is true, the error lists the file's functions."""
     path, name = split_target(text)
     if name is None and offered and (names := functions_of(path)):
         raise UsageError(f"which function of {path}? {', '.join(f'{path}:{f}' for f in names)}")
@@ -184,7 +184,7 @@ def _target(text: str, *, offered: bool = False) -> tuple[Path, str]:
 def _with_function(
     path: Path, name: str, as_module: str, what: Callable[[Callable[..., Any], types.ModuleType], Callable[[], object]]
 ) -> int:
-    """Run a file, and what is to be done with the function of this name in it."""
+    """Run a file, then build and run an action on its function `name`."""
     code = compiled(path)
     if code is None:
         return FAILED
@@ -201,7 +201,7 @@ def _with_function(
 
 
 def _arguments(text: str | None, module: types.ModuleType) -> tuple[Any, ...]:
-    """The arguments that the command line gives, with the names of the file and of tinygrad's Tensor."""
+    """Evaluate the arguments of the command line with the names of the file and tinygrad's `Tensor`."""
     if text is None:
         return ()
     try:
@@ -223,7 +223,7 @@ def explorer(args: argparse.Namespace) -> int:
 
 
 def why(args: argparse.Namespace) -> int:
-    """Say why an error is raised, and what to write instead."""
+    """Explain why an error is raised and how to fix it."""
     from branded.learn import why
 
     if args.code is None:
@@ -239,7 +239,7 @@ def why(args: argparse.Namespace) -> int:
 
 
 class Command(NamedTuple):
-    """A line of the table: the function, what `--help` says of it, and its arguments for argparse."""
+    """An entry of `COMMANDS`: the function, its `--help` text, and its arguments for argparse."""
 
     function: Callable[[argparse.Namespace], int]
     help: str
@@ -322,13 +322,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line.
 
     Args:
-        argv: The words after the name of the program; None takes those of this process.
+        argv: The arguments after the program's name; None uses `sys.argv[1:]`.
 
     Returns:
-        The exit status: 0, or 1 if what was run failed, or 2 if the command line makes no sense.
+        The exit status: 0 for success, 1 if the command failed, 2 if the command line is invalid, 130 if interrupted.
 
     Raises:
-        SystemExit: A file that was run calls `sys.exit`.
+        SystemExit: The executed file calls `sys.exit`.
 
     Example:
         >>> from branded.cli import main
@@ -340,7 +340,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if any("\0" in word for word in (sys.argv[1:] if argv is None else argv)):
             _parser().error("a NUL stands in an argument, and in no name")
         args = _parser().parse_args(argv)
-    except SystemExit as stop:  # argparse has said what there is to say
+    except SystemExit as stop:  # argparse has already printed the message
         return stop.code if isinstance(stop.code, int) else MISUSED
     try:
         return COMMANDS[args.command].function(args)
@@ -353,10 +353,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("branded: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader has gone, as in `branded demo | head`; the flush at exit must not say so
+    except BrokenPipeError:  # as in `branded demo | head`; the flush at exit must not fail as well
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except OSError as error:  # of a name on the command line: what the user's code raises has been told
+    except OSError as error:  # from a path on the command line; errors of the user's code are already reported
         name = "" if error.filename is None else f": {str(error.filename)[:80]}"
         print(f"branded {args.command}: {one_line(f'{error.strerror}{name}')}", file=sys.stderr)
         return MISUSED
@@ -364,8 +364,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Say it in one line, without the usage before it."""
-        needed = message.removesuffix(", ...")  # argparse of Python 3.11 lists what may also be empty
+        """Print the error on one line, without the usage text."""
+        needed = message.removesuffix(", ...")  # in Python 3.11 argparse also lists arguments that may be empty
         self.exit(MISUSED, f"{self.prog}: {needed} (see {self.prog} --help)\n")
 
 

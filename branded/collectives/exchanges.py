@@ -1,4 +1,4 @@
-"""Collectives by which each example gets values of others: `ppermute`, `all_to_all`, `psum_scatter`."""
+"""Collectives that move values between examples: `ppermute`, `all_to_all`, `psum_scatter`."""
 
 from __future__ import annotations
 
@@ -43,18 +43,20 @@ def ppermute(x: Vec[S, T], axis_name: type[B], perm: Sequence[tuple[int, int]]) 
 def ppermute(x: A, axis_name: Names, perm: Sequence[tuple[int, int]]) -> A: ...
 @recorded
 def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
-    """Example `d` gets the value of `s` for each pair `(s, d)` of `perm`; those that get none have zeros.
+    """Send values between examples: for each pair `(s, d)` of `perm`, example `d` gets the value of `s`.
+
+    Examples that receive no value get zeros.
 
     Args:
-        x: A tensor, or a tree of them.
-        axis_name: As for `psum`; the examples of several brands are numbered with the last one fastest.
-        perm: Pairs of the numbers of examples, each source and each destination at most once.
+        x: A tensor, or a tree of tensors.
+        axis_name: As for `psum`; for several brands, examples are indexed with the last brand fastest.
+        perm: Pairs (source, destination) of example indices, each source and each destination at most once.
 
     Returns:
         A tree like `x`.
 
     Raises:
-        AxesError, AxisRangeError: `perm` is not such pairs.
+        AxesError, AxisRangeError: `perm` is not a sequence of such pairs.
 
     Example:
         >>> from branded import ppermute, vmap
@@ -69,11 +71,11 @@ def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
 
     def one(t: Tensor) -> Tensor:
         if len(source) == size and not ({*brands} & {*row_of(t.uop)} or is_differentiating()):
-            return t  # the same value, whoever it is from: a derivative sees the copy of each example
+            return t  # an unbatched value stays unchanged; under a derivative each example has a copy
         if any(is_spread(b) and b in row_of(t.uop) for b in brands) and source:
             return _over_devices(t, source, brands)
         everyone, parts, d = of_all(t, brands, "ppermute"), list[Tensor](), 0
-        while d < size:  # a run of neighbours that come from neighbours is one slice
+        while d < size:  # consecutive examples with consecutive sources form one slice
             first, start = d, source.get(d)
             d += 1
             while d < size and source.get(d) == (None if start is None else start + d - first):
@@ -86,7 +88,7 @@ def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
 
 
 def _gets(source: dict[int, int], b: Brand) -> Tensor:
-    """Does this example get a value?  By its number, so that nothing is moved for it."""
+    """Return whether this example receives a value, computed from its index without moving data."""
     number, out = own(Tensor.arange(b.size), (b,)), Tensor(False)
     for first in sorted(d for d in source if d - 1 not in source):
         behind = next(d for d in range(first, b.size + 1) if d not in source)
@@ -95,7 +97,7 @@ def _gets(source: dict[int, int], b: Brand) -> Tensor:
 
 
 def _over_devices(t: Tensor, source: dict[int, int], brands: Sequence[Brand]) -> Tensor:
-    """`ppermute` of examples on several devices: rows go to where they are needed, if all devices get theirs alike."""
+    """Permute examples across devices: rows are sent only where needed if the pattern is the same on all devices."""
     b = brands[0]
     if len(brands) == 1 and (runs := neighbours(source, b)) is not None:
         here = own(tensor(passed_on(of_all(t, brands, "ppermute", 0).uop, b.devices, runs)), brands)
@@ -115,14 +117,14 @@ def all_to_all(
 def all_to_all(x: A, axis_name: Names, split_axis: int, concat_axis: int, *, tiled: bool = False) -> A: ...
 @recorded
 def all_to_all(x: Any, axis_name: Names, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Any:
-    """Example `i` gets the `i`-th piece of each example's value: the brand and the axis `split_axis` change places.
+    """Exchange the brand and the axis `split_axis`: example `i` gets the `i`-th piece of each example's value.
 
     Args:
-        x: A tensor, or a tree of them, whose axis `split_axis` has the size of the brand (or, `tiled`, a multiple).
-        axis_name: As for `psum`; the examples of several brands are numbered with the last one fastest.
-        split_axis: The axis of `x` that is taken apart.
-        concat_axis: Where the pieces of all examples go.
-        tiled: Take apart and put together along axes that stay, in place of axes that go and come.
+        x: A tensor, or a tree of tensors, whose axis `split_axis` has the size of the brand (or, `tiled`, a multiple).
+        axis_name: As for `psum`; for several brands, examples are indexed with the last brand fastest.
+        split_axis: The axis of `x` to split.
+        concat_axis: The position of the pieces from all examples.
+        tiled: Split and concatenate along existing axes instead of removing one axis and inserting another.
 
     Returns:
         A tree like `x`.
@@ -147,7 +149,7 @@ def all_to_all(x: Any, axis_name: Names, split_axis: int, concat_axis: int, *, t
         check_fits(t, split, brands, tiled, "all_to_all", "split_axis")
         if tiled:
             t = t.unflatten(split, (size, t.shape[split] // size))
-        mine = own(move(of_all(t, brands, "all_to_all", 1 + split), 1 + split, 0), brands)  # (from whom, ...)
+        mine = own(move(of_all(t, brands, "all_to_all", 1 + split), 1 + split, 0), brands)  # (source example, ...)
         return move(mine, 0, at).flatten(at, at + 1) if tiled else move(mine, 0, at)
 
     return each(x, "all_to_all", one)
@@ -161,14 +163,14 @@ def psum_scatter(
 def psum_scatter(x: A, axis_name: Names, *, scatter_dimension: int = 0, tiled: bool = False) -> A: ...
 @recorded
 def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled: bool = False) -> Any:
-    """`psum`, of which each example keeps its own piece of the axis `scatter_dimension`.
+    """Sum over the brand and scatter: each example receives one piece of the sum along `scatter_dimension`.
 
     Args:
-        x: A tensor, or a tree of them, whose axis `scatter_dimension` has the size of the brand (or, `tiled`, a
+        x: A tensor, or a tree of tensors, whose axis `scatter_dimension` has the size of the brand (or, `tiled`, a
             multiple).
-        axis_name: As for `psum`; the examples of several brands are numbered with the last one fastest.
-        scatter_dimension: The axis of `x` that is taken apart.
-        tiled: Keep the axis, in place of taking it away.
+        axis_name: As for `psum`; for several brands, examples are indexed with the last brand fastest.
+        scatter_dimension: The axis of `x` to split.
+        tiled: Keep the axis, shortened, instead of removing it.
 
     Returns:
         A tree like `x` without that axis, or with a piece of it.
@@ -197,7 +199,7 @@ def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled:
         b = brands[0]
         if len(brands) > 1 or not is_spread(b) or b not in row_of(t.uop):
             return own(move(psum(t, brands), at, 0), brands)
-        # a reduce_scatter: each device adds up what it has, and sends the sums
+        # a reduce_scatter: each device sums its examples and sends the sums
         n, every = len(b.devices), of_all(t, brands, "psum_scatter", 0)
         of_each = summed(every.reshape(n, b.size // n, *t.shape).transpose(0, 1))
         return own(move(summed(tensor(resharded(of_each.uop, b.devices, 1 + at))), at, 0), brands)

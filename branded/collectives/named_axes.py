@@ -1,4 +1,4 @@
-"""What collectives are made of: brands by their names, the values of all examples, and the own one of each."""
+"""Building blocks of collectives: find brands by name, stack the values of all examples, and select one's own."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Names = str | type[Brand] | Brand | Sequence[Any]
 
 
 def find(name: Any, what: str) -> list[Brand]:
-    """The open brands of these names."""
+    """Return the open brands of these names."""
     if isinstance(name, tuple | list):
-        tree.leaves(name)  # has it an end?
+        tree.leaves(name)  # raises if it contains itself
         found = [b for n in name for b in find(n, what)]
         if len(set(found)) < len(found):
             raise AxesError(f"{what}: a brand is named twice", ("names", tree.short_repr(name)), fix="each brand once")
@@ -55,9 +55,10 @@ def find(name: Any, what: str) -> list[Brand]:
 
 
 def of_all(x: Tensor, brands: Sequence[Brand], what: str, part: int | None = None) -> Tensor:
-    """The values of all examples, along a new leading axis: those of several brands with the last one fastest.
+    """Stack the values of all examples along a new leading axis; for several brands the last one is fastest.
 
-    Where a brand is on several devices, each gets the whole of them; of one brand alone, its part of the axis `part`.
+    If the brand is on several devices, each device gets the full stack. For a single brand and a given `part`, each
+    device gets its part of the axis `part`.
     """
     every, shape = x, x.shape
     for b in reversed(brands):
@@ -72,7 +73,7 @@ def _of_one(x: Tensor, b: Brand, what: str, part: int | None) -> Tensor:
     if b not in row_of(x.uop):
         if not is_differentiating():
             return tensor(expand(x.uop, (b.size,)))
-        return tensor(stage(copied(x.uop, (b,)), b))  # a derivative sees the copy of each example
+        return tensor(stage(copied(x.uop, (b,)), b))  # a derivative must see one copy for each example
     every = stage(x.uop, b)
     if is_spread(b) and part != 0:
         every = everywhere(every, b.devices) if part is None else resharded(every, b.devices, part)
@@ -80,7 +81,7 @@ def _of_one(x: Tensor, b: Brand, what: str, part: int | None) -> Tensor:
 
 
 def is_spread(b: Scope) -> bool:
-    """Are the examples on several devices where this runs?  A loop in which they exchange values runs on one."""
+    """Return whether the examples are on several devices here; a loop in which examples exchange values runs on one."""
     if len(b.devices) < 2:
         return False
     scopes = open_brands()
@@ -88,16 +89,16 @@ def is_spread(b: Scope) -> bool:
 
 
 def own(x: Tensor, brands: Sequence[Scope]) -> Tensor:
-    """Each example's entry of a value of all, as `of_all` has them."""
+    """Select each example's entry from a value of all examples, as returned by `of_all`."""
     if len(brands) > 1:
         x = x.reshape(*(b.size for b in brands), *x.shape[1:])
-        for b in brands:  # no reshape in reverse mode of what each device has a part of
+        for b in brands:  # avoids a reshape of sharded values in reverse mode
             x = tensor(everywhere(x.uop, b.devices)) if is_spread(b) else x
     return tensor(enter_all(x.uop, brands))
 
 
 def each(x: Any, what: str, f: Callable[[Tensor], Tensor]) -> Any:
-    """`f` on each tensor of a tree."""
+    """Apply `f` to each tensor of a tree."""
 
     def one(leaf: Any) -> Tensor:
         if (t := tree.as_tensor(leaf)) is None:
@@ -112,11 +113,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 COLLECTIVES: dict[str, Callable[..., Any]] = {}
-"""Those that a typed program writes down."""
+"""The collectives that the IR records."""
 
 
 def recorded(f: F) -> F:
-    """Write a collective down as one operation for each leaf."""
+    """Record a collective in the IR as one operation for each leaf."""
     COLLECTIVES[f.__name__] = leafwise(f, "axis_name", lambda name: one_or_all(find(name, f.__name__)))
     return cast(F, COLLECTIVES[f.__name__])
 
@@ -126,7 +127,7 @@ def one_or_all(brands: Sequence[Brand]) -> Brand | tuple[Brand, ...]:
 
 
 def exchanging(name: Any, what: str) -> list[Brand]:
-    """The brands whose examples exchange values, which are all there: none runs in chunks."""
+    """Return the brands whose examples exchange values; raise if one of them runs in chunks."""
     brands = find(name, what)
     if not brands:
         raise AxesError(
@@ -139,7 +140,7 @@ def exchanging(name: Any, what: str) -> list[Brand]:
 
 
 def text_of(brands: Sequence[Brand]) -> str:
-    """The brands, as messages say it: brand `i` has 3 examples."""
+    """Describe the brands for messages: brand `i` has 3 examples."""
     names = " and ".join(f"`{b.name}`" for b in brands)
     return f"brand {names} has" if len(brands) == 1 else f"brands {names} together have"
 
@@ -164,7 +165,7 @@ def move(x: Tensor, source: int, to: int) -> Tensor:
 
 
 def sources(perm: Any, brands: Sequence[Brand]) -> dict[int, int]:
-    """The example from which each gets a value, of those that get one."""
+    """Return the source example of each destination; raise if `perm` is invalid."""
     size = math.prod(b.size for b in brands)
     source: dict[int, int] = {}
     pairs: list[Any] = list(perm) if isinstance(perm, tuple | list | np.ndarray) else [perm]
@@ -187,9 +188,9 @@ def sources(perm: Any, brands: Sequence[Brand]) -> dict[int, int]:
 
 
 def neighbours(source: dict[int, int], b: Brand) -> list[Rows] | None:
-    """The rows that each device gets, of several, where each gets them alike; None where they do not.
+    """Return the rows that each device gets from other devices, or None if the pattern differs between devices.
 
-    `source` is where a value comes from; what none gets is in no row, and so it may be any.
+    `source` maps each destination to its source. A destination row without a source may hold any values.
     """
     n = len(b.devices)
     own, runs = b.size // n, list[Rows]()

@@ -1,7 +1,7 @@
-"""Collectives: what the examples of a brand tell each other.
+"""Collectives that reduce or gather the values of all examples of a brand, and the index and size of the axis.
 
-A value of all examples is what it is outside the vmap: it left the brand (STAGE).  An example takes its own entry of
-such a value by entering again (INDEX).  Every collective is made of these two.
+Stacking the values of all examples leaves the brand (STAGE). An example takes its own entry of such a stack by entering
+the brand again (INDEX). Every collective combines these two operations.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _over(
     over: Callable[[Tensor], Tensor],
     same: Callable[[Tensor, int], Tensor],
 ) -> Tensor:
-    """One tensor, reduced over each of the brands."""
+    """Reduce one tensor over each of the brands."""
     for b in brands:
         if not (b in row_of(t.uop) or is_differentiating()):
             t = same(t, b.whole)
@@ -74,15 +74,17 @@ def psum(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 def psum(x: A, axis_name: Names) -> A: ...
 @recorded
 def psum(x: Any, axis_name: Any) -> Any:
-    """The sum over all examples of a brand: `psum(x, i)` is `Σᵢ x`, which no longer varies over it.
+    """Sum over all examples of a brand: `psum(x, i)` is `Σᵢ x`, which no longer varies over the brand.
 
     Args:
-        x: A tensor, or a tree of them; one that does not vary over the brand counts as the same value in every example.
-        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string that was its `axis_name`, or an
-            open `Brand` itself.
+        x: A tensor, or a tree of tensors. A tensor that does not vary over the brand counts as the same value in every
+            example.
+        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string passed as `axis_name`, or an open
+            `Brand` itself.
 
     Returns:
-        A tree like `x` that does not vary over the brand, so it may leave with `out_axes=None`; bools are counted.
+        A tree like `x` that does not vary over the brand, so it may be returned with `out_axes=None`. Bools are
+        counted.
 
     Raises:
         NameUnboundError: No brand of that name is open.
@@ -111,12 +113,12 @@ def pmean(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 def pmean(x: A, axis_name: Names) -> A: ...
 @recorded
 def pmean(x: Any, axis_name: Any) -> Any:
-    """The mean over all examples of a brand: `pmean(x, i)` is `psum(x, i) / axis_size(i)`.
+    """Average over all examples of a brand: `pmean(x, i)` is `psum(x, i) / axis_size(i)`.
 
-    Its arguments and errors are those of `psum`.
+    The arguments and errors are the same as for `psum`.
 
     Returns:
-        A tree like `x`, of floats, that does not vary over the brand; NaN where there are no examples.
+        A tree of floats like `x` that does not vary over the brand; NaN if there are no examples.
 
     Example:
         >>> from branded import pmean, vmap
@@ -131,8 +133,8 @@ def pmean(x: Any, axis_name: Any) -> Any:
     def mean(t: Tensor) -> Tensor:
         if t.dtype in dtypes.weaks:
             return _over(t, brands, "pmean", summed, _times) / n
-        wide = t.cast(least_upper_dtype(t.dtype, dtypes.float32))  # a sum may be too large for small ints and halves
-        if dtypes.is_float(t.dtype) and t.dtype != wide.dtype:  # of which tinygrad adds halves up between devices
+        wide = t.cast(least_upper_dtype(t.dtype, dtypes.float32))  # the sum may overflow small ints and floats
+        if dtypes.is_float(t.dtype) and t.dtype != wide.dtype:  # tinygrad sums these across devices in half precision
             return _over(wide / n, brands, "pmean", summed, _times).cast(t.dtype)
         return _over(wide, brands, "pmean", summed, _times) / n
 
@@ -149,12 +151,12 @@ def pmax(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 def pmax(x: A, axis_name: Names) -> A: ...
 @recorded
 def pmax(x: Any, axis_name: Any) -> Any:
-    """The maximum over all examples of a brand: `pmax(x, i)` is `maxᵢ x`.
+    """Take the maximum over all examples of a brand: `pmax(x, i)` is `maxᵢ x`.
 
-    Its arguments and errors are those of `psum`.
+    The arguments and errors are the same as for `psum`.
 
     Returns:
-        A tree like `x` that does not vary over the brand.  Its derivative goes to the examples that attain it.
+        A tree like `x` that does not vary over the brand. Its derivative flows to the examples that attain the maximum.
 
     Example:
         >>> from branded import pmax, vmap
@@ -177,12 +179,12 @@ def pmin(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 def pmin(x: A, axis_name: Names) -> A: ...
 @recorded
 def pmin(x: Any, axis_name: Any) -> Any:
-    """The minimum over all examples of a brand: `pmin(x, i)` is `minᵢ x`.
+    """Take the minimum over all examples of a brand: `pmin(x, i)` is `minᵢ x`.
 
-    Its arguments and errors are those of `psum`.
+    The arguments and errors are the same as for `psum`.
 
     Returns:
-        A tree like `x` that does not vary over the brand.  Its derivative goes to the examples that attain it.
+        A tree like `x` that does not vary over the brand. Its derivative flows to the examples that attain the minimum.
 
     Example:
         >>> from branded import pmin, vmap
@@ -205,16 +207,16 @@ def all_gather(x: Vec[S | B, T], axis_name: type[B], *, axis: int = 0, tiled: bo
 def all_gather(x: A, axis_name: Names, *, axis: int = 0, tiled: bool = False) -> A: ...
 @recorded
 def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) -> Any:
-    """The values of all examples, for each of them: `all_gather(x, i)` is `stack([x for each i])`.
+    """Gather the values of all examples: `all_gather(x, i)` is `stack([x for each i])`, for every example.
 
     Args:
-        x: A tensor, or a tree of them.
-        axis_name: As for `psum`, and so are the errors of it.
-        axis: Where the examples go in the result.
-        tiled: Put them one after the other along the axis `axis` of `x`, in place of along a new one.
+        x: A tensor, or a tree of tensors.
+        axis_name: As for `psum`, with the same errors.
+        axis: The position of the axis of examples in the result.
+        tiled: Concatenate the examples along the existing axis `axis` of `x` instead of stacking them along a new one.
 
     Returns:
-        A tree like `x`, with an axis of the size of the brand, that does not vary over it.
+        A tree like `x`, with an axis of the size of the brand, that does not vary over the brand.
 
     Raises:
         AxisRangeError: `axis` is out of range.
@@ -248,10 +250,11 @@ def axis_index(axis_name: type[B]) -> Vec[B]: ...
 def axis_index(axis_name: Names) -> Vec[Any]: ...
 @recorded
 def axis_index(axis_name: Names) -> Any:
-    """The number of the example in its brand, from 0: `i32[]`; `axis_name` is as for `psum`.
+    """Return the example's index in its brand, from 0: `i32[]`; `axis_name` is as for `psum`.
 
     Returns:
-        An int32 that varies over the brand; of several brands, the number in all of them, the last one fastest.
+        An int32 that varies over the brand. For several brands, the index in their product, with the last brand
+        fastest.
 
     Example:
         >>> from branded import axis_index, vmap
@@ -270,10 +273,10 @@ def axis_index(axis_name: Names) -> Any:
 
 
 def axis_size(axis_name: Names) -> int:
-    """The number of examples of an open brand, or of several together: an int; `axis_name` is as for `psum`.
+    """Return the batch size of an open brand, or the product for several, as an int; `axis_name` is as for `psum`.
 
     Returns:
-        The size; the product of the sizes of several.
+        The size, or the product of the sizes.
 
     Example:
         >>> from branded import axis_size, vmap

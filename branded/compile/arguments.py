@@ -1,6 +1,6 @@
-"""The arguments of a compiled function: their form, by which the program is found, and their leaves.
+"""The arguments of a compiled function: their form, which identifies the program, and their leaves.
 
-Trees of the common containers are walked through in one go; any other container is asked as `branded.tree` does.
+Trees of common containers are traversed in one pass; `branded.tree` handles any other container.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from branded.tinygrad_compat.private_api import canonicalize_device
 NUMBERS = frozenset({bool, int, float})
 _DEEP = 32
 _CODES = frozenset("?bBhHiIlLqQefd")
-"""Those of arrays that are read where they are."""
+"""The dtype codes of the NumPy arrays that are read in place."""
 
 
 class Static(tuple[Any, ...]):
-    """Values that are part of the program, which are only compared where their hashes are equal."""
+    """Static values, which are part of the program; equality also requires equal hashes."""
 
     __slots__ = ()
 
@@ -34,7 +34,7 @@ class Static(tuple[Any, ...]):
 
 
 def exactly(x: Any) -> tuple[type, Any]:
-    """A static value with what tells it from those that are equal to it: 1 from True, 0.0 from -0.0, also in tuples."""
+    """Return a static value with the detail that separates equal ones: 1 and True, 0.0 and -0.0, also in tuples."""
     cls: Any = type(x)
     if cls is float:
         return cls, x.hex()
@@ -44,9 +44,9 @@ def exactly(x: Any) -> tuple[type, Any]:
 
 
 def read_each(xs: Iterable[Any], form: list[Any], leaves: list[Any], depth: int = 0) -> None:
-    """`read` of each, without a call for each of many tensors."""
+    """Call `read` on each value, with a fast path for tensors in memory."""
     for x in xs:
-        # `known`, and `k.buffers.get(k.device) is k.opaque`, which is that it is there still
+        # inlined `known`: `k.buffers.get(k.device) is k.opaque` checks that the buffer is still allocated
         if type(x) is Tensor and (k := x.uop.__dict__.get(KNOWN)) is not None and k[2].get(k[4]) is k[3]:
             form.append(k[0])
             leaves.append(k)
@@ -55,13 +55,13 @@ def read_each(xs: Iterable[Any], form: list[Any], leaves: list[Any], depth: int 
 
 
 def read(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) -> None:
-    """Add what `x` is but for the values of its variables to `form`, and its variables to `leaves`.
+    """Append the description of `x` without its values to `form`, and its variables to `leaves`.
 
         x         {"b": 2.0, "a": [t, None]}
         form      (dict, "b", "a"), (list, 2), ((3,), float, "CPU", None), None, float
         leaves    t, 2.0
 
-    A variable that is known to be in memory is what is known of it.
+    A tensor that is known to be in memory is appended as its `Known`.
     """
     cls = type(x)
     if cls is Tensor:
@@ -85,7 +85,7 @@ def read(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) -> None:
 
 
 def _large(x: int) -> tuple[Any, ...]:
-    """The form of an int that does not fit into 32 bits: what it is next to must have a dtype that it fits into."""
+    """Return the form of an int beyond 32 bits, which records the wider dtypes that it fits into."""
     if not tree.fits(x, dtypes.int64):
         raise tree.too_large(x, dtypes.int64, "jit")
     return int, *(tree.fits(x, d) for d in (dtypes.uint32, dtypes.uint64))
@@ -101,7 +101,7 @@ def _tensor(x: Tensor, form: list[Any], leaves: list[Any]) -> None:
 
 
 def _other(x: Any, form: list[Any], leaves: list[Any]) -> None:
-    """A leaf, or a tree of other containers than the common ones."""
+    """Read a leaf, or a tree of less common containers."""
     if tree.node(x) is not None:
         form.append(Static((tree.form(x), tuple(tree.paths(x, "")), tree.orders(x))))
     for y in tree.leaves(x):
@@ -129,17 +129,17 @@ def _type_of(t: Tensor) -> tuple[Any, ...]:
 
 
 Builder = Callable[[Any], Any]
-"""The results of a program, from an iterator of their leaves."""
+"""A function that builds the results of a program from an iterator over their leaves."""
 
 
 def builder(out: Any, depth: int = 0) -> Builder:
-    """How to build the like of `out`."""
+    """Return a function that builds a tree like `out` from an iterator over leaves."""
     cls = type(out) if depth < _DEEP else None
     if cls is Tensor or tree.node(out) is None:
         return next
     if cls is tuple or cls is list:
         parts = [builder(y, depth + 1) for y in out]
-        if all(p is next for p in parts):  # the leaves of this container are the next ones
+        if all(p is next for p in parts):  # the children of this container are leaves
             n = range(len(parts))
             return lambda new: cls([next(new) for _ in n])
         return lambda new: cls([p(new) for p in parts])

@@ -1,4 +1,4 @@
-"""Donated arguments: their memory goes to results, where nobody else has it and no kernel reads what is overwritten."""
+"""Donated arguments: results reuse their memory if nothing else refers to it and no kernel still reads it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from branded.compile.output_pool import KNOWN, Handed, Result, known
 from branded.core.boundary import Donated
 from branded.graph.uops import base_of
 
-# ---- which result may lie in the memory of which argument ----
+# ---- which result may share memory with which argument ----
 
 
 def may_be_one(linear: Linear, out: int, given: int) -> bool:
-    """May the buffer `out` of a program be its buffer `given`?
+    """Return whether the buffer `out` of a program may share memory with its buffer `given`.
 
-    Yes if the last kernel that reads the one comes before the first that writes the other; or is that, and reads of
-    each entry only what it then writes there.
+    They may if the last kernel that reads `given` runs before the first kernel that writes `out`. They also may if both
+    are one kernel that reads each entry of `given` only to write the same entry of `out`.
     """
     uses = [_slots(call) for call in linear.linear.src]
     writes = [i for i, slots in enumerate(uses) if out in slots]
@@ -39,7 +39,7 @@ def may_be_one(linear: Linear, out: int, given: int) -> bool:
 
 
 def _slots(call: UOp) -> list[int]:
-    """The parameter of each argument of a call, or -1."""
+    """Return the parameter slot of each argument of a call, or -1."""
     bufs = [u.buf_uop for u in call.src[1:] if not u.is_bound_var]
     return [b.arg.slot if b.op is Ops.PARAM else -1 for b in bufs]
 
@@ -59,11 +59,11 @@ def _is_param(u: UOp, slot: int) -> bool:
     return u.op is Ops.PARAM and u.arg.slot == slot
 
 
-# ---- taking it ----
+# ---- reusing the memory ----
 
 
 def gone(t: Tensor) -> UOp:
-    """What a tensor was, which from here on cannot be used."""
+    """Mark a tensor as donated, so that later uses raise an error, and return its former UOp."""
     u = t.uop
     t.uop = _gone(u.shape, u.dtype, u.device)
     return u
@@ -75,7 +75,7 @@ def _gone(shape: Any, dtype: Any, device: Any) -> UOp:
 
 
 def taken(t: Tensor, result: Result) -> Handed | None:
-    """The memory of a donated tensor for a result; None where somebody else has it."""
+    """Return the memory of a donated tensor for a result, or None if something else refers to it."""
     u = gone(t)
     is_reshaped, ref = u.op is Ops.RESHAPE, u.__dict__.get(Handed.KEY)
     remembered = ref() if ref is not None else None
@@ -93,7 +93,7 @@ def _counts(u: UOp) -> tuple[int, int, int]:
 
 @functools.cache
 def _alone(is_reshaped: bool, is_remembered: bool) -> tuple[int, int, int]:
-    """How many refer to a value, its base and its buffer that one variable has."""
+    """Return the reference counts of a value, its base and its buffer if only one variable refers to them."""
     u: UOp = UOp.new_buffer("CPU", 4, dtypes.float32).reshape((2, 2) if is_reshaped else (4,))
     base_of(u).buffer.ensure_allocated()  # type: ignore[union-attr]
     known(u)

@@ -1,7 +1,7 @@
-"""A traced function, compiled: kernels that read what a call gives and write what it gets, with nothing in between.
+"""A traced function, compiled into kernels that read the arguments and write the results without copies.
 
-On the CPU a call of it is one call of C.  On another device tinygrad runs the kernels, on the same buffers.  Where a
-value is on several devices a TinyJit does, whose results are copied.
+On the CPU, a call is one call of C. On other devices, tinygrad runs the kernels on the same buffers. If a value is on
+several devices, a TinyJit runs the program, and its results are copied.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from branded.tinygrad_compat.tinygrad_lock import LOCK
 
 
 class Executable:
-    """What a function became for arguments of one type."""
+    """The compiled form of a function for arguments of one type."""
 
     def __init__(self, traced: Traced, donated: Sequence[int] = (), tune: How | None = None) -> None:
         self.params, self.donated, self.tune = traced.params, donated, Tune(tune, {})
-        # as tensors, because tinygrad renames in the graphs of tensors what it realizes
+        # as tensors, because tinygrad rewrites the graphs of tensors when it realizes values
         self.leaves = [tensor(u) for u in traced.leaves]
         self.outside = _outside(self.leaves, self.params)
         self.run: _Compiled | _Replayed | None = None
 
     def call(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
-        """The results for these arguments; `donors` are the tensors among them that are given away."""
+        """Run the program on these arguments; `donors` are the donated tensors among them."""
         with LOCK:
             for ref, u in self.outside:
                 if (t := ref()) is not None and t.uop is not u:
@@ -65,14 +65,14 @@ class Executable:
             return out
 
     def _written(self) -> None:
-        """Do the writes that wait: into what the function uses without being given it."""
+        """Realize the pending writes into tensors that the function captures."""
         there = [t for ref, _ in self.outside if (t := ref()) is not None]
         Tensor.realize(*there)
         self.outside = [(weakref.ref(t), t.uop) for t in there]
 
     @disable_gc()
     def _compile(self) -> _Compiled | _Replayed:
-        # a call that a result and the token of the program have, with and without a mark, is one
+        # results and the program's token may share a call, with and without a mark: without marks it is one call
         values = replaced([y.uop for y in self.leaves], lambda u: u.src[0] if is_marked(u) else None)
         leaves = list(map(tensor, values))
         if _is_plain(self.params, values):
@@ -84,7 +84,7 @@ class Executable:
 
 
 def _is_plain(params: Sequence[UOp], leaves: Sequence[UOp]) -> bool:
-    """Is every value on one device, and every size of what goes in and out known?"""
+    """Return whether every value is on one device and all shapes of arguments and results are known."""
     if not all(all_int(u.shape) for u in (*params, *leaves)):
         return False
     graph = UOp.sink(*params, *leaves).toposort(enter_calls=False)
@@ -92,7 +92,7 @@ def _is_plain(params: Sequence[UOp], leaves: Sequence[UOp]) -> bool:
 
 
 def _outside(leaves: Sequence[Tensor], params: Sequence[UOp]) -> list[tuple[weakref.ref[Tensor], UOp | None]]:
-    """The tensors that the function uses without being given them, as weights are."""
+    """Return the tensors that the function captures, such as weights."""
     graph = UOp.sink(*(y.uop for y in leaves)).toposort(enter_calls=False)
     given, varies = set(params), dict[UOp, bool]()
     for u in graph:
@@ -104,18 +104,18 @@ def _outside(leaves: Sequence[Tensor], params: Sequence[UOp]) -> list[tuple[weak
 
 
 class _Compiled:
-    """A program of one device: what it gives goes to new buffers, which it hands over."""
+    """A program for one device; it writes its results to new buffers, which it returns."""
 
     def __init__(self, params: Sequence[UOp], values: Sequence[Tensor], donated: Sequence[int], tune: Tune) -> None:
         self.tune = tune
         leaves = [y.uop.cast(strong_dtype(y.dtype)) for y in values]
         default = canonicalize_device(None)
         if _can_fail(leaves):
-            donated = ()  # who is told that the call failed still has the arguments as they were
+            donated = ()  # if the call fails, the caller must still have the unchanged arguments
         self.empty = {i: _nothing(u) for i, u in enumerate(leaves) if 0 in u.shape}
         full = [u for u in leaves if 0 not in u.shape]
         self.results = [Result(u.shape, u.dtype, u.device or default) for u in full]
-        # what has no entries is no buffer, and nothing is read of it
+        # an empty parameter gets a placeholder buffer that is never read
         sizes = [max(int(p.max_numel()), 1) for p in params]
         bases = [UOp.new_buffer(p.device, n, p.dtype) for p, n in zip(params, sizes, strict=True)]
         given = [p.const_like(0) if 0 in p.shape else b.reshape(p.shape) for p, b in zip(params, bases, strict=True)]
@@ -127,7 +127,7 @@ class _Compiled:
         self.plan: native.Plan | Direct | None = None
         self.fixed: list[Known] = []
         self.reused = self._reused(params, donated)
-        """The argument in the memory of which a result may lie, by the number of the result."""
+        """The argument whose memory a result may reuse, by the index of the result."""
         self.graphed: UOp | None = None
         if full:
             self._lay_out()
@@ -144,8 +144,8 @@ class _Compiled:
         return found
 
     def _places(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None) -> list[Handed]:
-        """Where the results go."""
-        if branches():  # what is made in a branch has a place that is made there
+        """Return the buffers for the results."""
+        if branches():  # a result that is computed in a branch needs a new buffer
             return [r.make() for r in self.results]
         if not donors or not self.reused:
             return [r.take() for r in self.results]
@@ -156,19 +156,19 @@ class _Compiled:
             sole = i in donors and type(x) is Known and given.count(id(x.buffer)) == 1
             if sole and (h := taken(donors[i], self.results[j])) is not None:
                 found[j] = h
-        used = found.values()  # remembered as results of other places, where they look as if nobody had them
+        used = found.values()  # other results may remember them too, and would consider them free
         return [found.get(j) or r.take(used) for j, r in enumerate(self.results)]
 
     def _lay_out(self) -> None:
-        """Lay the program out for C, if C can run it."""
+        """Build the plan for C, if C can run the program."""
         memory = Arena()
         slots = [Ref(1 + i) for i in range(len(self.results) + len(self.inputs))]
-        with config.asked(*self.tune):  # of loops, the steps
+        with config.asked(*self.tune):  # for the steps of loops, which are compiled here
             ops = self.linear.ops([slots], memory, replay.tables)
         if not ops:
             return
         self.scratch = Buffer("CPU", max(memory.most, 1), dtypes.uint8, preallocate=True)
-        """What the kernels give to one another."""
+        """The memory for intermediate values."""
         self.memory = self.scratch.get_buf("CPU").va_addr
         self.plan = planned(ops, self.memory)
         self.fixed = [k for u in self.linear.outside if (k := known(u)) is not None]
@@ -178,7 +178,7 @@ class _Compiled:
         held: list[UOp] = []
         uops: list[UOp] = []
         for k in self.fixed:
-            if not k.is_there:  # somebody freed it
+            if not k.is_there:  # its buffer was freed
                 self._lay_out()
                 break
         if (plan := self.plan) is None or DEBUG.value >= 2:
@@ -188,12 +188,12 @@ class _Compiled:
                 self._by_tinygrad([h.base for h in made], ins)
             uops += [h.uop for h in made]
         else:
-            # a call of few microseconds: no list is made of another, and no function called, that need not be
+            # a call takes a few microseconds: avoid extra lists and function calls
             ats: list[int] = []
             for leaf in leaves:
                 ats.append(leaf[5] if type(leaf) is Known else self._address(len(ats), leaf, held, not donors))
             addresses = [self.memory]
-            # now, for to work out an argument may have been a call of this
+            # only now: computing an argument may have called this program
             for h in self._places(leaves, donors):
                 addresses.append(h.address)
                 uops.append(h.uop)
@@ -222,19 +222,19 @@ class _Compiled:
 
 
 def _can_fail(us: Sequence[UOp]) -> bool:
-    """May a function of the user raise while it runs, after some kernels have run?"""
+    """Return whether a user's function may raise at run time, after some kernels have run."""
     return any((p := primitive_of(u)) is not None and p.can_fail for u in UOp.sink(*us).toposort())
 
 
 def _constants(us: Sequence[UOp]) -> dict[UOp, UOp]:
-    """What a function made of numbers and arrays of Python, in memory: it is the same at each call."""
+    """Realize the constants from Python numbers and arrays, which are the same in every call."""
     graph = UOp.sink(*us).toposort(enter_calls=False)
     made = [u for u in graph if u.op is Ops.COPY and str(u.src[0].device).startswith(("PYTHON", "NPY"))]
     return {u: _realized(u) for u in made if isinstance(u.device, str) and u.dtype not in dtypes.weaks}
 
 
 def _nothing(u: UOp) -> UOp:
-    """A result without entries, of which nothing is worked out: its graph may hang on arguments."""
+    """Return an empty result in memory, because the graph of `u` may refer to the arguments."""
     return _realized(Tensor.empty(u.shape, dtype=u.dtype, device=u.device).uop)
 
 
@@ -245,7 +245,7 @@ def _realized(u: UOp) -> UOp:
 
 
 class _Input:
-    """An argument of a program: how it gets to be in memory."""
+    """An argument of a program, and how it gets into memory."""
 
     def __init__(self, p: UOp, alignment: int) -> None:
         self.device, self.dtype, self.shape, self.alignment = p.device, p.dtype, p.shape, alignment
@@ -255,16 +255,16 @@ class _Input:
         self.staged: Known | None = None
 
     def address(self, x: Any, held: list[UOp], is_read_alone: bool = True) -> int:
-        """Where the kernels find it; what has to live until they are done goes to `held`.
+        """Return the address from which the kernels read the argument; `held` keeps its memory alive until they finish.
 
-        A part of a buffer is read where it is, if nothing is written into what the arguments are in.
+        A part of a buffer is read in place if nothing writes into the memory of the arguments.
         """
         if self.is_empty:
             return 0
         return self._of_python(x) or (is_read_alone and self._of_part(x)) or self._known(x, held).address
 
     def _of_part(self, x: Any) -> int:
-        """An entry, or neighbours, of a tensor in memory, as `x[0]` is; 0 for anything else."""
+        """Return the address of a contiguous part of a tensor in memory, such as `x[0]`; 0 for anything else."""
         if type(x) is not Tensor or x.dtype != self.dtype or (part := part_of(x.uop)) is None:
             return 0
         whole = known(part[0])
@@ -284,13 +284,13 @@ class _Input:
         return base_of(held[-1])
 
     def _of_python(self, x: Any) -> int:
-        """A number, or an array of numpy: where it is, or in memory that is kept for it; 0 for anything else."""
+        """Return the address of a number or a NumPy array, in place or staged; 0 for anything else."""
         cls = type(x)
         if cls in NUMBERS and self.pack is not None:
             to = self._stage()
             try:
                 self.pack(self.view, 0, x)
-            except (struct.error, OverflowError):  # tinygrad says what becomes of such a number
+            except (struct.error, OverflowError):  # tinygrad decides how to convert such a number
                 return 0
             return to
         if cls is not np.ndarray or self.numpy is None:
@@ -304,7 +304,7 @@ class _Input:
         return to
 
     def _stage(self) -> int:
-        """The address of `view`, which is memory of this program."""
+        """Return the address of the staging buffer `view`, which is allocated on first use."""
         if self.staged is None:
             self.stage = Result(self.shape, self.dtype, self.device).make()
             self.staged = known(self.stage.uop)
@@ -313,7 +313,7 @@ class _Input:
         return self.staged.address
 
     def _known(self, x: Any, held: list[UOp]) -> Known:
-        """Its value in a buffer: its own, or a copy."""
+        """Return the argument in a buffer: its own, or a copy."""
         t = _tensor(x).cast(self.dtype)
         if (found := known(t.uop)) is None:
             t = t.clone(device=self.device)
@@ -333,14 +333,14 @@ def _tensor(x: Any) -> Tensor:
 
 
 class _Replayed:
-    """A program of several devices, or of sizes that a call tells: a TinyJit, whose results are copied."""
+    """A program with several devices or with symbolic shapes: a TinyJit, whose results are copied."""
 
     def __init__(self, params: Sequence[UOp], leaves: Sequence[Tensor], tune: Tune) -> None:
         self.tune = tune
         empty = {p: p.const_like(0) for p in params if 0 in p.shape}
         self.params = params
         self.leaves = [tensor(u) for u in replaced([y.uop for y in leaves], empty.get)]
-        # of no method of this: with that it would be a ring, and go later than its last user
+        # not a bound method: a reference cycle would delay the release of the memory
         self.run = functools.partial(_run, [p for p in params if p not in empty], self.leaves)
         self.replayed = TinyJit(self.run)
         used = UOp.sink(*(y.uop for y in leaves)).toposort(enter_calls=False)
@@ -352,14 +352,14 @@ class _Replayed:
         with config.asked(*self.tune):
             width = config.beam(inputs[0].device if inputs else None)
         with Context(BEAM=max(width, private_api.BEAM.value)):  # type: ignore[no-untyped-call]
-            # TinyJit gives the same buffers at each replay
+            # TinyJit returns the same buffers at each replay
             outs = [y.clone() for y in self.replayed(*inputs)] if has_elements else self.run(*inputs)
         if outs:
             Tensor.realize(*outs)
         return outs
 
     def _buffers(self, leaves: Sequence[Any]) -> list[Tensor]:
-        """The inputs as TinyJit wants them: buffers, none of them twice, nor one that the function has from outside."""
+        """Return the inputs as TinyJit requires them: distinct buffers that the function does not capture."""
         taken, out = set(self.outside), []
         for given, p in zip(leaves, self.params, strict=True):
             if 0 in p.shape:

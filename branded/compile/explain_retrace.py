@@ -1,4 +1,4 @@
-"""Why a function is traced again, for whoever asks: `BRANDED_LOG=traces`."""
+"""The reason why a function is traced again, printed with `BRANDED_LOG=traces`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from branded.tinygrad_compat.lazy_numpy import np
 
 
 class Seen(NamedTuple):
-    """What a program knows of one leaf of its arguments."""
+    """The properties of one argument leaf that a program depends on."""
 
     kind: str
     text: str
     facts: tuple[tuple[str, Any], ...] = ()
-    """By name what two leaves of one kind may differ in."""
+    """The named properties in which two leaves of one kind may differ."""
 
 
 Call = dict[str, Seen]
@@ -31,7 +31,7 @@ def is_wanted() -> bool:
 
 
 def seen(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], fixed: Sequence[bool]) -> Call:
-    """The arguments of a call, as they are told apart."""
+    """Return a description of each argument leaf of a call, by its path."""
     try:
         known = list(inspect.signature(f).parameters)
     except (TypeError, ValueError):
@@ -58,7 +58,7 @@ def _leaf(x: Any) -> Seen:
 
 
 def reason(before: Call, now: Call) -> str:
-    """The first thing in which two calls differ: `shape of x: f32[3] -> f32[4]`."""
+    """Return the first difference between two calls: `shape of x: f32[3] -> f32[4]`."""
     if before.keys() != now.keys():
         gone, new = [k for k in before if k not in now], [k for k in now if k not in before]
         return "; ".join([*_listed("without", gone), *_listed("with", new)])
@@ -79,6 +79,6 @@ def _listed(how: str, paths: Collection[str]) -> list[str]:
 
 
 def note(f: Callable[..., Any], before: Call, now: Call) -> None:
-    """Say on the standard error why this function is traced again."""
+    """Print to stderr why this function is traced again."""
     name = getattr(f, "__name__", type(f).__name__)
     print(f"branded: jit traces {name} again: {reason(before, now)}", file=sys.stderr)

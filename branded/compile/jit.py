@@ -1,4 +1,4 @@
-"""`jit`: a function that is traced once for each type of its arguments, and whose kernels are replayed after that."""
+"""`jit`: trace a function once for each type of its arguments, and replay its kernels after that."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from branded.tinygrad_compat.private_api import _function, canonicalize_device, 
 F = TypeVar("F", bound=Callable[..., Any])
 
 GIVEN_LATER: Any = object()
-"""No function: the options decorate one."""
+"""The sentinel for a missing function: the options decorate one."""
 PROGRAMS = 128
-"""So many programs does a compiled function keep: those that were used last."""
+"""The maximum number of programs that a compiled function keeps, least recently used first out."""
 _uses = itertools.count()
 
 
@@ -64,41 +64,42 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
     tune: How | None = None,
 ) -> Any:
-    """`jit(f)(*args)` is `f(*args)`, traced once for each type of the arguments, and compiled.
+    """Compile `f`: trace it once for each type of its arguments, and replay its kernels after that.
 
-    Under vmap, a derivative or a loop it is `f` itself: they compile what it becomes.  In a typed program it is one
-    equation.  What it gives is the caller's own: the next call does not write into it.
+    Under vmap, a derivative or a loop, `jit(f)` calls `f` directly, and the outer transformation compiles it. In the IR
+    the call is one equation. The caller owns the results: a later call never writes into them.
 
-    On the CPU a call that was made before is one call of C on the buffers of its arguments; on other devices tinygrad
-    runs the kernels.  Nothing is scheduled or copied.  The last 128 programs are kept.  `jit(f).traces` is how often
-    `f` was traced; with `BRANDED_LOG=traces` in the environment each time but the first says why.
+    On the CPU, a repeated call is one call of C on the buffers of its arguments; on other devices tinygrad runs the
+    kernels. Nothing is scheduled or copied. The last 128 programs are kept. `jit(f).traces` counts how often `f` was
+    traced. With `BRANDED_LOG=traces` in the environment, every retrace prints its reason.
 
-    With `tune` the kernels are tried in several forms as the program is compiled, and the fastest stay: `"fast"` tries
-    few, `"best"` more.  It takes half a second for a kernel, once: the choice is kept on disk.  The last bits of sums
-    may change.  After a call `print(jit(f, tune="fast").tuned)` shows what each kernel gained.
+    With `tune`, several forms of each kernel are timed during compilation, and the fastest is used: `"fast"` tries few,
+    `"best"` more. This takes about half a second per kernel, once: the choice is cached on disk. The last bits of sums
+    may change. After a call, `print(jit(f, tune="fast").tuned)` shows the speedup of each kernel.
 
-    It may also decorate: `@jit`, `@jit(tune="fast")`.
+    `jit` is also a decorator: `@jit`, `@jit(tune="fast")`.
 
     Args:
-        f: A function of trees of tensors and numbers, without reads, draws and writes.
-        static_argnums: The positions of arguments that are part of the program: for each value of them it is traced
-            anew.  They must be hashable.
-        donate_argnums: The positions of arguments that are not used after the call, as the old state of a training
-            step: a result of the same size and dtype may be written into their memory.
-        tune: None takes the form of each kernel by a rule.  On another device than the CPU tinygrad's own search is
-            done, `BEAM`: of width 2 for `"fast"`, 4 for `"best"`.
+        f: A function of trees of tensors and numbers. It must not read tensor values, sample random numbers or write
+            into captured tensors.
+        static_argnums: The positions of arguments that are part of the program: each new value retraces `f`. They must
+            be hashable.
+        donate_argnums: The positions of arguments that are not used after the call, such as the old state of a training
+            step. A result of the same size and dtype may be written into their memory.
+        tune: With None, a rule selects the form of each kernel. On devices other than the CPU, `tune` runs tinygrad's
+            own search, `BEAM`: of width 2 for `"fast"`, 4 for `"best"`.
 
     Returns:
         A function like `f`.
 
     Raises:
-        ReadError: `f` reads a value: it is traced before there are any.
-        RandomnessError: `f` draws random numbers, which would be the same at each call; `branded.random` takes keys.
-        WriteError: `f` writes into a tensor from outside.
-        CallError: `f` is not a function, or does not take the arguments.
+        ReadError: `f` reads a value: during tracing there are no values.
+        RandomnessError: `f` samples random numbers, which would be the same in each call; `branded.random` takes keys.
+        WriteError: `f` writes into a captured tensor.
+        CallError: `f` is not a function, or does not accept the arguments.
         EscapeError: A donated tensor is used after the call.
-        OptionError: `static_argnums` or `donate_argnums` are no positions of arguments, or an argument that is neither
-            tensor nor number is not hashable; or `tune` is none of its words.
+        OptionError: `static_argnums` or `donate_argnums` are not positions of arguments; an argument that is neither a
+            tensor nor a number is not hashable; or `tune` is not one of its options.
         ProgramTypeError: A result is not a tensor or number.
 
     Example:
@@ -121,7 +122,7 @@ def jit(
 
 
 class Jitted:
-    """A function that is compiled: one program for each type of its arguments."""
+    """A compiled function, with one program for each type of its arguments."""
 
     def __init__(
         self, f: Callable[..., Any], static: tuple[int, ...], donated: tuple[int, ...], tune: How | None = None
@@ -133,11 +134,11 @@ class Jitted:
         self._last: _Program | None = None
         self._seen: explain_retrace.Call | None = None
         self.traces = 0
-        """How often the function was traced."""
+        """The number of times that the function was traced."""
 
     @property
     def tuned(self) -> Report:
-        """The kernels that were tried, of all programs that are kept, and the form that each has."""
+        """The autotuned kernels of all kept programs, with the form of each."""
         found = dict[str, Tuned]()
         for program in list(self._programs.values()):
             found |= program.run.tune.found
@@ -174,14 +175,14 @@ class Jitted:
         return program.build(iter(program.run.call(leaves, donors)))
 
     def graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[UOp], Sequence[UOp]]:
-        """The program for these arguments, which is not kept: its parameters, and its results."""
+        """Trace the function for these arguments without caching it, and return the parameters and the results."""
         program = _Program(self._f, args, kwargs, self._options(args, kwargs)[0], (), ())
         return program.run.params, [y.uop for y in program.run.leaves]
 
     def _read_some(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], form: list[Any], leaves: list[Any]
     ) -> dict[int, Tensor]:
-        """The arguments where some of them are part of the program or donated; gives the tensors that are donated."""
+        """Read the arguments if some are static or donated, and return the donated tensors by leaf index."""
         form.append(tuple(kwargs))
         donors: dict[int, Tensor] = {}
         for x, is_fixed, is_donated in zip((*args, *kwargs.values()), *self._options(args, kwargs), strict=True):
@@ -196,7 +197,7 @@ class Jitted:
         return donors
 
     def _options(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[bool], list[bool]]:
-        """Which arguments are part of the program, and which are donated."""
+        """Return which arguments are static, and which are donated."""
         key = len(args), *kwargs
         if (found := self._chosen.get(key)) is None:
             (at, named), (away, named_away) = (
@@ -213,13 +214,13 @@ class Jitted:
             found = self._chosen[key] = fixed, [*(i in away for i in positions), *(k in named_away for k in names)]
         return found
 
-    @disable_gc()  # what is traced stays, and the search for garbage goes through all of it again and again
+    @disable_gc()  # traced graphs stay alive, and garbage collection would scan them again and again
     def _traced(
         self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], donated: Iterable[int]
     ) -> _Program:
-        """A new program for these arguments."""
+        """Trace and keep a new program for these arguments."""
         try:
-            hash(key)  # an empty table asks for none
+            hash(key)  # raise before tracing
         except TypeError:
             raise self._not_hashable(args, kwargs) from None
         fixed = self._options(args, kwargs)[0]
@@ -228,7 +229,7 @@ class Jitted:
             if self._seen is not None:
                 explain_retrace.note(self._f, self._seen, now)
             self._seen = now
-        # two threads may both trace it
+        # two threads may trace it at the same time
         program = self._programs.setdefault(
             key, _Program(self._f, args, kwargs, fixed, key, tuple(donated), self._tune)
         )
@@ -236,7 +237,7 @@ class Jitted:
         return program
 
     def _used(self, program: _Program) -> _Program:
-        """A program that is used now; those that were not used for longest go."""
+        """Mark a program as used now, and drop the least recently used ones."""
         self._last, program.used = program, next(_uses)
         while len(self._programs) > PROGRAMS:
             self._programs.pop(min(list(self._programs.values()), key=lambda p: p.used).key, None)
@@ -258,7 +259,7 @@ def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) 
 
 
 class _Program:
-    """A function for arguments of one type."""
+    """A function, compiled for arguments of one type."""
 
     def __init__(
         self,
@@ -281,7 +282,7 @@ class _Program:
             return _called(f, whole[: len(args)], dict(zip(kwargs, whole[len(args) :], strict=True)))
 
         variables = [x for x in leaves if isinstance(x, Tensor)]
-        # a number goes where the first tensor is
+        # a number goes to the device of the first tensor
         at = next((x.device for x in variables if x.device is not None), canonicalize_device(None))
         types = [LeafType.of(x.uop) for x in variables]
         if isinstance(at, str):
@@ -297,7 +298,7 @@ class _Program:
 
 
 def _check_numbers(numbers: dict[UOp, int], traced: Traced) -> None:
-    """Ints of Python that do not fit into 32 bits, and what is made of them, do not become ints of 32 bits."""
+    """Raise if an int beyond 32 bits, or a value computed from it, would become a 32-bit int."""
     made = {p: n for p, n in numbers.items() if not tree.fits(n, dtypes.int32)}
     for u in UOp.sink(*traced.leaves).toposort(enter_calls=False) if made else ():
         n = next((made[s] for s in u.src if s in made), None)
@@ -311,7 +312,7 @@ def _check_numbers(numbers: dict[UOp, int], traced: Traced) -> None:
 
 
 def _input(x: Any) -> Any:
-    """An argument as a tensor; what cannot be one is part of the program."""
+    """Return an argument as a tensor, or unchanged if it is static."""
     if (t := tree.as_tensor(x)) is None:
         return x
     check_live(t.uop, "jit")
@@ -319,7 +320,7 @@ def _input(x: Any) -> Any:
 
 
 def _written(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The call as one operation of a typed program."""
+    """Record the call as one equation of the IR."""
     with recording.structured() as made:
         if made is None:
             return _called(f, args, kwargs)

@@ -1,7 +1,7 @@
-"""In which order the kernels of a program run: so that what they give to one another needs little memory.
+"""The order in which the kernels of a program run, chosen so that intermediate values need little memory.
 
-tinygrad runs first what depends on nothing, so of many chunks it works out all the first parts before any second one.
-Here each result is worked out as a whole, and then the next, where that takes less memory.
+tinygrad first runs the kernels without dependencies. With many chunks, it would compute the first part of every chunk
+before any second part. This module computes the results one after the other if that takes less memory.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 from tinygrad.uop.ops import Ops, UOp
 
 Writes = Callable[[UOp], Sequence[int]]
-"""Which arguments of a call it writes to."""
+"""A function that returns which arguments a call writes to."""
 
 
 def ordered(calls: Sequence[UOp], writes: Writes) -> list[int]:
-    """The order of the calls that takes less memory: the one in which they come, or each result as a whole."""
+    """Return the order of the calls that takes less memory: the given order, or one result after the other."""
     plain = list(range(len(calls)))
     if any(isinstance(u.device, tuple) or u.op in (Ops.MSELECT, Ops.MSTACK) for call in calls for u in call.src[1:]):
         return plain
@@ -29,13 +29,13 @@ _Used = tuple[list[UOp], set[UOp]]
 
 
 def _used(call: UOp, writes: Writes) -> _Used:
-    """The buffers of a call, and those that it writes to."""
+    """Return the buffers of a call and the buffers that it writes to."""
     args = [u.buf_uop for u in call.src[1:] if not u.is_bound_var]
     return args, {args[i] for i in writes(call) or range(len(args))}
 
 
 def _depends(used: Sequence[_Used]) -> list[list[int]]:
-    """Of each call those that must come before it."""
+    """Return, for each call, the calls that must run before it."""
     wrote, read = dict[UOp, int](), dict[UOp, list[int]]()
     out: list[list[int]] = []
     for i, (args, writes) in enumerate(used):
@@ -73,7 +73,7 @@ def _depth_first(depends: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _most(order: Sequence[int], used: Sequence[_Used]) -> int:
-    """The most bytes that are in use at a time, of the buffers that only these calls have."""
+    """Return the peak memory in bytes of the buffers that only these calls use."""
     last: dict[UOp, int] = {b: k for k, i in enumerate(order) for b in used[i][0] if b.op is Ops.BUFFER}
     ends: dict[int, list[UOp]] = {}
     for b, k in last.items():

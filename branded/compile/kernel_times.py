@@ -1,6 +1,6 @@
-"""How long each kernel of a graph takes, those in the steps of loops included.
+"""The run time of each kernel of a graph, including kernels in the steps of loops.
 
-A kernel runs many times over on the same buffers, from C where C can run it, and the best time counts.
+Each kernel runs many times on the same buffers, from C if C can run it. The best time counts.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import ansistrip
 
 ENOUGH = 2e-3
-"""A measurement takes about so many seconds."""
+"""The approximate duration of a measurement, in seconds."""
 ROUNDS = 5
 _MOST = 10_000
 
 
 class Timed(NamedTuple):
-    """A kernel, or a loop: what all its runs in one call of the program take."""
+    """A kernel or a loop, with the totals over all its runs in one call of the program."""
 
     name: str
     seconds: float
@@ -37,11 +37,11 @@ class Timed(NamedTuple):
     flops: float
     bytes: float
     depth: int = 0
-    """In so many loops."""
+    """The number of enclosing loops."""
 
 
 def kernels(values: Sequence[UOp]) -> list[Timed]:
-    """The kernels that compute these values, in the order in which they run; what is in a loop stands behind it."""
+    """Time the kernels that compute these values, in execution order; a loop is followed by its kernels."""
     values = [u for u in values if 0 not in u.shape and not u.base.is_realized]
     values = [on_device(u.cast(strong_dtype(u.dtype))) for u in values]
     if not values:
@@ -50,22 +50,22 @@ def kernels(values: Sequence[UOp]) -> list[Timed]:
     linear = Linear(list(zip(places, values, strict=True)), [u.base for u in places])
     memory = Arena()
     slots = [Ref(1 + i) for i in range(len(places))]
-    ops = linear.ops([slots] * 3, memory, loop_executor.tables)  # the turns of a loop: each is as the others
+    ops = linear.ops([slots] * 3, memory, loop_executor.tables)  # all three turns of a loop use the same buffers
     if ops is None:
         return list(_by_tinygrad(linear, [u.base for u in places]))
     scratch = Buffer("CPU", max(memory.most, 1), dtypes.uint8, preallocate=True)
     addresses = [address_of(UOp.from_buffer(scratch)), *(address_of(u.base) for u in places)]
-    native.Plan(native.Table(ops)).run(addresses)  # the numbers that each finds are those of a run
+    native.Plan(native.Table(ops)).run(addresses)  # one full run, so that each kernel is timed on realistic values
     return [t for op, call in zip(ops, linear.linear.src, strict=True) for t in _of(op, call, 1, 0, addresses)]
 
 
 def _of(op: native.Op, call: UOp, runs: int, depth: int, addresses: Sequence[int], steps: int = 1) -> Iterator[Timed]:
-    """A call, and the kernels in it; it stands in a loop of so many steps."""
+    """Time a call and the kernels within it; `steps` is the length of the enclosing loop."""
     if isinstance(op, native.Hosted) and not op.is_c:
         seconds = seconds_of(lambda: native.Plan(native.Table([op])).run(addresses))
         yield Timed("function of the host", seconds, runs, 0, 0)
         return
-    if not isinstance(op, native.Inner) and op.step >= 0:  # it reads and writes what there is for each step
+    if not isinstance(op, native.Inner) and op.step >= 0:  # it depends on the step index, so it is timed in a loop
         whole = native.Inner([native.Table([op], length=steps)] * 3)
         each = best(lambda n: native.Plan(native.Table([whole], length=n)).run, addresses) / max(steps, 1)
     else:
@@ -96,7 +96,7 @@ def _loop(
 
 
 def best(run_of: Callable[[int], Callable[[Sequence[int]], Any]], addresses: Sequence[int]) -> float:
-    """The seconds of one run, of those that C makes in a row."""
+    """Return the best time of one run in seconds, measured over many consecutive runs in C."""
     one = run_of(1)
     one(addresses)
     n = max(1, min(_MOST, round(ENOUGH / max(seconds_of(lambda: one(addresses)), 1e-7))))
@@ -111,7 +111,7 @@ def seconds_of(run: Callable[[], Any]) -> float:
 
 
 def _by_tinygrad(linear: Linear, buffers: Sequence[UOp]) -> Iterator[Timed]:
-    """On another device: tinygrad runs them, and waits for each."""
+    """Time the calls on another device: tinygrad runs each one, and we synchronize after it."""
     context = private_api.realize.ExecContext(dict(linear.vals), tuple(buffers), False, True, True)
     for u in buffers:
         buffer_of(u)
@@ -134,7 +134,7 @@ def _name(call: UOp) -> str:
 
 
 def _work(call: UOp) -> tuple[float, float]:
-    """The operations of a call, and the bytes that it reads and writes once."""
+    """Return the number of operations of a call and the number of bytes that it reads and writes."""
     found = private_api.realize.estimate_uop(call)
     moved = _largest(found.mem)
     if not moved:

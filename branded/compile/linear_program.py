@@ -1,7 +1,7 @@
-"""What tinygrad schedules for a graph over parameters, compiled: as calls to make by hand, or as a table for C.
+"""A scheduled and compiled graph over parameters, replayed from Python call by call, or from C as a table.
 
-The buffers that a run gives are the parameters, those of its results first.  What the kernels give to one another is
-its own: tinygrad has planned it, and a table has it behind one address.
+The parameters are the buffers that a run supplies, results first. tinygrad plans the memory of intermediate values,
+and a table addresses them relative to one base address.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from branded.tinygrad_compat import private_api
 
 
 class Arena:
-    """The addresses behind the first slot: what is not in use at the same time lies in the same place."""
+    """A stack allocator for offsets into slot 0: values that are not in use at the same time share memory."""
 
     def __init__(self) -> None:
         self.used = self.most = 0
@@ -39,16 +39,16 @@ class Arena:
 
 
 Tables = Callable[[UOp, Sequence[Sequence[Address]], Arena], Sequence[native.Table] | None]
-"""What a call that is not a kernel does, on the buffers of each turn: as tables for C, or None where it cannot be."""
+"""A function that lowers a call that is not a kernel to one table per turn, or returns None if C cannot run it."""
 
 
 def _scheduled(
     results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp], is_compiled: bool
 ) -> tuple[UOp, list[UOp], dict[str, int]]:
-    """The calls in the order in which they run, their kernels as tinygrad wrote them, and the values of variables.
+    """Return the calls in execution order, their kernels before compilation, and the values of variables.
 
-    Of `to.store(x + w)` with the buffers [to, x, w] as `params` it is one call: of the kernel of the sum, compiled, on
-    the parameters 0, 1 and 2.
+    For `to.store(x + w)` with the buffers [to, x, w] as `params`, there is one call. It runs the compiled kernel of the
+    sum on the parameters 0, 1 and 2.
     """
     values = once([value for _, value in results])
     sink = UOp.sink(*(_written(dest, value) for (dest, _), value in zip(results, values, strict=True)))
@@ -68,14 +68,14 @@ def _scheduled(
 
 
 def _tuned(linear: UOp, is_compiled: bool) -> UOp:
-    """Its kernels in the forms that were fastest; what is not compiled has those of the rule."""
-    from branded.backends.cpu.autotune import search  # when it is first asked for
+    """Return the calls with their kernels in the fastest forms; without compilation, in the forms of the rule."""
+    from branded.backends.cpu.autotune import search  # imported on first use
 
     return search.tuned(linear) if is_compiled else search.by_rule(linear)
 
 
 class Linear:
-    """A linear of tinygrad whose buffers are parameters, in the order in which they are given."""
+    """A scheduled tinygrad program whose buffers are parameters, in the given order."""
 
     def __init__(
         self,
@@ -85,15 +85,15 @@ class Linear:
         *,
         is_compiled: bool = True,
     ) -> None:
-        """`results` are pairs of what to write to and what to write; `params` the buffers that each run gives.
+        """Schedule `results`, pairs of a destination and a value; `params` are the buffers that each run supplies.
 
-        One that is not compiled says what memory it takes.
+        With `is_compiled=False`, the program only reports how much memory it needs.
         """
         linear, self.kernels, self.vals = _scheduled(results, params, is_compiled)
-        """What the calls do, as it was before it was compiled."""
+        """The kernels before compilation, and the values of variables."""
         there = {u for call in linear.src for s in call.src[1:] for u in s.toposort() if u.is_realized}
         self.unplanned = linear
-        """The calls, each of their buffers by itself."""
+        """The calls before memory planning, with separate buffers for all values."""
         planned = private_api.memory_plan_rewrite(linear, there)
         self.linear = private_api.link_linear(planned) if is_compiled else planned
         self.var = var.expr if var is not None else None
@@ -104,14 +104,14 @@ class Linear:
         self.used = [u for call in self.linear.src for u in call.src[1:] if not u.is_bound_var]
         found = dict.fromkeys(u for u in self.used if u.buf_uop.op is Ops.BUFFER)
         self.own = [u for u in found if not u.buf_uop.is_realized]
-        """What the kernels give to one another."""
+        """The buffers of intermediate values."""
         self.outside = list(dict.fromkeys(u.buf_uop for u in found if u.buf_uop.is_realized))
-        """The buffers that were there before."""
+        """The buffers that existed before."""
 
-    # ---- by hand ----
+    # ---- from Python ----
 
     def bound(self, buffers: Sequence[UOp], ctx: Any) -> Callable[[int], None]:
-        """The replay on these buffers, as a function of the number of the step."""
+        """Return a function of the step index that replays the calls on these buffers."""
         runs = [self._one(call, tuple(buffers), ctx) for call in self.linear.src]
         if len(runs) == 1:
             return runs[0]
@@ -144,7 +144,7 @@ class Linear:
         return run
 
     def _vals(self, ctx: Any, i: int) -> dict[str, int]:
-        """The values of variables: a TinyJit that runs again has new ones for those that were bound."""
+        """Return the values of variables; when a TinyJit replays, its new values override the bound ones."""
         outside = ctx.var_vals if ctx is not None else {}
         new = outside if ctx is not None and ctx.jit else {}
         return {**outside, **self.vals, **new, **({self.var: i} if self.var else {})}
@@ -152,9 +152,9 @@ class Linear:
     # ---- from C ----
 
     def ops(self, turns: Sequence[Sequence[Address]], memory: Arena, tables: Tables) -> list[native.Op] | None:
-        """Its calls with their arguments in each turn; None where they are not all functions of this process."""
+        """Return the calls with their arguments in each turn, or None if C cannot run all of them."""
         if any(name not in self.vals and name not in (self.var, "core_id") for name in self.names):
-            return None  # a variable from outside
+            return None  # an unbound variable
         own = {b: memory.take(b.max_numel() * b.dtype.itemsize) for b in {u.buf_uop: None for u in self.own}}
         found: list[native.Op] = []
         for call in self.linear.src:
@@ -182,7 +182,7 @@ class Linear:
             return None
         runtime = private_api.get_runtime(device, call.src[0])
         known = self._vals(None, 0)
-        # a None is the number of the thread, which C writes before each call
+        # None is the thread index, which C writes before each call
         vals = [0 if x is None else x for x in program.vals(known)]
         names, first = [v.expr for v in program.vars], len(program.globals)
         return native.KernelCall(
@@ -196,13 +196,13 @@ class Linear:
 
     @property
     def alignment(self) -> int:
-        """Where a buffer must begin: at a multiple of this, for the vectors that the kernels load."""
+        """The alignment in bytes that the vector loads of the kernels require."""
         sources = [s.arg for c in self.linear.src for s in c.src[0].src if s.op is Ops.SOURCE]
         return max((int(n) for source in sources for n in re.findall(r"aligned\((\d+)\)", source)), default=16)
 
 
 def writes(call: UOp) -> Sequence[int]:
-    """Which arguments of a call it writes to; of a kernel also before it is compiled."""
+    """Return which arguments a call writes to, also for a kernel before compilation."""
     if call.src[0].op is not Ops.SINK:
         found: Sequence[int] = private_api.get_call_outs_ins(call)[0]
         return found
@@ -219,12 +219,12 @@ def _inner(
         return native.KernelCall(native.memmove(), [[a[0], a[1], size] for a in args])
     before = memory.used
     found = tables(call, args, memory)
-    memory.used = before  # the next one may have it
+    memory.used = before  # later calls may reuse it
     return None if found is None else native.Inner(found)
 
 
 def _place(u: UOp) -> tuple[UOp, int] | None:
-    """The parameter or buffer that an argument is a part of, and how many bytes behind its beginning it begins."""
+    """Return the parameter or buffer that an argument is a part of, and its offset in bytes, or None."""
     if u.op in (Ops.MSELECT, Ops.MSTACK) or isinstance(u.device, tuple):
         return None
     if u.op in (Ops.PARAM, Ops.BUFFER):
@@ -238,7 +238,7 @@ def _place(u: UOp) -> tuple[UOp, int] | None:
 
 
 def _planned(u: UOp) -> tuple[UOp, int] | None:
-    """The same of a part of the memory that tinygrad has planned, without asking its rules, which take a while."""
+    """Do the same for a part of tinygrad's planned memory, without its rewrite rules, which are slow."""
     part = u.src[0] if u.op is Ops.BITCAST else u
     if part.op is not Ops.SHRINK or part.src[0].op not in (Ops.PARAM, Ops.BUFFER) or len(part.src[0].shape) != 1:
         return None
@@ -253,7 +253,7 @@ def _address(base: UOp, offset: int, turn: Sequence[Address], own: dict[UOp, Ref
 
 
 def _written(dest: UOp, value: UOp) -> UOp:
-    """A buffer after a value was written to it, or to the view `dest` of it."""
+    """Return a buffer after `value` was written to `dest`, which may be a view of it."""
     write = dest.store(value)
     out: UOp = dest.base.after(write if dest is dest.base else dest.after(write))
     return out
@@ -266,6 +266,6 @@ def buffer_of(u: UOp) -> Buffer:
 
 
 def address_of(u: UOp) -> int:
-    """Where a buffer of the CPU is; on another device something that tells it from others."""
+    """Return the address of a CPU buffer; for another device, a number that identifies the buffer."""
     b = buffer_of(u)
     return int(getattr(b.get_buf(b.device), "va_addr", 0) or id(b))

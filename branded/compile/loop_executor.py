@@ -1,12 +1,12 @@
-"""How a loop runs: its step is compiled once, and replayed.
+"""Execution of loops: the step is compiled once, and replayed.
 
-In the graph that tinygrad schedules, a loop is one CALL of a CUSTOM_FUNCTION with the buffers of its results and of its
-arguments, so it is scheduled, captured by TinyJit and replayed as any kernel is.  Running it replays the kernels of the
-step; the number of the step is a variable of these kernels, by which they index the inputs and the outputs.
+In the graph that tinygrad schedules, a loop is one CALL of a CUSTOM_FUNCTION with the buffers of its results and
+arguments. It is therefore scheduled, captured by TinyJit and replayed like any kernel. Running it replays the kernels
+of the step. The step index is a variable of these kernels, with which they index inputs and outputs.
 
-The CUSTOM_FUNCTION keeps the loop, and the loop its compiled step, so both go when nothing can run them any more.  Of
-loops that differ only in numbers the step is compiled once; while no loop runs, a step has no memory.  All this is done
-by one thread at a time (`branded.tinygrad_compat.tinygrad_lock`).
+The CUSTOM_FUNCTION keeps the loop, and the loop keeps its compiled step, so both are freed when nothing can run them.
+Loops that differ only in numbers share one compiled step. While no loop runs, a step has no memory. A lock restricts
+all this to one thread at a time (`branded.tinygrad_compat.tinygrad_lock`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class LoopName(str):
-    """The name of a loop in tinygrad's graph, which keeps the loop."""
+    """The name of a loop in tinygrad's graph, with a reference to the loop."""
 
     loop: Loop
 
@@ -55,7 +55,7 @@ class LoopName(str):
 
 
 def lowered(u: UOp) -> UOp | None:
-    """A loop in tinygrad's own operations: buffers, after a call that writes them."""
+    """Lower a loop to tinygrad's own operations: buffers, after a call that writes them."""
     loop = primitive_of(u)
     if not isinstance(loop, Loop):
         return None
@@ -68,9 +68,9 @@ def lowered(u: UOp) -> UOp | None:
 
 
 def in_memory(x: UOp, dtype: DType, device: Any) -> UOp:
-    """An argument in a buffer of its own, of its own dtype.
+    """Return an argument in a buffer of its own, with its own dtype.
 
-    tinygrad may yet find out that it is a mere number, and a view would begin where vector loads must not.
+    tinygrad may later reduce the argument to a constant, and the start of a view may not be aligned for vector loads.
     """
     if x.has_buffer_identity(after_ok=True):  # type: ignore[no-untyped-call]
         return x
@@ -82,14 +82,14 @@ def in_memory(x: UOp, dtype: DType, device: Any) -> UOp:
 
 
 def _storage(p: UOp, *leading: int) -> UOp:
-    """A buffer for a parameter, or for many of them side by side."""
+    """Return a buffer for a parameter, or for a stack of such parameters."""
     shape: tuple[Any, ...] = (*leading, *p.shape)
     out: UOp = UOp.new_buffer(p.device, math.prod(shape), p.dtype).reshape(shape)
     return out
 
 
 class _Planned(NamedTuple):
-    """A loop that C can run: with so much memory, and so many of its arguments."""
+    """A loop that C can run, with the memory that it needs and the number of its arguments."""
 
     plan: native.Plan
     memory: int
@@ -97,27 +97,27 @@ class _Planned(NamedTuple):
 
 
 def _turn(k: int, length: int) -> int:
-    """Between which buffers the carry goes in step `k`, such that the last step leaves it in the result.
+    """Return which buffers step `k` moves the carry between, chosen so that the last step writes the result.
 
-    A step does not write what it reads, so the carry goes to and fro between the result and a spare buffer:
+    A step never writes the buffer that it reads, so the carry alternates between the result and a spare buffer:
 
-        turn 0: the first step, from what is given      turn 1: spare -> result      turn 2: result -> spare
+        turn 0: the first step, from the initial carry      turn 1: spare -> result      turn 2: result -> spare
 
-        length 3    given -0-> result -2-> spare -1-> result
-        length 4    given -0-> spare -1-> result -2-> spare -1-> result
+        length 3    initial -0-> result -2-> spare -1-> result
+        length 4    initial -0-> spare -1-> result -2-> spare -1-> result
 
-    A while loop runs as one of odd length does.  If it ends after an even number of steps, its result is yet to be
-    copied: from the spare buffer or, after no step, from what is given.
+    A while loop runs like a loop of odd length. If it ends after an even number of steps, its result must still be
+    copied. The source is the spare buffer or, after zero steps, the initial carry.
     """
     return 0 if k == 0 else 2 - (length - k) % 2
 
 
 _REACH = 1 << 31
-"""The index of a kernel is an int of 32 bits: so many entries a buffer of all steps may have."""
+"""The maximum number of entries in a stacked buffer: kernels index with 32-bit ints."""
 
 
 def _most(loop: Loop, outs: Sequence[UOp]) -> int:
-    """The number of steps that a step is compiled for: whatever the length, unless a kernel needs longer numbers."""
+    """Return the step count to compile for; it depends on the length only if the kernels need larger indices."""
     if not isinstance(loop, Scan):
         return 1
     whole = [*outs[loop.carries :], *(p for p in loop.params() if loop.is_input(p.arg.slot))]
@@ -128,9 +128,8 @@ def _most(loop: Loop, outs: Sequence[UOp]) -> int:
 class _Step:
     """The compiled step of a loop, without its numbers, for any number of steps.
 
-    It is compiled for buffers that nobody has: of what it writes (the carries, the stacked outputs), and of what it
-    reads (the carries, the inputs and what no step changes, so far as it uses them; the tables of its numbers).  A run
-    gives its own in their place, in this order.
+    It is compiled for placeholder buffers, and a run replaces them with its own. Their order: the carries that it
+    writes, the carries that it reads, the stacked outputs, the used inputs and constants, and the tables of numbers.
     """
 
     def __init__(
@@ -145,7 +144,7 @@ class _Step:
         n = loop.carries
         self.results = len(outs) - isinstance(loop, While)
         self.is_symbolic = any(u.is_bound_var for u in UOp.maketuple(*outs).toposort())
-        """Does it use a Variable, also in a loop within?"""
+        """Whether the step uses a symbolic Variable, also in an inner loop."""
         var = UOp.variable("branded_step", 0, max(most - 1, 1)) if isinstance(loop, Scan) else None
         at = var.bind(0) if var is not None else None
         to, stacks = [_storage(x) for x in outs[:n]], [_storage(x, most) for x in outs[n : self.results]]
@@ -169,22 +168,22 @@ class _Step:
             self.flag = flag.base
             self.between = [*self.between, self.flag, *self.test.own]
         self.own = [*self.spare, *self.between]
-        """Its memory, which it has while it runs."""
+        """The memory of the step, which is allocated only while it runs."""
         self.numbers = len(tables)
         self._planned: dict[tuple[bool, bool], _Planned | None] = {}
 
     def release(self) -> None:
-        """Give its memory back to tinygrad."""
+        """Free the memory of the step."""
         found = [b for u in self.own if isinstance(b := u.buffer, Buffer)]
         for b in (*(b for b in found if b is not b.base), *dict.fromkeys(b.base for b in found)):
             if b.is_initialized():
                 b.deallocate()  # type: ignore[no-untyped-call]
 
     def plan(self, loop: Loop) -> _Planned | None:
-        """The replay from C, where it can be: laid out once, for whatever buffers and number of steps a run gives."""
+        """Return the plan for C, or None; a plan is built once, for any buffers and any number of steps."""
         length, down = _extent(loop)
         if (form := (length % 2 == 1, down)) not in self._planned:
-            # behind slot 0 is its memory; then come its results, its arguments and its numbers
+            # slot 0 is the memory of the step, followed by the results, the arguments and the tables of numbers
             counts, memory, slots = (self.results, max(self.slots) + 1, self.numbers), Arena(), itertools.count(1)
             outs, args, held = [[Ref(next(slots)) for _ in range(k)] for k in counts]
             table = self.table(loop, outs, args, held, memory)
@@ -194,7 +193,7 @@ class _Step:
     def table(
         self, loop: Loop, outs: Sequence[Address], args: Sequence[Address], numbers: Sequence[Address], memory: Arena
     ) -> native.Table | None:
-        """The loop on these buffers, without its gate."""
+        """Return the loop on these buffers as a table, without its gate, or None if C cannot run it."""
         n = loop.carries
         spare: list[Address] = [memory.take(nbytes(u)) for u in self.spare]
         finals, rest = list(outs[:n]), [*outs[n:], *(args[i] for i in self.slots[n:]), *numbers]
@@ -215,10 +214,10 @@ class _Step:
 
 
 def _read(loop: Loop, carries: Sequence[UOp], most: int) -> dict[int, UOp]:
-    """Buffers for what the step reads, by the slots of the loop's arguments: all carries, and what it uses of the rest.
+    """Allocate the buffers that the step reads, by argument slot: all carries, and the other arguments that it uses.
 
-    What it does not use keeps its slot, and is not given to it.  Of the arguments c (a carry), x and y (inputs), w and
-    the number of the step, a body that gives c + x * w reads
+    An unused argument keeps its slot, but is not passed to the step. For the arguments c (a carry), x and y (inputs), w
+    and the step index, a body that returns c + x * w reads
 
         {0: c, 1: x for all steps, 3: w}
     """
@@ -230,9 +229,9 @@ def _read(loop: Loop, carries: Sequence[UOp], most: int) -> dict[int, UOp]:
 
 
 def _stand_ins(loop: Loop, reads: Mapping[int, UOp], at: UOp | None) -> dict[UOp, UOp]:
-    """What stands for the parameters of the body in the step of number `at`.
+    """Return the substitution for the parameters of the body in step `at`.
 
-    c: the buffer of the carry      x: its entry `at`      w: its buffer      the number of the step: `at`
+    c: the buffer of the carry      x: its entry `at`      w: its buffer      the step index: `at`
     """
     used = {p.arg.slot: p for p in loop.params()}
     found = {used[i]: _slice(x, at) if loop.is_input(i) else x for i, x in reads.items() if i in used}
@@ -240,12 +239,12 @@ def _stand_ins(loop: Loop, reads: Mapping[int, UOp], at: UOp | None) -> dict[UOp
 
 
 def _extent(loop: Loop) -> tuple[int, bool]:
-    """How many steps it has, and whether it goes from the last one down."""
+    """Return the number of steps, and whether they run in reverse."""
     return (loop.length, loop.reverse) if isinstance(loop, Scan) else (native.WITHOUT_END, False)
 
 
 def _turns(length: int, finals: list[T], first: list[T], spare: list[T]) -> list[tuple[list[T], list[T]]]:
-    """For each turn where its step writes the carry, and where it reads it."""
+    """Return, for each turn, the buffers to which a step writes the carry and from which it reads the carry."""
     odd = length % 2 == 1 or length == native.WITHOUT_END
     return [(finals if odd else spare, first), (finals, spare), (spare, finals)]
 
@@ -255,22 +254,22 @@ def _bases(*xs: UOp) -> list[UOp]:
 
 
 def _slice(x: UOp, at: Any) -> UOp:
-    """The entry of one step."""
+    """Return the entry of one step."""
     out: UOp = x.shrink(((at, at + 1), *((0, s) for s in x.shape[1:]))).reshape(x.shape[1:])
     return out
 
 
 class _CompiledLoop(NamedTuple):
-    """What a loop runs: a step, and the numbers of this loop in memory."""
+    """The compiled step of a loop, and the numbers of this loop in memory."""
 
     step: _Step
     tables: list[UOp]
     made: tuple[int, str | None]
-    """What `kernels.room` was, and whether kernels were tried."""
+    """The value of `kernels.room` and the mode of autotuning at compilation."""
 
 
 _steps: weakref.WeakValueDictionary[tuple[str, str, int, tuple[int, str | None]], _Step] = weakref.WeakValueDictionary()
-"""The compiled steps that some loop has, by what they do whatever the numbers and the number of steps."""
+"""The compiled steps that loops still use, keyed by their computation without the numbers."""
 
 
 def _compiled(loop: Loop) -> _CompiledLoop:
@@ -289,7 +288,7 @@ def _compiled(loop: Loop) -> _CompiledLoop:
 
 
 def laid_out(loop: Loop) -> tuple[Sequence[UOp], Sequence[Linear]]:
-    """The memory of its step, and its parts, which are not compiled."""
+    """Return the memory of the loop's step, and the parts of the step, uncompiled."""
     outs, numbers = without_numbers(loop)
     step = _Step(loop, outs, {dtype: list(ps) for dtype, ps in numbers.items()}, _most(loop, outs), is_compiled=False)
     return step.own, [step.graph, *([step.test] if step.test is not None else [])]
@@ -309,14 +308,14 @@ def run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
 
 
 _busy: list[_Step] = []
-"""The steps that have memory."""
+"""The steps that have memory allocated."""
 
 
 @disable_gc()
 def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None]:
     loop = ast.arg.loop
     compiled = _compiled(loop)
-    # those before it wait for a function of the host, which runs this one
+    # earlier entries wait for a host callback, which runs this loop
     first = len(_busy) if native.inside else 0
     if compiled.step in _busy[:first] and not hasattr(ctx, "within"):
         raise native.within_itself()
@@ -324,7 +323,7 @@ def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None]:
     try:
         _replayed(loop, compiled, ctx, call)
     finally:
-        if not hasattr(ctx, "within"):  # a loop within this one may run again
+        if not hasattr(ctx, "within"):  # an inner loop may run again
             while len(_busy) > first:
                 _busy.pop().release()
     return []
@@ -344,7 +343,7 @@ def _replayed(loop: Loop, compiled: _CompiledLoop, ctx: Any, call: UOp) -> None:
         planned.plan.run([memory.get_buf(loop.device).va_addr, *map(address_of, uops)], _extent(loop)[0])
         return
     finals, rest = outs[:n], [*outs[n:], *(args[i] for i in step.slots[n:]), *compiled.tables]
-    # the first step reads what the loop was given; then the result and the spare change places
+    # the first step reads the initial carry; then the result and the spare buffer alternate
     turns = _turns(_extent(loop)[0], finals, args[:n], step.spare)
     done = _by_hand(loop, step, turns, rest, ctx)
     if isinstance(loop, While) and done % 2 == 0:
@@ -353,7 +352,7 @@ def _replayed(loop: Loop, compiled: _CompiledLoop, ctx: Any, call: UOp) -> None:
 
 
 def tables(call: UOp, args: Sequence[Sequence[Address]], memory: Arena) -> list[native.Table] | None:
-    """A loop that stands among the kernels of a program, on the buffers of each turn of that."""
+    """Lower a loop within a program to one table per turn of that program, or return None if C cannot run it."""
     if not isinstance(call.src[0].arg, LoopName):
         return None
     loop = call.src[0].arg.loop
@@ -371,20 +370,20 @@ def tables(call: UOp, args: Sequence[Sequence[Address]], memory: Arena) -> list[
 
 
 def _gated(loop: Loop, table: native.Table, given: Sequence[Address], step: _Step) -> native.Table:
-    """The loop behind its gate: a loop of one step, that of the table, or of none, which leaves the first carries."""
+    """Wrap a loop in its gate: if the gate is closed, the initial carries are copied to the results."""
     inits = given[step.results :][: loop.carries]
     copies = [native.CarryCopy(to, x, x, nbytes(u)) for to, x, u in zip(given, inits, step.spare, strict=False)]
     return native.Table([native.Inner([table])], flag=given[-1], copies=copies)
 
 
 def calls(loop: Loop) -> tuple[Sequence[UOp], Sequence[UOp]]:
-    """The calls of a step, and those of the test before it, in the order of its table."""
+    """Return the calls of a step and the calls of the loop's test, in the order of its table."""
     step = _compiled(loop).step
     return step.graph.linear.src, step.test.linear.src if step.test is not None else ()
 
 
 def _by_hand(loop: Loop, step: _Step, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any) -> int:
-    """The replay by Python, on any device; the number of steps that were made."""
+    """Replay the loop from Python, on any device, and return the number of steps that ran."""
     runs = [step.graph.bound([*to, *of, *rest], ctx) for to, of in turns]
     if isinstance(loop, Scan):
         n = loop.length

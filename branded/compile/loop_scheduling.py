@@ -1,4 +1,4 @@
-"""Loops among what tinygrad schedules and runs: what it asks of a kernel has an answer for a loop too."""
+"""Registration of loops with tinygrad's scheduler and runtime, which then handle a loop like a kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from branded.tinygrad_compat.private_api import Estimates
 
 
 def _realized(g: UOp, t: UOp) -> UOp | None:
-    """A result that is realized as it is stays the tensor's own: tinygrad would compute it anew at the next read."""
+    """Keep a realized result in the tensor's own buffer: otherwise tinygrad would recompute it at the next read."""
     if not g.tag:
         return None
     out: UOp = t.src[g.arg].contiguous(tag=g.tag)
@@ -23,9 +23,9 @@ def _realized(g: UOp, t: UOp) -> UOp | None:
 
 
 class _Schedules(dict[bytes, UOp]):
-    """tinygrad's schedules, which it keeps for ever; those with loops are kept as long as they are among the last.
+    """tinygrad's schedule cache, with a limit on the schedules that contain loops.
 
-    Those that `BRANDED_CPU=0` makes are others.
+    tinygrad keeps schedules forever. Schedules made with `BRANDED_CPU=0` have separate keys.
     """
 
     KEPT = 64
@@ -36,7 +36,7 @@ class _Schedules(dict[bytes, UOp]):
 
     @staticmethod
     def _here(key: bytes) -> bytes:
-        """What is kept in memory depends on the room for the CPU."""
+        """Return the key to use: `kernels.room` decides which values are materialized, so it is part of the key."""
         return key if kernels.room.value else b"plain" + key
 
     def __setitem__(self, key: bytes, linear: UOp) -> None:

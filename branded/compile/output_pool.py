@@ -1,8 +1,8 @@
-"""Values in memory, as compiled programs take them and hand them over.
+"""Values in memory, as compiled programs take and return them.
 
-To make a buffer and its place in tinygrad's graph takes longer than many a kernel.  So the last few that a program
-handed over are remembered, and handed over anew once nothing but this memory refers to them: no tensor, no graph that
-was made of one, no view, nobody who asked for the buffer.
+Creating a buffer and its node in tinygrad's graph takes longer than many kernels. A program therefore remembers its
+last few results. It reuses a buffer once nothing else refers to it: no tensor, no graph, no view and no `Buffer` that
+a user asked for.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from branded.graph.uops import base_of
 from branded.tinygrad_compat import private_api
 
 REMEMBERED = 3
-"""So many buffers for each result: what a loop `x = f(x)` has in use, and what it began with."""
+"""The number of buffers kept per result: enough for a loop `x = f(x)`, including its initial value."""
 LARGEST = 8 << 20
-"""In bytes: a buffer that takes longer to fill than to make is not kept."""
+"""The size in bytes of the largest buffer to keep: filling a larger one takes longer than allocating it."""
 SMALL, ROOM = 1 << 20, 64 << 20
-"""In bytes: of buffers larger than the one, no more than the other is kept by all programs together."""
+"""In bytes: all programs together keep at most `ROOM` in buffers larger than `SMALL`."""
 KNOWN = "_branded_known"
-"""Where a UOp that is a buffer keeps what is known of it."""
+"""The key in the `__dict__` of a buffer's UOp under which its `Known` is cached."""
 
 
 class Known(NamedTuple):
-    """A value in memory: its type, and where it is, as long as it is there."""
+    """A value in memory: its type, and its location while the buffer is allocated."""
 
     type: tuple[Any, ...]
     buffer: Buffer
     buffers: dict[str, Any]
-    """The buffer's own table, in which it is as long as it has memory."""
+    """The buffer's own table, which holds `opaque` while the buffer is allocated."""
     opaque: Any
     device: str
     address: int
-    """On the CPU; 0 elsewhere."""
+    """The address on the CPU; 0 on other devices."""
 
     @property
     def is_there(self) -> bool:
@@ -49,7 +49,7 @@ class Known(NamedTuple):
 
 
 def known(u: UOp) -> Known | None:
-    """What is known of a value, if it has memory of its own, on one device."""
+    """Return the `Known` of a value that has its own memory on one device, or None."""
     found: Known | None = u.__dict__.get(KNOWN)
     if found is not None and found.is_there:
         return found
@@ -66,7 +66,7 @@ def known(u: UOp) -> Known | None:
 
 
 def part_of(u: UOp) -> tuple[UOp, int] | None:
-    """The buffer that a value is neighbouring entries of, and the number of the first; None of anything else."""
+    """Return the buffer that a value is a contiguous part of and the index of its first entry, or None."""
     if u.op is Ops.BUFFER:
         return u, 0
     if u.op not in (Ops.RESHAPE, Ops.SHRINK) or (below := part_of(u.src[0])) is None:
@@ -82,11 +82,11 @@ def part_of(u: UOp) -> tuple[UOp, int] | None:
 
 
 class Handed:
-    """A buffer that was handed over."""
+    """A buffer that a program returned."""
 
     __slots__ = ("__weakref__", "address", "base", "bases", "buffer", "buffers", "opaque", "table", "uop", "uops")
     KEY = "_branded_handed"
-    """Where a UOp keeps which of these it is in."""
+    """The key in the `__dict__` of a UOp that holds a weak reference to its `Handed`."""
 
     def __init__(self, uop: UOp) -> None:
         self.uop, self.base, found = uop, base_of(uop), known(uop)
@@ -94,14 +94,14 @@ class Handed:
         self.buffer, self.table, self.opaque, self.address = found.buffer, found.buffers, found.opaque, found.address
         uop.__dict__[self.KEY] = weakref.ref(self)
         self.uops = self.bases = self.buffers = 0
-        """How many refer to the value, its base and its buffer while nobody has it."""
+        """The reference counts of the value, its base and its buffer while nothing else refers to them."""
 
 
 class Result:
-    """What a program gives at one place of its results."""
+    """One of the results of a program, with the buffers kept for it."""
 
     large = 0
-    """The bytes of the large buffers that all places keep."""
+    """The total size in bytes of the large buffers that all results keep."""
 
     def __init__(self, shape: tuple[Any, ...], dtype: DType, device: Any) -> None:
         self.shape, self.dtype, self.device, self.size = shape, dtype, device, math.prod(shape)
@@ -114,7 +114,7 @@ class Result:
             Result.large -= self.bytes * len(self.last)
 
     def _has_room(self) -> bool:
-        """May one more be kept?"""
+        """Return whether one more buffer may be kept, and count it."""
         if self.bytes <= SMALL:
             return True
         if self.bytes > LARGEST or Result.large + self.bytes > ROOM:
@@ -123,7 +123,7 @@ class Result:
         return True
 
     def take(self, but: Collection[Handed] = ()) -> Handed:
-        """A buffer that nobody has; not one of those that are about to be handed over."""
+        """Return a free buffer that is not in `but`."""
         for h in self.last:
             if (
                 getrefcount(h.uop) == h.uops
@@ -136,7 +136,7 @@ class Result:
         return self.make()
 
     def make(self) -> Handed:
-        """A new buffer."""
+        """Allocate a buffer, and keep it if there is room."""
         made = Handed(_allocated(self.device, self.shape, self.size, self.dtype))
         made.uops, made.bases = getrefcount(made.uop), getrefcount(made.base)
         made.buffers = getrefcount(made.buffer)

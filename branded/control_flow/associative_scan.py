@@ -1,4 +1,4 @@
-"""Scans in log n steps: associative_scan, and cumlogsumexp by it."""
+"""Scans in log n steps: associative_scan, and cumlogsumexp, which uses it."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ Leaves = list[Tensor]
 
 
 def associative_scan(fn: Callable[[X, X], X], elems: X, reverse: bool = False, axis: int = 0) -> X:
-    """All of `x0`, `fn(x0, x1)`, `fn(fn(x0, x1), x2)`, … in about 2 log n steps, for an associative `fn`.
+    """Compute `x0`, `fn(x0, x1)`, `fn(fn(x0, x1), x2)`, … in about 2 log n steps, for an associative `fn`.
 
-    As in JAX, `fn` gets many elements at a time, with the axis of the elements where they have it: what works element
-    by element, or on the last axes, as `@` does, is fine as it is; of any other function give `vmap(fn)`.
+    As in JAX, `fn` gets many elements at a time, including the axis of the elements. An elementwise function works
+    unchanged, and so does one on the last axes, such as `@`. Wrap any other function as `vmap(fn)`.
 
     Args:
-        fn: `fn(a, b)`, of two trees like `elems`, gives a tree like them, of their shapes; it is associative.
-        elems: A tree of tensors, which have the elements along `axis`.
-        reverse: Begin with the last element.
+        fn: An associative function: `fn(a, b)` takes two trees like `elems` and returns a tree with the same shapes.
+        elems: A tree of tensors with the elements along `axis`.
+        reverse: Start from the last element.
         axis: The axis of the elements.
 
     Returns:
         A tree like `elems`.
 
     Raises:
-        CarryError: `fn` gives another tree, shape or dtype than it gets.
+        CarryError: `fn` returns another tree, shape or dtype than it gets.
         SizeError: The tensors disagree about the number of elements.
 
     Example:
@@ -90,12 +90,12 @@ def _back(xs: Sequence[Tensor], axes: Sequence[int]) -> Leaves:
 
 
 def _scanned(fn: Callable[[Leaves, Leaves], Leaves], xs: Leaves) -> Leaves:
-    """Neighbours are put together, half as many are scanned, and give every second result:
+    """Combine neighbours, scan the pairs, which are every second result, and compute the results in between.
 
     given       x0, x1, x2, x3, x4
     pairs       x0 x1, x2 x3
     scanned     x0 x1, x0 x1 x2 x3                  the results at 1 and 3
-    between     x0; (x0 x1) x2; (x0 x1 x2 x3) x4    those at 0, 2 and 4
+    between     x0; (x0 x1) x2; (x0 x1 x2 x3) x4    the results at 0, 2 and 4
     """
     n = xs[0].shape[0]
     if n < 2:
@@ -110,7 +110,7 @@ def _scanned(fn: Callable[[Leaves, Leaves], Leaves], xs: Leaves) -> Leaves:
 
 
 def _interleaved(a: Tensor, b: Tensor) -> Tensor:
-    """a0, b0, a1, b1, …, where `a` may have one more."""
+    """Interleave as a0, b0, a1, b1, …; `a` may have one more element."""
     n = b.shape[0]
     both = a[:n].stack(b, dim=1).flatten(0, 1)
     return both.cat(a[n:]) if a.shape[0] > n else both
@@ -140,19 +140,19 @@ def _checked(out: Any, elems: Any, given: Leaves) -> Leaves:
 
 
 def cumlogsumexp(x: Vec[S], axis: int = 0, reverse: bool = False) -> Vec[S]:
-    """The logarithms of the cumulative sums of `exp(x)`, without overflow.
+    """Compute the logarithms of the cumulative sums of `exp(x)`, without overflow.
 
     Args:
         x: A tensor of floats.
         axis: The axis along which to sum.
-        reverse: Begin with the last entry.
+        reverse: Start from the last element.
 
     Returns:
         A tensor of the shape of `x`.
 
     Raises:
         CarryError: `x` is not a tensor.
-        AxisRangeError: There is no such axis.
+        AxisRangeError: The axis is out of range.
 
     Example:
         >>> from branded import cumlogsumexp
@@ -169,7 +169,7 @@ def cumlogsumexp(x: Vec[S], axis: int = 0, reverse: bool = False) -> Vec[S]:
 
 
 def _log_of_sum(a: Tensor, b: Tensor) -> Tensor:
-    """log(exp a + exp b): of two -inf it is -inf, whose derivative is 0."""
+    """Compute log(exp a + exp b); for two values -inf it is -inf, with derivative 0."""
     most = stop_gradient(a.maximum(b))
     finite = (most.isinf() | most.isnan()).where(0.0, most)
     total = (a - finite).exp() + (b - finite).exp()

@@ -1,8 +1,8 @@
 """Branches: cond and switch.
 
-Where one predicate holds for everything, one branch runs.  Where each example has its own, both are computed and each
-example takes the values of its branch; derivatives are those of its branch alone: what enters a branch passes a gate,
-through which no derivative flows for the examples that did not take it, so that a NaN there stays there.
+If one predicate holds for all examples, one branch runs. If each example has its own predicate, all branches are
+computed and each example selects the values of its branch. Values that enter a branch pass a gate, which blocks
+derivatives for the examples that did not take the branch. A NaN in an unused branch therefore stays there.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ S1 = TypeVar("S1", bound=Brand)
 
 
 def _is_known(x: Tensor) -> bool:
-    """May the value be read here, so that it is decided now which branch runs?"""
+    """Return whether the value may be read now, to decide which branch runs."""
     return not row_of(x.uop) and not _function.depth and not capturing and not is_through_a_body()
 
 
@@ -57,19 +57,19 @@ def _number(x: Any, what: str, kind: str) -> Any:
 
 
 def _gate(x: UOp, flag: UOp) -> UOp:
-    """`x`, whose derivatives are those of the examples where `flag` is true."""
+    """Return `x` with a zero derivative for examples where `flag` is false."""
     return flag.where(x, UOp(Ops.DETACH, x.dtype, (x,))) if dtypes.is_float(x.dtype) else x
 
 
 def _seen_through_gates(alive: Sequence[Tensor], flag: UOp, run: Callable[[], T]) -> tuple[T, dict[UOp, UOp]]:
-    """While a branch runs, the values from outside that are differentiated have a gate.
+    """Run a branch while differentiated values from outside pass through a gate.
 
-    A branch may compute what is there already, and UOps are unique: afterwards nothing tells the one from the other.
-    So the tensors themselves have another UOp meanwhile.  Of a `w` that `lambda: w * w` uses, with `flag` its gate:
+    A branch may compute a value that already exists. UOps are unique, so afterwards the two cannot be distinguished.
+    Therefore the tensors get another UOp while the branch runs. Example: `lambda: w * w` uses `w`, gated by `flag`.
 
         before      w.uop is u
         meanwhile   w.uop is where(flag, u, DETACH(u)): the same value, whose derivative is zero where `flag` is false
-        after       w.uop is u again; or what the branch has assigned to it
+        after       w.uop is u again, or the value that the branch has assigned to it
     """
     swapped = [(t, t.uop, _gate(t.uop, flag)) for t in alive if is_differentiated(t.uop)]
 
@@ -87,11 +87,11 @@ def _seen_through_gates(alive: Sequence[Tensor], flag: UOp, run: Callable[[], T]
 
 
 def _shared(outs: Sequence[UOp], insides: Sequence[dict[UOp, UOp]]) -> UOp | None:
-    """The value that all branches give, if it is one value of what they were given, which no example has to choose."""
+    """Return the outside value that all branches return, which needs no selection, or None."""
     found = set[UOp]()
     for u, inside in zip(outs, insides, strict=True):
         graph = UOp(Ops.SINK, src=(u,)).toposort(lambda v, own=inside: v not in own, enter_calls=False)
-        if any(v.op is Ops.STORE for v in graph):  # into its own copy of what it was given
+        if any(v.op is Ops.STORE for v in graph):  # a write into the branch's copy of an operand
             return None
         found |= {*replaced([u], lambda _: None, at=inside)}
         if len(found) > 1:
@@ -100,7 +100,7 @@ def _shared(outs: Sequence[UOp], insides: Sequence[dict[UOp, UOp]]) -> UOp | Non
 
 
 def _gated(outs: Sequence[UOp], flag: UOp, before: set[UOp], operands: set[UOp], done: set[UOp]) -> list[UOp]:
-    """The results of a branch with a gate at every value from outside that it uses; what is `done` stays as it is."""
+    """Return the results of a branch with a gate at every outside value it uses; values in `done` stay unchanged."""
     outside = before | operands
     outs = predicate(outs, flag, done=done)
     nodes = UOp(Ops.SINK, src=tuple(outs)).toposort(lambda u: u not in outside, enter_calls=False)
@@ -123,7 +123,7 @@ def _leaves(out: Any, what: str, name: str) -> list[Any]:
 
 
 def _agreed(what: str, names: Sequence[str], outs: Sequence[Any]) -> list[list[Tensor]]:
-    """The leaves of what the branches gave, which must be of the same trees, shapes and dtypes."""
+    """Return the leaves of the branches' results; raise if trees, shapes or dtypes differ."""
     all_leaves = [_leaves(out, what, name) for out, name in zip(outs, names, strict=True)]
     for out, name in zip(outs[1:], names[1:], strict=True):
         if tree.paths(out, "") != tree.paths(outs[0], ""):
@@ -154,9 +154,10 @@ def _agreed(what: str, names: Sequence[str], outs: Sequence[Any]) -> list[list[T
 
 
 def _like(xs: Sequence[Any]) -> tuple[Tensor, int]:
-    """The value whose type the others must have: a tensor where there is one; numbers take its dtype.
+    """Return the value whose type the others must have: a tensor if there is one, as Python numbers take its dtype.
 
-    Where all are numbers, what they give in a body is one too, as of `where`: it takes the dtype of what it meets.
+    If all are numbers, the result in a traced body is a number too, as with `where`: it takes the dtype of the other
+    operand.
     """
     strong = [i for i, x in enumerate(xs) if isinstance(x, Tensor) and x.dtype not in dtypes.weaks]
     ts = [x if isinstance(x, Tensor) else Tensor(x) for x in xs]
@@ -173,12 +174,12 @@ def _branch(
     chosen: Any,
     decided: UOp | None = None,
 ) -> Any:
-    """The result of one branch, given by its number, or by a flag for each that comes from what was `decided`."""
+    """Return the result of one branch, selected by its index, or by one flag per branch computed from `decided`."""
     for f, name in zip(branches, names, strict=True):
         if not callable(f):
             raise CarryError(f"{what}: {name} is {tree.describe(f)}, not a function")
         check_takes(f, operands, {}, f"{what}: {name}", "a parameter for each operand, in every branch")
-    if isinstance(chosen, int):  # the other branches may write, or take long
+    if isinstance(chosen, int):  # do not run the other branches: they may write, or be slow
         out = branches[chosen](*operands)
         return tree.rebuild(out, iter([t for (t,) in _agreed(what, names[chosen : chosen + 1], [out])]))
     with recording.structured() as made:
@@ -193,11 +194,11 @@ def _branch(
 def _selected(
     what: str, names: Sequence[str], branches: Sequence[Callable[..., Any]], operands: tuple[Any, ...], flags: list[UOp]
 ) -> Any:
-    """The results of all branches, of which each example takes its own.  Of `cond(p, f, g, x)`, with `a` from outside:
+    """Compute all branches and select for each example. Example: `cond(p, f, g, x)`, with `a` from outside.
 
-    f runs     on where(p, x, DETACH(x)), and for `a`, if it is differentiated, there is where(p, a, DETACH(a))
-    f gave y   with such a gate now also at each other value from outside of which y is made
-    g gave z   likewise, with `not p`; the result is where(p, y, z), or y alone if without the gates z is the same
+    f runs     on where(p, x, DETACH(x)); `a`, if it is differentiated, is where(p, a, DETACH(a))
+    f gave y   then every other outside value that y depends on gets such a gate
+    g gave z   the same with `not p`; the result is where(p, y, z), or y alone if z without its gates equals y
     """
     alive = [t for ref in list(all_tensors) if (t := ref()) is not None and dtypes.is_float(t.dtype)]
     before = {t.uop for t in alive}
@@ -222,14 +223,14 @@ def _selected(
 def _run(
     what: str, f: Callable[..., Any], operands: tuple[Any, ...], flag: UOp, alive: Sequence[Tensor]
 ) -> tuple[Any, dict[UOp, UOp]]:
-    """What a branch gives, and what in it is in the place of its operands and of tensors from outside."""
+    """Return the result of a branch, and the outside value for each gated operand and tensor in it."""
     inside: dict[UOp, UOp] = {}
 
     def gated(x: Any) -> Any:
         if not isinstance(x, Tensor):
             return x
         check_live(x.uop, what)
-        u = cell(_gate(x.uop, flag))  # a branch may write into what it is given
+        u = cell(_gate(x.uop, flag))  # a branch may write into its operands
         inside[u] = x.uop
         return tensor(u)
 
@@ -245,7 +246,7 @@ def _run(
 
 
 def _chosen(flags: Sequence[UOp], ys: Sequence[UOp]) -> UOp:
-    """For each example the value of its branch; the last branch needs no flag: `where(p, x, where(q, y, z))`."""
+    """Select for each example the value of its branch; the last branch needs no flag: `where(p, x, where(q, y, z))`."""
     out = ys[-1]
     for flag, y in zip(flags[-2::-1], ys[-2::-1], strict=True):
         out = out if y is out else flag.where(y, out)
@@ -267,16 +268,16 @@ def cond(
     *operands: *Ts,
 ) -> R: ...
 def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any) -> Any:  # type: ignore[misc]
-    """`cond(p, f, g, *xs)` is `f(*xs) if p else g(*xs)`.
+    """Select one of two functions: `cond(p, f, g, *xs)` is `f(*xs) if p else g(*xs)`.
 
-    A predicate that is the same for all is read, and one branch runs.  Where it differs from example to example, or is
-    not known yet (in a loop's body, under TinyJit, in a @function), both are computed and each example takes its own:
-    its values, and its derivatives, without a NaN from the other branch.
+    If all examples share the predicate, it is read and one branch runs. If the predicate is batched, or unknown at
+    trace time (in a loop body, under TinyJit, in a @function), both branches are computed. Each example then selects
+    its own values and derivatives, without a NaN from the other branch.
 
     Args:
-        pred: One bool (`bool[]`, or a number that is true where it is not zero).
+        pred: One bool (`bool[]`, or a number that is true if it is not zero).
         true_fun: A function of the operands.
-        false_fun: The same, with a result of the same tree, shapes and dtypes.
+        false_fun: A function of the operands, with a result of the same tree, shapes and dtypes.
         operands: Trees of tensors.
 
     Returns:
@@ -310,11 +311,11 @@ def switch(
 @overload
 def switch(index: int | Vec[Brand], branches: Sequence[Callable[[Unpack[Ts]], R]], *operands: *Ts) -> R: ...
 def switch(index: Any, branches: Any, *operands: Any) -> Any:  # type: ignore[misc]
-    """`switch(i, fs, *xs)` is `fs[i](*xs)`, with `i` clamped to the branches that there are.
+    """Select one of several functions: `switch(i, fs, *xs)` is `fs[i](*xs)`, with `i` clamped to the valid range.
 
     Args:
-        index: One int (`i32[]`), or a bool, which is 0 or 1; like the predicate of `cond`, it is read where it is the
-            same for all.
+        index: One int (`i32[]`), or a bool, which counts as 0 or 1. Like the predicate of `cond`, it is read if all
+            examples share it.
         branches: Functions of the operands, whose results have the same tree, shapes and dtypes.
         operands: Trees of tensors.
 

@@ -1,4 +1,4 @@
-"""Batching of one's own: custom_vmap and sequential_vmap."""
+"""Custom batching rules: custom_vmap and sequential_vmap."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ P = ParamSpec("P")
 
 
 class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
-    """A function with a rule of its own for vmap.
+    """A function with a custom batching rule.
 
     Args:
         fun: A function of trees of tensors.
 
     Returns:
-        The function, with `def_vmap(rule)` to give the rule: `rule(axis_size, in_batched, *args)` gets a bool for each
-        tensor that says whether it has a leading axis of examples, and gives `(out, out_batched)`.
+        The function, with `def_vmap(rule)` to set the rule `rule(axis_size, in_batched, *args)`. The rule gets a bool
+        for each tensor, true if the tensor has a leading axis of examples. It returns `(out, out_batched)`.
 
     Raises:
-        AxesError: There is no rule, or it gives something that does not fit.
+        AxesError: No rule is set, or it returns a value that does not fit.
 
     Example:
         >>> from branded import custom_vmap, vmap
@@ -63,10 +63,10 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         self.fun = fun
         self.rule: Callable[..., Any] | None = None
         self.is_in_turn = False
-        """Does the rule say no more than that examples run one after the other?"""
+        """Whether the rule only runs one example after the other."""
 
     def def_vmap(self, rule: F) -> F:
-        """`rule(axis_size, in_batched, *args) -> (out, out_batched)`."""
+        """Set the rule `rule(axis_size, in_batched, *args) -> (out, out_batched)`."""
         check_function(rule, f"custom_vmap: the rule of {_name(self.fun)}", error=AxesError)
         self.rule, self.is_in_turn = rule, False
         return rule
@@ -102,7 +102,7 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
 
 
 def _staged(x: Any, b: Scope, where: str) -> tuple[Any, Any]:
-    """An argument with the examples of `b` along axis 0, and for each of its leaves whether it has them."""
+    """Stack the examples of `b` along axis 0, and return for each leaf whether it has that axis."""
     leaves = tree.leaves(x)
     for v in leaves:
         if isinstance(v, Tensor):
@@ -113,20 +113,20 @@ def _staged(x: Any, b: Scope, where: str) -> tuple[Any, Any]:
 
 
 def _every(x: UOp, b: Scope) -> UOp:
-    """The values of all examples; on several devices each has them, as a rule may do what it likes with them."""
+    """Stack all examples; on several devices each gets all of them, as a rule may compute anything."""
     return everywhere(stage(x, b), b.devices) if is_spread(b) else stage(x, b)
 
 
 def _of_one_example(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any] | None:
-    """What the function itself gives, which the rule must give for all examples; None if it cannot run here."""
+    """Return the result of the function itself, which the rule must match in tree and shapes; None if it fails."""
     try:
         return (looked_at(lambda: f(*args)),)
-    except Exception:  # a function of the user's, which may do what no vmap can: that is why it has a rule
+    except Exception:  # user code may do what vmap cannot, which is the reason for its rule
         return None
 
 
 def _entries(out: Any, out_batched: Any, b: Scope, name: str, wanted: tuple[Any] | None) -> Any:
-    """What a rule gave, of which each example takes its own entry; `wanted` is what the function gives."""
+    """Give each example its entry of the rule's result; `wanted` is the result of the function itself."""
     leaves, flags = tree.leaves(out), _flags(out_batched, out, name)
     if wanted is not None and tree.paths(out, "") != tree.paths(wanted[0], ""):
         raise AxesError(
@@ -161,7 +161,7 @@ def _name(f: Callable[..., Any]) -> str:
 
 
 def _flags(batched: Any, out: Any, name: str) -> list[bool]:
-    """A bool for each leaf of the result, from a prefix tree of them."""
+    """Expand a prefix tree of bools to a bool for each leaf of the result."""
     found: list[bool] = []
     waiting = [(batched, out)]
     while waiting:
@@ -179,7 +179,7 @@ def _flags(batched: Any, out: Any, name: str) -> list[bool]:
 
 
 def sequential_vmap(f: Callable[P, R]) -> custom_vmap[P, R]:
-    """`f`, whose vmap is a loop over the examples, one after the other: `vmap(f)(xs)` is `map(f, xs)`.
+    """Return `f` with a vmap that loops over the examples: `vmap(f)(xs)` is `map(f, xs)`.
 
     Args:
         f: A function of trees of tensors.

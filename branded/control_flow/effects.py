@@ -1,4 +1,4 @@
-"""Effects of loops: what the body must do is a carry of the loop, and the loop an effect of what is around it."""
+"""Effects of loops: a token carries the effects of the body through the loop, which is an effect of the outer body."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ from branded.tinygrad_compat.tinygrad_lock import serial
 
 
 def with_effect(what: str, traced: Traced, run: Callable[[list[Carry]], list[UOp]]) -> list[UOp]:
-    """What a loop gives; `run` makes it, with more carries, whose last values come behind its results."""
+    """Return the results of a loop with its effects performed.
+
+    `run` builds the loop with additional carries, whose last values follow its results.
+    """
     if traced.effect is None:
         return run([])
     around, (param, new) = body(), traced.effect
     first = before(around, param.device)
     made = run([Carry(param, first, new)])
     if reach_a_leaf(made):
-        # a derivative may run it again: what it does is done by a loop that no derivative goes through
+        # a derivative may rerun the loop, so the effects get a separate loop outside of any derivative
         if param in UOp.sink(*traced.leaves).toposort():
             raise UnsupportedError(
                 f"{what}: a derivative would run the loop again, and a callback in it is to run once",
@@ -45,21 +48,21 @@ def with_effect(what: str, traced: Traced, run: Callable[[list[Carry]], list[UOp
 
 
 def reach_a_leaf(us: Sequence[UOp]) -> bool:
-    """Is a derivative taken of these?"""
+    """Return whether these values are being differentiated."""
     graph = UOp.sink(*us).toposort(lambda u: u.op is not Ops.DETACH)
     return any(map(is_leaf, graph))
 
 
 def own_brands(us: Sequence[UOp], around: Body | None) -> Row:
-    """The brands over which these vary that were opened within the body that is traced."""
+    """Return the brands of these values that were opened within the traced body."""
     row: Row = functools.reduce(union, (visible(row_of(u)) for u in us), ())
     return tuple(b for b in row if around is None or b not in around.outer)
 
 
 def done(around: Body | None, made: Sequence[UOp]) -> list[UOp]:
-    """What something gives that must be done, of which the last is the token: the same, done once for all of it.
+    """Perform the effect of a computation whose last value is the token, once, and return the other values.
 
-    All are closed in one pass, so that they are of one call.
+    All values are closed in one pass, so that they belong to one call.
     """
     if is_only_looked_at():
         return list(made[:-1])
@@ -67,13 +70,13 @@ def done(around: Body | None, made: Sequence[UOp]) -> list[UOp]:
         return perform(made)[:-1]
     own = own_brands(made, around)
     *closed, token = Pass(own).run(made, {}, is_touched)
-    axes = tuple(range(len(token.uop.shape)))  # of the calls for all examples there is one token
+    axes = tuple(range(len(token.uop.shape)))  # the calls for all examples share one token
     around.token = reduced(token.uop, Ops.MAX, axes) if axes else token.uop
     return [enter_all(x.uop, x.row) for x in closed]
 
 
 def calls_of(token: UOp | None) -> set[UOp]:
-    """The calls that are done for a token: a value of one of these is of this call, and of no other like it."""
+    """Return the calls that a token depends on; a value of such a call belongs to that call alone."""
     found = set[UOp]()
     while token is not None:
         while token.op is not Ops.GETTUPLE:
@@ -87,7 +90,7 @@ def calls_of(token: UOp | None) -> set[UOp]:
 
 
 def perform(us: Sequence[UOp]) -> list[UOp]:
-    """The same values, worked out now."""
+    """Evaluate the values now."""
     done = closed(us)
     found = replaced([x.uop for x in done], lambda u: u.src[0] if is_marked(u) else None)
     return [enter_all(u, x.row) for u, x in zip(_worked_out(found), done, strict=True)]
@@ -95,11 +98,11 @@ def perform(us: Sequence[UOp]) -> list[UOp]:
 
 @serial
 def _worked_out(us: Sequence[UOp]) -> list[UOp]:
-    """The same values in memory.
+    """Materialize the values.
 
-    tinygrad's `realize` renames what it has worked out in the graphs of all tensors, but not in those that a transform
-    at work here holds, which would not know their own leaves again.  So nothing is renamed, but where it must be: what
-    writes into a value that it reads may not run again.
+    tinygrad's `realize` renames evaluated UOps in the graphs of all tensors, but not in graphs held by an active
+    transform. The transform would then no longer recognize its leaves. So nothing is renamed, with one exception: a
+    write into a value that it also reads must not run again.
     """
     sink = UOp.sink(*us)
     if any(u.op is Ops.STORE and _reads(u.src[1], u.src[0].base) for u in sink.toposort()):
@@ -113,5 +116,5 @@ def _worked_out(us: Sequence[UOp]) -> list[UOp]:
 
 
 def _reads(value: UOp, memory: UOp) -> bool:
-    """Does a value read memory as it was before any write?"""
+    """Return whether a value reads memory as it was before any write."""
     return memory in value.toposort(lambda u: u.op is not Ops.AFTER)

@@ -1,4 +1,4 @@
-"""A scan and a while loop of functions of trees: checked, traced, and run."""
+"""The pytree front end of scan and while loops: check, trace and run functions of trees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from branded.control_flow.scan import scan as scan_steps
 from branded.control_flow.unroll import checkpointed, unrolled
 from branded.control_flow.while_loop import while_loop as while_steps
 from branded.core.tracing import recording
-from branded.core.tracing.body import State, all_carried
+from branded.core.tracing.body import State, Traced, all_carried
 from branded.core.tracing.effect_tokens import gate, without_effects
 from branded.core.tracing.state import is_deferred
 from branded.core.tracing.step import Carry, Input
@@ -45,13 +45,17 @@ def scanned(
     checkpoint: int | bool = False,
     progress: bool = False,
 ) -> Any:
-    """`scan` as a user asks for it: one loop, many steps of it as one, or a loop of loops."""
+    """Run `scan` with the user's options: as one loop, an unrolled loop, or a checkpointed loop of loops."""
     check_functions(what, f=f)
     if is_shown := progress and not is_deferred():
-        checkpoint = False  # no derivative goes through what is worked out
+        checkpoint = False  # evaluated values have no derivative
     if checkpoint is not False:
         n = length_of(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
         outer, inner = (functools.partial(scanned, what, unroll=u) for u in (1, unroll))
+        if any(isinstance(x, bool) for x in tree.leaves(init)):  # no weak bool tells the inner loop that it is a number
+            state = State(what, init)
+            _trace_steps(what, f, state, xs, all_carried(xs, f"{what}: xs"))
+            init = state.rebuilt(state.first())
         return checkpointed(what, outer, inner, f, init, xs, n, reverse, checkpoint)
     if unroll is not False and (unroll is True or unroll != 1):
         n = length_of(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
@@ -60,24 +64,8 @@ def scanned(
     return _in_steps(what, f, init, xs, length, reverse, is_shown)
 
 
-def _in_steps(
-    what: str,
-    f: Callable[[Any, Any], Any],
-    init: Any,
-    xs: Any,
-    length: int | None,
-    reverse: bool,
-    is_shown: bool,
-) -> Any:
-    """One loop, whose body is traced for all of its steps.  Of f(c, x) -> (d, y), with one tensor in each tree:
-
-    traced.params    [c, x]      inputs    x stands for an entry of xs
-    traced.leaves    [d, y]      done      [the last d, all y]
-    """
-    state = State(what, init)
-    entries = all_carried(xs, f"{what}: xs")
-    whole = [x.cast(strong_dtype(x.dtype)) for x in entries]
-    n = length_of(what, whole, tree.paths(xs, "xs"), length)
+def _trace_steps(what: str, f: Callable[[Any, Any], Any], state: State, xs: Any, entries: Sequence[Tensor]) -> Traced:
+    """Trace one step until the types of the carry agree."""
 
     def body(given: list[Tensor]) -> Any:
         k = len(state.given)
@@ -95,7 +83,29 @@ def _in_steps(
             tree.check_fits(y, y.dtype, f"{what}: the output")
         return pair[1], [*state.checked(pair[0]), *outputs]
 
-    traced, k = state.traced(body, result, entries), len(state.given)
+    return state.traced(body, result, entries)
+
+
+def _in_steps(
+    what: str,
+    f: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any,
+    length: int | None,
+    reverse: bool,
+    is_shown: bool,
+) -> Any:
+    """Run one loop whose body is traced once. Example: f(c, x) -> (d, y), with one tensor in each tree.
+
+    traced.params    [c, x]      inputs    x represents an entry of xs
+    traced.leaves    [d, y]      done      [the last d, all y]
+    """
+    state = State(what, init)
+    entries = all_carried(xs, f"{what}: xs")
+    whole = [x.cast(strong_dtype(x.dtype)) for x in entries]
+    n = length_of(what, whole, tree.paths(xs, "xs"), length)
+
+    traced, k = _trace_steps(what, f, state, xs, entries), len(state.given)
     inputs = [Input(p, x.uop) for p, x in zip(traced.params[k:], whole, strict=True)]
 
     def run(carries: list[Carry], inputs: list[Input], count: int) -> list[UOp]:
@@ -122,7 +132,7 @@ def written(
     bounds: Sequence[Any] = (),
     params: dict[str, Any] | None = None,
 ) -> None:
-    """Write a loop down as the call that it was; `own` are the parameters of the body for these values."""
+    """Record a loop in the IR as the original call; `own` selects the body parameters for these values."""
     if made is None or not made.bodies:
         return
     body = made.bodies[-1]
@@ -175,7 +185,7 @@ def repeated(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any]
         return None, [*state.checked(new), go]
 
     def body(given: list[Tensor]) -> Any:
-        # the condition before the body, which may write into what it gets
+        # the condition runs first, as the body may write into its argument
         fix = "functions of the carry alone"
         with without_effects(f"{what}: the condition"):
             go = called(cond_fun, (state.rebuilt(given),), {}, what, fix)

@@ -1,4 +1,4 @@
-"""The numbers of a step, which are taken out of it: loops that differ in numbers alone are compiled once."""
+"""Lifts numeric literals out of a step, so that loops that differ only in numbers are compiled once."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from branded.core.tracing.body import LeafType
 from branded.graph.uops import replaced
 
 _TAKES_NUMBERS = {Ops.ADD, Ops.MUL, Ops.MAX, Ops.CMPLT, Ops.CMPNE, Ops.CMPEQ, Ops.WHERE}
-"""Where a number is as fast from memory as in the code: not in a division of ints or a shift."""
+"""Operations for which a number is as fast from memory as in the code, unlike integer division and shifts."""
 
 QUARTER = math.pi / 2
-"""By this a sine is known that is a cosine."""
+"""The summand π/2, which stays in the step because it identifies a cosine."""
 
 
 def without_numbers(loop: Loop) -> tuple[list[UOp], dict[DType, dict[UOp, float]]]:
-    """The step with parameters in place of numbers, and these with the numbers, by the dtype in which they are stored.
+    """Return the step with parameters instead of numbers, and their values by the dtype in which they are stored.
 
-    Only operands of arithmetic on what varies from step to step are taken out: sizes and positions, and what tinygrad
-    would leave out (0, 1 and -1), are a part of the step.
+    Only operands of arithmetic on step-dependent values are lifted. Sizes, positions, and the numbers that tinygrad
+    simplifies (0, 1 and -1) stay in the step.
     """
     varies, found = set[UOp](), dict[DType, dict[UOp, float]]()
     count = itertools.count(1 << 16)
@@ -60,9 +60,10 @@ def without_numbers(loop: Loop) -> tuple[list[UOp], dict[DType, dict[UOp, float]
 
 
 def _power(u: UOp, taken: Callable[[UOp], UOp]) -> UOp | None:
-    """A power of or to a number, as tinygrad works it out, where the number is one factor of an exponent of 2.
+    """Rewrite a power with a constant base or exponent as tinygrad computes it: the constant scales an exponent of 2.
 
-    Not to a whole or half number, which is a few products and a root, nor of a number that is not above 0.
+    Return None for a whole or half exponent, which needs only a few products and a root. Also return None for a
+    constant base that is not positive.
     """
     base, exponent = u.src
     if not dtypes.is_float(u.dtype):

@@ -1,4 +1,4 @@
-"""Loops: scan, fori_loop, while_loop and map, whose time to trace and to compile does not depend on their length."""
+"""Loops: scan, fori_loop, while_loop and map. Tracing and compile time do not depend on their length."""
 
 from __future__ import annotations
 
@@ -68,31 +68,31 @@ def scan(
     checkpoint: int | bool = False,
     progress: bool = False,
 ) -> Any:
-    """`scan(f, init, xs)` is the loop `for x in xs: carry, y = f(carry, x)`; the last carry and the stacked ys.
+    """Run the loop `for x in xs: carry, y = f(carry, x)`, and return the last carry and the stacked ys.
 
     The body is traced once and compiled once, whatever the number of steps.
 
     Args:
         f: `f(carry, x) -> (carry, y)`, of trees of tensors; `y` may be None.
-        init: The first carry.
-        xs: A tree of tensors whose axis 0 is that of the steps, or None.
-        length: The number of steps; needed only where `xs` is None.
-        reverse: Go from the last step to the first; the ys are stacked in the order of `xs`.
-        unroll: So many steps are traced and compiled as one, which takes fewer launches where they are small; True is
-            all of them, without a loop.
-        checkpoint: Reverse mode keeps the carry of each `checkpoint`-th step alone, and works out those between them
-            again, some at a time; True is the root of the number of steps, of which it then keeps twice the root.
-        progress: Work it out now, a hundredth of the steps at a time, with a bar where there is a terminal; within
-            another transform there is none.
+        init: The initial carry.
+        xs: A tree of tensors with the steps along axis 0, or None.
+        length: The number of steps; needed only if `xs` is None.
+        reverse: Run from the last step to the first; the ys are stacked in the order of `xs`.
+        unroll: The number of steps to trace and compile as one, for fewer kernel launches of small steps. True unrolls
+            all steps, without a loop.
+        checkpoint: The distance between the carries that reverse mode keeps; it recomputes the carries in between. True
+            is the square root of the number of steps; memory is then about twice the square root.
+        progress: Evaluate now, a hundredth of the steps at a time, with a progress bar on a terminal. It is ignored
+            inside another transform.
 
     Returns:
         `(carry, ys)`: the carry after the last step, and a tree like `y` with a leading axis of the steps.
 
     Raises:
-        CarryError: The carry has another tree, shape or dtype after a step than before it (the message names the leaf).
-        SizeError: The xs disagree about the number of steps, or nothing says it; `unroll` or `checkpoint` is not a
-            number of them.
-        ReadError: A value is read in the body, which is traced once for all steps.
+        CarryError: A step changes the tree, shape or dtype of the carry (the message names the leaf).
+        SizeError: The xs disagree about the number of steps, the number of steps is unknown, or `unroll` or
+            `checkpoint` is not a number of steps.
+        ReadError: The body, which is traced once for all steps, reads a value.
 
     Example:
         >>> from branded import scan
@@ -106,7 +106,7 @@ def scan(
     check_flag(progress, "progress")
     init = _arrays(init)
     with recording.structured() as made:
-        # a typed program says what is done, and not how
+        # the IR records the computation, not how it runs
         how: Any = {"unroll": unroll, "checkpoint": checkpoint, "progress": progress} if made is None else {}
         out = scanned("scan", f, init, xs, length, reverse, **how)
         if made is not None:
@@ -118,11 +118,11 @@ def scan(
 
 
 def _arrays(init: Any) -> Any:
-    """The first carry, in which `Tensor(0)` is an array of an int32, as it is in JAX, and no number of Python."""
+    """Cast `Tensor(0)` in the initial carry to int32, as in JAX; otherwise it would count as a Python number."""
 
     def array(x: Any) -> Any:
         is_number = isinstance(x, Tensor) and x.dtype in dtypes.weaks and x.uop.device is None
-        return x.cast(strong_dtype(x.dtype)) if is_number else x
+        return tensor(x.uop.cast(strong_dtype(x.dtype))) if is_number else x  # no operation of the program
 
     return tree.rebuild(init, iter([array(x) for x in tree.leaves(init)]))
 
@@ -146,23 +146,23 @@ def fori_loop(
     unroll: None = None,
 ) -> C: ...
 def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: int | bool | None = None) -> Any:
-    """`fori_loop(a, b, f, x)` is the loop `for i in range(a, b): x = f(i, x)`.
+    """Run the loop `for i in range(a, b): x = f(i, x)`, for `fori_loop(a, b, f, x)`.
 
     Args:
-        lower: The first `i`: an int, or an int tensor, which may differ from example to example.
-        upper: The end, which `i` does not reach: the same.
-        body_fun: `f(i, x) -> x`.  From an int on, `i` is an int of Python, which takes the dtype of its operands;
-            from a tensor on it has the dtype of the bounds.
-        init_val: The first `x`, a tree of tensors.
-        unroll: So many steps are compiled as one, as in `scan`; where the bounds are ints.
+        lower: The first `i`: an int, or an int tensor, which may be batched.
+        upper: The exclusive end of `i`: an int, or an int tensor.
+        body_fun: `f(i, x) -> x`. If `lower` is an int, `i` is a Python int, which takes the dtype of its operands; if
+            `lower` is a tensor, `i` has the dtype of the bounds.
+        init_val: The initial `x`, a tree of tensors.
+        unroll: The number of steps to compile as one, as in `scan`; only for int bounds.
 
     Returns:
-        The last `x`.  With ints the loop is a `scan`, which both modes of derivatives go through; with tensors a
-        `while_loop`, which forward mode goes through.
+        The last `x`. With int bounds the loop is a `scan`, which supports forward and reverse mode. With tensor bounds
+        it is a `while_loop`, which supports forward mode.
 
     Raises:
-        CarryError: The carry has another tree, shape or dtype after a step than before it (the message names the leaf).
-        SizeError: `unroll` is not a number of steps, or the bounds are tensors.
+        CarryError: A step changes the tree, shape or dtype of the carry (the message names the leaf).
+        SizeError: `unroll` is not a number of steps, or it is given with tensor bounds.
 
     Example:
         >>> from branded import fori_loop
@@ -179,7 +179,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
     with recording.structured() as made:
         if isinstance(lower, int) and isinstance(upper, int):
             n = max(0, upper - lower)
-            first = lower if made is None else 0  # a typed program says where it begins, and not in the body
+            first = lower if made is None else 0  # the IR has the bounds outside the body
             steps = tensor(numbers(n))
             if made is not None:
                 steps = Tensor.arange(lower, lower + n, dtype=dtypes.int32).cast(dtypes.weakint)
@@ -198,7 +198,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
             own = slice(1, None)
 
         def body(b: recording.BodyRecord) -> dict[str, recording.BodyRecord]:
-            if own.start:  # a while loop, whose carry is the index and the rest
+            if own.start:  # a while loop, which carries the index and `x`
                 return {"body_fun": b._replace(results=b.results[1:-1])}
             return {"body_fun": b._replace(params=(b.params[-1], *b.params[:-1]))}
 
@@ -211,9 +211,9 @@ def _step(body_fun: Callable[..., Any], i: Any, x: Any) -> Any:
 
 
 def _number(x: Any, at: str) -> Any:
-    """A bound that Python knows as an int: the number of a step is an int32."""
+    """Return a bound known to Python as an int, after checking that it fits the int32 step index."""
     if (n := as_int(x)) is None:
-        return Tensor(x).clone() if isinstance(x, UOp) else x  # a Variable: in memory, from which each run reads it
+        return Tensor(x).clone() if isinstance(x, UOp) else x  # a Variable: kept in memory, so that each run reads it
     if not dtypes.int32.min <= n <= dtypes.int32.max:
         raise CarryError(f"fori_loop: {at}={tree.short_repr(n)} is not an int32", fix="bounds from -2**31 to 2**31 - 1")
     return n
@@ -227,19 +227,19 @@ def _bound(x: Any, at: str) -> Tensor:
 
 
 def _of_one_dtype(given: Any, lower: Tensor, upper: Tensor) -> tuple[Any, Tensor]:
-    """The bounds, which give the number of a step its dtype: one from an int of Python on is such an int."""
+    """Cast the bounds to one dtype, which is the dtype of the step index; a Python int as lower bound stays one."""
     dtype = least_upper_dtype(strong_dtype(lower.dtype), strong_dtype(upper.dtype))
     is_number = lower.dtype in dtypes.weaks and dtype == dtypes.int32
     return given if is_number else lower.cast(dtype), upper.cast(dtype)
 
 
 def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
-    """`map(f, xs)` is `stack([f(x) for x in xs])`, one after the other, in the memory of one example.
+    """Compute `stack([f(x) for x in xs])`, one example after the other, with the memory of one example.
 
     Args:
         f: A function of a tree of tensors.
         xs: A tree like its argument, each tensor with a leading axis of the examples.
-        batch_size: So many at a time, by vmap; 0 is None.
+        batch_size: The number of examples to process at a time, by vmap; 0 means None.
 
     Returns:
         A tree like the result of `f`, each tensor with a leading axis of the examples.
@@ -295,21 +295,21 @@ def _by_batches(f: Callable[[Any], Any], xs: Any, size: int) -> Any:
 
 
 def while_loop(cond_fun: Callable[[C], Vec[Brand] | bool], body_fun: Callable[[C], C], init_val: C) -> C:
-    """`while_loop(go, f, x)` is the loop `while go(x): x = f(x)`.
+    """Run the loop `while go(x): x = f(x)`, for `while_loop(go, f, x)`.
 
-    Under vmap it goes on until the last example is done; one that is done keeps its state.
+    Under vmap it runs until the last example is done; an example that is done keeps its state.
 
     Args:
         cond_fun: `go(x) -> bool[]`.
         body_fun: `f(x) -> x`.
-        init_val: The first `x`, a tree of tensors.
+        init_val: The initial `x`, a tree of tensors.
 
     Returns:
-        The first `x` of which `go` is false.
+        The first `x` for which `go` is false.
 
     Raises:
-        CarryError: The carry has another tree, shape or dtype after a step than before it (the message names the leaf).
-        DerivativeError: Reverse mode; forward mode goes through.
+        CarryError: A step changes the tree, shape or dtype of the carry (the message names the leaf).
+        DerivativeError: Reverse mode is used; only forward mode is supported.
 
     Example:
         >>> from branded import vmap, while_loop
@@ -327,6 +327,6 @@ def while_loop(cond_fun: Callable[[C], Vec[Brand] | bool], body_fun: Callable[[C
 
 
 def _go_and_step(body: recording.BodyRecord) -> dict[str, recording.BodyRecord]:
-    """The two functions of a while loop, which are traced as one."""
+    """Split the traced body of a while loop into the condition and the step."""
     *carry, go = body.results
     return {"cond_fun": body._replace(results=(go,)), "body_fun": body._replace(results=tuple(carry))}

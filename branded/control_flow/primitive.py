@@ -1,9 +1,9 @@
-"""Loops as primitives: a step that is traced once, and its rules for batching and for derivatives.
+"""Loops as primitives: a step that is traced once, and its rules for batching and derivatives.
 
-The step is a graph of parameters: the carries, the slices of the inputs, and the constants.  A loop is a FUNCTION of
-the initial carries, the inputs and the constants, whose results are the last carries and the stacked outputs.  What
-does not change from step to step is a constant: it is computed once, before the loop.  A transform of a loop is a loop
-again, so transforms compose.
+The step is a graph of parameters: the carries, the slices of the inputs, and the constants. A loop is a FUNCTION of the
+initial carries, the inputs and the constants. Its results are the last carries and the stacked outputs. A value that
+does not change from step to step is a constant: it is computed once, before the loop. A transform of a loop is again a
+loop, so transforms compose.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ T = TypeVar("T")
 
 
 class _StepPass(Pass, OnOneDevice):
-    """The rules in a step."""
+    """A batching pass over the step of a loop, which runs on one device."""
 
 
 class Loop(Primitive):
-    """A loop: its step, as a TUPLE of UOps over the parameters 0, 1, …: carries, inputs, constants."""
+    """A loop with its step, a TUPLE of UOps over the parameters 0, 1, …: carries, inputs, constants."""
 
     what, name = "loop", ""
     is_local = True
     made: ClassVar[weakref.WeakValueDictionary[str, Loop]] = weakref.WeakValueDictionary()
-    """The loops that a graph has, or that something may run: of those with equal names and rules there is one."""
+    """All live loops by name: loops with equal names and rules are one object."""
     counts: frozenset[int]
-    """The slots of the inputs that are the number of the step, which no kernel has to read."""
+    """The slots of the inputs that hold the step index, which no kernel has to read."""
 
     def __init__(self, step: UOp, carries: int, inputs: int, gated: bool = False) -> None:
-        """A loop that is `gated` has one more argument, a flag: where that is false, it makes no step."""
+        """Create a loop. If `gated`, it has one more argument: a flag that disables all steps if it is false."""
         self.step, self.carries, self.inputs, self.gated = step, carries, inputs, gated
         self.counts: frozenset[int] = frozenset()
         self.compiled: Any = None
@@ -79,7 +79,7 @@ class Loop(Primitive):
 
     @property
     def form(self) -> str:
-        """What is compiled beside the step, whatever the number of steps."""
+        """The key of the compiled code around the step, for any number of steps."""
         return f"{self.what}.{self.carries}.{self.inputs}.{sorted(self.counts)}.{self.gated}"
 
     def is_input(self, slot: int) -> bool:
@@ -92,10 +92,10 @@ class Loop(Primitive):
         return new
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"compiled": None}  # another process compiles it anew
+        return self.__dict__ | {"compiled": None}  # another process recompiles it
 
     def dtypes(self, u: UOp) -> list[DType]:
-        """What the step takes its arguments for."""
+        """Return the dtype that the step expects for each argument."""
         known = {p.arg.slot: p.dtype for p in self.params()} | {i: self.step.src[i].dtype for i in range(self.carries)}
         return [known.get(i, strong_dtype(x.dtype)) for i, x in enumerate(u.src[1:])]
 
@@ -115,16 +115,16 @@ class Loop(Primitive):
         return self._uses[i]
 
     def always(self) -> list[int]:
-        """The results of the step on which every result of the loop depends."""
+        """Return the results of the step on which every result of the loop depends."""
         return []
 
     def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
-        """The loop of a step that is safe where the flag is false."""
+        """Predicate the step, so that it is safe where the flag is false."""
         step = self.opened(u)
         old = [*step.nexts, *step.outs]
         new = predicate(old, flag, effects=effects)
         args = self.cut(u.src[1:])
-        if effects and self.always():  # an example that is done would have its steps yet
+        if effects and self.always():  # otherwise an example that is already done would still run its steps
             args = args._replace(gate=[functools.reduce(lambda a, b: a & b, args.gate, flag)])
         elif all(a is b for a, b in pairs(old, new)):
             return None
@@ -134,19 +134,19 @@ class Loop(Primitive):
 
     @staticmethod
     def gate(args: Args[Batched]) -> UOp | None:
-        """The flag of the loop of all examples: does one of them take its branch?"""
+        """Return the flag of the loop over all examples: true if any of them takes its branch."""
         return next((reduced(x.uop, Ops.MAX, tuple(range(len(x.row)))) if x.row else x.uop for x in args.gate), None)
 
     def with_step(self, step: Step, args: Args[UOp]) -> list[UOp]:
-        """What the loop gives with another step."""
+        """Return the results of the loop with another step."""
         raise NotImplementedError
 
     def cut(self, xs: Sequence[T]) -> Args[T]:
-        """What there is for each argument, by what the arguments are."""
+        """Split a sequence with one entry for each argument into carries, inputs, constants and gate."""
         return cut(xs, self.carries, self.inputs, self.gated)
 
     def opened(self, u: UOp) -> Step:
-        """The step of a call, over new parameters."""
+        """Return the step of a call over new parameters."""
         n, m = self.carries, self.inputs
         old = {p.arg.slot: p for p in self.params()}
         new = [like(old[i]) if i in old else like(x, n <= i < n + m) for i, x in enumerate(u.src[1:])]
@@ -154,11 +154,13 @@ class Loop(Primitive):
         return Step(self.cut(new), outs[:n], outs[n:])
 
     def for_all(self, step: Step, args: Args[Batched], run: BatchingRun) -> ForAll:
-        """The step for all examples.  A carry varies over all that it varies over after some step:
+        """Batch the step.
 
-        total, x = 0.0, xs        of which x varies over `i`
-        total = total + x         a carry of row {}: what comes of it has the row {i}, which is more
-        total = total + x         a carry of row {i}: what comes of it has the row {i}: done
+        A carry gets every brand that it varies over after some step, found by a fixed-point iteration.
+
+        total, x = 0.0, xs        x varies over `i`
+        total = total + x         a carry with brands {}: the result has the brand {i}, so the carry grows
+        total = total + x         a carry with brands {i}: the result has {i}, so the iteration ends
         """
         run = run if isinstance(run, OnOneDevice) else _StepPass(run.closing)
         rows, inputs = (
@@ -183,14 +185,14 @@ class Loop(Primitive):
 
 
 class ForAll(NamedTuple):
-    """A step for all examples: new parameters of what varies from step to step, and its results."""
+    """A batched step: new parameters for everything that varies from step to step, and the results."""
 
     carries: list[UOp]
     inputs: list[UOp]
     nexts: list[Batched]
     outs: list[Batched]
     rows: list[Row]
-    """Those of the carries."""
+    """The brands of each carry."""
     known: dict[UOp, UOp]
     """The values of parameters that are the same for all steps and examples."""
 
@@ -200,7 +202,7 @@ class ForAll(NamedTuple):
 
 
 def _at_home(results: list[UOp], own: Sequence[UOp], device: str) -> list[UOp]:
-    """A step of which something is on other devices, on that of the loop: what is called there, too."""
+    """Move a step with values on other devices to the loop's device, including the calls in the step."""
     graph = UOp(Ops.SINK, src=tuple(results)).toposort(enter_calls=False)
     varies, fixed, away = set(own), dict[UOp, None](), False
     for u in graph:
@@ -231,29 +233,29 @@ def _at_home(results: list[UOp], own: Sequence[UOp], device: str) -> list[UOp]:
 
 @functools.lru_cache(maxsize=64)
 def numbers(length: int) -> UOp:
-    """The number of each step, from 0 on."""
+    """Return the index of each step, from 0."""
     out: UOp = UOp.arange(length)
     return out
 
 
 def is_count(x: UOp) -> bool:
-    """Is this the number of each step, which needs no memory?"""
+    """Return whether this is the step index, which needs no memory."""
     return x.op is Ops.ADD and x.device is None and x.dtype == dtypes.int32 and x is numbers(x.shape[0])
 
 
 class Parts(NamedTuple):
-    """A loop in the making: its step over numbered parameters, and its arguments."""
+    """A loop under construction: its step over numbered parameters, and its arguments."""
 
     step: UOp
     carries: list[Carry]
     inputs: list[Input]
     args: tuple[UOp, ...]
     places: list[Layout | None]
-    """Where its results are to be: the loop is on one device."""
+    """The device layouts that the results must have; the loop itself runs on one device."""
 
 
 def assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp], gate: UOp | None = None) -> Parts:
-    """The step over numbered parameters; `outs` are what it gives beside the carries."""
+    """Build the step over numbered parameters; `outs` are its outputs in addition to the carries."""
     places = [*(layout_of(c.init) for c in carries), *(layout_of(x, 1) for x in outs)]
     device = home_of_values([c.param for c in carries] + [x.param for x in inputs])
     carries = [c._replace(init=on_device(on_one(c.init, device), device)) for c in carries]
@@ -278,9 +280,9 @@ def assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[
 
 
 def known_loop(name: str, loop: Any) -> Any:
-    """The loop of this name, which says what it computes: equal loops are one, if they have the same rules.
+    """Return the existing loop with this name and the same rules, or register `loop`.
 
-    One that is about to be batched is none yet.
+    The name identifies the computation. A loop that will still be batched is not registered.
     """
     loop.name = name = name + ".gated" * loop.gated
     if left_brands(loop.step.src):
@@ -294,7 +296,7 @@ def call_of(loop: Loop, body: Sequence[UOp], args: tuple[UOp, ...]) -> UOp:
 
 
 def results_of(loop: Loop, call: UOp) -> list[UOp]:
-    """What a loop gives.  Where examples exchange values in its step, it is one loop of all of them."""
+    """Return the results of a loop; if examples exchange values in its step, run one loop over all examples."""
     exchanged = left_brands(loop.step.src)
     if not (crossed := [b for b in open_brands() if b in exchanged]):
         return results(call)
@@ -314,7 +316,7 @@ def results_of(loop: Loop, call: UOp) -> list[UOp]:
 def moved_carries(
     step: Step, args: Args[UOp], tangents: Args[UOp | None], given: Mapping[UOp, UOp]
 ) -> tuple[list[Carry | None], list[UOp | None]]:
-    """For each carry the carry of its tangent, if it has one, and the tangents of what else a step gives."""
+    """Return for each carry the carry of its tangent, or None, and the tangents of the other outputs of the step."""
     given = {**given, **{x: d for x, d in pairs(step.params.fixed, tangents.fixed) if d is not None}}
     own = {c: like(c) for c, d in pairs(step.params.carries, tangents.carries) if d is not None}
     n = len(step.nexts)
@@ -332,7 +334,7 @@ def moved_carries(
 def with_tangents(
     values: Sequence[UOp], moved: Sequence[object], tangents: Sequence[UOp]
 ) -> tuple[UOp, list[int | None]]:
-    """Values, the tangents of those that have `moved`, and where among all of them the tangent of each one is."""
+    """Return values and tangents as one tuple, and for each value the index of its tangent, or None."""
     where = itertools.count(len(values))
     return UOp.maketuple(*values, *tangents), [None if x is None else next(where) for x in moved]
 

@@ -1,4 +1,4 @@
-"""A scan in parts, each of which is worked out before the next, with a bar that says how far it is."""
+"""A scan in segments under a progress bar: each segment is evaluated before the next."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from branded.core.tracing.step import Carry, Input
 from branded.graph.uops import joined, tensor
 
 PARTS = 100
-"""A bar is drawn after a part of so many; all of one size are compiled once."""
+"""The maximum number of segments; the bar is updated after each. Segments of one size are compiled once."""
 
 Run = Callable[[list[Carry], list[Input], int], list[UOp]]
-"""So many steps from these carries on: the last carries, and the stacked outputs."""
+"""Run a number of steps from these carries, and return the last carries and the stacked outputs."""
 
 
 def by_parts(
     what: str, run: Run, carries: Sequence[Carry], inputs: Sequence[Input], n: int, reverse: bool
 ) -> list[Tensor]:
-    """What `n` steps give, one or more."""
+    """Run `n` >= 1 steps and return the last carries and the stacked outputs."""
     size, k = -(-n // PARTS), len(carries)
     starts, parts = range(0, n, size), list[list[Tensor]]()
     values = [c.init for c in carries]

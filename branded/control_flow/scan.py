@@ -1,4 +1,4 @@
-"""Scan as a primitive: a loop of so many steps, and its rules for batching and for derivatives."""
+"""Scan as a primitive: a loop with a fixed number of steps, and its rules for batching and derivatives."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Scan(Loop):
         return self._run(step, args, [])[0]
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
-        """vmap(scan(step))(xs) = scan(vmap(step))(xs): the steps stay in front, the brands come next."""
+        """Batch the step: vmap(scan(step))(xs) = scan(vmap(step))(xs), with the steps in front of the brands."""
         given = self.cut(args)
         new = self.for_all(self.opened(u), given, run)
         finals, ys = scan(
@@ -80,7 +80,7 @@ class Scan(Loop):
         return Bundle(UOp.maketuple(*finals, *stacked), (*new.rows, *(x.row for x in new.outs)))
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """The tangent of a scan is a scan of values and tangents."""
+        """Build one scan over values and tangents."""
         step, args, ts = self.opened(u), self.cut(u.src[1:]), self.cut(tangents)
         moved = [(x, like(x), d) for x, d in pairs(step.params.inputs, ts.inputs) if d is not None]
         dcarries, dys = moved_carries(step, args, ts, {x: dx for x, dx, _ in moved})
@@ -97,15 +97,15 @@ class Scan(Loop):
         return with_tangents([*finals[:n], *ys[:k]], [*dcarries, *dys], [*finals[n:], *ys[k:]])
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The transpose of a scan is a scan from its end to its beginning, over the carries that each step had.
+        """Build the transpose: a scan from the end to the beginning, over the carries before each step.
 
-        Of `c, y = c * x, c`, in three steps:
+        Example: `c, y = c * x, c`, in three steps.
 
             the loop         c0 -> c1 -> c2 -> c3
-            its residuals    c0, c1, c2: the loop again, which stacks the carry before each step
-            its transpose    ct(c3) -> ct(c2) -> ct(c1) -> ct(c0), by ct(c) = ct(c') * x + ct(y) and ct(x) = ct(c') * c
+            its residuals    c0, c1, c2: the loop runs again and stacks the carry before each step
+            its transpose    ct(c3) -> ct(c2) -> ct(c1) -> ct(c0): ct(c) = ct(c') * x + ct(y), ct(x) = ct(c') * c
 
-        What no step changes has the sum of its cotangents of all steps, which is one more carry.
+        A constant of the loop has the sum of its cotangents over all steps, which is an additional carry.
         """
         step, args, n, m = self.opened(u), self.cut(u.src[1:]), self.carries, self.inputs
         known, wanted = dict(pairs(step.params.fixed, args.fixed)), self._wanted(u, needed)
@@ -143,7 +143,7 @@ class Scan(Loop):
         return [of.get(i) for i in range(len(u.src) - 1)]
 
     def _wanted(self, u: UOp, needed: Set[int]) -> Args[int]:
-        """By their places among the carries, the inputs and the fixed: which have a cotangent."""
+        """Return the indices of the carries, inputs and constants that have a cotangent."""
         args, n, m = self.cut(u.src[1:]), self.carries, self.inputs
         return Args(
             [i for i, x in enumerate(args.carries) if is_float(x) and (self.uses(u, i) & needed or i in needed)],
@@ -152,7 +152,7 @@ class Scan(Loop):
         )
 
     def _step_in_reverse(self, step: Step, wanted: Args[int]) -> Step | None:
-        """The step as reverse mode runs it, where it does not run it as it is."""
+        """Return the step with its functions evaluated by their reverse-mode rules, or None without such rules."""
         roots = [*step.nexts, *step.outs]
         new = in_reverse(roots, [x[i] for x, places in pairs(step.params, wanted) for i in places])
         if all(a is b for a, b in pairs(roots, new)):
@@ -160,12 +160,12 @@ class Scan(Loop):
         return step._replace(nexts=new[: self.carries], outs=new[self.carries :])
 
     def in_reverse(self, u: UOp, moved: Set[int]) -> list[UOp] | None:
-        """A loop whose step has a function with a rule for reverse mode goes by that rule."""
+        """Return the results by the reverse-mode rules of functions in the step, or None without such rules."""
         new = self._step_in_reverse(self.opened(u), self._wanted(u, moved))
         return None if new is None else self._run(new, self.cut(u.src[1:]), [])[0]
 
     def _residuals(self, u: UOp, step: Step, args: Args[UOp], carries: Sequence[UOp]) -> list[UOp]:
-        """What these carries were before each step, from the loop itself run again."""
+        """Run the loop again to get these carries before each step."""
         results, residuals = self._run(step, args, carries, whole=u)
         ran_again(u, results)
         return residuals
@@ -173,9 +173,9 @@ class Scan(Loop):
     def _run(
         self, step: Step, args: Args[UOp], carries: Sequence[UOp], whole: UOp | None = None
     ) -> tuple[list[UOp], list[UOp]]:
-        """The results of the loop, and what these carries are before each step.
+        """Return the results of the loop, and the given carries before each step.
 
-        What is there to be transposed stays in `whole`, the call that has it.
+        Results that exist only to be transposed are taken from `whole`, the original call.
         """
         n, ys = self.carries, [*step.nexts, *step.outs]
         left = _to_transpose(step) if whole is not None else set()
@@ -196,7 +196,7 @@ class Scan(Loop):
 
 
 def _to_transpose(step: Step) -> set[int]:
-    """The results of a step that are there to be transposed alone."""
+    """Return the indices of the step's results that exist only to be transposed."""
     ys, left = [*step.nexts, *step.outs], set[int]()
     every = UOp(Ops.SINK, src=tuple(ys)).toposort()
     if not (dead := {x for x in every if (p := primitive_of(x)) is not None and p.is_transposed}):
@@ -217,10 +217,10 @@ def scan(
     known: Mapping[UOp, UOp] | None = None,
     gate: UOp | None = None,
 ) -> tuple[list[UOp], list[UOp]]:
-    """A loop of `length` steps in a graph: the last carries, and the stacked `outs`.
+    """Build a loop of `length` steps in a graph, and return the last carries and the stacked `outs`.
 
-    `known` are the values of parameters that no step changes.  Where `gate` is false there are no steps, and nobody
-    reads what was stacked.
+    `known` holds the values of parameters that are constant over the steps. If `gate` is false there are no steps, and
+    the stacked values are never read.
     """
     if not length:
         return [c.init for c in carries], [_zeros((0, *y.shape), y) for y in outs]
@@ -248,7 +248,7 @@ def _scan_call(parts: Parts, length: int, reverse: bool, gated: bool) -> list[UO
     of = ".".join(map(str, (n, m, length, "down" if reverse else "up", *counts)))
     name = f"branded.scan.{parts.step.key.hex()}.{of}"
     loop = known_loop(name, Scan(parts.step, n, m, length, reverse, counts, gated))
-    # for tinygrad: the first step, with the shapes of the whole
+    # tinygrad gets the first step as the body, with the shapes of the whole loop
     whole = {}
     for p in loop.params():
         if n <= (i := p.arg.slot) < n + m:

@@ -1,4 +1,4 @@
-"""A function that runs for one example after the other, as a primitive: what sequential_vmap puts into a graph."""
+"""A function that runs for one example at a time, as a primitive: the node that sequential_vmap puts into a graph."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from branded.tinygrad_compat.private_api import CallInfo
 
 
 class InTurn(Primitive):
-    """A function of one example.  On a batch it is a loop over the examples, whatever varies over them."""
+    """A function of one example; its batch is a loop over the examples."""
 
     is_local = True
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
-        """vmap(f)(xs) = scan(f)(xs), of one step for each example; what all examples share is given to each step."""
+        """Scan over the examples: vmap(f)(xs) = scan(f)(xs). Shared arguments are passed to every step."""
         outs, rows = u.src[0].src, list[Row]()
         device = next(d for p in params(u.src[0]) if (d := p.device) is not None)
         args = [x._replace(uop=on_device(x.uop, device)) for x in args]
@@ -52,15 +52,15 @@ class InTurn(Primitive):
         return Bundle(u.replace(src=(body, *(x.uop for x in args))), tuple(rows))
 
     def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
-        """A step has the flag of its example."""
+        """Predicate the body; a step has the flag of its example."""
         return safe_body(u, flag, effects)
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """The tangent is that of the body, in turn too."""
+        """Push tangents through the body, which still runs for one example at a time."""
         return through_body(u, list(tangents))
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The transpose of the body, in turn too: it has the arguments, and the cotangents behind them."""
+        """Transpose the body, still for one example at a time; the cotangents are additional arguments."""
         n, own = len(u.src) - 1, {p.arg.slot: p for p in params(u.src[0])}
         outs, device = u.src[0].src, next(d for p in own.values() if (d := p.device) is not None)
         given = [i for i, ct in enumerate(cotangents) if ct is not None and dtypes.is_float(outs[i].dtype)]
@@ -77,7 +77,7 @@ class InTurn(Primitive):
         return [of.get(i) for i in range(n)]
 
     def in_reverse(self, u: UOp, moved: Set[int]) -> Sequence[UOp] | None:
-        """A body in which a function has a rule for reverse mode goes by that rule."""
+        """Return the results by the reverse-mode rules of functions in the body, or None without such rules."""
         outs = u.src[0].src
         new = in_reverse(outs, [p for p in params(u.src[0]) if p.arg.slot in moved])
         if all(a is b for a, b in zip(outs, new, strict=True)):
@@ -89,14 +89,14 @@ _INFO = CallInfo(name="sequential_vmap", aux=InTurn())
 
 
 def _in_steps(outs: Sequence[UOp], own: Sequence[UOp], given: Sequence[Batched], row: Row) -> list[UOp]:
-    """These results for all examples of a row, of the arguments for all."""
+    """Compute these results for all examples of a row by one scan."""
     sizes = tuple(b.size for b in row)
     known, inputs = dict[UOp, UOp](), list[Input]()
     for p in own:
         x = given[p.arg.slot]
         if {*x.row} <= {*row}:
             known[p] = like(p) if x.row else x.uop
-        else:  # none of these results depends on it
+        else:  # no result in `outs` depends on it
             known[p] = p.const_like(0)
         if x.row and {*x.row} <= {*row}:
             inputs.append(Input(known[p], reshape(full(x, row), (math.prod(sizes), *p.shape))))
@@ -108,7 +108,10 @@ def _in_steps(outs: Sequence[UOp], own: Sequence[UOp], given: Sequence[Batched],
 
 
 def in_turn(f: Callable[..., Any], args: tuple[Any, ...], what: str) -> tuple[Any] | None:
-    """The result of `f`, by a call in the graph; None where it cannot be one: it has an effect, or exchanges values."""
+    """Return the result of `f` as one call in the graph, or None if the batching rule must run instead.
+
+    The rule is needed if `f` has an effect or exchanges values, or for several devices or symbolic shapes.
+    """
     leaves = tree.leaves(args)
     varies = [isinstance(x, Tensor) and any(b.is_brand for b in row_of(x.uop)) for x in leaves]
     values = [x.uop.cast(strong_dtype(x.dtype)) for x in itertools.compress(leaves, varies)]
@@ -125,7 +128,7 @@ def in_turn(f: Callable[..., Any], args: tuple[Any, ...], what: str) -> tuple[An
     def result(out: Any) -> tuple[Any, list[Tensor]]:
         return out, all_carried(out, f"{what}: the result")
 
-    # in the body it is one of no batch, as an entry of what a map goes through is
+    # in the body the values are unbatched, like the entries of a mapped tensor
     traced = trace("map", body, [LeafType.of(x, beside=device)._replace(row=()) for x in values], result)
     ys = [y.cast(strong_dtype(y.dtype)) for y in traced.leaves]
     step, fixed = closure_converted(ys, traced.params, device)

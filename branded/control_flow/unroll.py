@@ -1,4 +1,4 @@
-"""Several steps of a loop as one: a body, which takes fewer launches, or a loop, of which less is kept."""
+"""Merges several steps of a loop: into one body, for fewer kernel launches, or into an inner loop, for less memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Scan = Callable[[Callable[[Any, Any], Any], Any, Any, int, bool], Any]
 
 
 def times(what: str, unroll: Any, steps: int, name: str = "unroll", all_of_them: int | None = None) -> int:
-    """How many steps become one."""
+    """Return how many steps are merged into one."""
     whole = steps if all_of_them is None else all_of_them
     n = whole if unroll is True else 1 if unroll is False or unroll is None else as_int(unroll)
     if n is None or (n < 1 and unroll is not True):
@@ -39,9 +39,9 @@ def checkpointed(
     reverse: bool,
     every: Any,
 ) -> Any:
-    """The scan of scans of `k` steps: reverse mode keeps the carry before each of them, and goes through one at a time.
+    """Run a scan of scans of `k` steps, so that reverse mode keeps only the carry before each inner scan.
 
-    of 10,000 steps             100 carries, and 100 more while one of the inner loops is gone through again
+    of 10,000 steps             100 carries, and 100 more while one of the inner loops is recomputed
     """
     k = times(what, every, steps, "checkpoint", math.isqrt(steps))
     if k < 2 or k == steps:
@@ -56,10 +56,10 @@ def checkpointed(
 def unrolled(
     what: str, scan: Scan, f: Callable[[Any, Any], Any], init: Any, xs: Any, steps: int, reverse: bool, unroll: Any
 ) -> Any:
-    """The scan of `k` steps as one, and of those that are left:
+    """Run a scan that merges `k` steps into one, and then the remaining steps.
 
     of 7 steps, 3 at a time     x0 x1 x2 | x3 x4 x5      then x6
-    in reverse                  x4 x5 x6 | x1 x2 x3      then x0: those at the end are the first ones
+    in reverse                  x4 x5 x6 | x1 x2 x3      then x0: the last entries are processed first
     """
     k = times(what, unroll, steps)
     if k < 2:
@@ -88,7 +88,7 @@ def _in_blocks(
         while True:
             out = several(state.rebuilt(state.first()), tree.rebuild(xs, iter(main)))
             if not _is_pair(out) or _types(out[0]) != _types(init):
-                return scan(f, init, xs, steps, reverse)  # which says what is wrong
+                return scan(f, init, xs, steps, reverse)  # the scan reports the problem
             last = all_carried(out[0], f"{what}: the carry")
             if state.settled([t.uop for t in last], state.rows):
                 break
@@ -104,7 +104,7 @@ def _in_blocks(
 
 
 def _several(what: str, f: Callable[[Any, Any], Any], init: Any, k: int, reverse: bool) -> Callable[[Any, Any], Any]:
-    """`k` steps, of a block of entries of xs."""
+    """Return a body of `k` steps over a block of entries of xs."""
     types = _types(init)
 
     def several(carry: Any, block: Any) -> Any:
@@ -113,7 +113,7 @@ def _several(what: str, f: Callable[[Any, Any], Any], init: Any, k: int, reverse
             x = tree.map(lambda v, j=j: v[j], block)
             out = called(f, (carry, x), {}, what, "a function of the carry and of one entry of xs")
             if not _is_pair(out) or _types(out[0]) != types:
-                return out  # which is refused as what one step gives is
+                return out  # the caller rejects it like the result of one step
             carry = out[0]
             ys.append(out[1])
         return carry, tree.map(_stacked, *(ys[::-1] if reverse else ys))
@@ -126,12 +126,12 @@ def _is_pair(out: Any) -> bool:
 
 
 def _types(x: Any) -> tuple[Any, ...]:
-    """The form of a tree, and the shapes of its tensors."""
+    """Return the treedef key of a tree, and the shapes of its tensors."""
     return tree.form(x), [None if (t := tree.as_tensor(v)) is None else t.shape for v in tree.leaves(x)]
 
 
 def _as_it_began(c: Tensor, first: Any) -> Tensor:
-    """A carry between two loops: what is made of numbers of Python alone is one in the second loop too."""
+    """Restore the weak dtype of a carry between two loops, if it began as a Python number."""
     t = tree.as_tensor(first)
     return c if t is None or c.dtype != strong_dtype(t.dtype) else c.cast(t.dtype)
 

@@ -1,4 +1,4 @@
-"""While as a primitive: a loop that runs as long as its carry says, and its rules for batching and for derivatives."""
+"""A `while` loop as a primitive: it has a condition on its carry, and rules for batching and derivatives."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from branded.tinygrad_compat.private_api import reduced
 
 
 class While(Loop):
-    """`while go(carry): carry = step(carry)`.  The last result of the step is `go` of the carry that it gets."""
+    """`while go(carry): carry = step(carry)`; the last result of the step is `go` of its input carry."""
 
     what = "while_loop"
 
@@ -41,19 +41,19 @@ class While(Loop):
         return while_loop(carries, step.outs[0], dict(pairs(step.params.fixed, args.fixed)), *args.gate)
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
-        """Until the last example is done; one that is done keeps its state.
+        """Run until the last example is done; an example that is done keeps its state.
 
-        Of `while c < 10: c = 2 * c`, for c = 3 and 9:
+        Example: `while c < 10: c = 2 * c`, for c = 3 and 9.
 
             go     (True, True)    (True, False)    (False, False): the end
             c      (3, 9)          (6, 18)          (12, 18): the second is done, and is not doubled
         """
         step, given = self.opened(u), self.cut(args)
-        # a done example computes what it does not keep, and a division by zero stops more than this example
+        # a done example still computes values that it discards, and a division by zero would stop all examples
         new = self.for_all(step._replace(nexts=predicate(step.nexts, step.outs[0], effects=True)), given, run)
         nexts, (go,) = [full(x, row) for x, row in pairs(new.nexts, new.rows)], new.outs
         for taken in given.gate:
-            if zipped := tuple(b for b in taken.row if b in go.row):  # over other brands it stops as one loop
+            if zipped := tuple(b for b in taken.row if b in go.row):  # over other brands the loop stops as a whole
                 taken = Batched(
                     reduced(taken.uop, Ops.MAX, tuple(i for i, b in enumerate(taken.row) if b not in zipped)), zipped
                 )
@@ -67,7 +67,7 @@ class While(Loop):
         return Bundle(UOp.maketuple(*finals), tuple(new.rows))
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """The tangent of a loop is a loop of values and tangents."""
+        """Build one loop over values and tangents."""
         step, args, n = self.opened(u), self.cut(u.src[1:]), self.carries
         dcarries, _ = moved_carries(step._replace(outs=[]), args, self.cut(tangents), {})
         finals = while_loop(
@@ -88,7 +88,7 @@ class While(Loop):
 def while_loop(
     carries: Sequence[Carry], go: UOp, known: Mapping[UOp, UOp] | None = None, gate: UOp | None = None
 ) -> list[UOp]:
-    """A loop in a graph that runs while `go`, of the carries, is true, and not at all where `gate` is false."""
+    """Build a loop in a graph that runs while `go`, of the carries, is true, and makes no step if `gate` is false."""
     steady = {**(known or {}), **steady_carries(carries)}
     results = without_size_zero(carries, [], replaced([*(c.next for c in carries), go], steady.get))
     moving = [c._replace(next=x) for c, x in pairs(carries, results[:-1]) if c.param not in steady]
@@ -103,6 +103,6 @@ def while_loop(
 
 
 def _aligned(go: Batched, row: Row, shape: tuple[Any, ...]) -> UOp:
-    """A flag for each example, ready to choose between values of this row and shape."""
+    """Reshape the flags of the examples to select between values with these brands and this shape."""
     own = tuple(b.size if b in go.row else 1 for b in row)
     return go.uop.reshape(own + (1,) * (len(shape) - len(row)))

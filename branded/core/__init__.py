@@ -1,1 +1,1 @@
-"""`vmap` itself: brands, entering and leaving them, and the batching of graphs."""
+"""`vmap`: opening and closing brands, and batching graphs."""

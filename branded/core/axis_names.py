@@ -1,6 +1,6 @@
-"""`Axes[Users, Features]`: a tensor whose axes are known by name.
+"""`Axes[Users, Features]`: a tensor with named axes.
 
-The names are for type checkers, and mypy with our plugin follows them; at run time it is a plain tensor.
+The names are for type checkers; mypy with our plugin follows them. At run time the value is a plain tensor.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ else:
             return isinstance(x, Tensor)
 
     class Axes(metaclass=_AxesType):
-        """`Axes[Users, Features]` is a tensor with these two axes, in this order.
+        """A tensor with these axes, in this order: `Axes[Users, Features]`.
 
-        An axis is a subclass of `Brand`, which is its name; `Literal[3]`, its length; or `int`, any axis.  To mypy with
-        our plugin `Axes[Users, Features]` and `Axes[Features, Users]` are two types, and what is done with a tensor
-        says what axes the result has.  `Tensor` says nothing of axes, and goes where any are wanted.  To other type
-        checkers, and at run time, it is `Tensor`.
+        An entry is a subclass of `Brand` (the name of the axis), `Literal[3]` (its length) or `int` (any axis).  Mypy
+        with our plugin treats `Axes[Users, Features]` and `Axes[Features, Users]` as different types, and infers the
+        axes of each result.  A plain `Tensor` is accepted wherever `Axes` is expected.  To other type checkers, and at
+        run time, `Axes[...]` is `Tensor`.
 
         Example:
             >>> from branded import Axes, Brand, vmap
@@ -68,20 +68,20 @@ def as_axes(x: Tensor, *names: Axis) -> Tensor: ...
 @overload
 def as_axes(x: Vec[S], *names: Axis) -> Vec[S]: ...
 def as_axes(x: Any, *names: Axis) -> Any:
-    """Say what the axes of a tensor are: `as_axes(X, Users, Features)` is `X`, of the type `Axes[Users, Features]`.
+    """Declare the axes of a tensor: `as_axes(X, Users, Features)` is `X`, with the type `Axes[Users, Features]`.
 
     Args:
-        x: A tensor of any row.
-        names: For each axis a subclass of `Brand`, its length, or None for any axis.
+        x: A tensor, batched or not.
+        names: For each axis, a subclass of `Brand`, a length, or None for any axis.
 
     Returns:
         `x` itself.
 
     Raises:
         AxisTypeError: `x` is not a tensor, or one of `names` is not an axis.
-        AxesError: `x` has another number of axes.
-        SizeError: An axis has another length, a name stands for two lengths, or for a brand that is open here and
-            has another number of examples.
+        AxesError: The number of names differs from the number of axes of `x`.
+        SizeError: An axis has a different length than its name requires: the given length, the length of an earlier
+            axis with the same name, or the batch size of an open brand with that name.
 
     Example:
         >>> from branded import Brand, as_axes, axes
@@ -130,7 +130,7 @@ def _text(name: object) -> str:
 
 
 def _lengths(name: Axis, sizes: dict[type[Brand], int]) -> list[tuple[int, str]]:
-    """The lengths that an axis has to have, and where they come from."""
+    """Return the lengths that an axis must have, each with the reason for the error message."""
     if isinstance(name, int):
         return [(name, "")]
     if name is None:
@@ -140,13 +140,13 @@ def _lengths(name: Axis, sizes: dict[type[Brand], int]) -> list[tuple[int, str]]
 
 
 def axes(x: Vec[Brand]) -> tuple[type[Brand] | int, ...]:
-    """The axes of a tensor: of each the name, as far as it is known from what `as_axes` was told, or its length.
+    """Return the axes of a tensor: for each axis its name, if `as_axes` declared one, or its length.
 
-    What was told of `X` is known of `X + 1`, `X.T`, `X[:3]`, `X @ W` and of each example of it too: it is found in
-    their graphs, as long as `X` is there.  What tinygrad has worked out has no graph any more.
+    Names propagate from `X` to `X + 1`, `X.T`, `X[:3]`, `X @ W` and to each example of them.  They are found in the
+    graph of the value, as long as `X` is alive.  A realized tensor has no graph, so it has no names.
 
     Args:
-        x: A tensor of any row; its axes are those of one example.
+        x: A tensor, batched or not; only the axes of one example are returned.
 
     Returns:
         A tuple of subclasses of `Brand` and ints.
@@ -173,6 +173,6 @@ def axes(x: Vec[Brand]) -> tuple[type[Brand] | int, ...]:
 
 
 def axes_text(x: object) -> str:
-    """`Users, 3`, what is known of the axes of a tensor; empty where none has a name."""
+    """Return the known axes of a tensor as text, such as `Users, 3`; empty if no axis has a name."""
     names = axes(x) if isinstance(x, Tensor) else ()
     return ", ".join(map(_text, names)) if any(isinstance(n, type) for n in names) else ""

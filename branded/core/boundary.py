@@ -1,8 +1,8 @@
-"""Crossing: how a value enters a brand and how it leaves it, side by side as the opposites that they are.
+"""The boundary of a brand: how a value enters a brand and how it leaves it.
 
 enter    INDEX(x, RANGE)    an axis of `x` becomes the brand: `x` per example
-stage    STAGE(y, RANGE)    the brand becomes the leading axis of `y`, later: another one is still open in it
-leave    the rules of dispatch run over the graph of `y`: what one batches by hand, with no RANGE in it
+stage    STAGE(y, RANGE)    the brand becomes the leading axis of `y` later, since another brand is open in `y`
+leave    run the batching rules over the graph of `y`; the result has no RANGE
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ from branded.tinygrad_compat.private_api import _function, keep_axis, keep_devic
 
 
 def enter(x: UOp, b: Scope, axis: int = 0) -> UOp:
-    """`x` per example: its axis `axis` becomes the brand."""
+    """Return `x` per example: its axis `axis` becomes the brand."""
     if axis:
         x = UOp(Ops.PERMUTE, x.dtype, (x,), (axis, *(i for i in range(len(x.shape)) if i != axis)))
     out = UOp(Ops.INDEX, x.dtype, (x, b.range))
     keep_shape(out, x.shape[1:])
     if b.devices:
-        keep_device(out, home_of(b))  # each example is on a device of its own
+        keep_device(out, home_of(b))  # each example is on its own device
     return _keep_shards(x, out, -1) if info_of(x).sharded else out
 
 
 def stage(y: UOp, b: Scope) -> UOp:
-    """`y` with the examples of `b` as its leading axis, not yet worked out: an outer brand is still open in it."""
+    """Return `y` with the examples of `b` as its leading axis, not yet batched: an outer brand is still open in it."""
     out = UOp(Ops.STAGE, y.dtype, (y, b.range), Leaving(y))
     return _keep_shards(y, out, 1) if info_of(y).sharded else out
 
 
 def stack_examples(y: UOp, b: Scope) -> UOp:
-    """The values of all examples of `b`, not yet worked out; one that does not vary is repeated."""
+    """Return the values of all examples of `b`, not yet batched; an unbatched value is repeated."""
     return stage(y, b) if b in row_of(y) else expand(y, (b.size,))
 
 
 def _keep_shards(x: UOp, out: UOp, gained: int) -> UOp:
-    """Tell tinygrad the axis of `out` over which `x` is sharded, where `out` has gained or lost a leading axis."""
+    """Declare the axis of `out` over which `x` is sharded, after `out` has gained or lost a leading axis."""
     if (axis := x.axis) is not None:
         keep_axis(out, axis + gained if axis + gained >= 0 else None)
     return out
 
 
 def entered(x: Tensor, b: Scope, axis: int) -> Tensor:
-    """`x` per example, as the user asked for it."""
+    """Return `x` per example, and record the step if a typed program is being traced."""
     if b.devices:
         x = laid(x, b, axis)
     out = enter(x.uop, b, axis)
@@ -72,12 +72,15 @@ def _devices(x: Tensor, axis: int) -> dict[str, tuple[str, ...]]:
 
 
 def placed(b: Scope) -> dict[str, tuple[str, ...]]:
-    """Where the examples are, for a typed program, if that is not the device for which the body is traced."""
+    """Return the devices of the examples for a typed program, unless the body is traced for the same device."""
     return {"devices": b.devices} if b.devices and b.devices != (b.home,) else {}
 
 
 def exit_brand(us: Sequence[UOp], b: Scope, axes: Sequence[int], repeat: int) -> list[UOp]:
-    """The values of all examples, as the user asked for them; one that does not vary is repeated."""
+    """Return the values of all examples, and record the step if a typed program is being traced.
+
+    A value that is not batched over `b` is repeated.
+    """
     out = leave(us, b, axes, repeat)
     for u, axis, y in zip(us, axes, out, strict=True) if is_recording() else ():
         if repeat == b.size or b in row_of(u):
@@ -86,27 +89,27 @@ def exit_brand(us: Sequence[UOp], b: Scope, axes: Sequence[int], repeat: int) ->
 
 
 def enter_all(x: UOp, brands: Iterable[Scope]) -> UOp:
-    """`x` per example: its leading axes become these brands."""
+    """Return `x` per example: its leading axes become these brands."""
     for b in brands:
         x = enter(x, b)
     return x
 
 
 def copied(x: UOp, brands: Iterable[Scope]) -> UOp:
-    """A value that the examples of these brands share as one that varies over them: a copy for each."""
+    """Return a value that all examples share as a batched value, with a copy for each example of these brands."""
     for b in brands:
         x = enter(expand(x, (b.size,)), b)
     return x
 
 
 def lower_unbatched(u: UOp) -> UOp:
-    """A value that varies over nothing in plain operations, though examples may have exchanged values in it."""
+    """Return an unbatched value in plain operations, even if collectives were used to compute it."""
     info = info_of(u)
     return closed([u])[0].uop if (info.touched or info.sharded) and not info.row else u
 
 
 def drop_brand(u: UOp, brand: Scope) -> UOp:
-    """A value that does not vary over `brand`, in a graph in which it does not occur, not even beside the value."""
+    """Remove `brand` from the graph of a value that does not vary over it."""
     info = info_of(u)
     if _is_last(u, brand) or (info.sharded and not info.touched):
         return lower_unbatched(u)
@@ -114,9 +117,10 @@ def drop_brand(u: UOp, brand: Scope) -> UOp:
 
 
 def _is_last(u: UOp, brand: Scope) -> bool:
-    """Is this the last brand that is open in `u`?  One that was left while it is open is still to be differentiated.
+    """Return whether `brand` is the only brand open in `u`.
 
-    One that stands beside it stays too: a rule may ask for the argument of one step of a loop.
+    A brand that was left while it is still open counts, because derivatives may still need it.  So does an open brand
+    that occurs in the graph but not in the row: a rule may ask for the argument of one step of a loop.
     """
     info = info_of(u)
     if not info.touched or info.row not in ((brand,), ()):
@@ -127,10 +131,10 @@ def _is_last(u: UOp, brand: Scope) -> bool:
 
 
 def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> list[UOp]:
-    """The values of all examples of `brand`, which goes to `axes`; a value that does not vary is repeated.
+    """Return the values of all examples of `brand`, stacked along `axes`; a value that does not vary is repeated.
 
-    Where another brand is still open in a value, the work is left to the pass that closes that one: however deep
-    vmaps are nested, a graph is batched once.  Only the body of a @function must be whole by itself.
+    If another brand is still open in a value, the pass that closes that brand does the batching.  A graph is therefore
+    batched once, however deep vmaps are nested.  Only the body of a @function must be lowered immediately.
     """
     last = [u for u in us if _is_last(u, brand)] if not is_recording() else []
     done = dict(zip(last, closed(last), strict=True)) if last else {}
@@ -147,7 +151,7 @@ def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> 
 
 
 def closed(us: Sequence[UOp], over: Row | None = None) -> list[Batched]:
-    """Batched, over all brands or over some; what lies on several devices meets nothing that lies on one."""
+    """Batch the values over all brands, or over `over`; if some are sharded, copy the others to the same devices."""
     out = close(us) if over is None else Pass(over).run(us, {}, is_touched)
     if not any(info_of(u).sharded for u in us):
         return out
@@ -162,7 +166,7 @@ def _one_device(brands: Iterable[Scope]) -> tuple[str, ...]:
 
 
 def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
-    """The same values with every brand that was left also closed, but for those to keep; open ones stay.
+    """Return the same values with every brand closed that was left, except those in `keep`; open brands stay.
 
     Reverse mode and the bodies of functions and loops need it.
     """
@@ -179,7 +183,7 @@ def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
 
 
 def _alone(us: Sequence[UOp]) -> list[UOp]:
-    """The same values without the closed brands that occur beside what they use."""
+    """Return the same values without closed brands that occur in their graphs but not in their rows."""
     if not any(info_of(u).beside for u in us):
         return list(us)
     graph = UOp(Ops.SINK, src=tuple(us)).toposort(is_touched, enter_calls=False)
@@ -189,7 +193,7 @@ def _alone(us: Sequence[UOp]) -> list[UOp]:
 
 
 class Lost(Scope):
-    """The brand of what cannot be used any more: a `view` of it was `written`, and it did not see that."""
+    """The brand of an invalid value: a write to its view `view` gave `written`, and the value missed it."""
 
     is_brand = True
 
@@ -217,7 +221,7 @@ class Lost(Scope):
 
 
 class Donated(Scope):
-    """The brand of what was donated to a call of a compiled function."""
+    """The brand of a tensor that was donated to a call of a compiled function."""
 
     is_brand = True
 
@@ -236,7 +240,7 @@ class Donated(Scope):
         )
 
     def of(self, shape: tuple[Any, ...], dtype: DType, device: Any) -> UOp:
-        """A value of this type that cannot be used."""
+        """Return a value of this type that raises an error when it is used."""
         x: UOp = UOp.new_buffer(device, math.prod(shape), strong_dtype(dtype)).reshape((1, *shape))
         return enter(x, self)
 
@@ -248,7 +252,7 @@ def _open(u: UOp) -> Row:
 def live_tensor(
     x: Any, where: str, error: type[BrandedError], fix: str | None = None, but: str = ", not a tensor"
 ) -> Tensor:
-    """A leaf of what the user gave, as a tensor of brands that are open, or an error that says `where` it stands."""
+    """Return a leaf of a user's value as a tensor of open brands; errors for other values name its place `where`."""
     if (t := tree.as_tensor(x)) is None:
         raise error(f"{where} is {tree.describe(x)}{but}", fix=tree.advice(x) or fix)
     check_live(t.uop, where)
@@ -258,10 +262,10 @@ def live_tensor(
 def live_tensors(
     x: Any, where: str, error: type[BrandedError], fix: str | None = None, but: str = ", not a tensor"
 ) -> list[Tensor]:
-    """The leaves of a tree, each by `live_tensor`: `scan: the carry['w'] is the str 'a', not a tensor`."""
+    """Return the leaves of a tree, each by `live_tensor`: `scan: the carry['w'] is the str 'a', not a tensor`."""
     return [live_tensor(v, at, error, fix, but) for v, at in zip(tree.leaves(x), tree.paths(x, where), strict=True)]
 
 
 def live_results(out: Any, what: str) -> list[Tensor]:
-    """The leaves of what a function gave that becomes a program."""
+    """Return the leaves of the result of a function that becomes a program."""
     return live_tensors(out, f"{what}: the result", ProgramTypeError, "return tensors, numbers, or trees of them", "")

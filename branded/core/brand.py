@@ -1,4 +1,4 @@
-"""Brands: what users open, enter and leave: `with brand("users", 3) as users`, `users.vec(X)`, `users.unvec(y)`."""
+"""Brands, as users open, enter and leave them: `with brand("users", 3) as users`, `users.vec(X)`, `users.unvec(y)`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Brand(Scope):
 
     Attributes:
         size: The number of examples.
-        name: What messages call it: the name that was given, else that of the parameter that introduced it.
+        name: The name in messages: the given name, or the name of the parameter that introduced the brand.
 
     Raises:
         OptionError: The size is not an int from 0 to 2⁶³-1, or the name is empty.
@@ -47,7 +47,7 @@ class Brand(Scope):
 
     is_brand = True
 
-    if TYPE_CHECKING:  # what `Users` itself says of a row: see Only, Rest and Without
+    if TYPE_CHECKING:  # how the type `Users` acts on a row: see Only, Rest and Without
 
         @classmethod
         def _only(cls, row: OfRow[Self], /) -> None: ...
@@ -71,18 +71,18 @@ class Brand(Scope):
         super().__init__(as_size(size, "Brand"), name, hint=hint, where=where)
         self.randomness = randomness
         self.part: Any = None
-        """What is here of its examples, where these are not together: those of a chunk, or of a task on a worker."""
+        """The part of the examples that is present, if they are not together: one chunk, or the task of one worker."""
 
     @property
     def whole(self) -> int:
-        """The number of all its examples, also of those that are elsewhere."""
+        """The total number of examples, including those of other chunks or workers."""
         return self.size if self.part is None else int(self.part.size)
 
     def vec(self: B, x: Vec[S, T], axis: int = 0) -> Vec[S | B, T]:
-        """Enter the brand: `x` with the axis `axis` taken for the examples.
+        """Enter the brand: return `x` per example, where the axis `axis` indexes the examples.
 
         Args:
-            x: A tensor whose axis `axis` has as many entries as the brand has examples.
+            x: A tensor whose axis `axis` has one entry per example.
             axis: The axis that becomes the brand; negative ones count from the end.
 
         Returns:
@@ -91,7 +91,7 @@ class Brand(Scope):
         Raises:
             EscapeError: The brand is closed.
             AxisRangeError: `axis` is out of range.
-            SizeError: The axis has another size.
+            SizeError: The axis has a different length than the brand has examples.
 
         Example:
             >>> from branded import brand
@@ -122,17 +122,17 @@ class Brand(Scope):
     @overload
     def unvec(self, x: float, axis: int = 0) -> Tensor: ...
     def unvec(self, x: Any, axis: int = 0) -> Any:
-        """Leave the brand: the values of all examples, stacked along `axis`.
+        """Leave the brand: return the values of all examples, stacked along `axis`.
 
         Args:
             x: A value; one that does not vary over the brand is repeated.
-            axis: Where the examples go in the result.
+            axis: The position of the new axis in the result.
 
         Returns:
             `Vec[S - self, T]`, with one more axis than `x`.
 
         Raises:
-            EscapeError: This brand, or one that `x` varies over, is closed.
+            EscapeError: This brand, or another brand of `x`, is closed.
             AxisRangeError: `axis` is out of range for the result.
         """
         self._check_open("unvec")
@@ -159,7 +159,7 @@ _MOST = 2**63 - 1
 
 
 def as_size(x: object, what: str, least: int = 0, most: float = _MOST) -> int:
-    """`x` as a number of examples; anything else is a mistake."""
+    """Return `x` as a batch size; raise OptionError if it is not an int from `least` to `most`."""
     n = x if type(x) is int else as_int(x)
     if n is None or n < least:
         raise OptionError(f"{what}: {short_repr(x)} is not a size", fix=f"an int of {least} or more")
@@ -176,7 +176,7 @@ def make_brand(
     where: str = "",
     randomness: Randomness = "error",
 ) -> Brand:
-    """A fresh brand; a name that is open already is refused."""
+    """Open a new brand; raise NameTakenError if a brand with that name is open."""
     if name is None:
         return Brand(size, hint=hint, where=where, randomness=randomness)
     if name is Brand:
@@ -189,7 +189,7 @@ def make_brand(
         raise OptionError(
             f"axis_name: {short_repr(name)} is not a name", fix="a string that is not empty, or a subclass of Brand"
         )
-    taken = open_brands(waiting=True)  # a generator that goes on finds its own brand by its name
+    taken = open_brands(waiting=True)  # a resumed generator finds its own brand by its name
     for b in taken:
         if b.is_named and b.name == text:
             raise NameTakenError(
@@ -205,7 +205,7 @@ def make_brand(
 if TYPE_CHECKING:
 
     class Opened(Brand, Generic[B]):
-        """What `with brand(…)` gives, for type checkers: a brand of the type `B`."""
+        """The type of the brand that `with brand(…)` opens, for type checkers: a brand of the type `B`."""
 
         def vec(self, x: Vec[S, T], axis: int = 0) -> Vec[S | B, T]: ...  # type: ignore[override]
         @overload  # type: ignore[override]
@@ -220,24 +220,24 @@ if TYPE_CHECKING:
         @classmethod
         def _without(cls, x: Vec[S | B, T], /) -> Vec[S, T]: ...  # type: ignore[override]
 
-    # To take `Users` out of `Users | Items`, a checker has to know `Users` first.  Of `f(x: Vec[S | B], b: type[B])` it
-    # looks at `x` first; but to fit `Users` into one of these it looks at the method that `Users` has.
+    # To remove `Users` from `Users | Items`, a type checker must know `Users` first. For `f(x: Vec[S | B], b: type[B])`
+    # it infers from `x` first. To match `Users` with one of these protocols, it looks at the method of `Users` instead.
 
     class OfRow(Generic[R_co]):
-        """A row, which is a set of brands."""
+        """A row: a set of brands."""
 
     class Only(Protocol[R_contra]):
-        """The brand that a row is all of, or an empty row."""
+        """The only brand of a row, or an empty row."""
 
         def _only(self, row: OfRow[R_contra], /) -> None: ...
 
     class Rest(Protocol[R_contra, R_co]):
-        """A brand, with the row that is left of one when it is taken out; nothing fits where nothing is left."""
+        """A brand, with the row that remains when it is removed; nothing matches if no brand remains."""
 
         def _rest(self, row: OfRow[R_contra], /) -> OfRow[R_co]: ...
 
     class Without(Protocol[R_contra, R_co]):
-        """A brand, with what is left of a value when it is taken out of its row; unknown where nothing is left."""
+        """A brand, with the type of a value after the brand is removed from its row; unknown if no brand remains."""
 
         def _without(self, x: R_contra, /) -> R_co: ...
 
@@ -250,19 +250,19 @@ def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error
     """Open a brand for a `with` block: broadcasting by brand, without a mapped function.
 
     `brand.vec(X, axis=0)` enters it, arithmetic zips and broadcasts by brand, `brand.unvec(z, axis=0)` leaves it.
-    Several may be open at once and be left in any order.  Nothing outlives the block but what `unvec` gave back.
+    Several brands may be open at the same time and be left in any order.  Only results of `unvec` outlive the block.
 
     Args:
         name: A string, or a subclass of `Brand`.
         size: The number of examples, an int of 0 or more.
-        randomness: What random draws do over it: `"error"`, `"same"` or `"different"` (see `vmap`).
+        randomness: The behavior of `Tensor.rand` over the brand: `"error"`, `"same"` or `"different"` (see `vmap`).
 
     Returns:
         A context manager that gives the `Brand`.
 
     Raises:
         NameTakenError: A brand of that name is open.
-        OptionError: `size` or `name` means nothing.
+        OptionError: `size` is not a batch size, or `name` is not a name.
 
     Example:
         >>> from branded import brand
@@ -291,6 +291,6 @@ def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error
 
 
 def sizes_differ(name: str, size: int, other: str, sides: tuple[str, str], fix: str) -> SizeError:
-    """What is to be zipped has another number of examples."""
+    """Return the error for values that should be zipped but differ in batch size."""
     facts = zip(("left", "right"), sides, strict=True)
     return SizeError(f"zip: brand `{name}` has {examples(size)}, but this {other}", *facts, fix=fix)

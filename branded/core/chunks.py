@@ -1,4 +1,4 @@
-"""Chunks of a batch, as vmap needs them: the options of a call, and random numbers that do not depend on the chunks.
+"""Chunks of a batch in vmap: the options of a call, and random samples that do not depend on the chunks.
 
 `branded.chunking.chunked_call` runs the chunks.
 """
@@ -23,10 +23,10 @@ from branded.graph.scope import Blocks
 
 
 class Draws:
-    """The draws of a vmap that runs in chunks: drawn once for the whole batch, so that chunks see what it would see."""
+    """The random samples of a chunked vmap, taken once for the whole batch so that chunks do not change them."""
 
     def __init__(self, size: int, instead: str, cut: Callable[[Tensor, int, int, int], Tensor] | None = None) -> None:
-        """`instead` is what to write where chunks cannot be; `cut` takes a chunk out of a draw."""
+        """Start without samples; `instead` is the fix for unsupported code, `cut` takes a chunk of a sample."""
         self.instead, self.cut = instead, cut
         self.size, self.made, self.next, self.start = size, list[Tensor](), 0, 0
 
@@ -50,7 +50,7 @@ class Draws:
 
 
 class ChunkOptions(NamedTuple):
-    """The options of a vmap that concern chunks."""
+    """The chunking options of a vmap."""
 
     size: int | Literal["auto"] | None = None
     limit: int | None = None
@@ -59,7 +59,7 @@ class ChunkOptions(NamedTuple):
 
     @classmethod
     def of(cls, size: Any, limit: Any, progress: Any, save: Any) -> ChunkOptions:
-        """The options, as they were given."""
+        """Return the validated options."""
         if isinstance(size, str) and size != "auto":
             raise OptionError(
                 f"chunk_size: {tree.short_repr(size)} is not a size", fix='"auto", or an int of 1 or more'
@@ -78,7 +78,7 @@ class ChunkOptions(NamedTuple):
 
     @property
     def is_by_steps(self) -> bool:
-        """Is each chunk worked out before the next one is looked at?"""
+        """Whether each chunk is computed before the next one is planned."""
         if not self.progress and self.save is None:
             return False
         if not is_deferred():
@@ -92,17 +92,17 @@ class ChunkOptions(NamedTuple):
 
 
 WHOLE = ChunkOptions()
-"""A batch that is not in chunks."""
+"""The options of a batch without chunks."""
 
 lookers: Blocks[list[Brand]] = Blocks("branded_lookers_at_a_chunk")
-"""Those who look at a chunk, and are told which brands are opened in it."""
+"""The observers of a chunk, which are notified of the brands opened in it."""
 
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def as_limit(limit: Any) -> int:
-    """A limit in bytes: an int, or a text as `"2GB"`, `"1.5 GiB"`."""
+    """Return a limit in bytes, from an int or a text such as `"2GB"` or `"1.5 GiB"`."""
     size = as_int(limit)
     if isinstance(limit, str) and (found := re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", limit.lower())):
         number, unit, binary = found.groups()
@@ -115,7 +115,7 @@ def as_limit(limit: Any) -> int:
 
 
 def directory(save: Any) -> Path:
-    """Where to save, as it was given."""
+    """Return the directory for `save`."""
     if isinstance(save, str | os.PathLike) and isinstance(path := os.fspath(save), str) and path:
         return Path(path)
     raise OptionError(f"save: {tree.short_repr(save)} is no directory", fix='a path: save="run"')

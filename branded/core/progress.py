@@ -1,4 +1,4 @@
-"""A progress bar for long work, on a terminal."""
+"""A progress bar for long computations, in a terminal."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from tinygrad import helpers
 
 Made = Callable[[int], None]
-"""Says that so many more are done."""
+"""Advances the bar by this number of units."""
 
 
 @contextmanager
 def bar(total: int, what: str, unit: str) -> Iterator[Made]:
-    """A bar with rate and rest, by tqdm, or rich, or tinygrad's own; nothing where stderr is not a terminal."""
+    """Show a bar with rate and remaining time, by tqdm, rich or tinygrad; show nothing if stderr is not a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda n: None
     elif importlib.util.find_spec("tqdm") is None and importlib.util.find_spec("rich") is not None:
@@ -32,7 +32,7 @@ def bar(total: int, what: str, unit: str) -> Iterator[Made]:
 
 @contextmanager
 def _by_rich(total: int, what: str, unit: str) -> Iterator[Made]:
-    # by name, as above: of rich mypy would read IPython, matplotlib and PIL too, 500 modules for each user of branded
+    # imported by name, as above: else mypy would read rich, IPython, matplotlib and PIL (500 modules) for each user
     of: Any = importlib.import_module("rich.progress")
 
     class Rate(of.TextColumn):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""What can be asked of a value: its row, its type, the plain tensor that it is."""
+"""Questions about a value: its brands, its type, and the plain tensor of an unbatched value."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ S3 = TypeVar("S3", bound=Brand)
 
 
 def brands(x: object) -> Row:
-    """The row of a value: the brands that it varies over, outermost first.
+    """Return the brands over which a value is batched, outermost first.
 
     Args:
-        x: A tensor; anything else has the empty row.
+        x: A tensor; any other value has no brands.
 
     Returns:
         A tuple of `Brand`, each with its `name` and `size`.
@@ -43,16 +43,16 @@ def brands(x: object) -> Row:
         >>> _ = vmap(lambda a: vmap(lambda b: print(brands(a + b)) or a + b)(Tensor([1, 2, 3])))(Tensor([4, 5]))
         (a:2, b:3)
 
-    Source: the "varying manual axes" of `jax.shard_map`, which say the same of a value while it is traced.
+    Source: the "varying manual axes" of `jax.shard_map`, which give the same information about a traced value.
     """
     return visible(row_of(x.uop)) if isinstance(x, Tensor) else ()
 
 
 def vec_type(x: object) -> str:
-    """The type of a value as text: `Vec[users:3, f32[8]]`, or `f32[8]` for a plain tensor.
+    """Return the type of a value as text: `Vec[users:3, f32[8]]`, or `f32[8]` for a plain tensor.
 
     Args:
-        x: A tensor, or an array or number that could be one.
+        x: A tensor, or an array or number that can be converted to one.
 
     Returns:
         The brands with their sizes, the dtype and the per-example shape.
@@ -71,7 +71,7 @@ def vec_type(x: object) -> str:
 
 
 def unvec(x: Vec[Never, T]) -> Whole[T]:
-    """The plain tensor that a value with the empty row is; the identity at run time.
+    """Return the plain tensor of a value without brands; the identity at run time.
 
     Args:
         x: `Vec[Never, T]`.
@@ -80,7 +80,7 @@ def unvec(x: Vec[Never, T]) -> Whole[T]:
         `T`: the same tensor.
 
     Raises:
-        EscapeError: The row of `x` is not empty.
+        EscapeError: `x` is batched.
 
     Example:
         >>> from branded import unvec
@@ -110,16 +110,17 @@ def lift(
 @overload
 def lift(f: Callable[..., T]) -> Callable[..., Vec[Brand, T]]: ...
 def lift(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`lift(f)(x, y)` is `f` on each example: a function of plain tensors as a function of `Vec`s.
+    """Turn a function of plain tensors into a function of `Vec`s: `lift(f)(x, y)` applies `f` to each example.
 
-    A function that uses tensors only by tinygrad's operations needs nothing but a type; `lift` gives it one, and checks
-    that every argument belongs to a brand that is open.
+    A function that uses tensors only by tinygrad's operations needs nothing but a type.  `lift` gives it that type, and
+    checks that every argument belongs to an open brand.
 
     Args:
         f: A function of tensors `T`.
 
     Returns:
-        The function of `Vec[S, T]`, `Vec[S1, T]`, …; its result has the union of their rows and of those that `f` uses.
+        The function of `Vec[S, T]`, `Vec[S1, T]`, …; its result has all brands of the arguments and of the values that
+        `f` captures.
 
     Raises:
         CallError: `f` is not a function, or does not take the arguments.

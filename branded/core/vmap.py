@@ -19,7 +19,7 @@ from typing import (
     overload,
 )
 
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.core.boundary import drop_brand, entered, exit_brand
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from branded.core.brand import Without
 
     class _Others(TypedDict, total=False):
-        """The options of `vmap` that say nothing of types."""
+        """The options of `vmap` that do not affect types."""
 
         axis_size: int | None
         chunk_size: int | Literal["auto"] | None
@@ -67,24 +67,24 @@ I = TypeVar("I")  # noqa: E741
 O = TypeVar("O")  # noqa: E741
 N = TypeVar("N")
 Axes = Any
-"""A prefix tree of axes: an int or None, or a tuple, list, dict, NamedTuple, dataclass … of them."""
+"""A prefix tree of axes: an int, None, or a container (tuple, list, dict, NamedTuple, dataclass, …) of axes."""
 
 
 class _Decorator(Generic[I, O, N]):
-    """`vmap(in_axes=…)`: a decorator, which the mypy plugin gives the types of in_axes, out_axes and axis_name."""
+    """`vmap(in_axes=…)`: a decorator; the mypy plugin fills in the types of in_axes, out_axes and axis_name."""
 
     def __call__(self, f: F, /) -> F:
         raise NotImplementedError  # vmap gives a function
 
 
 class _Mapped(Generic[N]):
-    """`vmap(f)` whose body is looked at where it is called; only the mypy plugin speaks of it."""
+    """`vmap(f)` whose body is checked at the call; only the mypy plugin uses this type."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError  # vmap gives a function
 
     def __getattr__(self, name: str) -> Any:
-        raise NotImplementedError  # the plugin says that `vmap(f, x).tolist()` has its arguments in the wrong place
+        raise NotImplementedError  # the plugin reports that `vmap(f, x).tolist()` has its arguments in the wrong place
 
 
 @overload
@@ -135,46 +135,46 @@ def vmap(
     save: str | os.PathLike[str] | None = None,
     devices: str | Sequence[str] | None = None,
 ) -> Any:
-    """Map a function over a new axis: `vmap(f)(xs)` equals `stack([f(x) for x in xs])`, with no loop.
+    """Map a function over a new axis: `vmap(f)(xs)` equals `stack([f(x) for x in xs])`, without a loop.
 
     `vmap(f)` has the type of `f`.  It may also decorate: `@vmap`, `@vmap(in_axes=(0, None))`.
 
     Args:
-        f: A function of tensors, or of trees of them; any tinygrad may stand in it.
-        in_axes: Which axis of each positional argument is mapped: an int, None for an argument that all examples
-            share, or a prefix tree of them.  Dicts go by key.  Keyword arguments are mapped over axis 0.
-        out_axes: Where the examples go in each result; None for a result that does not vary.
+        f: A function of tensors, or of trees of tensors; it may use any tinygrad operation.
+        in_axes: The mapped axis of each positional argument: an int, None for an argument that all examples share, or a
+            prefix tree of these.  Dicts are matched by key.  Keyword arguments are mapped over axis 0.
+        out_axes: The position of the mapped axis in each result; None for a result that is the same for all examples.
         axis_name: The name of the brand: a string, or a subclass of `Brand`.
-        axis_size: The number of examples; needed only where nothing is mapped.
-        chunk_size: Run the batch in pieces of at most this size: less memory, the same result.  `"auto"` is as few
-            pieces as fit into the memory.
-        randomness: What tinygrad's random draws do: `"error"`, `"same"` for all examples, or `"different"`.
-        memory_limit: What `"auto"` may take beside the arguments: bytes, or `"2GB"`; what the device has left, unless
-            this says otherwise.
-        progress: Work the chunks out one by one, with a bar where there is a terminal.
-        save: A directory.  The chunks are worked out one by one, and the results of each are kept there: the same call
-            in another process goes on where this one was interrupted.
-        devices: The devices on which the examples are, as many on each: `("CUDA:0", "CUDA:1")`.  Mapped values are
-            sharded, others are copied to each, and so are results: as tinygrad's own shards.  Where the number of
-            examples does not divide, the first device has the rest, and the results.
+        axis_size: The batch size; needed only if no argument is mapped.
+        chunk_size: Run the batch in chunks of at most this size: less memory, the same result.  `"auto"` uses the
+            fewest chunks that fit into memory.
+        randomness: The behavior of tinygrad's random functions: `"error"`, `"same"` for all examples, or `"different"`.
+        memory_limit: The memory that `"auto"` may use in addition to the arguments, in bytes or as `"2GB"`; by default,
+            the free memory of the device.
+        progress: Compute the chunks one by one, with a progress bar in a terminal.
+        save: A directory.  The chunks are computed one by one, and each result is saved there.  The same call in
+            another process resumes an interrupted run.
+        devices: The devices over which the examples are split evenly: `("CUDA:0", "CUDA:1")`.  Mapped values and
+            results are sharded as by tinygrad; other values are copied to each device.  If the devices do not divide
+            the batch size, the first device computes the remainder and holds the results.
 
     Returns:
-        A function with the signature of `f`.  A tensor `T[...]` of `f`'s result becomes `T[..., size, ...]` with the
-        new axis at `out_axes`, of the same dtype.
+        A function with the signature of `f`.  A tensor `T[...]` in the result of `f` becomes `T[..., size, ...]` with
+        the mapped axis at `out_axes`, and keeps its dtype.
 
     Raises:
-        AxesError: The trees of axes do not fit, nothing is mapped, or a mapped result has `out_axes=None`.
-        AxisTypeError: A bool or string as an axis; a number or 0-d tensor mapped.
-        AxisRangeError: An axis that the tensor does not have.
-        SizeError: Mapped axes of different sizes.
-        MemoryLimitError: `"auto"`, and not even one example fits.
-        SavedError: In `save` are the results of another run.
-        OptionError: A size, a name or a device that means nothing.
+        AxesError: The axes do not match the trees, no argument is mapped, or a batched result has `out_axes=None`.
+        AxisTypeError: An axis is a bool or a string, or a number or 0-d tensor is mapped.
+        AxisRangeError: The tensor does not have the axis.
+        SizeError: Mapped axes have different sizes.
+        MemoryLimitError: With `"auto"`, not even one example fits into memory.
+        SavedError: `save` contains the results of another run.
+        OptionError: A size, a name or a device is invalid.
         ReadError, EscapeError, WriteError, RandomnessError, ShapeError: see `branded.errors`.
 
     Example:
         >>> from branded import vmap
-        >>> from tinygrad import Tensor
+        >>> from tinygrad import Tensor, dtypes
         >>> a0, b0 = Tensor([1, 2, 3]), Tensor([4, 6, 8])
         >>> vmap(lambda a, b: a + b)(a0, b0).tolist()
         [5, 8, 11]
@@ -228,7 +228,7 @@ def _mapped(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
 
 
 chunk_runner: Callable[..., Any] | None = None
-"""Runs a mapped call in chunks; `branded.chunking.chunked_call` sets it, since it needs the layers above this one."""
+"""Runs a mapped call in chunks; set by `branded.chunking.chunked_call`, since it needs higher layers than this one."""
 
 
 class MappedCall:
@@ -272,16 +272,16 @@ class MappedCall:
         return [f"argument {i + 1}" for i in range(len(self.args))]
 
     def place(self, i: int) -> str:
-        """Which argument the leaf `i` is, as the user would say it."""
+        """Return the name of the argument with leaf `i` for messages, such as `argument 1['w']`."""
         return tree.argument_paths(self.args, self.kwargs)[i]
 
     def _share(self, i: int) -> str:
-        """How to say that all examples share the leaf `i`."""
+        """Return the advice, for an error, that shares leaf `i` across examples."""
         positional = i < sum(len(tree.leaves(a)) for a in self.args)
         return "None for it in in_axes" if positional else "functools.partial(f, ...)"
 
     def _shared(self, i: int) -> str:
-        """The axes with which the leaf `i`, which has none, is shared."""
+        """Return the `in_axes` that share leaf `i`, which has no axes."""
         if len(self.leaves) != len(self.args):
             return self._share(i)
         each = zip(self.leaves, self.axes, strict=True)
@@ -300,7 +300,7 @@ class MappedCall:
         )
 
     def _argument(self, i: int) -> tuple[Any, str]:
-        """The argument that the leaf `i` is a part of, and what messages call it.
+        """Return the argument that contains leaf `i`, and its name in messages.
 
         vmap(f)([a, b], k=c)    leaf 0: [a, b], "argument 1"    leaf 1: the same    leaf 2: c, "argument `k`"
         """
@@ -352,13 +352,13 @@ class MappedCall:
         )
 
     def _readings(self) -> str | None:
-        """The `in_axes` that may be meant, where each argument is one tensor."""
+        """Return `in_axes` that would fit, for an error message; None unless each argument is one tensor."""
         if not len(self.leaves) == len(self.args) > 1 or self.options.axis_size is not None:
             return None
         return readings([None if a is None else (a, x.shape[a]) for x, a in zip(self.leaves, self.axes, strict=True)])
 
     def _hint(self) -> Callable[[], str]:
-        """How to find the name of the parameter that introduces the brand: that of the first mapped leaf."""
+        """Return a function that finds the name of the brand: the name of the parameter with the first mapped leaf."""
         at = next((i for i, a in enumerate(self.axes) if a is not None), -1)
         given: list[tuple[int | str, Any]] = [*enumerate(self.args), *self.kwargs.items()]
         for which, x in given:
@@ -378,7 +378,7 @@ class MappedCall:
         if n and (rest or how.size is not None) and open_brands():
             self.devices, n, rest = self.devices[:1], min(n, 1), 0  # nothing is put together in an outer brand
         if how.size is None and 0 < rest < self.size:
-            how = how._replace(size=self.size - rest)  # as many for each device, and the rest by itself
+            how = how._replace(size=self.size - rest)  # the remainder is a chunk of its own
         if how.size is None:
             return self.run_on(self.leaves, self.size)
         fix = f"{even_sizes(self.size, n)}, as many for each of {n} devices" if o.chunks.size is None else None
@@ -404,7 +404,7 @@ class MappedCall:
         leaves, axes = tree.leaves(out), _spread(self.options.out_axes, out, "out_axes", "the result")
         tensors: list[Tensor] = []
         at: list[int] = []
-        is_chosen = b.has_chosen and open_brands() == (b,)  # in another vmap it may meet more
+        is_chosen = b.has_chosen and open_brands() == (b,)  # in another vmap it may be combined with more brands
         for i, (y, axis) in enumerate(zip(leaves, axes, strict=True)):
             if isinstance(y, Tensor):
                 check_live(y.uop, lambda: f"vmap: {self._result(out, i)}")
@@ -423,7 +423,8 @@ class MappedCall:
                     ("call", self.options.where),
                     fix=tree.advice(y) or "return tensors, or out_axes=None for it",
                 )
-            tree.check_fits(t, t.dtype, "vmap: a result")
+            if t.dtype == dtypes.weakint:
+                tree.check_fits(t, t.dtype, "vmap: a result")
             tensors.append(stored(t) if is_chosen else t)
             at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
         left = map(tensor, exit_brand([t.uop for t in tensors], b, at, self.size))
@@ -436,10 +437,10 @@ class MappedCall:
 
 
 def _shared(y: Any, b: Brand) -> Any:
-    """A result that does not vary."""
+    """Return a result that does not vary over `b`, without `b` in its graph."""
     return tensor(u) if isinstance(y, Tensor) and (u := drop_brand(y.uop, b)) is not y.uop else y
 
 
 def _spread(axes: Axes, x: Any, option: str, at: str) -> list[tree.Axis]:
-    """One axis for each leaf of `x`."""
+    """Return one axis for each leaf of `x`."""
     return [axes] * len(tree.leaves(x)) if type(axes) is int else tree.broadcast_prefix(axes, x, option, at)

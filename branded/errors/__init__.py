@@ -1,15 +1,15 @@
-"""The exceptions of branded, and the one form of their messages.
+"""The exceptions of branded and the format of their messages.
 
-Every mistake of a user is a `BrandedError`, and also a `TypeError`, `ValueError` or `IndexError` as Python
-would have it.  A message is one line that says what is wrong, then the facts, then what to write instead:
+Every user error is a `BrandedError` and also the `TypeError`, `ValueError` or `IndexError` that Python would raise.
+A message has one line for the problem, then the facts, then a fix to try:
 
     zip: brand `users` has 3 examples, but this argument has 4
       left:  f32[3, 8], axis 0   (argument 1 of vmap at app.py:12)
       right: f32[4, 8], axis 0   (argument 2)
       try:   in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples
 
-A message that names no line of the user's gets the one that runs: `at: app.py:12`.  A traceback has one line
-more, a note of the error: `why: python -m branded why size`.
+A message that names no line of the user's code gets the running line: `at: app.py:12`.  A traceback shows one more
+line, a note of the error: `why: python -m branded why size`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from branded.errors import source
 
 
 class BrandedError(Exception):
-    """The base of all errors of this package.
+    """The base class of all errors of this package.
 
     Args:
-        what: One line: the operation or option, a colon, and what is wrong.
+        what: One line: the operation or option, a colon, and the problem.
         facts: Pairs of a label and a text, printed in columns.
-        fix: What to write instead; printed last, under the label `try`.
+        fix: A replacement to try; printed last, under the label `try`.
 
     Attributes:
-        code: A word for its kind, which does not change: `python -m branded why CODE` says more.
+        code: A stable word for the kind of error; `python -m branded why CODE` explains it.
     """
 
     code: ClassVar[str] = ""
@@ -46,7 +46,7 @@ class BrandedError(Exception):
             self.add_note(f"  {'why:':<{width}} python -m branded why {self.code}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy has the message, whose lines are not to be made again."""
+        """Return a recipe that copies the finished message instead of formatting it again."""
         return _copied, (type(self), self.args, self.__dict__)
 
 
@@ -54,14 +54,14 @@ _PLACE = re.compile(r"\bat \S+:\d+")
 
 
 def place() -> str | None:
-    """The user's line that runs, `app.py:12`; None for what is typed at a prompt, which has no file."""
+    """Return the user's running line as `app.py:12`, or None for code typed at a prompt, which has no file."""
     w = source.here()
     return None if w is None or w.file.startswith("<") else source.place(w.file, w.line)
 
 
 def _copied(cls: type[BrandedError], args: tuple[Any, ...], attributes: dict[str, Any]) -> BrandedError:
     made: type = cls
-    while made.__module__ != "builtins":  # that of MemoryError, which is not the first base, refuses
+    while made.__module__ != "builtins":  # MemoryError.__new__ rejects a class if it is not the first base
         made = made.__base__ or Exception
     error: BrandedError = made.__new__(cls, *args)
     error.__dict__.update(attributes)
@@ -69,7 +69,7 @@ def _copied(cls: type[BrandedError], args: tuple[Any, ...], attributes: dict[str
 
 
 def one_line(text: str) -> str:
-    """The names that users give may have any character in them; the form of a message is ours."""
+    """Return `text` with unprintable characters escaped, because names given by users may contain any character."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -84,25 +84,25 @@ def examples(n: int) -> str:
 
 
 class TreeError(BrandedError, ValueError):
-    """A container that should be a tree of values contains itself, or has no end."""
+    """A container passed as a pytree contains itself or has no end."""
 
     code = "tree"
 
 
 class CallError(BrandedError, TypeError):
-    """A function does not take the arguments that it is given, or what should be a function is none."""
+    """A function does not accept its arguments, or a non-callable was passed where a function is required."""
 
     code = "call"
 
 
 class OperandError(BrandedError, TypeError):
-    """What stands beside a tensor in an operation is neither a tensor nor what could be one."""
+    """The other operand of a tensor operation is neither a tensor nor convertible to one."""
 
     code = "operand"
 
 
 class ArgumentError(BrandedError, ValueError):
-    """An argument of a function has a shape or a value that it cannot have, beside the others or at all."""
+    """An argument has an invalid shape or value, alone or in combination with the other arguments."""
 
     code = "argument"
 
@@ -114,7 +114,7 @@ class AxesError(BrandedError, ValueError):
 
 
 class AxisTypeError(BrandedError, TypeError):
-    """An axis is not an int or None, or what is to be mapped has no axes."""
+    """An axis is not an int or None, or a value to be mapped has no axes."""
 
     code = "axis-type"
 
@@ -132,7 +132,7 @@ class SizeError(BrandedError, ValueError):
 
 
 class NameTakenError(BrandedError, ValueError):
-    """The name of a brand is already open."""
+    """A brand with this name is already open."""
 
     code = "name-taken"
 
@@ -144,13 +144,13 @@ class NameUnboundError(BrandedError, NameError):
 
 
 class OptionError(BrandedError, ValueError):
-    """An option of vmap has a value that means nothing."""
+    """An option of `vmap` or of another function has an invalid value."""
 
     code = "option"
 
 
 class ReadError(BrandedError, TypeError):
-    """A value that differs from example to example was read as if it were one."""
+    """A value that differs between examples was read as if it were a single value."""
 
     code = "read"
 
@@ -162,52 +162,52 @@ class EscapeError(BrandedError, TypeError):
 
 
 class WriteError(BrandedError, TypeError):
-    """A write of a per-example value into a tensor that all examples share, or of what does not fit."""
+    """A per-example value was written into a tensor that all examples share, or the written value does not fit."""
 
     code = "write"
 
 
 class RandomnessError(BrandedError, ValueError):
-    """A random number was drawn under vmap, and nothing says whether all examples share it."""
+    """A random number was sampled under `vmap` without a choice whether all examples share it."""
 
     code = "randomness"
 
 
 class ShapeError(BrandedError, TypeError, ValueError, IndexError):
-    """Shapes do not fit in the body, or one depends on per-example values.
+    """Shapes do not fit in the body, or a shape depends on per-example values.
 
-    tinygrad says it by a ValueError or an IndexError, JAX by a TypeError: who expects one of them catches this.
+    tinygrad raises a ValueError or an IndexError here, JAX a TypeError.  Code that catches any of them catches this.
     """
 
     code = "shape"
 
 
 class UnsupportedError(BrandedError, TypeError):
-    """An operation that cannot be batched met a per-example value."""
+    """An operation that cannot be batched was applied to a per-example value."""
 
     code = "unsupported"
 
 
 class DerivativeError(BrandedError, TypeError):
-    """A derivative of what has none, or with tangents or cotangents that do not fit."""
+    """The requested derivative does not exist, or its tangents or cotangents do not fit."""
 
     code = "derivative"
 
 
 class CarryError(BrandedError, TypeError):
-    """The body of a loop, or a branch, does not give what it should."""
+    """The body of a loop or a branch returns a value of the wrong structure or type."""
 
     code = "carry"
 
 
 class DrawError(BrandedError, ValueError):
-    """A draw from nothing: an empty range, a probability that is none, sizes that do not fit."""
+    """A sample is impossible: an empty range, a probability outside [0, 1], or sizes that do not fit."""
 
     code = "draw"
 
 
 class DrawTypeError(BrandedError, TypeError):
-    """What should be a key, a shape or a bound of a random draw is something else."""
+    """A key, shape or bound of a random sample has the wrong type."""
 
     code = "draw-type"
 
@@ -219,55 +219,55 @@ class StateError(BrandedError, ValueError):
 
 
 class StateTypeError(BrandedError, TypeError):
-    """What should be a module, or its state, is something else."""
+    """A module or its state has the wrong type."""
 
     code = "state-type"
 
 
 class PuzzleError(BrandedError, IndexError):
-    """There is no such puzzle."""
+    """The requested puzzle does not exist."""
 
     code = "puzzle"
 
 
 class PictureError(BrandedError, ValueError):
-    """What should be drawn cannot be: it is too large to read, or does not fit what it stands beside."""
+    """A picture cannot be rendered: it is too large to read, or does not fit the picture next to it."""
 
     code = "picture"
 
 
 class CallbackError(BrandedError, RuntimeError):
-    """A function of the host raised, or gave what it was not said to give."""
+    """A host callback raised an error or returned a result other than the declared one."""
 
     code = "callback"
 
 
 class CallbackTypeError(BrandedError, TypeError):
-    """What should say the shape and dtype of a result of a callback does not."""
+    """The declared shape and dtype of a callback's result are missing or invalid."""
 
     code = "callback-type"
 
 
 class ProgramError(BrandedError, ValueError):
-    """A typed program cannot be made, read or run."""
+    """An IR program (`Expr`) cannot be built, parsed or run."""
 
     code = "program"
 
 
 class ProgramTypeError(BrandedError, TypeError):
-    """A typed program gets or gives what it has no type for."""
+    """An IR program (`Expr`) receives or returns a value that has no type in the IR."""
 
     code = "program-type"
 
 
 class ExplorerError(BrandedError, ValueError):
-    """The explorer cannot be made, or what it should run is too large for a browser."""
+    """The explorer cannot be built, or its program is too large for a browser."""
 
     code = "explorer"
 
 
 class ExplainError(BrandedError, TypeError):
-    """What should be explained is not a function, or its arguments are not there."""
+    """The object to explain is not a function, or its arguments are missing."""
 
     code = "explain"
 
@@ -279,30 +279,30 @@ class CompilerError(BrandedError, RuntimeError):
 
 
 class OutOfMemoryError(BrandedError, MemoryError):
-    """There is no memory left for what an operation works in."""
+    """No memory is left for the working buffers of an operation."""
 
     code = "out-of-memory"
 
 
 class MemoryLimitError(BrandedError, MemoryError):
-    """A program needs more memory than it may have, or than there is; nothing of it has run."""
+    """A program needs more memory than its limit or than the device has.  No part of it has run."""
 
     code = "memory-limit"
 
 
 class SavedError(BrandedError, ValueError):
-    """What was saved of a run is of another one, or cannot be read or written."""
+    """Saved results belong to another run, or cannot be read or written."""
 
     code = "saved"
 
 
 class MatrixError(BrandedError, ValueError):
-    """What should be a matrix has another shape, or two of them do not fit."""
+    """An argument is not a matrix of the required shape, or two matrices do not fit."""
 
     code = "matrix"
 
 
 class MatrixTypeError(BrandedError, TypeError):
-    """What should be a matrix of floats is something else."""
+    """An argument that must be a matrix of floats has another type."""
 
     code = "matrix-type"

@@ -1,4 +1,4 @@
-"""The user's code that runs: its place, and its text, for messages."""
+"""The location and the text of the user's running code, for messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 
 class Where(NamedTuple):
-    """The part of a source file that an operation stands in; lines from 1, columns from 0."""
+    """The source range of an operation; lines count from 1, columns from 0."""
 
     file: str
     line: int
@@ -25,7 +25,7 @@ class Where(NamedTuple):
 _PACKAGE = Path(__file__).parents[1]
 _OWN = (f"{_PACKAGE}{os.sep}", contextlib.__file__, functools.__file__)
 _USERS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("learn/demo", "learn/explorer/examples", "learn/puzzles"))
-"""Parts of this package that use it as anyone would."""
+"""Folders of this package whose files count as user code."""
 
 
 _COMMAND = f"{_PACKAGE / 'cli'}{os.sep}"
@@ -33,17 +33,17 @@ _COMMAND = f"{_PACKAGE / 'cli'}{os.sep}"
 
 @functools.cache
 def _tinygrad() -> str:
-    """Its folder; it is found by its name, for the plugin is imported without it."""
+    """Return the folder of tinygrad, looked up in `sys.modules` because the mypy plugin runs without tinygrad."""
     return f"{Path(sys.modules['tinygrad'].__path__[0])}{os.sep}" if "tinygrad" in sys.modules else "\0"
 
 
 def is_ours(file: str) -> bool:
-    """Is this a file of this package or of tinygrad, and not of who uses them?"""
+    """Return whether a file belongs to this package or to tinygrad rather than to the user."""
     return file.startswith((*_OWN, _tinygrad())) and not file.startswith(_USERS)
 
 
 def frame() -> FrameType | None:
-    """The innermost frame that is neither of this package nor of tinygrad; None if there is none, as in a command."""
+    """Return the innermost frame outside this package and tinygrad, or None if there is none, as in a command."""
     f: FrameType | None = sys._getframe(1)
     while f is not None and is_ours(f.f_code.co_filename):
         if f.f_code.co_filename.startswith(_COMMAND):
@@ -53,9 +53,9 @@ def frame() -> FrameType | None:
 
 
 def asking(but: str) -> str | None:
-    """The function of tinygrad that the user called, and that asks for something; None where the user asks.
+    """Return the name of the tinygrad function that the user called, or None if the user called this package directly.
 
-    Functions named `but` only call others.
+    Functions named `but` are skipped, because they only call others.
     """
     found: str | None = None
     f: FrameType | None = sys._getframe(1)
@@ -72,7 +72,7 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
 
 
 def frames(until: str) -> list[FrameType]:
-    """The frames of the user, the innermost first, up to a file of this package that ends so."""
+    """Return the user's frames, innermost first, up to a file of this package whose path ends with `until`."""
     found: list[FrameType] = []
     f = frame()
     while f is not None and not ((own := is_ours(f.f_code.co_filename)) and f.f_code.co_filename.endswith(until)):
@@ -83,27 +83,28 @@ def frames(until: str) -> list[FrameType]:
 
 
 def where(f: FrameType) -> Where:
-    """What runs in this frame."""
+    """Return the source range that runs in this frame."""
     line, end_line, column, end_column = _positions(f.f_code)[f.f_lasti // 2]
     line = line or f.f_lineno
     return Where(f.f_code.co_filename, line, end_line or line, column or 0, end_column or 0)
 
 
 def here() -> Where | None:
-    """Where the user called this."""
+    """Return the source range of the user's running call, or None if no user code runs."""
     f = frame()
     return None if f is None else where(f)
 
 
 def place(file: str, line: int) -> str:
-    """`app.py:12`."""
+    """Return a location as `app.py:12`."""
     return f"{file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{line}"
 
 
 def lines(file: str, of: dict[str, Any] | None = None) -> list[str]:
-    """The text of a file, or of what a module with these names was read from.
+    """Return the lines of a file, or of the source of the module with the globals `of`.
 
-    `<string>` has none: `exec` calls its text so, and from Python 3.13 on that of `python -c` would be taken for it.
+    `<string>` has no lines.  `exec` uses this name, and from Python 3.13 on `linecache` would return the source of
+    `python -c` for it.
     """
     import linecache
 
@@ -111,7 +112,7 @@ def lines(file: str, of: dict[str, Any] | None = None) -> list[str]:
 
 
 def line(file: str, number: int) -> str:
-    """One of them, without the space around it; nothing where there is no such line."""
+    """Return one line without surrounding whitespace, or an empty string if the line does not exist."""
     return found[number - 1].strip() if 0 < number <= len(found := lines(file)) else ""
 
 
@@ -124,9 +125,9 @@ def _parsed(lines: tuple[str, ...]) -> ast.Module | None:
 
 
 def running(f: FrameType | None = None) -> list[ast.AST]:
-    """What the user wrote, that runs, in this frame or the innermost: the expression, and what stands around it.
+    """Return the user's running AST nodes in this frame or the innermost one: the expression, then its ancestors.
 
-    Nothing where its source is not there, as of what is typed at a prompt.
+    The list is empty if the source is unavailable, as for code typed at a prompt.
     """
     f = f or frame()
     if f is None or (tree := _parsed(tuple(lines(f.f_code.co_filename, f.f_globals)))) is None:
@@ -143,7 +144,7 @@ _PLACELESS = (ast.arguments, ast.comprehension, ast.match_case, ast.withitem)
 
 
 def _holds(x: ast.AST, start: tuple[int, int], end: tuple[int, int]) -> bool:
-    if isinstance(x, _PLACELESS):  # what is in it has a place
+    if isinstance(x, _PLACELESS):  # these nodes have no position, but their children do
         return any(_holds(y, start, end) for y in ast.iter_child_nodes(x))
     if not isinstance(x, ast.expr | ast.stmt | ast.keyword | ast.ExceptHandler):
         return False
@@ -151,13 +152,13 @@ def _holds(x: ast.AST, start: tuple[int, int], end: tuple[int, int]) -> bool:
 
 
 def expression(f: FrameType | None = None) -> ast.expr | None:
-    """The expression of the user that runs, in this frame or the innermost."""
+    """Return the user's running expression in this frame or the innermost one, or None."""
     around = running(f)
     return around[0] if around and isinstance(around[0], ast.expr) else None
 
 
 def value_of(name: ast.expr) -> object:
-    """What a name means where the user's code runs; None for all else."""
+    """Return the value of a name in the user's running frame, or None for any other expression."""
     f = frame()
     if f is None or not isinstance(name, ast.Name):
         return None
@@ -165,6 +166,6 @@ def value_of(name: ast.expr) -> object:
 
 
 def part(e: ast.expr) -> str:
-    """An expression as a part of another."""
+    """Return the source of an expression, in parentheses if a larger expression would need them."""
     text = ast.unparse(e)
     return text if isinstance(e, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant) else f"({text})"

@@ -1,4 +1,4 @@
-"""The functions of the user that a function calls: their lines, for the steps that stand in them."""
+"""The user's functions that a function calls, with their lines, for the steps inside them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from branded.errors.source import Where
 
 
 class Called(NamedTuple):
-    """A function that does some of the steps, or the statement of a module that holds them."""
+    """A function that contains some of the steps, or a statement of the module that does."""
 
     name: str
     file: str
@@ -33,14 +33,14 @@ class Called(NamedTuple):
 
 
 class Functions:
-    """Those that were met; a place in one is its number and a line of its text, from 1."""
+    """The functions found so far; a place is the index of a function and a line of its text, from 1."""
 
     def __init__(self, file: str, first: int, last: int) -> None:
         self.own = Called("", file, first, last)
         self.found: list[Called] = []
 
     def place(self, where: Where | None) -> tuple[int, int] | None:
-        """Where in a function that is called an operation stands; None for the function itself, and for no file."""
+        """Return the place of an operation in a called function; None in the explained function or without a file."""
         if where is None or (found := _around(where.file, where.line)) is None:
             return None
         if self.own.file == found.file and self.own.first <= found.first and found.last <= self.own.last:
@@ -50,9 +50,9 @@ class Functions:
         return self.found.index(found), where.line - found.first + 1
 
     def data(self) -> list[dict[str, Any]]:
-        """Each with its text and its caller: the number of a function, None for the one explained, and a line."""
+        """Return each function with its text and caller: an index, or None for the explained function, and a line."""
         callers = []
-        for f in self.found:  # which grows: what calls one of these may do no step itself
+        for f in self.found:  # the list grows: a caller may contain no step
             callers.append(self._caller(f))
         return [f.data(caller) for f, caller in zip(self.found, callers, strict=True)]
 
@@ -67,7 +67,7 @@ class Functions:
 
 
 def _that_names(called: Called) -> Called | None:
-    """The first other function of the file that names this one."""
+    """Return the first other function of the file that mentions this one."""
     module = _parsed(called.file)
     for x in () if module is None else _names(module, called.name):
         f = _around(called.file, x.lineno)
@@ -82,7 +82,7 @@ def _is_function(f: Called) -> bool:
 
 
 def _around(file: str, line: int) -> Called | None:
-    """The innermost function that holds a line; without one, the statement of the module."""
+    """Return the innermost function that contains a line, or else the statement of the module."""
     if (module := _parsed(file)) is None:
         return None
     body = [x for x in module.body if x.lineno <= line <= (x.end_lineno or 0)]
@@ -101,7 +101,7 @@ def _first(f: ast.FunctionDef) -> int:
 
 
 def _named(f: Called, name: str) -> int | None:
-    """The first line of a function that names another one."""
+    """Return the first line of a function that mentions another one."""
     module = _parsed(f.file)
     if module is None or not name:
         return None

@@ -13,14 +13,14 @@ INDENT = "    "
 
 
 class Bodies:
-    """Writes the equations that have programs in them; `block` writes a program."""
+    """A writer of equations that contain programs; `block` writes a program."""
 
     def __init__(self, fresh: Iterator[str]) -> None:
         self._fresh = fresh
 
     @abstractmethod
     def block(self, program: Program, consts: Sequence[str], args: Sequence[str]) -> tuple[list[str], list[str]]:
-        """A program on given values, and the texts of its results."""
+        """Write a program on given values, and return its lines and the texts of its results."""
 
     def with_programs(self, e: Eqn, given: Sequence[str], targets: Sequence[str]) -> list[str]:
         n = e.params.get("consts", 0)
@@ -34,7 +34,7 @@ class Bodies:
         return kinds[e.op](e, given[:n], [_held(a, g) for a, g in zip(e.operands[n:], given[n:], strict=True)], targets)
 
     def _ending(self, program: Program, consts: Sequence[str], args: Sequence[str], to: Sequence[str]) -> list[str]:
-        """A program whose results go to these names, all at once: a result may be what another name was."""
+        """Write a program, and assign its results at the same time: a result may use the old value of another name."""
         lines, outs = self.block(program, consts, args)
         return [*lines, *_assigned(to, outs)]
 
@@ -122,10 +122,10 @@ def _assigned(to: Sequence[str], values: Sequence[str]) -> list[str]:
 
 
 def _held(a: Atom, text: str) -> str:
-    """A value that a loop or branch may give back as it is: a tensor, though it be a number of the program."""
+    """Return a value that a loop or branch may return unchanged, with a number converted to a tensor."""
     return f"Tensor({text})" if isinstance(a, Literal) and not text.startswith("Tensor(") else text
 
 
 def _known(a: Atom, text: str) -> str:
-    """A value that Python itself must know."""
+    """Return a value that Python itself must know, such as a condition."""
     return repr(a.value) if isinstance(a, Literal) else f"{text}.item()"

@@ -1,7 +1,7 @@
-"""An explanation as a story: what matters of it on one screen.
+"""An explanation as a story that fits on one screen.
 
-The brands, where anything broadcasts and what that costs, kernels, memory and time; the loop that it is; and those
-steps that are more than a zip: a line for what enters and leaves a brand, one for a derivative, and those of a body.
+It shows the brands, the broadcasts and their cost, the kernels with memory and time, and the equivalent loop. Then it
+lists the steps that are more than a zip: one block for each vmap, one for each derivative, and the steps of bodies.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from branded.explain.terminal import Line, Span, block, caller_lines, kernel_lin
 Data = Mapping[str, Any]
 _LONGEST = 110
 _MOST = 3
-"""So many broadcasts are named in the second line."""
+"""The maximum number of broadcasts named in the second line."""
 _INSIDE = 12
-"""So many steps of a body are shown."""
+"""The maximum number of steps shown for a body."""
 
 
 def story(data: Data, seconds: float | None = None, *, kernels: bool = False) -> list[Line]:
-    """The lines of the story; `seconds` is what its kernels take, where that was measured."""
+    """Return the lines of the story; `seconds` is the run time of the kernels, if it was measured."""
     out = [_brands(data), _broadcasts(data), _cost(data, seconds)]
     if own := _arguments(data):
         out += [[], *own]
@@ -52,14 +52,14 @@ def _brands(data: Data) -> Line:
 
 
 def _inside(data: Data) -> list[Data]:
-    """The brands that bodies of loops and branches open."""
+    """Return the brands that the bodies of loops and branches open."""
     columns = {c["brand"]: c for s in _every(data["steps"]) for c in s["columns"]}
     known = {b["name"] for b in data["brands"]}
     return [{"name": name, "size": c["size"]} for name, c in columns.items() if name not in known]
 
 
 def _broadcasts(data: Data) -> Line:
-    """Where anything broadcasts, and what the largest of it costs."""
+    """Return a line with the broadcasts, and the cost of the largest one."""
     steps = list(_every(data["steps"]))
     found = [s for s in steps if s["kind"] == "broadcast" or _repeats(s)]
     if not found:
@@ -79,7 +79,7 @@ def _broadcasts(data: Data) -> Line:
 
 
 def _named(step: Data) -> str:
-    """A broadcast in a few words."""
+    """Describe a broadcast in a few words."""
     if step["derived"]:
         return f"the {step['derived']['what']}"
     if _repeats(step):
@@ -88,7 +88,7 @@ def _named(step: Data) -> str:
 
 
 def _repeats(step: Data) -> bool:
-    """Does a value that is the same for all examples leave as many times?"""
+    """Return whether the step leaves a brand with a value that is the same for all examples."""
     return any(c["how"] == "leave" and not any(c["operands"]) for c in step["columns"])
 
 
@@ -103,7 +103,7 @@ def _cost(data: Data, seconds: float | None) -> Line:
 
 
 def took_text(seconds: float) -> str:
-    """`4.1 ms`"""
+    """Format a duration: `4.1 ms`."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= scale:
             return f"{seconds / scale:.2g} {unit}"
@@ -111,7 +111,7 @@ def took_text(seconds: float) -> str:
 
 
 def _arguments(data: Data) -> list[Line]:
-    """The values that it takes, where their names do not say it all: types, axes, and what was guessed."""
+    """Return a line for each argument, with its type, its axes and its path."""
     values = data["arguments"]
     names, kinds = (max((len(v[k]) for v in values), default=0) for k in ("name", "type"))
     out: list[Line] = []
@@ -127,7 +127,7 @@ def _arguments(data: Data) -> list[Line]:
 
 
 def _told(data: Data) -> Iterator[list[Line]]:
-    """The steps that are more than a zip, as blocks of lines."""
+    """Yield the steps that are more than a zip, as blocks of lines."""
     steps = data["steps"]
     seen: set[tuple[str, str]] = set()
     zips = 0
@@ -143,7 +143,7 @@ def _told(data: Data) -> Iterator[list[Line]]:
                     seen.add(key)
                     yield _crossings([s for s in steps if s["op"] in ("enter", "leave") and _key(s) == key])
             elif step["moves_devices"]:
-                continue  # the vmap that lays its examples over devices says it in a line
+                continue  # the block of the sharded vmap already reports it
             elif step["bodies"] or step["kind"] not in ("zip", "none") or step["warning"]:
                 yield _step(step)
             else:
@@ -182,7 +182,7 @@ def _step(step: Data) -> list[Line]:
 
 
 def _body(body: Data, indent: int) -> list[Line]:
-    """The steps of a loop's body, a branch or a function: a line each."""
+    """Return a line for each step of a loop's body, a branch or a function."""
     pad = " " * indent
     takes = ", ".join(f"{v['name']}: {v['type']}" for v in body["takes"])
     out: list[Line] = [[Span(f"{pad}{body['name']}({_cut(takes)})", "quiet")]]
@@ -201,7 +201,7 @@ def _body(body: Data, indent: int) -> list[Line]:
 
 
 def _derived(part: Sequence[Data]) -> list[Line]:
-    """The steps of a derivative, which nobody wrote."""
+    """Summarize the generated steps of a derivative."""
     what, where = part[0]["derived"]["what"], part[0]["derived"]["where"]
     kind, _, name = what.partition(" of ")
     last = part[-1]
@@ -221,7 +221,7 @@ def _derived(part: Sequence[Data]) -> list[Line]:
 
 
 def _crossings(steps: Sequence[Data]) -> list[Line]:
-    """What enters a brand at one vmap, and what leaves it."""
+    """Describe the values that enter and leave a brand at one vmap."""
     first = steps[0]
     brand, size = first["brand"], next(c["size"] for c in first["columns"] if c["brand"] == first["brand"])
     entered = [s for s in steps if s["op"] == "enter"]
@@ -257,7 +257,7 @@ def _every(steps: Sequence[Data]) -> Iterator[Data]:
             yield from _every(body["steps"])
 
 
-# ---- the end ----
+# ---- result and notes ----
 
 
 def _result(data: Data) -> list[Line]:

@@ -1,4 +1,4 @@
-"""The inverse of the error function, to the last bits of its dtype, and the neighbours of a float."""
+"""The inverse error function, accurate to the last bits of its dtype, and the neighbours of a float."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ _ERFINV64_FAR = (
 
 
 def erfinv(x: Vec[S]) -> Vec[S]:
-    """The inverse of `erf` between -1 and 1.
+    """Compute the inverse of `erf` between -1 and 1.
 
-    Source: M. Giles, "Approximating the erfinv function" (2010), with the coefficients that XLA has.
+    Source: M. Giles, "Approximating the erfinv function" (2010), with the coefficients of XLA.
     """
     if x.dtype.itemsize < 4:
         return erfinv(x.cast(dtypes.float32)).cast(x.dtype)
-    square = (x * x).minimum(1)  # rounded: a compiler that fused it with the sum would give other bits than others
+    square = (x * x).minimum(1)  # blocks a fused multiply-add, which would give other bits
     w = -(1 - square).log()
     if x.dtype != dtypes.float64:
-        root = w.maximum(5).sqrt()  # of what the branch may be taken for: the other's gradient stays finite
+        root = w.maximum(5).sqrt()  # clamped to the range of this branch: the gradient of the other one stays finite
         return x * (w < 5).where(polyN(w - 2.5, list(_ERFINV32)), polyN(root - 3, list(_ERFINV32_TAIL)))
     root = w.maximum(6.25).sqrt()
     tail = (w < 16).where(polyN(root - 3.25, list(_ERFINV64_TAIL)), polyN(root - 5, list(_ERFINV64_FAR)))
@@ -66,12 +66,12 @@ _INTS = {2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
 
 
 def next_above(x: Vec[S]) -> Vec[S]:
-    """The smallest float above `x`; of infinity, infinity."""
+    """Return the smallest float above `x`; infinity for infinity."""
     bits = x.detach().bitcast(_INTS[x.dtype.itemsize])
     above = x.eq(0).where(bits.const_like(1), (x > 0).where(bits + 1, bits - 1)).bitcast(x.dtype)
     return x.eq(float("inf")).where(x.detach(), above)
 
 
 def below_one(dtype: DType) -> float:
-    """The largest float of `dtype` below 1."""
+    """Return the largest float of `dtype` below 1."""
     return 1 - 2.0 ** -(dtypes.finfo(dtype)[1] + 1)

@@ -1,4 +1,4 @@
-"""What the functions take: operands as tensors, axes counted from the front, options that mean something."""
+"""Validation of arguments: operands become tensors, axes are counted from the front, options are checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Axes = int | Sequence[int] | None
 
 
 def operand(x: Any, what: str, name: str) -> Tensor:
-    """An argument as a tensor of brands that are open: it is one, or a number, or an array of numpy."""
+    """Return a tensor, number or numpy array as a tensor whose brands are open."""
     fix = "branded.array of it" if isinstance(x, list | tuple) else "a tensor or a number"
     if x is None or isinstance(x, str | dict | set):
         raise OperandError(f"{what}: {name} is {tree.describe(x)}, not a tensor", fix=fix)
@@ -33,20 +33,20 @@ def operand(x: Any, what: str, name: str) -> Tensor:
 
 
 def operands(what: str, **given: Any) -> list[Tensor]:
-    """Several of them, of one dtype: that of their sum."""
+    """Return several operands in one dtype, the dtype of their sum."""
     xs = [operand(x, what, name) for name, x in given.items()]
     dtype = least_upper_dtype(*(x.dtype for x in xs))
     return [x.cast(strong_dtype(dtype)) for x in xs]
 
 
 def floats(what: str, **given: Any) -> list[Tensor]:
-    """Several of them as floats: ints and bools become those of tinygrad's default."""
+    """Return several operands as floats; ints and bools become tinygrad's default float."""
     xs = operands(what, **given)
     return [x.cast(least_upper_float(x.dtype)) for x in xs]
 
 
 def ints(x: Any, what: str, name: str) -> Tensor:
-    """An argument that counts or names: ints, or bools as 0 and 1."""
+    """Return an argument as ints; bools become 0 and 1."""
     t = operand(x, what, name)
     if t.dtype == dtypes.bool:
         return t.cast(dtypes.int32)
@@ -56,7 +56,7 @@ def ints(x: Any, what: str, name: str) -> Tensor:
 
 
 def number(x: Any, what: str, name: str, least: int = 0) -> int:
-    """A number of entries, which Python must know: it is a shape."""
+    """Return a number of entries as a Python int; it becomes part of a shape."""
     n = as_int(x)
     if n is None:
         error: type[BrandedError] = ArgumentError if x is None else OperandError
@@ -68,7 +68,7 @@ def number(x: Any, what: str, name: str, least: int = 0) -> int:
 
 
 def one_of(x: Any, what: str, name: str, options: Sequence[str]) -> str:
-    """An option that is one of a few words."""
+    """Return `x` if it is one of `options`; raise otherwise."""
     if not isinstance(x, str) or x not in options:
         raise ArgumentError(f"{what}: {name} is {tree.describe(x)}", fix=f"one of {', '.join(map(repr, options))}")
     return x
@@ -84,7 +84,7 @@ def as_dtype(dtype: DTypeLike, what: str) -> DType:
 
 
 def axes_of(axis: Axes, x: Tensor, what: str) -> tuple[int, ...]:
-    """The axes that are meant, counted from the front; all of them for None."""
+    """Return the axes, counted from the front; all of them for None."""
     if axis is None:
         return tuple(range(x.ndim))
     given = axis if isinstance(axis, tuple | list) else (axis,)
@@ -95,7 +95,7 @@ def axes_of(axis: Axes, x: Tensor, what: str) -> tuple[int, ...]:
 
 
 def merged(x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """`x` with these axes as one, the last."""
+    """Merge these axes of `x` into one, which is the last."""
     rest = [i for i in range(x.ndim) if i not in axes]
     moved = x.permute((*rest, *axes))
     n = 1
@@ -105,13 +105,13 @@ def merged(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 
 def kept(y: Tensor, x: Tensor, axes: tuple[int, ...], leading: int = 0) -> Tensor:
-    """A reduction `y` of `x` with an axis of size 1 for each that is gone, behind its own `leading` axes."""
+    """Reinsert the reduced axes of `x` into `y` with size 1, after the `leading` axes of `y`."""
     shape = (1 if i in axes else n for i, n in enumerate(x.shape))
     return y.reshape((*y.shape[:leading], *shape))
 
 
 def fit(what: str, *given: tuple[str, Tensor, Sequence[int]]) -> tuple[int, ...]:
-    """The shape to which these broadcast: the name of each argument, itself, and which of its sizes are meant."""
+    """Return the shape to which the sizes broadcast; each of `given` is (name, argument, sizes to broadcast)."""
     rank = max(len(sizes) for _, _, sizes in given)
     padded = [(1,) * (rank - len(sizes)) + tuple(sizes) for _, _, sizes in given]
     columns = [{n for n in column if n != 1} for column in zip(*padded, strict=True)]
@@ -122,10 +122,10 @@ def fit(what: str, *given: tuple[str, Tensor, Sequence[int]]) -> tuple[int, ...]
 
 
 def as_number(x: object) -> float | None:
-    """`x` if it is a number that Python knows."""
+    """Return `x` as a float if it is a Python number; None otherwise."""
     if isinstance(x, bool) or not isinstance(x, numbers.Real):
         return None
     try:
         return float(x)
-    except OverflowError:  # an int beyond all floats
+    except OverflowError:  # an int too large for a float
         return math.copysign(math.inf, cast(int, x) > 0 or -1)

@@ -1,7 +1,7 @@
-"""Fourier transforms, of pairs: tinygrad has no complex numbers, so one is its real part and its imaginary part.
+"""Fourier transforms.  tinygrad has no complex dtypes, so a complex array is a pair: real and imaginary part.
 
-A transform of n entries is products with small matrices, one for each factor of n, and turns between them (Cooley and
-Tukey); one with a large prime factor is a convolution of a power of two (Bluestein).
+A transform of n entries is a product with a small matrix for each factor of n, with twiddle factors in between
+(Cooley-Tukey).  If n has a large prime factor, it is a convolution whose size is a power of two (Bluestein).
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ _NORMS = ("backward", "ortho", "forward")
 def fft(
     a: Vec[S] | tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: str | None = None
 ) -> tuple[Vec[S], Vec[S]]:
-    """The Fourier transform along an axis: `out[k] = Σⱼ a[j] exp(-2πi j k / n)`.
+    """Compute the Fourier transform along an axis: `out[k] = Σⱼ a[j] exp(-2πi j k / n)`.
 
     Args:
-        a: `Vec[S, f32[..., m]]`, or a pair of them: the real and the imaginary part.
-        n: How many entries are taken: it is cut, or filled with 0; None for m.
-        axis: The axis.
-        norm: `"backward"` (as None): the inverse is divided by n; `"ortho"`: both by √n; `"forward"`: this one.
+        a: `Vec[S, f32[..., m]]`, or a pair of such tensors: the real and the imaginary part.
+        n: The length of the transform: `a` is truncated or padded with 0; None for m.
+        axis: The axis to transform.
+        norm: `"backward"` or None divides the inverse by n, `"forward"` divides `fft` by n, `"ortho"` both by √n.
 
     Returns:
         The real and the imaginary part, `Vec[S, f32[..., n]]` each.
 
     Raises:
-        OperandError: `a` is neither a tensor nor a pair of them.
-        ArgumentError: The parts have different shapes, there are no entries, or `norm` means nothing.
+        OperandError: `a` is neither a tensor nor a pair of tensors.
+        ArgumentError: The parts have different shapes, the length is 0, or `norm` is unknown.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -66,9 +66,9 @@ def fft(
 def ifft(
     a: Vec[S] | tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: str | None = None
 ) -> tuple[Vec[S], Vec[S]]:
-    """The inverse of `fft`: `out[j] = Σₖ a[k] exp(2πi j k / n) / n`.
+    """Compute the inverse of `fft`: `out[j] = Σₖ a[k] exp(2πi j k / n) / n`.
 
-    Its arguments and errors are those of `fft`.
+    It takes the arguments of `fft` and raises the same errors.
 
     Returns:
         The real and the imaginary part, `Vec[S, f32[..., n]]` each.
@@ -87,20 +87,20 @@ def ifft(
 
 @operation
 def rfft(a: Vec[S], n: int | None = None, axis: int = -1, norm: str | None = None) -> tuple[Vec[S], Vec[S]]:
-    """The first half of `fft` of real numbers, of which the second half is the mirror image.
+    """Compute the first half of the `fft` of real numbers; the second half is its complex conjugate.
 
     Args:
         a: `Vec[S, f32[..., m]]`.
-        n: How many entries are taken: it is cut, or filled with 0; None for m.
-        axis: The axis.
-        norm: As of `fft`.
+        n: The length of the transform: `a` is truncated or padded with 0; None for m.
+        axis: The axis to transform.
+        norm: As in `fft`.
 
     Returns:
         The real and the imaginary part, `Vec[S, f32[..., n // 2 + 1]]` each.
 
     Raises:
         OperandError: `a` is not a tensor.
-        ArgumentError: There are no entries, or `norm` means nothing.
+        ArgumentError: The length is 0, or `norm` is unknown.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -123,20 +123,20 @@ def rfft(a: Vec[S], n: int | None = None, axis: int = -1, norm: str | None = Non
 
 @operation
 def irfft(a: tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: str | None = None) -> Vec[S]:
-    """The inverse of `rfft`: the real numbers whose transform begins with `a`.
+    """Compute the inverse of `rfft`: the real numbers whose transform begins with `a`.
 
     Args:
         a: A pair of `Vec[S, f32[..., m]]`: the real and the imaginary part.
-        n: How many numbers there are in the result: 2 (m - 1) by default, which is even.
-        axis: The axis.
-        norm: As of `fft`.
+        n: The length of the result; 2 (m - 1) by default.
+        axis: The axis to transform.
+        norm: As in `fft`.
 
     Returns:
         `Vec[S, f32[..., n]]`.
 
     Raises:
-        OperandError: `a` is no pair of tensors.
-        ArgumentError: The parts have different shapes, there are no entries, or `norm` means nothing.
+        OperandError: `a` is not a pair of tensors.
+        ArgumentError: The parts have different shapes, the length is 0, or `norm` is unknown.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -159,7 +159,7 @@ def irfft(a: tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: 
 
 
 def _pair(a: Any, what: str) -> Pair:
-    """A complex tensor: a pair of tensors, or one alone."""
+    """Return the real and the imaginary part of a pair of tensors, or of one real tensor."""
     if not isinstance(a, tuple | list):
         (re,) = floats(what, a=a)
         re = re if re.dtype.itemsize >= 4 else re.cast(dtypes.float32)
@@ -195,7 +195,7 @@ def _scale(n: int, norm: str | None, what: str, sign: int) -> float:
 
 
 def _cut(x: Tensor, n: int) -> Tensor:
-    """The first n entries along the last axis, 0 where there are none."""
+    """Truncate the last axis to n entries, or pad it with 0."""
     m = x.shape[-1]
     return x[..., :n] if m >= n else x.pad((*[None] * (x.ndim - 1), (0, n - m)))
 
@@ -203,11 +203,11 @@ def _cut(x: Tensor, n: int) -> Tensor:
 # ---- the transform along the last axis ----
 
 _SMALL = 64
-"""Up to how many entries the transform is one product with a matrix."""
+"""The largest length that is transformed by one product with a matrix."""
 
 
 def _dft(re: Tensor, im: Tensor | None, sign: int) -> Pair:
-    """Σⱼ x[j] exp(sign 2πi j k / n); `im` is None where it is 0."""
+    """Compute Σⱼ x[j] exp(sign 2πi j k / n); `im` is None if it is 0."""
     n = re.shape[-1]
     if n == 1:
         return re, re.const_like(0) if im is None else im
@@ -234,7 +234,7 @@ def _flat(x: Tensor) -> Tensor:
 
 
 def _factor(n: int) -> int:
-    """The largest divisor of n up to `_SMALL` that can be a product with one matrix; 1 if there is none."""
+    """Return the largest divisor of n up to `_SMALL`."""
     return next(m for m in range(min(_SMALL, n), 0, -1) if n % m == 0)
 
 
@@ -254,14 +254,14 @@ def _matrix(n: int, like: Tensor, sign: int) -> Pair:
 
 
 def _turns(steps: Any, n: int, like: Tensor, sign: int) -> Pair:
-    """The cosines and sines of `steps` of the n-th part of a turn."""
+    """Return the cosines and sines of the angles 2π `steps` / n; the sines are multiplied by `sign`."""
     cos, sin = _circle(n)
     shape = (len(steps), len(steps[0])) if isinstance(steps[0], list) else (len(steps),)
     places = [s % n for s in (itertools.chain(*steps) if len(shape) == 2 else steps)]
     device = like.device if isinstance(like.device, str) else None
 
     def table(values: tuple[float, ...], by: int) -> Tensor:
-        # as bytes: of a list tinygrad looks at each number by itself
+        # bytes, because tinygrad inspects each element of a list
         numbers = array(str(like.dtype.fmt), [by * values[i] for i in places])
         return Tensor(numbers.tobytes(), dtype=like.dtype, device=device).reshape(shape)
 
@@ -275,7 +275,7 @@ def _circle(n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 
 def _bluestein(re: Tensor, im: Tensor | None, sign: int) -> Pair:
-    """j k = (j² + k² - (k - j)²) / 2: a convolution with a chirp, by transforms of a power of two."""
+    """Transform by convolution with a chirp, whose size is a power of two: j k = (j² + k² - (k - j)²) / 2."""
     n = re.shape[-1]
     size = 1 << (2 * n - 2).bit_length()
     chirp = _turns([j * j % (2 * n) for j in range(n)], 2 * n, re, sign)

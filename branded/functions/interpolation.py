@@ -1,4 +1,4 @@
-"""Lines through points."""
+"""Linear interpolation."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ def interp(
     right: Vec[S3] | float | str | None = None,
     period: Vec[S3] | float | None = None,
 ) -> Vec[S1 | S2 | S3]:
-    """The value at `x` of the line that joins the points `(xp[i], fp[i])`.
+    """Interpolate linearly between the points `(xp[i], fp[i])`, at `x`.
 
     Args:
         x: `Vec[S1, f32[...]]`.
-        xp: `Vec[S2, f32[n]]`, in ascending order unless there is a `period`.
+        xp: `Vec[S2, f32[n]]`, in ascending order unless `period` is given.
         fp: `Vec[S3, f32[n]]`.
-        left: The value before the first point: a number, `"extrapolate"`, or None for `fp[0]`.
-        right: That behind the last point, or None for `fp[-1]`.
-        period: The points come again after this much, and `left` and `right` mean nothing.
+        left: The value left of the first point: a number, `"extrapolate"`, or None for `fp[0]`.
+        right: The value right of the last point: a number, `"extrapolate"`, or None for `fp[-1]`.
+        period: The period with which the points repeat; `left` and `right` are then ignored.
 
     Returns:
-        `Vec[S1 | S2 | S3, f32[...]]`, of the shape of `x`.
+        `Vec[S1 | S2 | S3, f32[...]]`, with the shape of `x`.
 
     Raises:
         OperandError: An argument is not a tensor.
-        ArgumentError: The points are not two sequences of one length with entries, or an option means nothing.
+        ArgumentError: `xp` and `fp` are not non-empty vectors of the same length, or an option is invalid.
 
     Example:
         >>> from branded import interp
@@ -75,7 +75,7 @@ def interp(
 
 
 def _taken(x: Tensor, i: Tensor) -> Tensor:
-    """`x[i]`, and the last entry beyond it."""
+    """Return `x[i]`, or the last entry for an index beyond it."""
     return x[i.minimum(x.shape[0] - 1)]
 
 
@@ -90,7 +90,7 @@ def _option(value: Any, name: str) -> Any:
 
 
 def _periodic(at: Tensor, xs: Tensor, ys: Tensor, period: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """The same with all places in one period, the points in order, and one more on each side."""
+    """Reduce all positions to one period, sort the points, and add one on each side."""
     known = as_number(period)
     if known is None and not isinstance(period, Tensor):
         raise OperandError(f"interp: period is {tree.describe(period)}", fix="a number")

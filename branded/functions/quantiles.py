@@ -26,21 +26,21 @@ _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 def quantile(
     a: Vec[S1], q: Vec[S2] | float, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
 ) -> Vec[S1 | S2]:
-    """The number below which the part `q` of the entries lies; NaN where one of them is.
+    """Compute the `q`-th quantile of the entries; NaN if an entry is NaN.
 
     Args:
-        a: `Vec[S1, f32[...]]`, of one entry or more.
-        q: A number from 0 to 1, or `Vec[S2, f32[k]]`; a tensor beyond that counts as 0 or 1.
-        axis: The axis, or several; None for all.
-        method: Between two entries: `"linear"`, `"lower"`, `"higher"`, `"midpoint"`, or `"nearest"`.
-        keepdims: Keep the axes that are gone, with size 1.
+        a: `Vec[S1, f32[...]]`, with at least one entry.
+        q: A number from 0 to 1, or `Vec[S2, f32[k]]`; tensors are clipped to 0 and 1.
+        axis: The axis or axes to reduce; None for all.
+        method: Interpolation: `"linear"`, `"lower"`, `"higher"`, `"midpoint"`, or `"nearest"`.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
-        `Vec[S1 | S2, f32[...]]`, behind an axis for those of `q`.  It is differentiable in both.
+        `Vec[S1 | S2, f32[...]]`, after the axis of `q`, if it has one.  Differentiable in both arguments.
 
     Raises:
         OperandError: An argument is not a tensor.
-        ArgumentError: There are no entries, `q` is out of range or has two axes, or an option means nothing.
+        ArgumentError: `a` is empty, `q` is out of range or has two axes, or `method` is unknown.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -58,12 +58,12 @@ def quantile(
 def percentile(
     a: Vec[S1], q: Vec[S2] | float, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
 ) -> Vec[S1 | S2]:
-    """The number below which `q` percent of the entries lie: `quantile(a, q / 100)`.
+    """Compute the `q`-th percentile of the entries: `quantile(a, q / 100)`.
 
-    Its arguments and errors are those of `quantile`, with `q` from 0 to 100.
+    It takes the arguments of `quantile`, with `q` from 0 to 100, and raises the same errors.
 
     Returns:
-        `Vec[S1 | S2, f32[...]]`, behind an axis for those of `q`.
+        `Vec[S1 | S2, f32[...]]`, after the axis of `q`, if it has one.
 
     Example:
         >>> from branded import percentile
@@ -80,12 +80,12 @@ def percentile(
 def nanquantile(
     a: Vec[S1], q: Vec[S2] | float, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
 ) -> Vec[S1 | S2]:
-    """`quantile` of the entries that are not NaN; NaN where there are none.
+    """Compute the `quantile` of the entries that are not NaN; NaN if all are NaN.
 
-    Its arguments and errors are those of `quantile`.
+    It takes the arguments of `quantile` and raises the same errors.
 
     Returns:
-        `Vec[S1 | S2, f32[...]]`, behind an axis for those of `q`.
+        `Vec[S1 | S2, f32[...]]`, after the axis of `q`, if it has one.
 
     Example:
         >>> from branded import nanquantile
@@ -100,19 +100,19 @@ def nanquantile(
 
 @operation
 def median(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
-    """The middle of the sorted entries, or the mean of the two there; NaN where one of them is.
+    """Compute the median: the middle entry, or the mean of the two middle entries; NaN if an entry is NaN.
 
     Args:
-        a: `Vec[S, f32[...]]`, of one entry or more.
-        axis: The axis, or several; None for all.
-        keepdims: Keep the axes that are gone, with size 1.
+        a: `Vec[S, f32[...]]`, with at least one entry.
+        axis: The axis or axes to reduce; None for all.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
         `Vec[S, f32[...]]`.
 
     Raises:
         OperandError: `a` is not a tensor.
-        ArgumentError: There are no entries.
+        ArgumentError: `a` is empty.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -130,9 +130,9 @@ def median(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 
 @operation
 def nanmedian(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
-    """`median` of the entries that are not NaN; NaN where there are none.
+    """Compute the `median` of the entries that are not NaN; NaN if all are NaN.
 
-    Its arguments and errors are those of `median`.
+    It takes the arguments of `median` and raises the same errors.
 
     Returns:
         `Vec[S, f32[...]]`.
@@ -171,7 +171,7 @@ def _quantile(
 
 
 def _between(x: Tensor, q: Tensor, method: str, skip: bool) -> Tensor:
-    """The quantiles `[..., k]` of the last axis."""
+    """Compute the quantiles `[..., k]` along the last axis."""
     last = Tensor(x.shape[-1] - 1, dtype=q.dtype)
     if skip:
         last = x.isnan().logical_not().sum(-1, keepdim=True).cast(q.dtype) - 1

@@ -1,4 +1,4 @@
-"""Reductions that leave NaN out."""
+"""Reductions that ignore NaN."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ S = TypeVar("S", bound=Brand)
 
 @operation
 def nansum(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
-    """The sum of the entries that are not NaN; 0 where there are none.
+    """Sum the entries that are not NaN; 0 if all are NaN.
 
     Args:
         a: `Vec[S, T[...]]`.
-        axis: The axis, or several; None for all.
-        keepdims: Keep the axes that are gone, with size 1.
+        axis: The axis or axes to reduce; None for all.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
-        `Vec[S, T[...]]`; of small ints and bools an i32, as of `Tensor.sum`.
+        `Vec[S, T[...]]`; i32 for small ints and bools, as in `Tensor.sum`.
 
     Raises:
         OperandError: `a` is not a tensor.
@@ -48,19 +48,19 @@ def nansum(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 
 @operation
 def nanmax(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
-    """The largest of the entries that are not NaN; NaN where there are none.
+    """Find the largest entry that is not NaN; NaN if all are NaN.
 
     Args:
-        a: `Vec[S, T[...]]`, of one entry or more.
-        axis: The axis, or several; None for all.
-        keepdims: Keep the axes that are gone, with size 1.
+        a: `Vec[S, T[...]]`, with at least one entry.
+        axis: The axis or axes to reduce; None for all.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
         `Vec[S, T[...]]`.
 
     Raises:
         OperandError: `a` is not a tensor.
-        ArgumentError: There are no entries.
+        ArgumentError: A reduced axis has size 0.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -76,9 +76,9 @@ def nanmax(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 
 @operation
 def nanmin(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
-    """The least of the entries that are not NaN; NaN where there are none.
+    """Find the least entry that is not NaN; NaN if all are NaN.
 
-    Its arguments and errors are those of `nanmax`.
+    It takes the arguments of `nanmax` and raises the same errors.
 
     Returns:
         `Vec[S, T[...]]`.
@@ -96,9 +96,9 @@ def nanmin(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 
 @operation
 def nanmean(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
-    """The mean of the entries that are not NaN; NaN where there are none.
+    """Compute the mean of the entries that are not NaN; NaN if all are NaN.
 
-    Its arguments and errors are those of `nansum`.
+    It takes the arguments of `nansum` and raises the same errors.
 
     Returns:
         `Vec[S, f32[...]]`.
@@ -118,19 +118,19 @@ def nanmean(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 
 @operation
 def nanvar(a: Vec[S], axis: Axes = None, *, ddof: int = 0, keepdims: bool = False) -> Vec[S]:
-    """The variance of the entries that are not NaN; NaN where there are at most `ddof`.
+    """Compute the variance of the entries that are not NaN; NaN if there are at most `ddof` such entries.
 
     Args:
         a: `Vec[S, f32[...]]`.
-        axis: The axis, or several; None for all.
-        ddof: What is taken from their number in the divisor.
-        keepdims: Keep the axes that are gone, with size 1.
+        axis: The axis or axes to reduce; None for all.
+        ddof: The number to subtract from the count in the divisor.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
         `Vec[S, f32[...]]`.
 
     Raises:
-        OperandError: `a` is not a tensor, or `ddof` not an int.
+        OperandError: `a` is not a tensor, or `ddof` is not an int.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -146,9 +146,9 @@ def nanvar(a: Vec[S], axis: Axes = None, *, ddof: int = 0, keepdims: bool = Fals
 
 @operation
 def nanstd(a: Vec[S], axis: Axes = None, *, ddof: int = 0, keepdims: bool = False) -> Vec[S]:
-    """The standard deviation of the entries that are not NaN: the square root of `nanvar`.
+    """Compute the standard deviation of the entries that are not NaN: the square root of `nanvar`.
 
-    Its arguments and errors are those of `nanvar`.
+    It takes the arguments of `nanvar` and raises the same errors.
 
     Returns:
         `Vec[S, f32[...]]`.
@@ -165,7 +165,7 @@ def nanstd(a: Vec[S], axis: Axes = None, *, ddof: int = 0, keepdims: bool = Fals
 
 
 def _without(x: Tensor, value: float) -> Tensor:
-    """`x` with this in place of NaN."""
+    """Replace NaN in `x` by `value`."""
     return x.isnan().where(value, x) if dtypes.is_float(x.dtype) else x
 
 

@@ -1,10 +1,10 @@
-"""Which axis is which, as far as it is known when something runs: what `as_axes` was told, and what comes of it.
+"""Names of axes at run time: the names that `as_axes` declared, and the names of results.
 
-Nothing is kept beside what was told.  Where a message, or the user, asks for the names of a value, its graph says what
-was done with the axes of those that have some:
+Only the declarations are stored.  When a message or the user asks for the names of a value, its graph is walked to see
+how operations moved the named axes:
 
-    X           as_axes(X, Users, Features)
-    X @ Y.T     as_axes(Y, Items, Features): a sum of products, whose axes are `Users` and `Items`
+X           as_axes(X, Users, Features)
+X @ Y.T     as_axes(Y, Items, Features): a sum of products, whose axes are `Users` and `Items`
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 Axis = type | int | None
 """A name, a length, or any axis."""
 Names = tuple[type | None, ...]
-"""For each axis its name, None where it has none that is known."""
+"""For each axis its name, or None if its name is unknown."""
 
 told: dict[int, tuple[weakref.ref[Tensor], tuple[Axis, ...]]] = {}
-"""What `as_axes` was told of a tensor, by its id."""
+"""The axes that `as_axes` declared for a tensor, by its id."""
 
 
 def tell(x: Tensor, axes: tuple[Axis, ...]) -> None:
-    """Remember the axes of a tensor, as long as there is one."""
+    """Remember the axes of a tensor, as long as the tensor is alive."""
     key = id(x)
     told[key] = weakref.ref(x, lambda _: _forget(key)), axes
 
@@ -36,7 +36,7 @@ def _forget(key: int) -> None:
 
 
 def names_of(x: Tensor | UOp) -> Names:
-    """The names of the axes of a value, those of one example."""
+    """Return the names of the axes of one example of a value."""
     u = x.uop if isinstance(x, Tensor) else x
     if not told:
         return (None,) * len(u.shape)
@@ -53,7 +53,7 @@ def _only_names(axes: Sequence[Axis]) -> Names:
 
 
 def _given() -> dict[UOp, Names]:
-    """What was told, by the values; one that is made of numbers alone is that of other tensors too."""
+    """Return the declared names by value, without values that unrelated tensors may equal (constants)."""
     known: dict[UOp, Names] = {}
     for ref, axes in list(told.values()):
         if (x := ref()) is not None and any(v.op in _UNIQUE for v in x.uop.toposort()):
@@ -63,13 +63,13 @@ def _given() -> dict[UOp, Names]:
 
 
 _UNIQUE = {Ops.BUFFER, Ops.PARAM, Ops.RANGE}
-"""What no other tensor has, if it was not made of this one."""
+"""Operations that make a value unique: it does not equal the value of an unrelated tensor."""
 _KEEPS = {Ops.COPY, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH, Ops.AFTER, Ops.BITCAST, Ops.FLIP, Ops.SHRINK}
-"""What has the axes of its first operand: also a part of the users is of users."""
+"""Operations whose result has the axes of their first operand: a slice of `Users` is still `Users`."""
 
 
 def _names(u: UOp, known: Mapping[UOp, Names]) -> Names:
-    """The names of the axes of `u`, from those of its operands."""
+    """Return the names of the axes of `u`, given the names of its operands."""
     of = [known.get(s, ()) for s in u.src]
     if not any(map(any, of)):
         return ()
@@ -85,7 +85,7 @@ def _names(u: UOp, known: Mapping[UOp, Names]) -> Names:
     if u.op is Ops.REDUCE:
         return x[u.arg[1] :]
     if u.op is Ops.INDEX and len(u.src) == 2:
-        return x[1:]  # it enters a brand
+        return x[1:]  # enters a brand
     if u.op is Ops.RESHAPE:
         return _reshaped(x, u.src[0].shape, u.shape)
     if u.op is Ops.PAD:
@@ -96,7 +96,7 @@ def _names(u: UOp, known: Mapping[UOp, Names]) -> Names:
 
 
 def _broadcast(of: Sequence[Names], rank: int) -> Names:
-    """Axes meet from the right; those of two names have none."""
+    """Align axes from the right; an axis with two different names gets None."""
     out: list[type | None] = []
     for k in range(rank, 0, -1):
         met = {n for names in of if len(names) >= k and (n := names[-k]) is not None}
@@ -105,9 +105,9 @@ def _broadcast(of: Sequence[Names], rank: int) -> Names:
 
 
 def _reshaped(names: Names, old: Sequence[Any], new: Sequence[Any]) -> Names:
-    """An axis keeps its name where as many entries are before it as were: it is neither split nor joined.
+    """Keep the name of an axis that is neither split nor merged: the product of the sizes before it is unchanged.
 
-    One of a single entry has no name then, as nobody knows which of them it is.
+    An axis of size 1 loses its name, because it cannot be told from other axes of size 1.
     """
     ends: dict[tuple[Any, Any], type | None] = {}
     before = 1

@@ -1,7 +1,7 @@
-"""Primitives: functions in a graph that bring their own rules for batching and for derivatives.
+"""Primitives: functions in a graph with their own rules for batching and derivatives.
 
-A primitive is a FUNCTION of tinygrad whose call carries a `Primitive`.  Loops and functions with custom rules are such;
-any other FUNCTION is transformed through its body.
+A primitive is a tinygrad FUNCTION whose call carries a `Primitive`, such as a loop or a function with custom rules.
+Any other FUNCTION is transformed through its body.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Batched(NamedTuple):
 
 
 class Bundle(NamedTuple):
-    """The values of a TUPLE or FUNCTION, which GETTUPLE takes apart."""
+    """The values of a TUPLE or FUNCTION, which GETTUPLE selects."""
 
     uop: UOp
     rows: tuple[Row, ...]
@@ -36,11 +36,11 @@ class Bundle(NamedTuple):
 
 
 Env = dict[UOp, Batched | Bundle]
-"""What became of the operations of a graph."""
+"""The batched value of each operation of a graph."""
 
 
 class BatchingRun(Protocol):
-    """A run of the batching rules over a graph, which a primitive goes on with in its body."""
+    """A run of the batching rules over a graph; a primitive continues the run in its body."""
 
     closing: Row | None
     bodies: dict[Any, Bundle]
@@ -49,79 +49,79 @@ class BatchingRun(Protocol):
 
 
 class OnOneDevice:
-    """A run over the step of a loop, which runs on one device, whatever devices its examples are on."""
+    """A run over the step of a loop, which runs on one device, no matter where its examples are."""
 
 
 class Primitive:
-    """What a call of FUNCTION means to the transforms.  Arguments are counted without the body."""
+    """The transformation rules of a FUNCTION call.  Arguments are counted without the body."""
 
     is_rule = False
-    """Is its derivative a rule of the user, which runs in the scope of the call?"""
+    """Whether its derivative is a custom rule, which runs in the scope of the call."""
     is_transposed = False
-    """Is it there to be transposed alone, so that nobody can run it?"""
+    """Whether it exists only to be transposed, and cannot run."""
     is_opaque = False
-    """Does its body say nothing but what the results are like?"""
+    """Whether its body only describes the types of the results."""
     is_one = False
-    """Are its results worked out together, whoever asks for one?  Then those that somebody has are kept."""
+    """Whether its results are computed together; results that a tensor still uses are then kept."""
     can_fail = False
-    """Does it run a function of the user, which may raise?"""
+    """Whether it runs a function of the user, which may raise."""
     is_local = False
-    """Does it run on one device, so that each of several runs it for those examples that it has?"""
+    """Whether it runs on one device; each of several devices then runs it for its own examples."""
 
     @property
     def content(self) -> str:
-        """What tells it from others whose body is equal, and which compute something else."""
+        """The content that distinguishes it from other primitives with an equal body but a different meaning."""
         return ""
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
-        """The call on the values of all examples."""
+        """Return the call on the values of all examples."""
         raise NotImplementedError
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """A call that also gives tangents, and for each result of `u` which of its results is its tangent."""
+        """Return a call that also computes tangents, and for each result of `u` the index of its tangent."""
         raise NotImplementedError
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The cotangents of the arguments, at least of those that are needed."""
+        """Return the cotangents of the arguments, at least of the arguments in `needed`."""
         raise NotImplementedError
 
     def on_other_device(self, moved: Callable[[UOp], UOp]) -> Primitive:
-        """The same on another device, where `moved` gives a graph on that one."""
+        """Return the primitive for another device; `moved` moves a graph to that device."""
         return self
 
     def said(self) -> tuple[str, dict[str, Any]] | None:
-        """The operation of this package that the call is, and its parameters, for a typed program; None of others."""
+        """Return the operation of this package that the call represents, and its parameters; None for other calls."""
         return None
 
     def in_reverse(self, u: UOp, moved: Set[int]) -> Sequence[UOp] | None:
-        """The results as reverse mode by these arguments gives them, where it does not give them as they are."""
+        """Return the results that reverse mode over the arguments `moved` computes, or None if they are unchanged."""
         return None
 
     def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
-        """The call that runs a function of the user's only where the flag is true; None where it runs none.
+        """Return a call that runs the user's function only if the flag is true, or None without such a function.
 
-        Without `effects` that is for a function without any: the others know of the flag.
+        Without `effects`, only functions without effects are gated: functions with effects already know the flag.
         """
         return None
 
     def uses(self, u: UOp, i: int) -> set[int]:
-        """The arguments on which the result `i` depends."""
+        """Return the arguments on which the result `i` depends."""
         return slots(u.src[0].src[i])
 
     def same_with(self, u: UOp, i: int, axis: int) -> list[tuple[int, int]] | None:
-        """The arguments, and an axis of each, that are the same along it where the result `i` is along `axis`.
+        """Return the (argument, axis) pairs that must be invariant for the result `i` to be invariant along `axis`.
 
-        None where they do not say it.
+        None means that the result may vary.
         """
         return None
 
     def speaks_of(self, u: UOp, i: int) -> set[int]:
-        """The arguments by which the result `i` may have derivatives."""
+        """Return the arguments with respect to which the result `i` may have derivatives."""
         return self.uses(u, i)
 
 
 class CallName(str):
-    """The name of a call, and what tells it from others in the key of a graph, which no other part of it does."""
+    """The name of a call, extended by the content that distinguishes it from other calls in the key of a graph."""
 
     __slots__ = ("content",)
     content: str
@@ -139,7 +139,7 @@ class CallName(str):
 
 
 def info(name: str, primitive: Primitive) -> CallInfo:
-    """What the call of a primitive says beside its operands."""
+    """Return the tinygrad call info of a primitive: its name and the primitive."""
     return CallInfo(name=CallName(name, primitive.content), aux=primitive)
 
 
@@ -152,25 +152,25 @@ def primitive_of(u: UOp) -> Primitive | None:
 
 
 def params(body: UOp) -> list[UOp]:
-    """The parameters of a body itself, not those of functions in it, by their slots."""
+    """Return the parameters of a body by their slots, without parameters of functions inside."""
     found = {p.arg.slot: p for p in body.toposort(enter_calls=False) if p.op is Ops.PARAM}
     return [found[i] for i in sorted(found)]
 
 
 def uses(call: UOp, i: int) -> set[int]:
-    """The arguments on which the result `i` of a function depends."""
+    """Return the arguments on which the result `i` of a function depends."""
     return p.uses(call, i) if (p := primitive_of(call)) is not None else slots(call.src[0].src[i])
 
 
 def depends(u: UOp) -> Sequence[UOp]:
-    """The operands on which `u` depends; of a result of a function those arguments that it uses."""
+    """Return the operands on which `u` depends; for a result of a function, only the arguments that it uses."""
     if u.op is Ops.GETTUPLE and (call := u.src[0]).op is Ops.FUNCTION:
         return [call.src[1 + slot] for slot in uses(call, u.arg)]
     return u.src
 
 
 def derives_from(u: UOp) -> Sequence[UOp]:
-    """The operands by which `u` may have derivatives: more than it depends on, where a rule says so."""
+    """Return the operands with respect to which `u` may have derivatives; a rule may name more than `u` depends on."""
     call = u.src[0] if u.op is Ops.GETTUPLE else u
     if u is not call and (p := primitive_of(call)) is not None:
         return [call.src[1 + slot] for slot in p.speaks_of(call, u.arg)]
@@ -181,7 +181,7 @@ _SLOTS = "_branded_slots"
 
 
 def slots(body: UOp) -> set[int]:
-    """The arguments that a body uses; of a function in it, those on which the results depend that it takes."""
+    """Return the arguments that a body uses; for a function inside, only the arguments of the results in use."""
     if (known := body.__dict__.get(_SLOTS)) is not None:
         return cast("set[int]", known)
     found, seen, todo = set[int](), set[UOp](), [body]
@@ -198,10 +198,10 @@ def slots(body: UOp) -> set[int]:
 
 
 def at_slot(param: UOp, slot: int) -> UOp:
-    """The parameter, for another argument."""
+    """Return the parameter with another slot."""
     return param.replace(arg=dataclasses.replace(param.arg, slot=slot))
 
 
 def results(call: UOp) -> list[UOp]:
-    """What a FUNCTION gives, or a TUPLE that stands for what it gives."""
+    """Return the results of a FUNCTION, or of the TUPLE that replaces it."""
     return list(call.src) if call.op is Ops.TUPLE else [call.gettuple(i) for i in range(len(call.src[0].src))]

@@ -1,8 +1,8 @@
-"""Rows: which brands are open in a graph, and whether they are open still.
+"""Rows: the brands over which a graph varies, and whether they are still open.
 
-A brand is one fresh tinygrad `RANGE`.  A tensor enters it as `INDEX(X, RANGE)`, of per-example shape, and leaves it
-as `STAGE(y, RANGE)`, tinygrad's own opposite of INDEX.  The row of a value is the set of ranges that are open in its
-graph.  Nothing else is kept about a batch.
+A brand is a fresh tinygrad `RANGE`.  A tensor enters it by `INDEX(X, RANGE)`, which has the per-example shape, and
+leaves it by `STAGE(y, RANGE)`, tinygrad's inverse of INDEX.  The row of a value is the set of ranges that are open in
+its graph.  No other state describes a batch.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ class Leaving:
 
 
 class Info(NamedTuple):
-    """What is kept about a graph."""
+    """Cached facts about a graph."""
 
     row: Row
     left: bool
-    """Was a brand left below, and not yet closed?"""
+    """Whether a brand was left below and is not yet closed."""
     sharded: bool
-    """May the devices have parts of it?"""
+    """Whether it may be sharded."""
     differentiated: bool
-    """Is it made from a leaf of a derivative?"""
+    """Whether it is computed from a leaf of a derivative."""
     beside: bool
-    """Does a brand stand beside it?  It is a result of a function, and what varies over the brand is another's:
+    """Whether a brand occurs in its graph but not in its row, since only another result of a function varies over it:
 
         a, b = function(lambda x, y: (x + 1, y * 2))(x, y)      `x` varies over `i`, and `y` over nothing
         b                                                       its row is (); the call that makes it has `i` in it
     """
 
     touched: bool
-    """Does a brand occur anywhere in it: open, left, or beside it?"""
+    """Whether a brand occurs anywhere in it: in the row, left, or only in the graph."""
 
 
 _PLAIN = Info((), False, False, False, False, False)
@@ -59,10 +59,10 @@ _KEY = "_branded"
 
 
 def info_of(u: UOp) -> Info:
-    """What is kept about `u`, on the UOp itself, as tinygrad keeps its own; the operands come first.
+    """Return the facts about `u`, cached on the UOp itself, like tinygrad's own caches; operands are computed first.
 
     x = INDEX(X, RANGE i)       row (i,)
-    y = x + W                   row (i,): the union of those of its operands
+    y = x + W                   row (i,): the union of the rows of its operands
     STAGE(y, RANGE i)           row (), and `left`: `i` is still in the graph, until a pass closes it
     """
     known: Info | None = u.__dict__.get(_KEY)
@@ -76,11 +76,11 @@ def info_of(u: UOp) -> Info:
             continue
         stack.pop()
         v.__dict__[_KEY] = known = _of_operation(v, [cast("Info", s.__dict__[_KEY]) for s in v.src])
-    return cast("Info", known)  # the last of the stack was `u`
+    return cast("Info", known)  # `u` is the last of the stack
 
 
 def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
-    """What is known of `u`, from what is known of its operands."""
+    """Return the facts about `u`, given the facts about its operands."""
     if u.op is Ops.GETTUPLE and u.src[0].op is Ops.FUNCTION:
         call = u.src[0]
         return _of_result(call, u.arg, [info_of(s) for s in call.src[1:]])
@@ -88,7 +88,7 @@ def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
     if u.op is Ops.RANGE and (b := brand_of(u)) is not None:
         return _PLAIN._replace(row=(b,), touched=True, sharded=bool(b.devices))
     if u.op is Ops.STAGE and type(u.arg) is Leaving:
-        # what the value itself had, without the brand that it left
+        # the facts about the value, without the brand that it left
         row = tuple(b for b in operands[0].row if b is not brand_of(u.src[1]))
         return operands[0]._replace(row=row, left=True, touched=True)
     if u.op is Ops.UNSHARD or (u.op is Ops.PARAM and u.arg.axis is not None):
@@ -109,7 +109,10 @@ def _joined(infos: Iterable[Info]) -> Info:
 
 
 def _of_result(call: UOp, i: int, arguments: Sequence[Info]) -> Info:
-    """A result of a function varies over what those arguments do that it uses, less what its body leaves."""
+    """Return the facts about a result of a function: its row joins the rows of the arguments that it uses.
+
+    A brand that its body leaves is removed.
+    """
     out = call.src[0].src[i]
     if (own := info_of(out)).left:
         info = _in_body(out, arguments)
@@ -121,7 +124,7 @@ def _of_result(call: UOp, i: int, arguments: Sequence[Info]) -> Info:
 
 
 def _in_body(out: UOp, arguments: Sequence[Info]) -> Info:
-    """What is known of a part of a body, from what is known of the arguments."""
+    """Return the facts about a part of a body, given the facts about the arguments."""
     known: dict[UOp, Info] = {}
     for u in out.toposort(enter_calls=False):
         if u.op is Ops.PARAM and u.arg.slot < len(arguments):
@@ -134,36 +137,36 @@ def _in_body(out: UOp, arguments: Sequence[Info]) -> Info:
 
 
 def row_of(u: UOp) -> Row:
-    """The brands that are open in a graph."""
+    """Return the brands that are open in a graph."""
     return info_of(u).row
 
 
 def is_touched(u: UOp) -> bool:
-    """Does a brand occur anywhere in the graph, open or left?"""
+    """Return whether a brand occurs anywhere in the graph, open or left."""
     return info_of(u).touched
 
 
 def has_left(u: UOp) -> bool:
-    """Was a brand left somewhere in the graph, and not yet closed?"""
+    """Return whether a brand was left somewhere in the graph and is not yet closed."""
     return info_of(u).left
 
 
 class Mark:
-    """What makes an identity, which no other value is."""
+    """A tag that gives a value an identity: no other value equals it."""
 
     __slots__ = ()
 
     @property
     def is_over(self) -> bool:
-        """Is the value all that is left of it, as nobody asks for the identity any more?"""
+        """Whether the identity is no longer needed, so that only the value counts."""
         return False
 
 
 class Cell(Mark):
-    """What makes an identity a storage: a write into it is seen by all tensors that are views of it.
+    """A tag that makes a value a storage: all tensors that are views of it see a write to it.
 
     Attributes:
-        before: For a value that was realized, what it was a view of before.
+        before: The value that a realized value was a view of, before it was realized.
     """
 
     __slots__ = ("before",)
@@ -173,20 +176,20 @@ class Cell(Mark):
 
 
 class NoChange(Mark):
-    """What makes a zero the derivative of what does not change: a transform gives it, and nobody worked it out."""
+    """A tag that marks a symbolic zero: the derivative of a value that does not change."""
 
     __slots__ = ()
 
 
 def no_change(x: UOp) -> UOp:
-    """The derivative of `x` where it does not change."""
+    """Return the symbolic zero derivative of `x`."""
     return UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x.const_like(0),), NoChange())
 
 
 def is_zero(u: UOp) -> bool:
-    """Is this the derivative of what does not change, so that there is none of what is made from it?
+    """Return whether this is a symbolic zero, so that results computed from it have no derivative.
 
-    A zero that somebody made is a number as others are: times infinity it is not a number.
+    An ordinary zero is a number: multiplied by infinity, it is NaN.
     """
     while u.op in GroupOp.Movement or u.op in {Ops.CAST, Ops.INDEX, Ops.STAGE}:
         u = u.src[0]
@@ -194,17 +197,17 @@ def is_zero(u: UOp) -> bool:
 
 
 def is_marked(u: UOp) -> bool:
-    """Is this an identity, which its argument tells from every other?"""
+    """Return whether this value is tagged with an identity."""
     return u.op is Ops.CONTIGUOUS_BACKWARD and u.arg is not None
 
 
 def is_leaf(u: UOp) -> bool:
-    """Is this what a derivative is taken with respect to?"""
+    """Return whether a derivative is taken with respect to this value."""
     return is_marked(u) and type(u.arg) not in {Cell, NoChange}
 
 
 def is_cell(u: UOp) -> bool:
-    """Is this a storage, which a write made or may change?"""
+    """Return whether this is a storage, made or changeable by a write."""
     return is_marked(u) and type(u.arg) is Cell
 
 
@@ -212,25 +215,25 @@ _PLACE = "_branded_place"
 
 
 def as_place(u: UOp) -> UOp:
-    """`u`, which stands for the argument of a loop's body while the body is traced."""
+    """Mark `u` as the placeholder of an argument of a loop's body while the body is traced."""
     u.__dict__[_PLACE] = True
     return u
 
 
 def is_place(u: UOp) -> bool:
-    """Does this stand for the argument of a loop's body while the body is traced?"""
+    """Return whether this is the placeholder of an argument of a loop's body while the body is traced."""
     return _PLACE in u.__dict__
 
 
 def is_differentiated(u: UOp) -> bool:
-    """Is this made from a leaf of a derivative?"""
+    """Return whether this is computed from a leaf of a derivative."""
     return info_of(u).differentiated
 
 
 def left_brands(us: Sequence[UOp], *, beside: bool = False) -> Row:
-    """The brands that were left somewhere in these graphs, and are not yet closed there.
+    """Return the brands that were left somewhere in these graphs and are not yet closed there.
 
-    With `beside`, also in an argument that a function does not use for its result: a rule may speak of it.
+    With `beside`, search also arguments that a function does not use for its result: a rule may differentiate by them.
     """
     if not any(has_left(u) or (beside and info_of(u).beside) for u in us):
         return ()
@@ -240,12 +243,12 @@ def left_brands(us: Sequence[UOp], *, beside: bool = False) -> Row:
 
 
 def visible(row: Row) -> Row:
-    """The brands of a row, without the scopes of loops: from step to step is not from example to example."""
+    """Return the brands of a row without the scopes of loops, since the steps of a loop are not examples."""
     return tuple(b for b in row if b.is_brand)
 
 
 def check_live(u: UOp, what: str | Callable[[], str]) -> None:
-    """Refuse a value of a closed brand."""
+    """Raise an error if a value belongs to a closed brand."""
     if not is_touched(u) or not (dead := [b for b in info_of(u).row if not b.is_open]):
         return
     where = what if isinstance(what, str) else what()

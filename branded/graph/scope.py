@@ -1,11 +1,11 @@
-"""Scopes: what holds while a `with` block runs, and what has a RANGE of its own, outside of which it means nothing.
+"""Scopes: values that hold during a `with` block, and scopes with a RANGE that is meaningless outside of the block.
 
-A `Block` is a file of the standard library, whose `__exit__` is written in C: an interrupt may come at each call of a
-function of Python, so also at that of an `__exit__`, and in its `finally`, but nothing comes between the end of such a
-block and its being closed.  Whoever asks what holds is given the blocks that are not closed.
+A `Block` is a file object of the standard library, because its `__exit__` is written in C.  An interrupt may come at
+any call of a Python function, including a Python `__exit__` and its `finally`.  It cannot come between the end of a
+`Block` and its closing.  A query for the current values looks only at blocks that are not closed.
 
-A `Scope` is one fresh tinygrad `RANGE`.  The brand of a vmap is one, and so is the body of a loop, which is traced once
-for all steps.  The row of a value is the scopes that are open in its graph.
+A `Scope` is a fresh tinygrad `RANGE`: the brand of a vmap, or the body of a loop, which is traced once for all steps.
+The row of a value is the scopes that are open in its graph.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ B = TypeVar("B", bound="Scope")
 
 
 def undone(run: Callable[[], T], undo: Callable[[], None]) -> T:
-    """What `run` gives, after which `undo` is called, twice: an interrupt may come into the first."""
+    """Run `run`, then `undo`, and return the result; `undo` runs twice, because an interrupt may stop the first run."""
     try:
         try:
             return run()
@@ -49,7 +49,7 @@ def undone(run: Callable[[], T], undo: Callable[[], None]) -> T:
 
 
 class Block(io.BytesIO, Generic[T]):
-    """A `with` block in which a value holds; it is closed as a file is."""
+    """A `with` block in which a value holds; it is closed like a file."""
 
     def __init__(self, blocks: Blocks[T], value: T, *, alone: bool = False) -> None:
         super().__init__()
@@ -66,12 +66,12 @@ class Block(io.BytesIO, Generic[T]):
             raise
 
     def began(self) -> None:
-        """What a kind of block does when its value holds."""
+        """Run the setup of a kind of block, once its value holds."""
 
     def within(self, frame: FrameType) -> None:
-        """This block stands in `frame`: while that is a generator that waits, the block does not run.
+        """Record that this block belongs to `frame`: while `frame` is a suspended generator, the block does not hold.
 
-        The generator of a context manager waits while the block of its caller runs, for which it is open.
+        The generator of a context manager is an exception: it is suspended while the block of its caller runs.
         """
         if frame.f_code.co_flags & inspect.CO_GENERATOR:
             caller = frame.f_back
@@ -84,9 +84,9 @@ class Block(io.BytesIO, Generic[T]):
 
 
 class Blocks(Generic[T]):
-    """The values of the blocks that this thread, or this task of asyncio, is in.
+    """The values of the current blocks of this thread or asyncio task.
 
-    They are known by weak references: what a block held is free as soon as it is left.
+    Blocks are kept by weak references, so the value of a block is freed as soon as the block is left.
     """
 
     def __init__(self, name: str) -> None:
@@ -100,7 +100,7 @@ class Blocks(Generic[T]):
         self._known.set((*known, weakref.ref(block)))
 
     def get(self, *, waiting: bool = False) -> tuple[T, ...]:
-        """The values that hold here, the outermost first; `waiting` adds those of generators that wait."""
+        """Return the values that hold here, outermost first; `waiting` adds the values of suspended generators."""
         known = self._known.get()
         if not known:
             return ()
@@ -117,24 +117,24 @@ class Blocks(Generic[T]):
             else:
                 found.append(block.value)
         if is_over:
-            self._known.set(())  # for `may_hold`, which looks at nothing else
+            self._known.set(())  # so that `may_hold`, which checks only this tuple, is false
         return tuple(found)
 
     def any_open(self) -> bool:
-        """Does a value hold here?"""
+        """Return whether a value holds here."""
         return bool(self.get())
 
     @property
     def may_hold(self) -> Callable[[], object]:
-        """A function that gives what is not true where nothing holds; the other way round one has to look."""
+        """A function with a falsy result if no value holds here; if the result is truthy, a value may hold."""
         return self._known.get
 
     def during(self, value: T) -> Block[T]:
-        """The value holds in the `with` block."""
+        """Return a `with` block in which the value holds."""
         return Block(self, value)
 
     def without(self, value: T) -> Block[T]:
-        """In the `with` block nothing holds."""
+        """Return a `with` block in which no value holds."""
         return Block(self, value, alone=True)
 
 
@@ -150,18 +150,18 @@ _NOTHING = UOp.const(0)
 
 
 class Region:
-    """What was made since something began, as a scope or a branch: it can tell that from what was there before."""
+    """The things created since a point in time, such as the opening of a scope or a branch."""
 
     first_slot: int
-    """The buffers from this one on are of the region."""
+    """Buffers from this slot on belong to the region."""
 
     @property
     def _mark(self) -> Tensor | None:
-        """The tensors after this one are of the region."""
+        """Tensors after this one belong to the region."""
         raise NotImplementedError
 
     def has_outside(self, storage: Callable[[UOp], UOp], of: UOp) -> bool:
-        """Does a tensor from outside have this storage?"""
+        """Return whether a tensor from outside has this storage."""
         for ref in list(all_tensors):
             if (t := ref()) is self._mark:
                 return False
@@ -170,7 +170,7 @@ class Region:
         return False
 
     def made(self, x: Tensor) -> bool:
-        """Was `x` made here?"""
+        """Return whether `x` was created in this region."""
         for ref in reversed(all_tensors):
             if (t := ref()) is x:
                 return True
@@ -180,19 +180,19 @@ class Region:
 
 
 class Scope(Region):
-    """Something with a RANGE that opens and closes: a brand, or the body of a loop, which is traced once for all steps.
+    """A RANGE that opens and closes: a brand, or the body of a loop, which is traced once for all steps.
 
     Attributes:
         size: The number of entries of the axis that becomes the RANGE.
-        name: What messages call it: the name that was given, else one that no scope around it has.
+        name: The name in messages: the given name, or a name that no scope around it has.
     """
 
     is_brand = False
-    """Is a value that varies over it another one for each example?"""
+    """Whether a value that varies over it has one entry per example."""
     turn = "step"
-    """What the body of a loop is traced for all of at once."""
+    """The unit for messages: the body of a loop is traced for all steps at the same time."""
     is_program = False
-    """Is this the scope of a function that is written down, whose arguments have no values?"""
+    """Whether this is the scope of a function that becomes a typed program, whose arguments have no values."""
 
     def __init__(
         self, size: int, name: str | None = None, *, hint: Callable[[], str] | None = None, where: str = ""
@@ -206,11 +206,11 @@ class Scope(Region):
         self.first_slot = 0
         self.was_left = False
         self.devices: tuple[str, ...] = ()
-        """Those on which its examples are, where that was asked for."""
+        """The devices of its examples, if devices were requested."""
         self.has_chosen = False
-        """Have branches chosen among numbers of Python here?"""
+        """Whether `cond` or `switch` has selected between Python numbers in this scope."""
         self.home = ""
-        """The device for which its body is traced, where other values are."""
+        """The device for which its body is traced, where unmapped values are."""
 
     @property
     def traced_for(self) -> str:
@@ -226,11 +226,11 @@ class Scope(Region):
 
     @property
     def is_named(self) -> bool:
-        """Did the user name it?  A collective finds only such brands."""
+        """Whether the user named it; a collective finds only named brands."""
         return self._explicit
 
     def avoid(self, name: str) -> None:
-        """Give way to a brand that the user named: two open brands never print the same name."""
+        """Change the default name if the user named another open brand like it, so that printed names are unique."""
         if not self._explicit and self.name == name:
             self._name = next(n for n in _numbered(name) if n not in {name, *(b.name for b in self.outer)})
 
@@ -239,7 +239,7 @@ class Scope(Region):
 
     @property
     def range(self) -> UOp:
-        """The tinygrad RANGE that it is; tinygrad keeps one UOp for equal ones."""
+        """The tinygrad RANGE of this scope; tinygrad keeps one UOp for equal ones."""
         r = self._range() if self._range is not None else None
         if r is None:
             r = UOp(Ops.RANGE, dtypes.weakint, (UOp.const(self.size),), (self.number, AxisType.PLACEHOLDER))
@@ -249,11 +249,11 @@ class Scope(Region):
 
     @property
     def is_open(self) -> bool:
-        """Is its block not over?"""
+        """Whether its block has not ended."""
         return self._block is None or ((block := self._block()) is not None and not block.closed)
 
     def refusal(self, u: UOp, where: str) -> BrandedError | None:
-        """Why `u` cannot be used any more, where there is more to say than that this is closed."""
+        """Return a specific error for a use of `u` after this scope has closed, or None for the general error."""
         return None
 
     @property
@@ -275,13 +275,13 @@ def union(a: Row, b: Row) -> Row:
 
 
 def brand_of(u: UOp) -> Scope | None:
-    """The scope whose RANGE `u` is."""
+    """Return the scope whose RANGE is `u`."""
     found: Scope | None = u.__dict__.get(_SCOPE)
     return found
 
 
 def scope_at(u: UOp) -> Scope:
-    """The scope that this INDEX enters, or that this STAGE leaves."""
+    """Return the scope that this INDEX enters, or that this STAGE leaves."""
     found: Scope = u.src[1].__dict__[_SCOPE]
     return found
 
@@ -292,39 +292,39 @@ def _numbered(stem: str) -> Iterator[str]:
         yield f"{stem}{i}"
 
 
-# ---- which are open ----
+# ---- open scopes ----
 
 
 def open_brands(*, waiting: bool = False) -> Row:
-    """The brands that are open here, outermost first; `waiting` adds those of generators that wait."""
+    """Return the brands that are open here, outermost first; `waiting` adds the brands of suspended generators."""
     return tuple(b for row in _open.get(waiting=waiting) for b in row)
 
 
 def in_step() -> bool:
-    """Is the step of a loop traced here?  One device does it."""
+    """Return whether the step of a loop is being traced here; a step runs on one device."""
     return any(not s.is_brand and not s.is_program and s.turn == "step" for s in open_brands())
 
 
 def outside() -> Block[Row]:
-    """As if no brand were open."""
+    """Return a block in which no brand is open."""
     return _open.without(())
 
 
 class _Opened(Block[Row]):
-    """The block of some scopes."""
+    """The block of one or more scopes."""
 
     def __init__(self, brands: Iterable[Scope]) -> None:
         super().__init__(_open, tuple(brands))
 
     def began(self) -> None:
-        # tensors and buffers made from here on belong to the scopes
+        # tensors and buffers created from here on belong to the scopes
         self.mark, first_slot = tensor(_NOTHING), next(UOp.unique_num)
         for b in self.value:
             b._block, b.first_slot = weakref.ref(self), first_slot
 
 
 class OpenedOne(_Opened, Generic[B]):
-    """The block of one scope, which is made when the block is entered."""
+    """The block of one scope, which is created when the block is entered."""
 
     def __init__(self, make: Callable[[], B]) -> None:
         super().__init__(())
@@ -341,22 +341,22 @@ class OpenedOne(_Opened, Generic[B]):
 
 
 def opened(scope: B) -> AbstractContextManager[B]:
-    """The block of a scope that was just made."""
+    """Return the block of a new scope."""
     return OpenedOne(lambda: scope)
 
 
 def all_opened(brands: Iterable[Scope]) -> AbstractContextManager[Row]:
-    """One block of many scopes that were just made."""
+    """Return one block for several new scopes."""
     return _Opened(brands)
 
 
 def reopened(brands: Iterable[Scope]) -> AbstractContextManager[Row]:
-    """While a rule runs for a call that was made in the scope of these brands: gives those that were closed."""
+    """Reopen closed brands while a rule runs for a call made in their scope; gives the brands that were closed."""
     return _Opened(b for b in brands if not b.is_open or b._block is None)
 
 
 class Branch(Region):
-    """What is made while a branch runs, though another one may be taken, or a function, though its rule may run."""
+    """The region of a branch that may not be taken, or of a function whose custom rule may run instead."""
 
     def __init__(self) -> None:
         self.first_slot = next(UOp.unique_num)
@@ -368,17 +368,17 @@ class Branch(Region):
 
 
 def branch() -> Block[Region]:
-    """While a branch runs."""
+    """Return a block for running a branch."""
     return _branches.during(Branch())
 
 
 def ruled() -> Block[Region | None]:
-    """While a function runs that has a rule, which runs in its place where a derivative is taken."""
+    """Return a block for running a function with a custom rule, which replaces it when a derivative is taken."""
     return _ruled.during(Branch())
 
 
 def unruled() -> Block[Region | None]:
-    """As if no such function ran."""
+    """Return a block in which no function with a custom rule is running."""
     return _ruled.without(None)
 
 
@@ -386,19 +386,19 @@ may_be_in_brand, may_be_in_call_body = _open.may_hold, _calls.may_hold
 
 
 def branches() -> tuple[Region, ...]:
-    """The branches that we are in, outermost first."""
+    """Return the branches around this call, outermost first."""
     return _branches.get()
 
 
 def ruled_functions() -> tuple[Region, ...]:
-    """The functions with rules that we are in, outermost first."""
+    """Return the functions with custom rules around this call, outermost first."""
     return tuple(f for f in _ruled.get() if f is not None)
 
 
 def call_body() -> Block[None]:
-    """While what runs becomes the body of a call in a graph, in which nothing is scheduled by itself."""
+    """Return a block for tracing the body of a call, in which no value is scheduled separately."""
     return _calls.during(None)
 
 
 in_call_body = _calls.any_open
-"""Does what runs here become the body of a call?"""
+"""Return whether the body of a call is being traced here."""

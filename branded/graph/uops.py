@@ -1,4 +1,4 @@
-"""Graphs of tinygrad: operations built without what tinygrad would work out again, and graphs rewritten."""
+"""Building tinygrad graphs without recomputing known facts, and rewriting them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from branded.tinygrad_compat.private_api import (
 
 
 def tensor(u: UOp) -> Tensor:
-    """`Tensor(u)`, without looking for the device of `u`: that walks the whole graph."""
+    """Return `Tensor(u)` without looking up the device of `u`, which would walk the whole graph."""
     t = Tensor.__new__(Tensor)
     t.uop, t.grad, t.is_param = u, None, True
     all_tensors[weakref.ref(t)] = None
@@ -28,7 +28,7 @@ def tensor(u: UOp) -> Tensor:
 
 
 def tensors(us: Iterable[UOp]) -> list[Tensor]:
-    """`tensor` of each, one call for all."""
+    """Return `tensor(u)` for each `u`, in one call."""
     made = []
     for u in us:
         t = Tensor.__new__(Tensor)
@@ -39,7 +39,7 @@ def tensors(us: Iterable[UOp]) -> list[Tensor]:
 
 
 def is_of_a_tensor(u: UOp) -> bool:
-    """Is this the value of a tensor of floats that somebody has, and may ask for its gradient?"""
+    """Return whether `u` is the value of a live float tensor, whose gradient may be requested."""
     return dtypes.is_float(u.dtype) and any((t := ref()) is not None and t.uop is u for ref in list(all_tensors))
 
 
@@ -51,12 +51,12 @@ def is_float(u: UOp) -> bool:
 
 
 def again(u: UOp, *src: UOp) -> UOp:
-    """The same operation on other operands."""
+    """Return the same operation on other operands."""
     return UOp(u.op, u.dtype, src, u.arg)
 
 
 def like(u: UOp, v: UOp) -> UOp:
-    """`v`, of which is known what is of `u`: the same operation on other operands."""
+    """Return `v`, the same operation as `u` on other operands, with the known facts about `u` copied to it."""
     keep_known(u, v)
     return v
 
@@ -65,22 +65,22 @@ _RANK = "_branded_rank"
 
 
 def ranks(u: UOp) -> list[int]:
-    """The number of axes of each operand of an elementwise `u`, without working out shapes where it can be avoided."""
+    """Return the rank of each operand of an elementwise `u`, without computing shapes if possible."""
     found = [_rank(s) for s in u.src]
     u.__dict__[_RANK] = max(found)
     return found
 
 
 def _rank(u: UOp) -> int:
-    """The number of axes of `u`, by going down to an operand that is known to have as many.
+    """Return the rank of `u`, found by descending to an operand with the same, known rank.
 
-    SIN(x * 2)      its shape is not known yet, and `SIN` keeps the number of axes: on to x * 2
-    x * 2           of the operands of `MUL` one is a number, without axes: on to x
-    x, an f32[3]    it is known: 1, which is kept for SIN(x * 2) too
+    SIN(x * 2)      shape not known yet, and `SIN` keeps the rank: go to x * 2
+    x * 2           one operand of `MUL` is a constant, without axes: go to x
+    x, an f32[3]    known: 1, which is cached for SIN(x * 2) too
     """
     v = u
     while v.op in GroupOp.Elementwise and _RANK not in v.__dict__ and known_shape(v) is None:
-        of = [s for s in v.src if s.op is not Ops.CONST]  # a number has no axes
+        of = [s for s in v.src if s.op is not Ops.CONST]  # a constant has no axes
         if len(of) > 1:
             break
         v = of[0] if of else v.src[0]
@@ -94,26 +94,26 @@ def reshape(x: UOp, shape: tuple[Any, ...]) -> UOp:
 
 
 def expand(x: UOp, sizes: tuple[int, ...]) -> UOp:
-    """`x` repeated along new leading axes."""
+    """Return `x`, repeated along new leading axes."""
     return UOp(Ops.EXPAND, x.dtype, (x, shape_to_shape_arg(sizes))) if sizes else x
 
 
 def behind(front: tuple[UOp, ...], argument: UOp) -> UOp:
-    """The sizes or offsets that a movement op takes, behind others for the brands; a value may have left them all."""
+    """Return the sizes or offsets of a movement op, with the sizes or offsets of the brand axes in front."""
     if not front:
         return argument
     src = (*front, *(argument.src if argument.op is Ops.STACK else (argument,)))
-    dtype = front[0].dtype if argument.dtype is dtypes.void else argument.dtype  # void: of no sizes
+    dtype = front[0].dtype if argument.dtype is dtypes.void else argument.dtype  # void: no sizes
     return src[0] if len(src) == 1 else UOp(Ops.STACK, dtype, src)
 
 
 def against(flag: UOp, like: UOp) -> UOp:
-    """A flag of one example, or of all of these, with as many axes as another value: one for each of its examples."""
+    """Return a flag with trailing axes of size 1, so that it has the rank of `like`."""
     return flag.reshape((*flag.shape, *(1,) * (len(like.shape) - len(flag.shape))))
 
 
 def on_device(x: UOp, device: str | None = None) -> UOp:
-    """`x`, which may be made of numbers that no device has, as a value in memory."""
+    """Return `x` as a value in memory; `x` may consist of constants without a device."""
     if x.device is not None:
         return x
     out: UOp = x.cast(strong_dtype(x.dtype)).clone(device=device or canonicalize_device(None))
@@ -121,7 +121,7 @@ def on_device(x: UOp, device: str | None = None) -> UOp:
 
 
 def stored(x: Tensor) -> Tensor:
-    """What was chosen among numbers of Python, with the dtype that it has in memory: others have no memory."""
+    """Return a value selected from Python numbers with the dtype that it has in memory."""
     weak = x.dtype in dtypes.weaks and x.uop.device is not None
     return x.cast(strong_dtype(x.dtype)) if weak else x
 
@@ -133,7 +133,7 @@ def permute(x: UOp, order: tuple[int, ...]) -> UOp:
 
 
 def lead(x: UOp, order: tuple[int, ...]) -> UOp:
-    """`x` with its leading axes in this order, and the others behind them as they are."""
+    """Return `x` with its leading axes in this order, and the other axes unchanged after them."""
     if order == tuple(range(len(order))):
         return x
     rank = len(x.arg if x.op is Ops.PERMUTE else x.shape)
@@ -141,12 +141,12 @@ def lead(x: UOp, order: tuple[int, ...]) -> UOp:
 
 
 def nbytes(u: UOp) -> int:
-    """The memory that a value takes."""
+    """Return the size of a value in bytes."""
     return int(u.max_numel()) * u.dtype.itemsize
 
 
 def base_of(u: UOp) -> UOp:
-    """The value that `u` is, but for its shape."""
+    """Return the value below reshapes."""
     while u.op is Ops.RESHAPE:
         u = u.src[0]
     return u
@@ -161,9 +161,10 @@ def replaced(
     gate: Callable[[UOp], bool] | None = None,
     at: Mapping[UOp, UOp] | None = None,
 ) -> list[UOp]:
-    """The same graphs with some operations replaced: `new` sees each with its operands replaced; None leaves it.
+    """Return the same graphs with some operations replaced.
 
-    `at` gives what to put in the place of an operation whatever becomes of its operands.
+    `new` gets each operation with its operands replaced, and returns its replacement or None to keep it.  `at` maps
+    operations to fixed replacements, whatever their operands are.
     """
     env: dict[UOp, UOp] = {}
     for u in UOp(Ops.SINK, src=tuple(roots)).toposort(gate, enter_calls=False):
@@ -180,7 +181,7 @@ def replaced(
 
 
 def joined(parts: list[Tensor], axis: int, width: int = 16) -> Tensor:
-    """The chunks as one tensor; joined in a tree, so that no kernel reads too many."""
+    """Concatenate chunks along `axis`, in a tree, so that no kernel reads too many."""
     while len(parts) > 1:
         parts = [parts[i].cat(*parts[i + 1 : i + width], dim=axis) for i in range(0, len(parts), width)]
         if len(parts) > 1:

@@ -1,1 +1,1 @@
-"""How a per-example tensor behaves in the methods of tinygrad."""
+"""The behavior of per-example tensors in the methods of tinygrad."""

@@ -1,9 +1,9 @@
-"""Elementwise functions whose value, or whose derivative somewhere, tinygrad approximates.
+"""Elementwise functions whose value or derivative tinygrad approximates.
 
-`erf`, `asin`, `acos` and `atan` are fits to 7 digits, in float64 too, of |x|, times the sign of x: their derivative at
-0 is 0, and the second one near 0 is wrong in the fourth digit. `asinh`, `acosh` and `atanh` overflow or cancel:
-`asinh(-1e4)` is -inf. `elu` and `relu6` are differences of two ramps: `relu6(1e10)` is 0, and the derivative of `elu`
-at 0 is 0. `logaddexp` and `logsumexp` subtract an infinity from itself.
+`erf`, `asin`, `acos` and `atan` are 7-digit fits in |x|, multiplied by the sign of x, for float64 too. Their derivative
+at 0 is 0, and the second derivative near 0 is wrong in the fourth digit. `asinh`, `acosh` and `atanh` overflow or
+cancel: `asinh(-1e4)` is -inf. `elu` and `relu6` are differences of two ramps: `relu6(1e10)` is 0, and the derivative of
+`elu` at 0 is 0. `logaddexp` and `logsumexp` subtract an infinity from itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from branded.tinygrad_compat.tensor_methods import Method, nested
 
 def _logaddexp(self: Any, other: Any) -> Tensor:
     if isinstance(other, int | float) and math.isfinite(other):
-        return SOFTPLUS(self - other) + other  # a number needs no memory
+        return SOFTPLUS(self - other) + other  # a number is not materialized
     a, b = self._broadcasted(other)
     shape = (a + b).shape
     return LOGADDEXP(a.expand(shape), b.expand(shape))
@@ -35,7 +35,7 @@ def _softplus(self: Tensor, beta: float = 1.0) -> Tensor:
     return SOFTPLUS(self * beta) * (1 / beta)
 
 
-# ---- pieces of others ----
+# ---- piecewise functions ----
 
 
 def _relu6(self: Tensor) -> Tensor:
@@ -63,7 +63,7 @@ def _selu(self: Tensor, alpha: float = 1.67326, gamma: float = 1.0507) -> Tensor
 
 
 def _finite(m: Tensor) -> Tensor:
-    """What may be subtracted: 0 in place of an infinity, of which the difference is NaN."""
+    """Replace infinities by 0, because an infinity minus itself is NaN."""
     return (m.eq(math.inf) | m.eq(-math.inf)).where(0, m)
 
 
@@ -82,14 +82,14 @@ def _logcumsumexp(self: Tensor, axis: int = 0) -> Tensor:
     return (sums.log() + m).transpose(-1, axis)
 
 
-# ---- in tinygrad ----
+# ---- installation ----
 
 
 def _method(f: Elementwise) -> Method:
     def method(self: Tensor) -> Tensor:
         return f(self)
 
-    method.__code__ = method.__code__.replace(co_name=f.name)  # each has its own, as each method of tinygrad
+    method.__code__ = method.__code__.replace(co_name=f.name)  # one code object per method, as in tinygrad
     return method
 
 
@@ -101,7 +101,7 @@ METHODS: dict[str, Method] = {
 
 
 def install() -> None:
-    """Not where tinygrad is to be left as it is."""
+    """Install the methods unless the patches of tinygrad are disabled."""
     for name, f in METHODS.items() if tinygrad_compat.installed else ():
         named, plain = getattr(Tensor, name), nested(getattr(Tensor, name))
         new = functools.wraps(plain)(f)

@@ -1,4 +1,4 @@
-"""Functions that tinygrad traces or runs by itself: `@function`, a TinyJit, a kernel written by hand."""
+"""Hooks for functions that tinygrad traces or runs: `@function`, TinyJit and custom kernels."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from branded.tinygrad_compat.tensor_methods import Method, wrap
 
 
 def _lift_into_function(ctx: Any, x: UOp) -> UOp | None:
-    """A @function that closes over a per-example value, or one of a derivative, gets it as one more argument.
+    """Make a per-example or differentiated value in the closure of a @function an additional argument.
 
-    Of a derivative that is stopped it gets the value behind that, which nobody differentiates.
+    For a detached value, the argument is the result of `detach`, which is not differentiated.
     """
     if not (is_differentiated(x) if x.op is Ops.DETACH else brand_of(x.src[-1]) or is_leaf(x)):
         return None
     arguments: list[UOp] = ctx[0]
     param: UOp = x.param_like(len(arguments))
     given = x.substitute({p: arguments[p.arg.slot] for p in params(x)})
-    if not row_of(given):  # a kernel of its own reads it from memory, also a number that is differentiated
+    if not row_of(given):  # a separate kernel reads it from memory, even if it is a differentiated number
         given = on_device(given)
         param = given.param_like(len(arguments))
     arguments.append(given)
@@ -38,7 +38,7 @@ def _lift_into_function(ctx: Any, x: UOp) -> UOp | None:
 
 
 def _jit(original: Method) -> Method:
-    """Under a brand there is nothing to run yet: a TinyJit is the function that it is of."""
+    """Make a TinyJit call its plain function under a brand, where nothing can run yet."""
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not open_brands():

@@ -1,4 +1,4 @@
-"""Derivatives: what tinygrad's reverse mode has to know of brands, leaves, writes and primitives."""
+"""Hooks into tinygrad's reverse mode, for brands, leaves, writes and primitives."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from branded.tinygrad_compat.tensor_methods import Method, wrap
 
 def _gradient(original: Method) -> Method:
     def gradient(self: Tensor, *targets: Tensor, gradient: Tensor | None = None) -> Any:
-        """Work out the vmaps that are done before going backward: reverse mode sees plain operations."""
+        """Lower the finished vmaps before the backward pass, so that reverse mode sees plain operations."""
         tensors = [self, *targets, *([gradient] if gradient is not None else [])]
         for t in tensors:
             check_live(t.uop, "gradient")
         for t in targets:
             _check_target(t, self)
         if any(b.is_open and b in row_of(self.uop) for b in left_brands([self.uop])):
-            # examples exchange values in this loss: its gradient is that of `grad`
+            # examples exchange values in this loss, so its gradient is computed as in `grad`
             ct = self.uop.const_like(1) if gradient is None else gradient.uop
             with transforming():
                 grads, _ = pull([self.uop], [ct], [t.uop for t in targets])
@@ -70,12 +70,12 @@ def _check_target(t: Tensor, loss: Tensor) -> None:
 
 
 def _leaf_gradient(ctx: UOp, ret: UOp) -> tuple[UOp] | None:
-    """A leaf or a storage is an identity, where tinygrad's own CONTIGUOUS_BACKWARD makes the cotangent a buffer."""
+    """Return the cotangent of a leaf or storage, an identity; tinygrad's CONTIGUOUS_BACKWARD makes it a buffer."""
     return (ctx,) if is_marked(ret) else None
 
 
 def _write_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, UOp] | None:
-    """Of a write into a part: its cotangent for what is written, and that of the rest for what was there."""
+    """Split the cotangent of a partial write into the parts for the old and for the written value."""
     if (found := aliasing.part(ret)) is None or not found[0]:
         return None
     own = aliasing.viewed(found[0], ctx)
@@ -83,7 +83,7 @@ def _write_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, UOp] | None:
 
 
 def _product_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, ...] | None:
-    """d prod x / dxⱼ is the product of the others: tinygrad's own rule, a quotient, cannot be differentiated again."""
+    """Return the cotangent of a product or maximum; tinygrad's rule, a quotient, cannot be differentiated again."""
     if len(ret.src) > 1:
         raise no_range_rule("gradient", ret)
     if ret.arg[0] is Ops.MAX and is_inexact(ret.src[0]):
@@ -95,25 +95,25 @@ def _product_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, ...] | None:
 
 
 def _shared_by_the_largest(x: UOp, n: int, ctx: UOp) -> UOp:
-    """The cotangent of a maximum over the leading axes, for those that attain it."""
+    """Split the cotangent of a maximum over the leading axes among the elements that attain it."""
     mask = attained(x, n, ctx.dtype)
     share: UOp = mask / reduced(mask, Ops.ADD, tuple(range(n))) * ctx
     return share
 
 
 def _exp2_gradient(ctx: UOp, ret: UOp) -> tuple[UOp]:
-    """Where it is infinite and nothing depends on it, as where a sigmoid is 0, the derivative is 0, and no NaN."""
-    lost = ret.eq(math.inf) & ctx.eq(0)
-    return (ctx * lost.where(ret.const_like(0), ret) * math.log(2),)
+    """Return 0, not NaN, where the power is infinite and the cotangent is 0, as in the slope of a sigmoid at -200."""
+    kept = ret.ne(math.inf) | ctx.ne(0)
+    return (ctx * kept.where(ret, 0.0) * math.log(2),)
 
 
 def _cast_gradient(ret: UOp) -> tuple[None] | None:
-    """What is made of ints or bools has no derivative: not even that which tinygrad would take of rounding."""
+    """Return no cotangent for casts of ints and bools, even if tinygrad would differentiate the rounding."""
     return (None,) if is_pulling() and not dtypes.is_float(ret.src[0].dtype) else None
 
 
 def _unshard_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
-    """Each device has its part of the cotangent."""
+    """Shard the cotangent like the operand."""
     if len(ret.arg) != 1 or not isinstance(ret.device, tuple):
         return None
     every = resharded(ctx, ret.device, axis := ret.arg[0])
@@ -121,7 +121,7 @@ def _unshard_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
 
 
 def _part_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None, None] | None:
-    """Of the part that each device keeps of what all have: the parts together, each where it was."""
+    """Return the cotangent of a shard of a replicated value: all shards, at their original positions."""
     devices, whole = ret.device, ret.src[0].shape
     if not isinstance(devices, tuple):
         return None
@@ -141,7 +141,7 @@ def _part_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None, None] | None:
 
 
 def _select_gradient(ctx: UOp, ret: UOp) -> tuple[UOp]:
-    """Of what one device reads: of a value that all have, or of its own part, of which the others' get nothing."""
+    """Return the cotangent of a read on one device, which is 0 for the shards of the other devices."""
     devices = ret.src[0].device
     given = ctx.contiguous().copy_to_device(devices)
     if not _is_own_of_each(ret.src[0]):
@@ -151,15 +151,15 @@ def _select_gradient(ctx: UOp, ret: UOp) -> tuple[UOp]:
 
 
 def _is_own_of_each(x: UOp) -> bool:
-    """Has each device another value here?"""
+    """Return whether each device holds a different value."""
     within = x.toposort(gate=lambda u: u.op not in {Ops.UNSHARD, Ops.COPY})
     return any(u.op is Ops.RANGE and u.arg[-1] is AxisType.DEVICE for u in within)
 
 
 def _stack_gradient(ctx: UOp, ret: UOp) -> tuple[UOp | None, ...]:
-    """Of what the devices have, each its own: what each has of the cotangent, in memory.
+    """Return the cotangents of the values on each device: the part on the same device, in memory.
 
-    Of copies of one value to all the cotangent is that of all of them: the value gets it once.
+    Copies of one value to all devices share a cotangent, which the value receives once.
     """
     whole = ctx.contiguous()
     if len({s.src[0] if s.op is Ops.COPY else s for s in ret.src}) == 1:
@@ -168,7 +168,7 @@ def _stack_gradient(ctx: UOp, ret: UOp) -> tuple[UOp | None, ...]:
 
 
 def _deepwalk(root: UOp, targets: set[UOp]) -> tuple[list[UOp], dict[UOp, bool]]:
-    """What a derivative goes through: an argument of a function that is detached is not differentiated."""
+    """Return the nodes on the path of a derivative; detached arguments of functions are not on it."""
     path: dict[UOp, bool] = {}
     root.topovisit(lambda u: u.op not in _NOWHERE and any(path[x] or x in targets for x in derives_from(u)), path)
     return [u for u, on_it in path.items() if on_it], path
@@ -187,7 +187,7 @@ def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
             raise UnsupportedError(
                 "gradient: a kernel written by hand has no derivative", fix="custom_kernel(..., grad_fxn=...)"
             )
-        if ctx.op is Ops.TUPLE:  # what varies and no device has would be a part of the body, not an argument
+        if ctx.op is Ops.TUPLE:  # a batched cotangent without a device would be part of the body, not an argument
             ctx = UOp.maketuple(*(on_device(g) if row_of(g) else g for g in ctx.src))
         with differentiated(False):
             if k.arg.grad_fxn is not None:
@@ -198,10 +198,10 @@ def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _function_gradient(ctx: UOp, k: UOp, needed: set[int]) -> list[UOp | None]:
-    """The cotangents that are needed, by one call, as tinygrad's own rule has it.
+    """Compute the needed cotangents in one call, like tinygrad's own rule.
 
-    That one differentiates by all arguments, also by those that a rule of the user's refuses; it takes the parameters
-    of functions in the body for those of the body, and leaves the values from outside in it that such rules bring.
+    tinygrad's rule differentiates by all arguments, even if a user's rule rejects one. It also confuses the parameters
+    of functions in the body with those of the body, and keeps outside values from such rules in the body.
     """
     body, given = k.src[0], [*k.src[1:], *ctx.src]
     n, own = len(k.src) - 1, {p.arg.slot: p for p in params(body)}
@@ -209,7 +209,7 @@ def _function_gradient(ctx: UOp, k: UOp, needed: set[int]) -> list[UOp | None]:
     grads = private_api.compute_gradient(body, UOp.maketuple(*seeds), {own[i] for i in needed if i in own})
     wanted = [i for i in sorted(needed) if i in own and own[i] in grads]
     new = UOp.maketuple(*(grads[own[i]] for i in wanted))
-    if k.arg.precompile:  # what the function gave is there
+    if k.arg.precompile:  # the results of the function are available
         new = new.substitute({y: y.param_like(len(given) + i) for i, y in enumerate(body.src)}, walk=True)
         given += [k.gettuple(i) for i in range(len(body.src))]
     new = private_api.renumber_invalid_outputs(new)
@@ -222,7 +222,7 @@ def _function_gradient(ctx: UOp, k: UOp, needed: set[int]) -> list[UOp | None]:
 
 
 def _index_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
-    """d/dX of X[brand]: the cotangent in the example's own row, zero in the others."""
+    """Return d/dX of X[brand]: the cotangent in the example's own row, and zero in the others."""
     x, r = ret.src
     if brand_of(r) is None:
         return None

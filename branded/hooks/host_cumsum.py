@@ -1,9 +1,9 @@
-"""`cumsum` and `cumprod` of long axes, `cummax` and `cummin` are a call of C on the CPU, where the room for it is on.
+"""`cumsum` and `cumprod` of long axes, and `cummax` and `cummin`, in C on the CPU if CPU codegen is enabled.
 
-tinygrad adds up for each entry all those before it, of a long axis in two steps: a row of a thousand is 130,000
-additions, and three kernels.  Of a short one that is left to it: the sums become part of the kernel around them.
-The derivative of its products takes n³ steps for a row of n.  Its maxima pass over NaN, so that even the shortest axis
-is a call: a NaN stays, as in numpy.
+tinygrad sums all preceding elements for each element, in two steps for a long axis: a row of a thousand elements takes
+130,000 additions and three kernels. A short axis is left to tinygrad, because its sums fuse with the surrounding
+kernel. The derivative of tinygrad's products takes n³ steps for a row of n. Its maxima skip NaN, so even the shortest
+axis uses C: NaN is propagated, as in numpy.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from branded.hooks.host_sort import suits
 from branded.tinygrad_compat.tensor_methods import Method, nested, running, wrap
 
 LONG = 32
-"""An axis of so many entries is long."""
+"""The length from which an axis is long."""
 LONG_OF_PRODUCTS = 8
-"""And of so many where they are multiplied, for the derivative."""
+"""The length from which an axis is long for products, because of their derivative."""
 _TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
 
 
@@ -65,7 +65,7 @@ def _cummax(original: Method) -> Method:
 
 
 def install() -> None:
-    """Not where tinygrad is to be left as it is."""
+    """Install the methods unless the patches of tinygrad are disabled."""
     if tinygrad_compat.installed:
         wrap("cumsum", _cumsum)
         wrap("cumprod", _cumprod)

@@ -1,7 +1,7 @@
-"""`sort`, `topk` and `argsort` are one call of numpy on the CPU, where the room for the CPU is on.
+"""`sort`, `topk` and `argsort` as one call of numpy on the CPU, if CPU codegen is enabled.
 
-Elsewhere they are tinygrad's network, which loses NaN, for its steps are maxima: `[2, nan, 1]` became `[1, 2, 2]`, and
-two of the indices were 0.  Here NaN is the largest, as in numpy.
+Otherwise tinygrad's sorting network runs, whose maxima lose NaN: `[2, nan, 1]` became `[1, 2, 2]`, and two of the
+indices were 0. Here NaN is the largest value, as in numpy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from branded.tinygrad_compat.tensor_methods import Method, nested, running, wrap
 
 
 def suits(x: Any, dim: Any) -> bool:
-    """Is there an axis with something in it, in memory that numpy can read?"""
+    """Return whether the axis has several elements, and numpy can read the memory."""
     return bool(room.value) and _has_axis(x, dim) and isinstance(x.device, str) and _is_of_the_host(x.device)
 
 
@@ -33,12 +33,12 @@ def _has_axis(x: Any, dim: Any) -> bool:
 
 @functools.cache
 def _is_of_the_host(device: str) -> bool:
-    with Context(ALLOW_DEVICE_USAGE=1):  # type: ignore[no-untyped-call]  # also where a @function is traced
+    with Context(ALLOW_DEVICE_USAGE=1):  # type: ignore[no-untyped-call]  # also while a @function is traced
         return native.can_run(device)
 
 
 def _with_nan(network: Method) -> Method:
-    """tinygrad's `sort`, of infinity in place of NaN, which is put behind all infinities."""
+    """Wrap tinygrad's `sort` to sort infinity instead of NaN, and to put NaN after all infinities."""
 
     @functools.wraps(network)
     def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
@@ -59,11 +59,11 @@ def _with_nan(network: Method) -> Method:
 
 
 Entries = tuple[Tensor, Tensor]
-"""Values, with infinity for NaN, and which of them are NaN."""
+"""Values with NaN replaced by infinity, and the mask of NaN."""
 
 
 def _places(x: Entries, y: Entries, dim: int) -> Tensor:
-    """Where the sorted `y` were in `x`: of equal ones, of which NaN is one, the first is where the first was."""
+    """Return the indices of the sorted `y` in `x`; equal elements, including NaN, keep their order."""
     n, rest = int(x[0].shape[dim]), (1,) * (x[0].ndim - dim - 1)
     before = Tensor.ones(n, n, dtype=dtypes.bool).tril().reshape((n, n, *rest))
     number = [(before & _same(t, t, dim)).sum(dim + 1) for t in (x, y)]
@@ -73,7 +73,7 @@ def _places(x: Entries, y: Entries, dim: int) -> Tensor:
 
 
 def _same(a: Entries, b: Entries, dim: int) -> Tensor:
-    """Each of `a` beside each of `b`."""
+    """Compare all pairs of elements of `a` and `b`."""
     left, right = ([t.unsqueeze(dim + k) for t in ts] for ts, k in ((a, 1), (b, 0)))
     return left[0].eq(right[0]) & left[1].eq(right[1])
 
@@ -113,7 +113,7 @@ def _topk(original: Method) -> Method:
 
 
 def install() -> None:
-    """Not where tinygrad is to be left as it is."""
+    """Install the methods unless the patches of tinygrad are disabled."""
     if tinygrad_compat.installed:
-        wrap("topk", _topk)  # before the network is replaced, by which it is derived
+        wrap("topk", _topk)  # before `sort`, on which tinygrad's `topk` is based
         wrap("sort", _sort)

@@ -1,11 +1,11 @@
-"""Arrays of numpy beside a value of an example, and what can stand beside none.
+"""Operands that are numpy arrays, or that tinygrad does not accept.
 
-What is wrong: tinygrad takes tensors and numbers.  Beside an array, a list or a tensor of another library it says
-`Could not infer dtype of ...`, and numpy, where it stands on the left, makes an array of objects of the parts of the
-tensor.  In the body of a vmap, a loop or a derivative an array of numpy is a tensor, as it is as an argument of `vmap`,
-and all else is refused in our words.  Outside of them tinygrad and numpy do what they did.
+tinygrad accepts tensors and numbers. For an array, a list or a tensor of another library it raises `Could not infer
+dtype of ...`. With an array on the left, numpy makes an object array of the elements of the tensor. In the body of a
+vmap, loop or derivative, a numpy array is converted to a tensor, like an argument of `vmap`. Other types raise an
+`OperandError`. Outside of these bodies, nothing changes.
 
-How one can tell: `Tensor([1.0]) + numpy.ones(1)` works in tinygrad itself.
+The hook can be removed once `Tensor([1.0]) + numpy.ones(1)` works in tinygrad itself.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "left_shift": operator.lshift,
     "right_shift": operator.rshift,
 }
-"""The operators of Python by the names of the functions of numpy that they are."""
+"""Python's operators, by the names of the equivalent numpy functions."""
 
 
 _KNOWN = (Tensor, int, float, UOp)
@@ -58,7 +58,7 @@ def _what() -> str:
 
 
 def _of_list(x: list[Any]) -> str:
-    """What to write in place of a list that `tree.advice` knows no tensor for: numbers, or tensors among them."""
+    """Return a replacement for a list of tensors or numbers, for which `tree.advice` has no suggestion."""
     if any(isinstance(e, Tensor) for e in x):
         return "Tensor.stack(...) of its tensors"
     text = repr(x)
@@ -94,7 +94,7 @@ def _ufix(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _taking(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A method that asks its arguments for what only tensors have."""
+    """Return a wrapper for methods that access tensor attributes of their arguments."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         inner, running = tensor_methods.nested(original), tensor_methods.running()
@@ -122,12 +122,12 @@ def _tensor(x: Any, what: str) -> Any:
 
 
 def _argument(x: Any, what: str) -> Any:
-    """An argument of a method, which takes lists, dtypes and more: only arrays are no business of tinygrad's."""
+    """Convert an array argument to a tensor; other types, such as lists and dtypes, are left to the method."""
     return _tensor(x, what) if isinstance(x, np.ndarray | np.generic) or tree.package_of(x) else x
 
 
 def _indexed(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`x[i]` and `x[i] = v`, where tinygrad knows no arrays."""
+    """Wrap `x[i]` and `x[i] = v`, because tinygrad does not accept arrays there."""
     what = "index" if original.__name__ == "__getitem__" else "assign"
 
     def index(i: Any) -> Any:
@@ -164,12 +164,12 @@ def _init(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _of_numpy(data: Any) -> np.ndarray | None:
-    """An array of what tinygrad does not take: a number of numpy, or a list of such; None if there is none in it."""
+    """Return the array of numpy scalars that tinygrad does not accept, or None if `data` has none."""
     if not isinstance(data, np.ndarray | np.generic | list | tuple | complex):
         return None
     try:
         array = np.asarray(data)
-    except ValueError:  # a list of lists that differ in length
+    except ValueError:  # nested lists of different lengths
         return None
     if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
         return None if isinstance(data, np.ndarray) else array
@@ -186,7 +186,7 @@ def _of_numpy(data: Any) -> np.ndarray | None:
 
 
 def _has_tensors(data: Any) -> bool:
-    if isinstance(data, np.ndarray) and data.dtype == object:  # as numpy makes it of a tensor
+    if isinstance(data, np.ndarray) and data.dtype == object:  # numpy's conversion of a tensor
         data = data.tolist()
     return isinstance(data, Tensor) or (isinstance(data, list | tuple) and any(map(_has_tensors, data)))
 
@@ -194,7 +194,7 @@ def _has_tensors(data: Any) -> bool:
 def _refuse_list(data: Any) -> NoReturn:
     if isinstance(data, Tensor):
         raise OperandError(f"Tensor: {tree.describe(data)} is a tensor already", fix="the value itself, or .clone()")
-    from branded.hooks.error_translation.suggestions import stacked  # imported where there is a mistake
+    from branded.hooks.error_translation.suggestions import stacked  # imported only for an error
 
     raise OperandError(
         f"Tensor: {tree.outline(data)} has tensors in it, which have no numbers yet",
@@ -203,8 +203,8 @@ def _refuse_list(data: Any) -> NoReturn:
 
 
 def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """`array + x`, which numpy asks the tensor about."""
-    if not is_tracing():  # an array of objects, as numpy makes of what it does not know
+    """Compute `array + x`, which numpy delegates to the tensor."""
+    if not is_tracing():  # an object array, numpy's conversion of unknown types
         given = [np.asarray(x, dtype=object) if isinstance(x, Tensor) else x for x in inputs]
         return getattr(ufunc, method)(*given, **kwargs)
     f = _OPERATORS.get(ufunc.__name__)
@@ -214,7 +214,7 @@ def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwa
 
 
 def _array_function(self: Tensor, f: Any, types: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """`numpy.sum(x)` and the like."""
+    """Handle `numpy.sum(x)` and similar functions."""
     if not is_tracing():
         return f._implementation(*args, **kwargs)
     return _refuse_numpy(self, f.__name__, False)

@@ -1,4 +1,4 @@
-"""Random numbers under vmap: all of tinygrad's draws go through `Tensor.rand`, so one override decides them."""
+"""Random numbers under vmap: all of tinygrad's samples come from `Tensor.rand`, so one override controls them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from branded.graph.scope import open_brands, outside
 
 
 def _dims(shape: tuple[Any, ...]) -> tuple[int, ...]:
-    """`rand(2, 3)` and `rand((2, 3))` are the same."""
-    from branded.random.sampling import as_shape  # with it come all the functions of random numbers
+    """Return the shape of `rand(2, 3)` or `rand((2, 3))`, which are equal."""
+    from branded.random.sampling import as_shape  # imported late, because it imports all random functions
 
     return as_shape(shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape, "rand")
 
 
 def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
-    """A draw under the open brands: one for all examples of a `"same"` brand, one for each of a `"different"` one."""
+    """Sample under the open brands: one sample per example of `"different"` brands, a shared one for `"same"`."""
     here = _brands()
     over, dims = [b for b in here if b.randomness == "different"], _dims(shape)
 
     def draw() -> Tensor:
         sizes = [b.size if b.part is None else b.part.size for b in over]
-        with outside():  # the counter of the draws is no example's
+        with outside():  # the RNG counter does not belong to an example
             return original(*sizes, *dims, **kwargs)
 
     for b in here:
@@ -43,7 +43,7 @@ def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
 
 
 def _brands() -> list[Brand]:
-    """The brands under which something is drawn, all of which say what a draw is."""
+    """Return the open brands, or raise in a loop body or under a brand with `randomness="error"`."""
     row = tuple(b for b in open_brands() if not b.is_program)
     if loops := [b for b in row if not b.is_brand]:
         raise RandomnessError(

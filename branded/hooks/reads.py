@@ -1,4 +1,4 @@
-"""Reads: a value that differs from example to example has none that one could read, and says so."""
+"""Hooks for reads: a value that varies over a brand cannot be read, and raises an error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ READS = (
     *("numpy", "data", "tolist", "item"),
     *("linear_with_vars", "schedule_linear", "callify", "backward"),
 )
-"""The methods of Tensor that read its value, or that of its gradient."""
+"""The methods of Tensor that read its value or the value of its gradient."""
 
 _READS = {
     "bool": ("has no single truth value", ""),
@@ -44,7 +44,7 @@ def names(row: Row) -> str:
 
 
 def _forbid(what: str, *tensors: Tensor) -> None:
-    """Refuse to read values that differ from example to example."""
+    """Raise if a tensor has no readable value: it varies over a brand, or belongs to a traced body."""
     for t in tensors:
         row = row_of(t.uop)
         if not row:
@@ -65,7 +65,7 @@ def _forbid(what: str, *tensors: Tensor) -> None:
             )
         if what in _NUMBERS and (method := asking(private_api.NAMES_KERNELS)) is not None:
             raise _no_number(method, t)
-        from branded.hooks.error_translation.suggestions import ADVICE  # imported where there is a mistake
+        from branded.hooks.error_translation.suggestions import ADVICE  # imported only for an error
 
         says, fix = _READS.get(what, _READ)
         raise ReadError(
@@ -88,11 +88,11 @@ _INSTEAD = {
     "full_like": "value.expand(x.shape)",
     "manual_seed": "a key for each example, branded.random.key(seed)",
 }
-"""What takes a value of an example, by what does not."""
+"""The replacements for methods that require a Python number, by method."""
 
 
 def _no_number(method: str, x: Tensor) -> ReadError:
-    """A method of tinygrad asks for a number that Python knows: an axis, a count, an option."""
+    """Return the error of a tinygrad method that needs a Python number: an axis, a count, an option."""
     row = row_of(x.uop)
     return ReadError(
         f"{method.strip('_')}: a number that Python knows is wanted, and this varies over {names(row)}",
@@ -103,7 +103,7 @@ def _no_number(method: str, x: Tensor) -> ReadError:
 
 
 def _creating(original: Method) -> Method:
-    """What makes tensors of numbers, and says in words of its own that a tensor is none."""
+    """Wrap a function that makes tensors from numbers, so that a tensor argument raises a translated error."""
 
     @functools.wraps(original)
     def create(*args: Any, **kwargs: Any) -> Any:
@@ -118,7 +118,7 @@ def _creating(original: Method) -> Method:
 
 
 def _seeding(original: Method) -> Method:
-    """A seed is only kept: the draws after it would find out what it is."""
+    """Wrap `manual_seed`, which only stores the seed: the error would appear at a later sample."""
 
     def seed(*args: Any, **kwargs: Any) -> Any:
         _refuse_number(original.__name__, args, kwargs)
@@ -152,7 +152,7 @@ _reading = contextvars.ContextVar("branded_reading", default=False)
 
 
 def _buffer(original: Method) -> Method:
-    """The memory of a value: it has to be worked out for that, also while a derivative is taken."""
+    """Wrap the memory of a value: reading it computes the value, even during differentiation."""
 
     def buffer(self: Tensor) -> Any:
         token = _reading.set(True)
@@ -165,10 +165,10 @@ def _buffer(original: Method) -> Method:
 
 
 def _realize(original: Method) -> Method:
-    """What cannot be worked out yet is said to be worked out by itself, when it is; nothing is read.
+    """Wrap `realize`: values that cannot be computed yet are marked to be materialized later; nothing is read.
 
-    What is written is not worked out before the values beside it, which may be of what it was before, as in the step of
-    an optimizer: `Tensor.realize(weights, times_so_far)`.
+    In that case, pending writes are not computed, because other values may depend on the contents before the write. An
+    example is the step of an optimizer: `Tensor.realize(weights, times_so_far)`.
     """
 
     def realize(self: Tensor, *lst: Tensor, **kwargs: Any) -> Tensor:
@@ -191,7 +191,7 @@ def _realize(original: Method) -> Method:
 
 
 def _counting(original: Method) -> Method:
-    """`nonzero` and `masked_select` read how many there are, unless they are told."""
+    """Wrap `nonzero` and `masked_select`, which read the number of elements unless `size` is given."""
 
     def count(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -239,7 +239,7 @@ _WANTING = {
     "__trunc__": ("trunc", "type Tensor doesn't define __trunc__ method"),
     "__round__": ("round", "type Tensor doesn't define __round__ method"),
 }
-"""What Python asks for and tinygrad has a method for, and what Python says where there is none."""
+"""The methods that Python calls and tinygrad lacks, with Python's error messages."""
 
 
 def _wanting(name: str, otherwise: str) -> Callable[..., Any]:
@@ -287,7 +287,7 @@ def install() -> None:
     setattr(Tensor, "__abs__", lambda x: x.abs())  # noqa: B010
     for name, (method, otherwise) in _WANTING.items():
         setattr(Tensor, name, _wanting(method, otherwise))
-    # who is in the table of all tensors: tinygrad takes the time of a method that is asked for it
+    # the table of all tensors calls it, and tinygrad would profile each call
     setattr(Tensor, "__hash__", object.__hash__)  # noqa: B010  mypy: a method
     setattr(Tensor, "__iter__", _iterate)  # noqa: B010  mypy: Tensor has no __iter__ to assign
     wrap("__repr__", _repr)

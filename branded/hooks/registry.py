@@ -1,6 +1,6 @@
-"""Where branded meets tinygrad: the places in which a tensor must know that it varies over a brand.
+"""The hooks into tinygrad, installed where a tensor must know that it varies over a brand.
 
-Each hook asks first whether a value has open brands, and otherwise does what tinygrad does.
+Each hook first checks whether a value has open brands. Otherwise it does the same as tinygrad.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HOOKS = (
     *(elementwise, detect, operands, reads, writes, shapes, gradient, functions, rand),
     *(host_sort, host_cumsum, program_cache, schedule_cache),
 )
-"""Each in a module of its own, in the order in which they are installed."""
+"""The modules of the hooks, in the order of installation."""
 
 
 def install() -> None:

@@ -1,7 +1,7 @@
-"""Two draws of `Tensor.rand` are the same in tinygrad when the second is computed before the first.
+"""A fix for `Tensor.rand`: two samples are equal in tinygrad if the second is computed before the first.
 
-Each draw reads a counter that the next one writes into: whoever computes late, in this thread or in another, finds the
-counter of the last draw that was computed.  Here a draw has the counter as it was for it, in memory of its own.
+Each sample reads a counter to which the next one writes. A sample that is computed late, in this thread or another,
+reads the counter of the last computed sample. Here each sample has a copy of the counter at its creation.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def _kept(original: Callable[..., Any]) -> Callable[..., Any]:
         now = of[device].clone()
         low = now[0:1] + (num & 0xFFFFFFFF)
         high = now[1:2] + (num >> 32) + (low < now[0:1])
-        with unruled():  # a draw counts on, however often it is made
+        with unruled():  # a sample advances the counter, even if a function with a rule runs again
             of[device].assign(low.cat(high))
-        # whoever computes a draw counts on, so that each replay of a TinyJit does; what another thread computes is no
-        # part of what this one captures, so there it is counted at once
+        # Computing a sample advances the counter, so that each replay of a TinyJit does. Other threads may compute a
+        # sample outside of this capture, so during a capture the counter is advanced immediately.
         own = Tensor(now.uop.after(of[device].uop))
         return Tensor.__dict__[private_api.SEEDS][device], own.realize() if _is_captured() else own
 

@@ -1,4 +1,4 @@
-"""Shapes: they are the same for all examples, so no value of an example can be one."""
+"""Hooks for shapes, which are the same for all examples and cannot depend on a per-example value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHAPED = ("reshape", "expand", "shrink", "pad", "repeat", "unfold", "view", "sp
 
 
 def _per_example(x: Any) -> Tensor | None:
-    """The first per-example value in an argument that ought to be a shape."""
+    """Return the first per-example value in an argument that should be a shape."""
     if isinstance(x, Tensor):
         return x if row_of(x.uop) else None
     parts = (x.start, x.stop, x.step) if isinstance(x, slice) else x if isinstance(x, tuple | list) else ()
@@ -26,7 +26,7 @@ def _per_example(x: Any) -> Tensor | None:
 
 
 def _per_example_slice(index: Any) -> Tensor | None:
-    """The same for an index, where a tensor may stand, but not in a slice."""
+    """Return the first per-example value in the slices of an index, which may contain tensors elsewhere."""
     parts = index if isinstance(index, tuple | list) else (index,)
     return _per_example([i for i in parts if isinstance(i, slice)])
 
@@ -42,7 +42,7 @@ def _shaped(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
                 found = next((t for t in map(find, (*args, *kwargs.values())) if t is not None), None)
                 if found is None or isinstance(error, EscapeError):
                     raise
-                from branded.hooks.error_translation.messages import taken  # imported where there is a mistake
+                from branded.hooks.error_translation.messages import taken  # imported only for an error
 
                 what = "slice" if "item" in original.__name__ else original.__name__
                 fix = taken(args[0]) if what == "slice" else None
@@ -60,7 +60,7 @@ def _shaped(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
 
 
 def _rolled(original: Method) -> Method:
-    """A shift that is a tensor takes each entry from where it was, as `jax.numpy.roll` does."""
+    """Support tensors as shifts, as `jax.numpy.roll` does."""
 
     def roll(self: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         each = shifts if isinstance(shifts, tuple | list) else (shifts,)

@@ -1,7 +1,7 @@
-"""`sort` by tinygrad's network of comparisons, where numpy does not serve, with the derivative of the call of numpy.
+"""`sort` by tinygrad's sorting network, for devices without numpy, with the same derivative as numpy's `sort`.
 
-Through the network, a derivative is a graph of its own for each of its steps, which takes minutes to compile, and
-entries that are equal share it.  Here each value has the derivative of the entry that its index names.
+Differentiating the network makes a separate graph for each of its steps, which takes minutes to compile, and equal
+elements share the derivative. Here each value has the derivative of the element at its index.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Network = Callable[[Tensor, int, bool], tuple[Tensor, Tensor]]
 
 
 class SortedByNetwork(MatrixOperation):
-    """The values along the last axis, in order."""
+    """The sorted values along the last axis."""
 
     name = "sort"
 
@@ -37,7 +37,7 @@ class SortedByNetwork(MatrixOperation):
 
 
 def sort(network: Network, x: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
-    """The values along an axis in order, and where they were."""
+    """Return the sorted values along an axis and their original indices."""
     last = x.transpose(dim, -1)
     values = call(one(SortedByNetwork, network, descending), last)[0]
     return values.transpose(dim, -1), network(last, -1, descending)[1].transpose(dim, -1)

@@ -1,4 +1,4 @@
-"""Writes: under a brand one writes into tensors of its scope; a write into a value of an example is a new value."""
+"""Hooks for writes: code under a brand writes to tensors of its scope, or makes a new per-example value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from branded.tinygrad_compat.tinygrad_lock import LOCK
 
 
 def _check_write(target: Tensor, row: Row, what: str) -> None:
-    """Under a brand, only tensors of its scope are written: a write is done once, and not once for each example."""
+    """Raise if a write changes a tensor outside a brand's scope: it would happen once, not once per example."""
     own, root = row_of(target.uop), None if what == "replace" else aliasing.root(target.uop)
     for b in open_brands():
         if b in own or _is_own(target, root, b):
@@ -58,7 +58,7 @@ def _check_write(target: Tensor, row: Row, what: str) -> None:
 
 
 def _check_rules(target: Tensor, what: str) -> None:
-    """A function with a rule may run again, or not at all: it writes into what it made."""
+    """Raise if a function with a custom rule writes to an outside tensor, as it may run again, or not at all."""
     for function in ruled_functions():
         if not _is_own(target, None if what == "replace" else aliasing.root(target.uop), function):
             raise WriteError(
@@ -85,7 +85,7 @@ def _batch_norm(original: Method) -> Method:
 
 
 def _is_own(target: Tensor, root: UOp | None, scope: Region) -> bool:
-    """Was this tensor made in the scope, and `root`, which a write into it changes?"""
+    """Return whether the scope made this tensor and `root`, the node that a write to the tensor changes."""
     if root is None:
         return scope.made(target)
     if root.op is Ops.BUFFER and root.arg.slot < scope.first_slot:
@@ -96,9 +96,9 @@ def _is_own(target: Tensor, root: UOp | None, scope: Region) -> bool:
 
 
 def _is_value(target: UOp, x: Any) -> bool:
-    """Is there no memory to write to, so that a write gives a new value?
+    """Return whether a write makes a new value because there is no memory to write to.
 
-    What a function makes that is differentiated is a value too: its derivative reads what was there before the write.
+    A value in a differentiated function counts too: its derivative reads the contents before the write.
     """
     root, varies = aliasing.root(target), row_of(target) or (isinstance(x, Tensor) and row_of(x.uop))
     differs = is_own(root) or (root.op is not Ops.BUFFER and is_differentiated(target))
@@ -130,7 +130,7 @@ def _assign(original: Method, self: Tensor, x: Any) -> Tensor:
     if isinstance(x, Tensor) and x.uop is self.uop:
         return self
     aliasing.check_part(self, "assign")
-    apart = tensor(aliasing.cell(self.uop))  # tinygrad checks and casts, and says what it would store
+    apart = tensor(aliasing.cell(self.uop))  # tinygrad checks and casts `x`, and shows what it would store
     with aliasing.explained("assign", self, lambda: self, x):
         original(apart, x)
     aliasing.write(self, apart.uop.src[1].src[1])
@@ -142,7 +142,7 @@ def _set(original: Method, self: Tensor, indices: Any, v: Any) -> None:
     if isinstance(v, Tensor) and not is_mask and not aliasing.found_again(self, v) and v.uop is self[indices].uop:
         return  # self[indices] += v
     aliasing.check_part(self, "__setitem__")
-    apart = tensor(aliasing.cell(aliasing.attached(self.uop)))  # tinygrad gives all of it anew, with the part replaced
+    apart = tensor(aliasing.cell(aliasing.attached(self.uop)))  # tinygrad returns it all with the part replaced
     with aliasing.explained("__setitem__", self, lambda: self[indices], v):
         original(apart, indices, v)
     aliasing.write(self, apart.uop)
@@ -155,7 +155,7 @@ _IN_PLACE = {
 
 
 def _in_place(symbol: str) -> Callable[[Method], Method]:
-    """`y += x` fails where `y + x` does, before there is anything to write."""
+    """Wrap `y += x` to raise the error of `y + x` before the write."""
 
     def make(original: Method) -> Method:
         def write(self: Tensor, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""From what was recorded, and from the graph, to typed programs, whose lines know the lines that they become."""
+"""Building typed programs from recorded calls and from the graph, with links between the lines of levels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEVELS = ("operations", "primitives", "batched")
 
 
 class Levels(NamedTuple):
-    """The three programs of a function, which lines of the next one each line becomes, and the brands around it."""
+    """The three programs of a function, the links from lines to lines of the next level, and the brands around it."""
 
     written: dict[str, Written]
     links: dict[str, list[list[int]]]
@@ -29,22 +29,25 @@ class Levels(NamedTuple):
 
 
 class Since(NamedTuple):
-    """The first brand, and the first leaf of a derivative, that a program made itself."""
+    """The numbers of the first brand, and of the first leaf of a derivative, that a program created itself."""
 
     brand: int
     leaf: int
 
 
 def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp], since: Since) -> Levels:
-    """The programs of what was recorded, with `places` for its arguments.  Of `vmap(lambda x: x.sum())`:
+    """Return the programs of the recorded calls, with `places` as arguments.
 
-    operations      b = enter a;  c = sum b;  d = leave c             what was called, by the record
-    primitives      b = enter a;  c = REDUCE b;  d = leave c          what the graph of the results has
-    batched         d = REDUCE a                                      what it has when the brands are closed
+    Of `vmap(lambda x: x.sum())`:
+
+    operations      b = enter a;  c = sum b;  d = leave c             the recorded calls
+    primitives      b = enter a;  c = REDUCE b;  d = leave c          the graph of the results
+    batched         d = REDUCE a                                      the graph after the brands are closed
     """
     results = _renewed(frame, results, since.leaf)
     frames = _frames(frame)
-    # a call may give what it was given, as `x.float()` does with floats: then it did not make it; nor what is in memory
+    # A call may return its own argument, such as `x.float()` of a float tensor: the call did not compute it. Neither
+    # did it compute a value in memory.
     made = (u for f in frames for c in f.calls for u in c.results if u not in c.operands and u.op is not Ops.BUFFER)
     consts = Consts(places, made, since.brand)
     outs, became = _batched(results, since.brand)
@@ -62,7 +65,7 @@ def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp], since: S
 
 
 def _recorded(scope: Draft, frame: Frame, results: Sequence[UOp]) -> Written:
-    # what no result is made of, derivatives have replaced
+    # calls that no result depends on were replaced by derivatives
     used = set(UOp.sink(*results, *(u for b in _bodies(frame) for u in b.results)).toposort(enter_calls=False))
     calls = []
     for call in reversed(frame.calls):
@@ -79,7 +82,7 @@ def _recorded(scope: Draft, frame: Frame, results: Sequence[UOp]) -> Written:
 
 
 def _tell(frame: Frame, written: Written) -> None:
-    """Which equations are steps of a derivative: those that no call made, and that its results are made of."""
+    """Mark the equations that are steps of a derivative: no call recorded them, and its results depend on them."""
     for d in frame.derived:
         below = UOp.sink(*d.results).toposort(enter_calls=False)
         for line in written.lines:
@@ -98,7 +101,7 @@ def _call(scope: Draft, call: Call) -> None:
             ranges = [c.results[0].src[-1] for c in b.frame.calls if c.op == "enter" and c.results[0].op is Ops.INDEX]
             inner = Draft(scope.consts, b.params, scope, ranges)
             written.setdefault(k, []).append((inner, _recorded(inner, b.frame, b.results)))
-    # what any of the bodies has from outside is an operand, and a constant of each
+    # a value that any of the bodies captures is an operand, and a constant of each body
     outside = list(dict.fromkeys(u for parts in written.values() for inner, _ in parts for u in inner.captured))
     if outside:
         params = {"consts": len(outside), **params}
@@ -111,7 +114,7 @@ def _call(scope: Draft, call: Call) -> None:
 
 
 def _param(consts: Consts, v: Any) -> Any:
-    """A parameter as it is printed."""
+    """Return a parameter in the form that is printed."""
     if isinstance(v, Scope):
         return consts.brand(v)
     if isinstance(v, DType):
@@ -125,19 +128,19 @@ def _param(consts: Consts, v: Any) -> Any:
 
 
 def _without_leaves(us: Sequence[UOp], since: int) -> list[UOp]:
-    """The values without the leaves of derivatives from this one on; earlier ones are of a derivative around it."""
+    """Return the values without leaves of derivatives from number `since` on; earlier ones are of outer derivatives."""
 
     def own(u: UOp) -> UOp | None:
         if not is_leaf(u):
             return u.src[0] if is_marked(u) else None
-        level = u.arg[0] if isinstance(u.arg, tuple) else u.arg  # a place of a custom function has a number too
+        level = u.arg[0] if isinstance(u.arg, tuple) else u.arg  # placeholders of custom functions are numbered too
         return u.src[0] if level.number >= since else None
 
     return replaced(us, own)
 
 
 def _batched(results: Sequence[UOp], since: int) -> tuple[list[UOp], Callable[[UOp], UOp]]:
-    """The results with the brands that were left closed, and what became of each value of their graphs."""
+    """Return the results with left brands closed, and a function from values of the graph to batched values."""
     env: dict[UOp, Any] = {}
     own = tuple(b for b in left_brands(results) if b.number >= since)
     outs = Pass(own).run(results, env, is_touched)
@@ -150,7 +153,7 @@ def _batched(results: Sequence[UOp], since: int) -> tuple[list[UOp], Callable[[U
 
 
 def _links(upper: Written, lower: Written, became: Callable[[UOp], UOp]) -> list[list[int]]:
-    """For each equation of a program, the numbers of the equations that it becomes one level below."""
+    """Return, for each equation of a program, the indices of the equations that it becomes one level below."""
     at = {u: i for i, line in enumerate(lower.lines) for u in line.results}
     seen: set[UOp] = set()
     out: list[list[int]] = []
@@ -179,12 +182,12 @@ def _bodies(frame: Frame) -> Iterable[BodyRecord]:
 
 
 def _frames(frame: Frame) -> list[Frame]:
-    """A record and those of the bodies in it."""
+    """Return a record and the records of the bodies inside."""
     return list(dict.fromkeys([frame, *(b.frame for b in _bodies(frame))]))
 
 
 def _renewed(frame: Frame, results: Sequence[UOp], since: int) -> list[UOp]:
-    """Take the leaves of its own derivatives out of everything that was recorded; gives the results."""
+    """Remove the leaves of the program's own derivatives from all recorded values, and return the results."""
     frames = _frames(frame)
     recorded = [u for f in frames for c in f.calls for u in c.results]
     recorded += [u for f in frames for d in f.derived for u in d.results]

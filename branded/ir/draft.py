@@ -1,4 +1,4 @@
-"""A program in the making: what its levels share, its equations so far, and what a primitive is in one."""
+"""Drafts of programs: the state shared by all levels, the equations so far, and the equation of each primitive."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NO_VALUES = {Ops.FUNCTION, Ops.TUPLE, Ops.STORE}
 
 
 class DraftLine(NamedTuple):
-    """An equation with the values in the graph that it defines."""
+    """An equation with the graph values that it defines."""
 
     eqn: Eqn
     results: tuple[UOp, ...]
@@ -39,17 +39,17 @@ class Written(NamedTuple):
 
     program: Program
     lines: list[DraftLine]
-    """Its equations."""
+    """The equations, with their values."""
     consts: list[UOp]
     """The values of its constvars."""
 
 
 class Consts:
-    """What all levels of a program share: the names of its brands, and the values from outside."""
+    """The state shared by all levels of a program: the names of its brands, and the captured values."""
 
     def __init__(self, places: Sequence[UOp], made: Iterable[UOp], since: int = 0) -> None:
         self.since = since
-        """The number of the first brand that the program opened itself; earlier ones are around it."""
+        """The number of the first brand that the program opened itself; earlier brands are around it."""
         self.brands: dict[Scope, BrandName] = {}
         self.values: dict[UOp, None] = {}
         self._own = {*places, *made}
@@ -75,7 +75,7 @@ class Consts:
         return Type(dtype_text(u.dtype), shape, row)
 
     def is_fixed(self, u: UOp) -> bool:
-        """Is this a value from outside: one that depends on no argument, and that the program did not make?"""
+        """Return whether this value is from outside: it depends on no argument, and the program did not compute it."""
         for v in u.toposort(lambda v: v not in self._fixed, enter_calls=False):
             if v not in self._fixed:
                 from_own = v in self._own or self._is_scope(v) or v.op is Ops.PARAM or v in self.values
@@ -83,18 +83,18 @@ class Consts:
         return self._fixed[u]
 
     def _is_scope(self, u: UOp) -> bool:
-        """Is this a brand that the program opened?"""
+        """Return whether this is a brand that the program opened."""
         b = brand_of(u) if u.op is Ops.RANGE else None
         return u.op is Ops.RANGE and (b is None or b.number >= self.since)
 
     def outer(self) -> dict[BrandName, Scope]:
-        """The brands around the program."""
+        """Return the brands around the program."""
         return {name: b for b, name in self.brands.items() if b.number < self.since}
 
     def hoist(self, u: UOp, given: bool = False) -> bool:
-        """Is this a constant of the program: a value from outside that is in memory, or was `given` as a tensor?
+        """Return whether this is a constant of the program: captured, and in memory or `given` as a tensor.
 
-        So is a number that a derivative around the program is taken by.
+        A leaf of a derivative around the program is a constant too.
         """
         if u in self.values:
             return True
@@ -108,7 +108,7 @@ class Consts:
 
 
 class Draft:
-    """A program in the making: its equations so far, and the variable of each value that they define."""
+    """A program in progress: its equations so far, and the variable of each value that they define."""
 
     def __init__(self, consts: Consts, params: Sequence[UOp], outer: Draft | None, own: Iterable[UOp] = ()) -> None:
         self.consts, self.outer = consts, outer
@@ -122,7 +122,7 @@ class Draft:
     # ---- values ----
 
     def depends(self, u: UOp) -> bool:
-        """Does this value belong to the scope itself, and not to what is around it?"""
+        """Return whether this value belongs to the scope itself, and not to an outer scope."""
         if self.outer is None:
             return True
         for v in u.toposort(lambda v: v not in self._depends, enter_calls=False):
@@ -131,9 +131,9 @@ class Draft:
         return self._depends[u]
 
     def atom(self, x: Any, given: bool = False) -> Atom:
-        """The variable or number that a value is here; what is not there yet is computed first.
+        """Return the variable or number of a value; emit the equations that compute it, if necessary.
 
-        A value may have been given to an operation by the user, who then knows it as a tensor.
+        `given` means that the user passed the value to an operation, and so has it as a tensor.
         """
         if isinstance(x, bool | int | float):
             return Literal(x, type(x).__name__)
@@ -156,7 +156,7 @@ class Draft:
         return v
 
     def _emit_down_to(self, x: UOp) -> None:
-        """The primitives from what is known to `x`."""
+        """Emit the primitives from known values to `x`."""
         todo = [(x, False)]
         while todo:
             u, is_ready = todo.pop()
@@ -190,7 +190,7 @@ class Draft:
         self.lines.append(DraftLine(Eqn(op, atoms, params, new, where, names), tuple(results)))
 
     def finish(self, results: Sequence[UOp]) -> Written:
-        """The program of these results, without what none of them needs."""
+        """Return the program of these results, without unused equations."""
         outs = [self.atom(u) for u in results]
         needed = {a for a in outs if isinstance(a, Var)}
         kept: list[DraftLine] = []
@@ -206,12 +206,12 @@ class Draft:
 
 
 def type_of(u: UOp) -> Type:
-    """The type of a value by itself."""
+    """Return the type of a value outside of any program."""
     return Consts((), ()).type(u)
 
 
 def _number(u: UOp) -> Literal | None:
-    """The number that a value is; tinygrad's floats have a class of theirs."""
+    """Return the number of a constant, or None; tinygrad's floats have a class of their own."""
     const = u.src[0] if u.op is Ops.CAST else u
     if const.op is not Ops.CONST or const.is_invalid:
         return None
@@ -225,13 +225,13 @@ _ONE_VALUE = {Ops.RESHAPE, Ops.EXPAND, Ops.PAD, Ops.SHRINK, Ops.UNSHARD}
 
 
 def _values(u: UOp) -> tuple[UOp, ...]:
-    """The operands that are values, not sizes, offsets or brands."""
+    """Return the operands that are values, not sizes, offsets or brands."""
     is_scope = u.op in (Ops.INDEX, Ops.STAGE) and brand_of(u.src[-1]) is not None
     return u.src[:1] if u.op in _ONE_VALUE or is_scope else u.src[1:] if u.op is Ops.FUNCTION else u.src
 
 
 _INSIDE = {Ops.RANGE, Ops.SINK}
-"""What is written into the equation that uses it."""
+"""Operations that are printed as part of the equation that uses them."""
 _CROSSINGS = {Ops.INDEX: "enter", Ops.STAGE: "leave"}
 
 
@@ -240,20 +240,20 @@ def _no_primitive(name: str, fix: str) -> ProgramTypeError:
 
 
 def primitive(scope: Draft, u: UOp) -> None:
-    """The equation of one primitive, where it has one of its own."""
+    """Emit the equation of one primitive, if it has its own equation."""
     if u.op is Ops.FUNCTION:
         _function(scope, u)
     elif u.op is Ops.CALL:
         raise _no_primitive("a kernel written by hand", "the operations of Tensor that it does")
     elif u.op is Ops.GETTUPLE:
-        if u.src[0].op is Ops.TUPLE:  # else it is defined by its FUNCTION
+        if u.src[0].op is Ops.TUPLE:  # else defined by its FUNCTION
             scope.env[u] = scope.atom(u.src[0].src[u.arg])
     elif u.op not in (Ops.BUFFER, Ops.STORE):
         scope.define(*_said(scope, u), (u,))
 
 
 def _said(scope: Draft, u: UOp) -> tuple[str, Sequence[UOp], dict[str, Any]]:
-    """What an equation says of a primitive: its name, its operands and its parameters."""
+    """Return the name, operands and parameters of the equation of a primitive."""
     op, src = u.op, u.src
     if op in _CROSSINGS and (b := brand_of(src[1])) is not None:
         devices = placed(b) if op is Ops.INDEX else {}
@@ -266,7 +266,7 @@ def _said(scope: Draft, u: UOp) -> tuple[str, Sequence[UOp], dict[str, Any]]:
         return "STORE", (src[0], value), {"into": into.finish([view]).program}
     if (row := PRIMITIVES.get(op.name)) is not None and (said := row.params(u)) is not None:
         return op.name, _values(u), said
-    if u.arg is not None or op in _ONE_VALUE:  # nothing that text could say
+    if u.arg is not None or op in _ONE_VALUE:  # not expressible as text
         return op.name, src[:1], {"arg": _rule(u.arg, u)}
     return op.name, src, {}
 
@@ -276,7 +276,7 @@ def _rule(name: object, of: Any) -> Rule:
 
 
 def _write(u: UOp) -> tuple[UOp, UOp] | None:
-    """The part of a value that is written, and what is written there; None for effects of other kinds."""
+    """Return the written part of a value, and the value written to it; None for other effects."""
     x, effect = u.src[0], u.src[1]
     store = effect.src[1] if effect.op is Ops.AFTER and len(effect.src) == 2 else effect
     if len(u.src) != 2 or store.op is not Ops.STORE or x not in store.src[0].toposort(enter_calls=False):

@@ -1,4 +1,4 @@
-"""Running a typed program: one equation after the other, by the operations that they name."""
+"""Evaluating a typed program: run its equations in order, each by the operation that it names."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from branded.ir.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Program
 from branded.tinygrad_compat.private_api import broadcast_to, canonicalize_device
 
 Agreed = Callable[[Sequence[Tensor]], list[Tensor]]
-"""The results of a branch, with the dtypes of those of all branches."""
+"""A function that casts the results of a branch to the common dtypes of all branches."""
 _MISTAKES = (LookupError, StopIteration, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError)
-"""What operations say of parameters and operands that are not theirs."""
+"""Exceptions that operations raise for invalid parameters and operands."""
 _LONG = {short: name for name, short in SHORT.items()}
 _DTYPES: dict[str, DType] = {d.name: d for d in (*dtypes.all, *dtypes.weaks)}
 
 
 def dtype_of(text: str) -> DType:
-    """The dtype of this short name."""
+    """Return the dtype with this short name."""
     found = _DTYPES.get(_LONG.get(text, text)) or getattr(dtypes, text, None)
     if not isinstance(found, DType):
         raise ProgramError(f"program: {text!r} is not a dtype", fix="f32, i32, bool, …")
@@ -51,20 +51,20 @@ def dtype_of(text: str) -> DType:
 
 
 def on_one_device(program: Program, outs: Sequence[Tensor]) -> list[Tensor]:
-    """The results of a program of the batched graph, in which values of several devices may meet."""
+    """Return the results of a batched program on common devices: it may combine values of several devices."""
     to = [e.params["device"] for e in program.eqns if e.op == "COPY"]
     return list(map(tensor, copied_to_all([x.uop for x in outs], (to[-1],) if to and isinstance(to[-1], str) else ())))
 
 
 def evaluation(program: Program, outer: Mapping[BrandName, Scope] | None = None) -> Evaluation:
-    """A run of a program, whose brands are those around it and its own, in the order in which its types name them."""
+    """Return a run of a program over its outer brands and its own brands, ordered as its types name them."""
     brands = dict(outer or {})
     own = {name: Brand(name.size, name.name) for name in program.brands() if name not in brands}
     return Evaluation(brands | own, tuple(own.values()))
 
 
 class Evaluation:
-    """One run of a program over these brands, of which its own are open while it runs."""
+    """One run of a program over these brands; its own brands are open while it runs."""
 
     def __init__(self, brands: Mapping[BrandName, Scope], own: Row = ()) -> None:
         self.brands, self.own = brands, own
@@ -73,7 +73,7 @@ class Evaluation:
         return all_opened(self.own)
 
     def run(self, program: Program, consts: Sequence[Tensor], args: Sequence[Tensor]) -> list[Tensor]:
-        """The results of a program in this one."""
+        """Return the results of a program inside this one."""
         inner = evaluation(program, self.brands)
         with inner.opened():
             env: dict[Var, Tensor] = dict(zip((*program.constvars, *program.invars), (*consts, *args), strict=True))
@@ -82,7 +82,7 @@ class Evaluation:
             return [_tensor(inner._value(a, env)) for a in program.outs]
 
     def steps(self, program: Program, env: dict[Var, Tensor]) -> Iterator[Eqn]:
-        """Run the equations one by one; `env` has the values so far."""
+        """Run the equations one by one; `env` holds the values so far."""
         for eqn in program.eqns:
             try:
                 out = self._eqn(eqn, [self._value(a, env) for a in eqn.operands])
@@ -157,7 +157,7 @@ class Evaluation:
         return given[0] if op in WRITES else out
 
     def _params(self, e: Eqn) -> dict[str, Any]:
-        """The parameters as functions take them."""
+        """Return the parameters in the form that functions accept."""
 
         def value(v: Any) -> Any:
             if isinstance(v, BrandName):
@@ -230,7 +230,7 @@ class Evaluation:
         return [tensor(u) for u in while_steps(carries, go, None, *args.gate)]
 
     def _store_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
-        """A write into a part of a value gives a new value."""
+        """Write to a part of a copy, and return the copy."""
         copy = _tensor(given[0]).clone().uop
         (view,) = self.run(p["into"], consts, [tensor(copy)])
         part = view.uop
@@ -240,7 +240,7 @@ class Evaluation:
 
     def _function_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
         info = p["rule"].info if "rule" in p else None
-        if info is None or consts:  # read from text: its value, without rules of its own for derivatives
+        if info is None or consts:  # read from text: evaluates the body, without custom derivatives
             return self.function(p["body"], consts)(*given)
         args = [_tensor(x).uop for x in given]
         outs = self.function(p["body"], ())(*(tensor(x.param_like(i)) for i, x in enumerate(args)))
@@ -253,7 +253,7 @@ def _tensor(x: Any) -> Tensor:
 
 
 def _agreed(e: Eqn, outs: Sequence[Tensor]) -> list[Tensor]:
-    """What a branch or a loop gave, with the dtypes that are written: here it may have been a number, or none."""
+    """Return the results of a branch or a loop with the dtypes of the equation: here a result may be a weak number."""
     numbers = {*dtypes.weaks, dtypes.bool}
     wanted = [(y, dtype_of(v.type.dtype)) for y, v in zip(outs, e.results, strict=True)]
     return [y.cast(d) if not numbers.isdisjoint((y.dtype, d)) and not loses(y.dtype, d) else y for y, d in wanted]
@@ -276,16 +276,16 @@ def _const(a: Literal) -> UOp:
 
 
 def _host(call: UOp | None, args: list[UOp]) -> list[Tensor]:
-    """A call of a function of the host again."""
+    """Repeat a host callback."""
     if call is None:
         raise ProgramError("program: the text of HOST does not say which function it is", fix="the program itself")
     return [tensor(u) for u in results_of(call.replace(src=(call.src[0], *args)))]
 
 
 def _primitive(e: Eqn, src: list[UOp]) -> UOp:
-    """The operation of tinygrad that an equation names."""
+    """Return the tinygrad operation that an equation names."""
     p, dtype = e.params, dtype_of(e.results[0].type.dtype)
-    if "arg" in p:  # what no text says
+    if "arg" in p:  # not expressible as text
         if (info := p["arg"].info) is None:
             raise ProgramError(f"program: the text of {e.op} does not say all of it", fix="the program itself")
         return UOp(info.op, info.dtype, (*src, *info.src[len(src) :]), info.arg)

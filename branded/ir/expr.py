@@ -1,4 +1,4 @@
-"""`make_expr`: a function, written down as a typed program at three levels."""
+"""`make_expr`: trace a function into a typed program at three levels."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Which = Literal["operations", "primitives", "batched"]
 
 
 class Writing(Scope):
-    """The scope in which a function is written down: its arguments have types, and no values yet."""
+    """The scope in which a function is traced into a program: its arguments have types, but no values."""
 
     is_program = True
     turn = "call"
@@ -45,7 +45,7 @@ class Writing(Scope):
 
 
 class _Levels(NamedTuple):
-    """What all levels of an Expr share."""
+    """The state shared by all levels of an Expr."""
 
     programs: dict[str, Program]
     consts: dict[str, list[Tensor]]
@@ -54,19 +54,19 @@ class _Levels(NamedTuple):
     """The brands that were open around it."""
     arguments: tuple[tuple[Any, ...], dict[str, Any]]
     fixed: dict[str, Any]
-    """The leaves of the arguments that are part of the program, by where they are."""
+    """The leaves of the arguments that are part of the program, by their paths."""
     result: Any
     does: bool
-    """Is the last result the token of what it must do?"""
+    """Whether the last result is the token of its effects."""
     axes: list[str]
-    """Of each argument that is a variable the axes, as `as_axes` was told; empty where they have no names."""
+    """The axes that `as_axes` declared for each argument that is a variable; empty for axes without names."""
 
 
 class Expr:
     """The typed program of a function: `str` prints it, a call evaluates it, `==` compares it up to names.
 
     Attributes:
-        level: Which program this is: `"operations"`, `"primitives"` or `"batched"`.
+        level: The level of this program: `"operations"`, `"primitives"` or `"batched"`.
     """
 
     def __init__(self, levels: _Levels, level: Which = "operations") -> None:
@@ -79,29 +79,29 @@ class Expr:
 
     @property
     def consts(self) -> list[Tensor]:
-        """The values of the constvars; what was drawn at random is drawn once."""
+        """The values of the constvars; a random sample is computed once."""
         found = self._levels.consts[self.level]
         if plain := [c for c in found if not row_of(c.uop) and not is_differentiated(c.uop)]:
             Tensor.realize(*plain)
         return list(found)
 
     def at(self, level: Which) -> Expr:
-        """The same function at another level: the operations of the user, tinygrad's primitives, the batched graph."""
+        """Return the function at another level: the user's operations, tinygrad's primitives, or the batched graph."""
         if level not in build.LEVELS:
             raise OptionError(f"at: {tree.short_repr(level)} is not a level", fix=", ".join(map(repr, build.LEVELS)))
         return Expr(self._levels, level)
 
     def links(self) -> list[list[int]]:
-        """For each equation, the numbers (from 0) of the equations that it becomes one level below."""
+        """Return, for each equation, the indices of the equations that it becomes one level below."""
         if not self.has_links:
             raise OptionError(f"links: there is no level below {self.level!r}")
         return [list(numbers) for numbers in self._levels.links[self.level]]
 
     def below(self) -> Expr:
-        """The level below this one.
+        """Return the program one level below.
 
         Raises:
-            OptionError: This is the last one.
+            OptionError: This is the lowest level.
         """
         if self.level == build.LEVELS[-1]:
             raise OptionError(f"below: there is no level below {self.level!r}", fix=repr(build.LEVELS[0]))
@@ -109,22 +109,22 @@ class Expr:
 
     @property
     def has_links(self) -> bool:
-        """Is there a level below whose lines are known?"""
+        """Whether the level below is known line by line."""
         return self.level in self._levels.links
 
     def names(self) -> dict[Var, str]:
-        """The name of each variable in the printed program."""
+        """Return the name of each variable in the printed program."""
         printer = Printer()
         printer.program(self.program)
         return printer.names
 
     def lines(self) -> list[str]:
-        """Each equation as it is printed."""
+        """Return each equation as text."""
         printer = Printer(self.names())
         return ["\n".join(printer.eqn(e)) for e in self.program.eqns]
 
     def from_text(self, source: str) -> Expr:
-        """The program that a text says, on the arguments and constants of this one: `e.from_text(str(e)) == e`."""
+        """Parse a program for the arguments and constants of this one: `e.from_text(str(e)) == e`."""
         program = read(source)
         p = self.program
         for what, now, new in (("constvars", p.constvars, program.constvars), ("invars", p.invars, program.invars)):
@@ -167,7 +167,7 @@ class Expr:
         return hash((self.level, self._canonical()))
 
     def _canonical(self) -> str:
-        """The text with the brands named by their order, and without the names of functions."""
+        """Return the text with brands numbered in order, and without function names."""
         order: dict[str, str] = {}
 
         def number(m: re.Match[str]) -> str:
@@ -185,7 +185,7 @@ class Expr:
     # ---- running ----
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The result of the function on other arguments of the same types."""
+        """Evaluate the program on other arguments of the same types."""
         outs = Evaluation(self._levels.outer).run(self.program, self.consts, self._given(args, kwargs))
         outs = on_one_device(self.program, outs) if self.level == "batched" else outs
         if self._levels.does:
@@ -193,9 +193,9 @@ class Expr:
         return tree.rebuild(self._levels.result, iter(outs))
 
     def values(self, *args: Any, **kwargs: Any) -> list[list[Tensor]]:
-        """The values of the results of each equation, of all examples: one leading axis for each brand of the type.
+        """Return the results of each equation for all examples, with one leading axis for each brand of the type.
 
-        They are not computed before they are read.
+        The values are not computed until they are read.
         """
         p, out = self.program, []
         run = evaluation(p, self._levels.outer)
@@ -242,7 +242,10 @@ class Expr:
 
 
 def _done(outs: list[Tensor]) -> list[Tensor]:
-    """The results without the token, of which all is done; the others are worked out with it, for they may be its."""
+    """Return the results without the token, after running all effects.
+
+    The results are computed together with the effects, which may use them.
+    """
     us = [x.uop for x in outs]
     if effects.reach_a_leaf(us):
         effects.done(body(), us[-1:])
@@ -251,9 +254,9 @@ def _done(outs: list[Tensor]) -> list[Tensor]:
 
 
 def _take_rules(program: Program, origin: Program) -> None:
-    """What no text says of an equation is what it was in the program that was written, if that is one by its name.
+    """Restore rules that text cannot express, from the rules with the same name in the original program.
 
-    Where it is several, as the functions of two callbacks, the text must be as it was written: else nobody knows which.
+    If several rules share a name, as the functions of two callbacks do, only unchanged text has a unique match.
     """
     known: dict[tuple[str, str, Rule], list[Any]] = {}
     for e, key, rule in _rules(origin):
@@ -285,31 +288,32 @@ def _is_same(a: Any, b: Any) -> bool:
 
 
 def _values(x: Tensor) -> Any:
-    """What can be compared, a NaN too."""
+    """Return a comparable value, including for NaN."""
     return (x.shape, x.dtype, None if row_of(x.uop) else repr(x.tolist()))
 
 
 def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()) -> Callable[..., Expr]:
-    """`make_expr(f)(*args)` is the typed program of `f` on arguments of these types.
+    """Trace `f` into a typed program: `make_expr(f)(*args)` is its program for arguments of these types.
 
-    The function runs once, on arguments that have types and no values.  What it calls is written down as equations in
-    order; each binder has its brand type.  Trees are flattened, tensors from outside become constvars, numbers stand
-    inline.  The program of a scan, a branch or a jit stands in the brackets of its equation.  A vmap is what entered
-    with which brand, and what left.  What the function must do, as `debug.print`, is an equation too: the last result
-    of the program is then a token, there when all of it is done, which who calls it does not get.
+    The function runs once, on arguments that have types but no values.  Its calls become equations, in order, and each
+    binder has its brand type.  Trees are flattened, captured tensors become constvars, and numbers are literals.  The
+    program of a scan, a branch or a jit is in the brackets of its equation.  A vmap becomes the equations `enter` and
+    `leave` of its brand.  An effect, such as `debug.print`, is an equation too.  The last result of the program is then
+    a token for the completed effects; a call of the `Expr` does not return it.
 
     Args:
         f: A function of trees of tensors and numbers.
         static_argnums: The positions of arguments that are not variables of the program.
 
     Returns:
-        A function of the arguments of `f` that gives an `Expr`: print it, call it, compare it, or see it
-        `.at("primitives")`, tinygrad's own per example, and `.at("batched")`, when the brands are closed.
+        A function of the arguments of `f` that returns an `Expr`: print it, call it, or compare it.
+        `.at("primitives")` is the program in tinygrad's operations per example, and `.at("batched")` the program with
+        the brands closed.
 
     Raises:
         CallError: `f` is not a function, or does not take the arguments.
-        OptionError: `static_argnums` are no positions of arguments.
-        ReadError: `f` reads a value, which a program does not have.
+        OptionError: `static_argnums` are not positions of arguments.
+        ReadError: `f` reads a value, but values are not known while it is traced.
         ProgramTypeError: A result of `f` is not a tensor or number.
 
     Example:
@@ -344,7 +348,7 @@ def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()
 def _make(
     f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], at: frozenset[int], by_name: frozenset[str]
 ) -> Expr:
-    """The function is written down on arguments without values; what it did is told at each level.
+    """Trace the function on arguments without values, and build its program at each level.
 
     make_expr(f, static_argnums=1)(x, 2)     leaves [x, 2]    values [x, None]    fixed {"argument 2": 2}
     """
@@ -368,16 +372,16 @@ def _make(
 
 
 class _Written(NamedTuple):
-    """What a function did on arguments that have types and no values."""
+    """The trace of a function on arguments that have types but no values."""
 
     frame: recording.Frame
     since: build.Since
     places: list[UOp]
-    """What stands for the variables."""
+    """The placeholders of the variables."""
     out: Any
     results: list[Tensor]
     has_token: bool
-    """Is the last result the token of what it must do?"""
+    """Whether the last result is the token of its effects."""
 
 
 def _written(
@@ -387,7 +391,7 @@ def _written(
     leaves: Sequence[Any],
     values: Sequence[Tensor | None],
 ) -> _Written:
-    # what it must do is done by who runs the program
+    # the effects run when the program is evaluated
     with recording.framed() as frame, collected(Body()) as must, opened(Writing()) as scope:
         since = build.Since(scope.number, Level().number)
         places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]

@@ -15,7 +15,7 @@ _STYLE = (
 
 
 class Shown(NamedTuple):
-    """A program at one level: its text, that of each equation, and the equations below that each becomes."""
+    """A program at one level: its text, the text of each equation, and links to the equations one level below."""
 
     text: str
     lines: Sequence[str]
@@ -23,13 +23,13 @@ class Shown(NamedTuple):
 
 
 def html(name: str, levels: Sequence[Shown]) -> str:
-    """The program of this name as a tree of folds, from its level down."""
+    """Return the program of this name as a tree of folds, from its level down."""
     head, *_, last = levels[0].text.split("\n")
     lines = [list(map(escape, level.lines)) for level in levels]
     links = [level.links for level in levels if level.links is not None]
 
     def line(level: int, i: int) -> str:
-        """An equation, with those that it becomes behind a fold."""
+        """Return an equation, with the equations that it becomes inside a fold."""
         text = lines[level][i]
         inside = "".join(line(level + 1, j) for j in links[level][i]) if level < len(links) else ""
         return f"<details><summary>{text}</summary>{inside}</details>" if inside else f"<pre>{text}</pre>"

@@ -1,4 +1,4 @@
-"""The operations of a program: the methods of Tensor, as they are recorded, written down and called again."""
+"""The operations of a program: recording, printing and calling the methods of Tensor."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ _RANDOM = ("rand rand_like randn randn_like randint random_bits randperm normal 
 _OTHERS = ("dropout multinomial manual_seed threefry sequential replace custom_kernel decode_hevc_frame from_blob "
            "from_url to to_ shard shard_ shard_like call alu invalids const_like ufix uprod usum const hash keccak "
            "empty empty_like")  # fmt: skip
-"""What takes functions or draws, moves values between devices, or has none."""
+"""Methods that take functions, sample, move values between devices, or return no tensor."""
 _NOT_RECORDED = frozenset((*READS, *_QUESTIONS.split(), *_OTHERS.split()))
 DRAWS = frozenset(_RANDOM.split())
-"""What was drawn is a constant of the program."""
+"""Methods that sample: a sample becomes a constant of the program."""
 
 
 @functools.cache
 def methods() -> frozenset[str]:
-    """The methods of Tensor that are watched."""
+    """Return the names of the recorded methods of Tensor."""
     plain = frozenset(n for n in dir(Tensor) if not n.startswith("_") and callable(getattr(Tensor, n)))
     return (plain - _NOT_RECORDED) | {n for n in (*DUNDERS, *REFLECTED) if hasattr(Tensor, n)}
 
 
 def function_of(op: str) -> Operator | None:
-    """The method of Tensor, or the function of this package, that an operation is."""
+    """Return the method of Tensor, or the function of this package, for an operation."""
     if op.startswith("functions.") and (found := getattr(functions, op.partition(".")[2], None)) is not None:
         return cast(Operator, found)
-    if op.startswith("linalg."):  # its operations are there when it is imported, which takes until it is used
+    if op.startswith("linalg."):  # importing it registers its operations, which waits until they are used
         importlib.import_module("branded.linalg")
     if op in FUNCTIONS:
         return FUNCTIONS[op]
@@ -60,7 +60,7 @@ _watching: set[object] = set()
 
 
 def watched(run: Callable[[], T]) -> T:
-    """While it runs, for a function that is written down, the methods of Tensor put down what they do."""
+    """Run `run` with the methods of Tensor replaced by methods that record their calls."""
     me = object()
 
     def watching() -> T:
@@ -92,7 +92,7 @@ def _unwatch(me: object) -> None:
 
 
 def _recorder(name: str) -> Any:
-    """What records a method as it is now: made once, while that stays the same."""
+    """Return the recorder of a method, cached as long as the method stays the same."""
     static = next(vars(c)[name] for c in Tensor.__mro__ if name in vars(c))
     made = _recorders.get(name)
     if made is None or made[0] is not static:
@@ -101,14 +101,14 @@ def _recorder(name: str) -> Any:
 
 
 def _watched(name: str, static: Any) -> Any:
-    """A method that is recorded."""
+    """Return a method that records its calls."""
     op = DUNDERS.get(name) or REFLECTED.get(name) or name
     kind = type(static) if isinstance(static, classmethod | staticmethod) else None
     f = static.__func__ if kind is not None else static
 
     @functools.wraps(f)
     def method(*args: Any, **kwargs: Any) -> Any:
-        if name in DRAWS:  # nothing of how it is made
+        if name in DRAWS:  # the steps of sampling are not recorded
             with recording.within():
                 return f(Tensor, *args[1:], **kwargs) if kind is classmethod else f(*args, **kwargs)
         if kind is classmethod:

@@ -1,6 +1,6 @@
-"""The primitives that a typed program names, a row each: their parameters, the operation again, their line in Python.
+"""The primitives of a typed program, one entry each: parameters, the operation, and its line in Python.
 
-The three of a row say the same: `build(u.dtype, operands, **params(u))` is `u`, and what `python` writes is `u` too.
+The three fields of an entry agree: `build(u.dtype, operands, **params(u))` is `u`, and `python` is code for `u`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from branded.tinygrad_compat.private_api import shape_to_shape_arg
 
 
 class Operand(NamedTuple):
-    """An operand as Python writes it, and the shape that it has there."""
+    """An operand as Python code, and its shape."""
 
     text: str
     shape: tuple[Any, ...] = ()
@@ -26,17 +26,17 @@ class Operand(NamedTuple):
 
     @property
     def tensor(self) -> str:
-        """What has methods: a number does not."""
+        """The operand as code with methods: a number is wrapped in a Tensor."""
         return f"Tensor({self.text})" if self.is_number else self.text
 
 
 class Entry(NamedTuple):
-    """A row of the table.
+    """An entry of the table.
 
     Attributes:
-        params: What the operation takes beside its operands; None if no text could say it.
-        build: The operation of a dtype on operands with these parameters.
-        python: The same as Python writes it, from operands and parameters; None where Python has no name for it.
+        params: Returns the parameters of the operation; None if they cannot be expressed as text.
+        build: Returns the operation with a dtype on operands with these parameters.
+        python: Returns the operation as Python code; None if Python has no name for it.
     """
 
     params: Callable[[UOp], dict[str, Any] | None]
@@ -48,7 +48,7 @@ class Entry(NamedTuple):
 
 
 def infix(symbol: str, x: Operand, y: Operand) -> str:
-    """`x + y`; two numbers would be one for Python."""
+    """Return `x + y` as code; one of two numbers becomes a Tensor, so that Python does not add them."""
     return f"{_tight(x.tensor if y.is_number else x.text)} {symbol} {_tight(y.text)}"
 
 
@@ -80,7 +80,7 @@ _PLAIN = (*GroupOp.ALU, Ops.STACK, Ops.DETACH, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BA
 
 
 def _plain(op: Ops) -> Entry:
-    """The row of an operation that is its operands alone."""
+    """Return the entry of an operation without parameters."""
     return Entry(
         lambda u: {} if u.arg is None or op in GroupOp.ALU else None,
         lambda dtype, src: UOp(op, dtype, tuple(src)),
@@ -100,7 +100,7 @@ def _cast(op: Ops) -> Entry:
 
 
 def _part(op: Ops, python: Callable[..., str]) -> Entry:
-    """PAD and SHRINK: where the result begins in the other value, and its size."""
+    """Return the entry of PAD or SHRINK: the offset of the result in the other value, and its size."""
 
     def params(u: UOp) -> dict[str, Any] | None:
         offset, size = map(_ints, u.src[1:])
@@ -123,7 +123,7 @@ def _shrunk(x: Operand, offset: tuple[int, ...], size: tuple[int, ...]) -> str:
 
 
 def _ints(u: UOp) -> tuple[Any, ...]:
-    """The sizes or offsets that a movement takes."""
+    """Return the sizes or offsets of a movement."""
     return tuple(s.val if s.op is Ops.CONST else s for s in (u.src if u.op is Ops.STACK else (u,)))
 
 

@@ -1,4 +1,4 @@
-"""Text as typed programs: the other way is `Printer`, beside the terms."""
+"""Parsing text into typed programs: the inverse of `Printer`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 
 
 def read(source: str) -> Program:
-    """The program that a text is: `read(text(p))` is `p` up to the places in files and to rules without text."""
+    """Parse a program: `read(text(p))` is `p`, except for source locations and for rules that text cannot express."""
     if not isinstance(source, str):
         raise ProgramTypeError(f"read: {describe(source)} is not a text", fix="text that str(expr) printed")
     try:
@@ -39,7 +39,7 @@ class _Reader:
     def __init__(self, source: str) -> None:
         self.source, self.at = source, 0
         self.tokens: list[tuple[str, str, int]] = []
-        i, end = 0, len(source.rstrip())  # a comment is as if it were not there
+        i, end = 0, len(source.rstrip())  # a comment is skipped
         while i < end:
             m: re.Match[str] = _TOKEN.match(source, i) or self._fail(i)
             kind = str(m.lastgroup)
@@ -77,7 +77,7 @@ class _Reader:
         self.at += 1
 
     def has(self, token: str) -> bool:
-        """Is this the next token?  If so, it is taken."""
+        """Return whether this is the next token, and consume it if so."""
         if self.peek() in (("sign", token), ("name", token)):
             self.at += 1
             return True
@@ -155,10 +155,10 @@ class _Reader:
         return int(self.known(kind, number))
 
     def known(self, kind: str, token: str) -> Any:
-        """The number, or the string, that the last token is."""
+        """Return the number or string of the last token."""
         try:
             return _number(token) if kind == "number" else ast.literal_eval(token)
-        except (SyntaxError, ValueError):  # too many digits for Python, or an escape that is none
+        except (SyntaxError, ValueError):  # too many digits for Python, or an invalid escape
             self.at -= 1
             return self.fail(f"a {kind} of Python")
 
@@ -185,7 +185,7 @@ class _Reader:
         return Eqn(op, tuple(operands), params, tuple(results))
 
     def _at_operand(self) -> bool:
-        """Is the next token an operand?  A name with a type behind it begins the next equation."""
+        """Return whether the next token is an operand; a name followed by a type begins the next equation."""
         kind, token = self.peek()
         if kind == "number" or token in ("True", "False"):
             return True
@@ -206,7 +206,7 @@ class _Reader:
         return Literal(value, dtype)
 
     def value(self) -> Any:
-        """The value of a parameter: a slice, where a `:` stands in it."""
+        """Return the value of a parameter; a `:` in it makes a slice."""
         first = None if self.peek()[1] == ":" else self.single()
         if self.peek()[1] != ":":
             return first

@@ -1,4 +1,4 @@
-"""The terms of the typed program: types, variables, literals, equations, programs; and how they are printed."""
+"""The terms of a typed program (types, variables, literals, equations, programs), and their printer."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from branded.errors.source import Where
 
 
 class DerivedTerm(NamedTuple):
-    """A derivative in a program: `gradient of loss`, and where it was asked for."""
+    """A derivative in a program: `gradient of loss`, and the place where it was requested."""
 
     what: str
     where: Where | None
 
 
 class BrandName(NamedTuple):
-    """A brand of a program: its name there, which no other brand of the program has, and its size."""
+    """A brand of a program: its name, unique in the program, and its size."""
 
     name: str
     size: int
@@ -32,7 +32,7 @@ class BrandName(NamedTuple):
 
 
 class Type(NamedTuple):
-    """The type of a value: `Vec[x:3, f32[8]]`, or `f32[8]` where it varies over nothing."""
+    """The type of a value: `Vec[x:3, f32[8]]`, or `f32[8]` for an unbatched value."""
 
     dtype: str
     shape: tuple[Any, ...]
@@ -45,14 +45,14 @@ class Type(NamedTuple):
 
 @dataclass(eq=False, frozen=True)
 class Var:
-    """A variable: one value, which one binder introduces.  Its name is given when the program is printed."""
+    """A variable: one value, introduced by one binder.  Its name is chosen when the program is printed."""
 
     type: Type
 
 
 @dataclass(frozen=True)
 class Literal:
-    """A number that stands in the program itself.  The dtype of a weak one is that of what it meets."""
+    """A number in the program.  A weak number takes the dtype of the values that it is combined with."""
 
     value: bool | int | float
     dtype: str
@@ -64,7 +64,7 @@ class Literal:
 
 WEAK = ("int", "float", "bool")
 RESERVED = frozenset({"let", "_", "inf", "nan", "Vec", *keyword.kwlist})
-"""Words of the language, and of Python, in which a program is written as loops: they are no names."""
+"""Reserved words of the language, and of Python, in which a program is written as loops: they cannot be names."""
 Atom = Var | Literal
 
 
@@ -75,7 +75,7 @@ class Dtype(NamedTuple):
 
     @property
     def long(self) -> str:
-        """`float32` for `f32`, as tinygrad takes it."""
+        """The name in tinygrad: `float32` for `f32`."""
         letters = self.name.rstrip("0123456789")
         return f"{_LONG.get(letters, letters)}{self.name[len(letters) :]}" if letters != self.name else self.name
 
@@ -88,7 +88,7 @@ _LONG = {"f": "float", "i": "int", "u": "uint", "bf": "bfloat"}
 
 @dataclass(frozen=True)
 class Rule:
-    """What a primitive brings along that no text says: the rules of a function with custom derivatives."""
+    """The part of a primitive that cannot be expressed as text, such as custom derivative rules."""
 
     name: str
     info: Any = field(default=None, compare=False)
@@ -107,13 +107,13 @@ class Eqn:
     results: tuple[Var, ...]
     where: Where | None = None
     names: Said = UNSAID
-    """What the user calls the operands, where `recording.named` was asked for it."""
+    """The user's names of the operands, if `recording.named` requested them."""
     derived: DerivedTerm | None = None
-    """The derivative that it is a step of, which nobody wrote."""
+    """The derivative that this equation is a step of, if no call of the user recorded it."""
 
     @property
     def has_programs(self) -> bool:
-        """Does it hold the body of a loop, a branch, or a function?"""
+        """Whether it contains the body of a loop, a branch, or a function."""
         return next(self.programs(), None) is not None
 
     def programs(self) -> Iterator[Program]:
@@ -125,7 +125,7 @@ class Eqn:
 
 @dataclass(eq=False)
 class Program:
-    """`{ lambda constvars ; invars . let eqns in outs }`."""
+    """A program: `{ lambda constvars ; invars . let eqns in outs }`."""
 
     constvars: list[Var]
     invars: list[Var]
@@ -133,7 +133,7 @@ class Program:
     outs: list[Atom]
 
     def brands(self) -> list[BrandName]:
-        """The brands that it enters, in the order of every row, and else as they come; not those of programs in it."""
+        """Return the brands that it enters, in an order that agrees with every row, without those of inner programs."""
         rows = [v.type.row for v in (*self.constvars, *self.invars)]
         for e in self.eqns:
             rows += [(b,) for value in e.params.values() for b in _brands(value)]
@@ -161,7 +161,7 @@ def _brands(value: Any) -> tuple[BrandName, ...]:
 
 
 def letters() -> Iterator[str]:
-    """a, b, …, z, aa, ab, …, without the words of the language."""
+    """Yield a, b, …, z, aa, ab, …, without the words of the language."""
     for n in itertools.count(1):
         for each in itertools.product(string.ascii_lowercase, repeat=n):
             if (name := "".join(each)) not in RESERVED:
@@ -169,7 +169,7 @@ def letters() -> Iterator[str]:
 
 
 class Printer:
-    """Names the variables of a program, and its programs inside, in the order in which they are printed."""
+    """A printer, which names variables in the order in which they are printed, including inner programs."""
 
     def __init__(self, names: dict[Var, str] | None = None) -> None:
         self.names: dict[Var, str] = {} if names is None else names
@@ -198,7 +198,7 @@ class Printer:
         return [*lines, f"{indent}  in ({outs}) }}"]
 
     def eqn(self, e: Eqn) -> list[str]:
-        """The lines of an equation: one, unless there are programs in it."""
+        """Return the lines of an equation: one, unless it contains programs."""
         head = f"{' '.join(map(self.binder, e.results))} = {e.op}"
         operands = "".join(f" {self.atom(a)}" for a in e.operands)
         if not e.has_programs:

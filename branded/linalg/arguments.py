@@ -1,4 +1,4 @@
-"""What operations on matrices take: tensors of floats, of shapes that fit."""
+"""Validation of the arguments of matrix operations: dtypes and shapes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FLOATS = (dtypes.float32, dtypes.float64)
 
 
 def floats(what: str, *given: tuple[str, Any]) -> list[Tensor]:
-    """The arguments as tensors of one dtype: float64 if one of them is, otherwise float32."""
+    """Return the arguments as tensors of one dtype: float64 if one of them is float64, otherwise float32."""
     found = [live_tensor(x, f"{what}: {name}", MatrixTypeError, "a tensor of floats") for name, x in given]
     for (name, _), x in zip(given, found, strict=True):
         if dtypes.is_float(x.dtype) and x.dtype not in (*FLOATS, *dtypes.weaks):
@@ -30,7 +30,7 @@ def floats(what: str, *given: tuple[str, Any]) -> list[Tensor]:
 
 
 def numbers(what: str, *given: tuple[str, Any]) -> list[Tensor]:
-    """The arguments as tensors of one dtype, where nothing is factored: ints stay ints, and halves halves."""
+    """Return the arguments as tensors of one dtype, without factoring: ints stay ints, float16 stays float16."""
     found = [live_tensor(x, f"{what}: {name}", MatrixTypeError, "a tensor of numbers") for name, x in given]
     wanted = least_upper_dtype(*(dtypes.int32 if x.dtype == dtypes.bool else strong_dtype(x.dtype) for x in found))
     return [x.cast(wanted) for x in found]
@@ -41,7 +41,7 @@ def common(xs: Sequence[Tensor]) -> DType:
 
 
 def check_matrix(what: str, name: str, x: Tensor) -> None:
-    """At least two axes."""
+    """Raise if `x` has fewer than two axes."""
     if x.ndim < 2:
         raise MatrixError(
             f"{what}: {name} is {vec_type(x)}, not a matrix",
@@ -60,7 +60,7 @@ def check_square(what: str, name: str, x: Tensor) -> None:
 
 
 def check_batches(what: str, left: tuple[str, Tensor], right: tuple[str, Tensor]) -> tuple[int, ...]:
-    """The batch of both, whose axes broadcast."""
+    """Return the broadcast batch shape of both operands; raise if there is none."""
     one, other = left[1].shape[:-2], right[1].shape[:-2]
     n = max(len(one), len(other))
     pairs = list(zip((1,) * (n - len(one)) + one, (1,) * (n - len(other)) + other, strict=True))

@@ -1,4 +1,4 @@
-"""QR by reflections, eigenvalues and singular values by rotations: loops of tinygrad's operations, for any device."""
+"""QR by reflections, eigenvalues and singular values by rotations, as loops of tinygrad operations for any device."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from branded.linalg.primitive import transposed
 
 
 def qr(a: Tensor) -> tuple[Tensor, Tensor]:
-    """`q` of all columns and `r`, with the signs of LAPACK.
+    """Compute the full `q` and `r`, with the signs of LAPACK.
 
-    Source: Householder's reflections as LAPACK's `geqrf` and `larfg` choose them.
+    Source: Householder reflections, as in LAPACK's `geqrf` and `larfg`.
     """
     m, n = a.shape[-2:]
 
@@ -29,7 +29,7 @@ def qr(a: Tensor) -> tuple[Tensor, Tensor]:
         tail = below.where(column, 0)
         rest = norm(tail)
         size = _hypotenuse(head, rest)
-        flat = rest.eq(0)  # nothing to do: the column is as it should be
+        flat = rest.eq(0)  # nothing to eliminate in this column
         pivot = (head < 0).where(size, -size)
         v = here.where(1, tail / flat.where(1, head - pivot))
         tau = flat.where(0, (pivot - head) / flat.where(1, pivot))
@@ -48,19 +48,19 @@ def qr(a: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _square(a: Tensor, n: int) -> Tensor:
-    """Something made from `a` that has n rows and columns."""
+    """Return a tensor with n rows and columns that is made from `a`."""
     return a[..., :1, :1].expand(*a.shape[:-2], n, n)
 
 
 def norm(x: Tensor) -> Tensor:
-    """The length of each vector, without overflow."""
+    """Compute the length of each vector without overflow."""
     scale = x.abs().max(-1, keepdim=True)
     by = scale.eq(0).where(1, scale)
     return (x / by).square().sum(-1, keepdim=True).sqrt() * scale
 
 
 def _hypotenuse(a: Tensor, b: Tensor) -> Tensor:
-    """sqrt(a² + b²) without overflow."""
+    """Compute sqrt(a² + b²) without overflow."""
     large, small = a.abs().maximum(b.abs()), a.abs().minimum(b.abs())
     ratio = small / large.eq(0).where(1, large)
     return large * (1 + ratio.square()).sqrt()
@@ -70,7 +70,7 @@ def _hypotenuse(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _moved_on(x: Tensor, axis: int) -> Tensor:
-    """The pairs of the next round, of a tournament in which each meets each: the k-th meets the (k + h)-th.
+    """Permute to the pairs of the next round of a round-robin tournament, where k is paired with k + h.
 
     0 1 2      the first stays; all others      0 3 1
     3 4 5      go around by one place           4 5 2
@@ -91,13 +91,13 @@ def _moved_on(x: Tensor, axis: int) -> Tensor:
 
 
 def _turned(x: Tensor, c: Tensor, s: Tensor) -> Tensor:
-    """The columns of each pair, rotated."""
+    """Rotate the two columns of each pair."""
     top, bottom = x.split(x.shape[-1] // 2, -1)
     return (c * top - s * bottom).cat(s * top + c * bottom, dim=-1)
 
 
 def _rotation(p: Tensor, q: Tensor, off: Tensor) -> tuple[Tensor, Tensor]:
-    """The cosine and the sine that make the off-diagonal entry of [[p, off], [off, q]] zero."""
+    """Compute the cosine and sine of the rotation that zeroes `off` in [[p, off], [off, q]]."""
     none = off.eq(0)
     slope = (q - p) / (2 * none.where(1, off))
     sign = (slope < 0).where(-1, slope.const_like(1))
@@ -107,25 +107,25 @@ def _rotation(p: Tensor, q: Tensor, off: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _even(x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """A row or column of zeros more, if their number is odd: who meets it, rests."""
+    """Pad axes of odd size with zeros: the column paired with the padding is left unchanged."""
     pads = [(0, x.shape[i] % 2) if i - x.ndim in axes else (0, 0) for i in range(x.ndim)]
     return x.pad(tuple(pads))
 
 
 def epsilon(x: Tensor) -> float:
-    """The distance from 1 to the next float."""
+    """Return the distance from 1 to the next float."""
     return 2.0 ** (-52 if x.dtype == dtypes.float64 else -23)
 
 
 SWEEPS = 30
-"""More than rotations ever take: they converge quadratically, in about ten rounds of all pairs."""
+"""The maximum number of sweeps; rotations converge quadratically, in about ten sweeps."""
 
 
 Pair = tuple[Tensor, Tensor]
 
 
 def _sweeps(state: Pair, step: Callable[[Pair], Pair], steps: int, left: Callable[[Pair], Tensor]) -> Pair:
-    """Rounds in which each column meets each, until nothing is left to rotate."""
+    """Repeat sweeps over all pairs of columns until nothing is left to rotate."""
 
     def sweep(carry: tuple[Tensor, Pair]) -> tuple[Tensor, Pair]:
         count, now = carry
@@ -140,7 +140,7 @@ def _sweeps(state: Pair, step: Callable[[Pair], Pair], steps: int, left: Callabl
 
 
 def eigh(a: Tensor) -> tuple[Tensor, Tensor]:
-    """Eigenvalues in ascending order, and eigenvectors, of what the lower half of `a` says.
+    """Compute eigenvalues in ascending order, and eigenvectors, from the lower half of `a`.
 
     Source: C. Jacobi (1846), as in G. Golub, C. Van Loan, "Matrix computations" (1996), 8.4, in rounds of
     independent pairs.
@@ -172,13 +172,13 @@ def eigh(a: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _by_size(w: Tensor, rows: Tensor, descending: bool = False) -> tuple[Tensor, Tensor]:
-    """Numbers in order, and with them the rows, which become columns; all NaN where one is."""
+    """Sort the values `w` and their `rows`, which become columns; all NaN if one value is NaN."""
     n = w.shape[-1]
     one, other = w.unsqueeze(-1), w.unsqueeze(-2)
     first = (other > one) if descending else (other < one)
     earlier = Tensor.arange(n).unsqueeze(0) < Tensor.arange(n).unsqueeze(1)
     place = (first | (other.eq(one) & earlier)).cast(dtypes.int32).sum(-1)
-    order = place.unsqueeze(-2).eq(Tensor.arange(n).unsqueeze(-1))  # row i: which one is the i-th
+    order = place.unsqueeze(-2).eq(Tensor.arange(n).unsqueeze(-1))  # row i marks the i-th value
     good = w.isnan().max(-1, keepdim=True).logical_not()
     sizes = order.where(other, 0).sum(-1)
     vectors = order.unsqueeze(-1).where(rows.unsqueeze(-3), 0).sum(-2)
@@ -186,7 +186,7 @@ def _by_size(w: Tensor, rows: Tensor, descending: bool = False) -> tuple[Tensor,
 
 
 def svd(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """`u` of all columns, singular values in descending order, and the transpose of `v` of all columns.
+    """Compute the full `u`, the singular values in descending order, and the full transposed `v`.
 
     Source: M. Hestenes (1958): the columns are rotated until they are orthogonal.
     """

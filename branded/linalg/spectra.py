@@ -1,4 +1,4 @@
-"""QR, eigenvalues and singular values: as primitives, with their derivatives."""
+"""QR, eigenvalues and singular values as primitives with derivatives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from branded.linalg.systems import solve_triangular
 
 
 class _QR(MatrixOperation):
-    """`q` and `r` of `a = q r`; of all columns where it is `full`."""
+    """The factors of `a = q r`, with all columns of `q` if `full`."""
 
     name = "qr"
 
@@ -34,7 +34,7 @@ class _QR(MatrixOperation):
         return [q, r] if self.full else [q[..., :k], r[..., :k, :]]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """Of the leading columns, of which there are as many as rows at most, as of a tall matrix.
+        """Compute dq and dr from the first min(m, n) columns, as for a tall matrix.
 
         Source: S. Walter, L. Lehmann (2010); J. Townsend, "Differentiating the QR decomposition" (2018).
         """
@@ -60,12 +60,12 @@ def _skew(x: Tensor) -> Tensor:
 
 
 def _complement(q: Tensor, dq: Tensor, rest: Tensor) -> Tensor:
-    """The tangent of the columns that are orthogonal to those of `q`: they do not turn among themselves."""
+    """Compute the tangent of `rest`, the columns orthogonal to `q`, without rotation among themselves."""
     return -(q @ (transposed(dq) @ rest))
 
 
 class _Eigh(MatrixOperation):
-    """The eigenvalues and eigenvectors of what the lower half says."""
+    """The eigenvalues and eigenvectors of a symmetric matrix; only its lower half is read."""
 
     name = "eigh"
 
@@ -79,7 +79,7 @@ class _Eigh(MatrixOperation):
         return orthogonal.eigh(a)
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """dw = diag(vᵀ da v), and dv = v (f * vᵀ da v), with f the reciprocals of the differences of eigenvalues.
+        """Compute dw = diag(vᵀ da v) and dv = v (f * vᵀ da v), with f[i, j] = 1 / (w[j] - w[i]) for i ≠ j.
 
         Source: M. Giles, "Collected matrix derivative results" (2008), 3.1; M. Seeger et al., "Auto-differentiating
         linear algebra" (2017).
@@ -107,7 +107,7 @@ class _Eigenvalues(MatrixOperation):
         return [orthogonal.eigh(a)[0]]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """dw = diag(vᵀ da v)."""
+        """Compute dw = diag(vᵀ da v)."""
         (a,), (da,) = xs, dxs
         assert da is not None
         _, v = eigh(a)
@@ -115,7 +115,7 @@ class _Eigenvalues(MatrixOperation):
 
 
 class _SVD(MatrixOperation):
-    """`u`, `s` and the transpose of `v` of `a = u diag(s) vᵀ`; of all columns where it is `full`."""
+    """The factors `u`, `s` and `vᵀ` of `a = u diag(s) vᵀ`, with all columns of `u` and `v` if `full`."""
 
     name = "svd"
 
@@ -135,7 +135,10 @@ class _SVD(MatrixOperation):
         return [u, s, vt] if self.full else [u[..., :k], s, vt[..., :k, :]]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """Source: J. Townsend, "Differentiating the singular value decomposition" (2016)."""
+        """Compute du, ds and dvᵀ.
+
+        Source: J. Townsend, "Differentiating the singular value decomposition" (2016).
+        """
         (u, s, vt), (da,) = ys, dxs
         assert da is not None
         k = s.shape[-1]
@@ -159,7 +162,7 @@ class _SVD(MatrixOperation):
 
 
 def _outside(q: Tensor, x: Tensor) -> Tensor:
-    """What of `x` is orthogonal to the columns of `q`."""
+    """Return the component of `x` that is orthogonal to the columns of `q`."""
     return x - q @ (transposed(q) @ x)
 
 
@@ -178,7 +181,7 @@ class _SingularValues(MatrixOperation):
         return [orthogonal.svd(a)[1]]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """ds = diag(uᵀ da v)."""
+        """Compute ds = diag(uᵀ da v)."""
         (a,), (da,) = xs, dxs
         assert da is not None
         u, _, vt = svd(a, False)
@@ -190,7 +193,7 @@ def diagonal(x: Tensor) -> Tensor:
 
 
 class _Pinv(MatrixOperation):
-    """The inverse of Moore and Penrose, for which singular values below a part of the largest count as zero."""
+    """The Moore-Penrose inverse; singular values of at most `rtol` times the largest count as zero."""
 
     name = "pinv"
 
@@ -204,11 +207,11 @@ class _Pinv(MatrixOperation):
         u, s, vt = svd(xs[0], False)
         large = s > self.rtol * s[..., :1]
         parts = large.where(1 / large.where(s, 1), 0)
-        # NaN stays: an inverse of zeros would hide it
+        # propagate NaN, which a pseudo-inverse of zeros would hide
         return [transposed(vt) @ (s.isnan().where(s, parts).unsqueeze(-1) * transposed(u))]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """Intermediates are as large as `a`, or square with its shorter side: the order of the products sees to it.
+        """Compute dp; the order of the products keeps every intermediate no larger than `a`.
 
         Source: G. Golub, V. Pereyra, "The differentiation of pseudo-inverses" (1973).
         """
@@ -220,7 +223,7 @@ class _Pinv(MatrixOperation):
 
 
 def _of_tall(a: Tensor, p: Tensor, da: Tensor) -> Tensor:
-    """The tangent of the pseudo-inverse `p` of a matrix with as many rows as columns, or more."""
+    """Compute the tangent of the pseudo-inverse `p` of a matrix with at least as many rows as columns."""
     pt, dat = transposed(p), transposed(da)
     left = (p @ pt) @ dat
     right = (dat @ pt) @ p

@@ -1,8 +1,8 @@
-"""Modules as functions of their state: `functional_call`, and many modules as one, `stack_module_state`.
+"""Modules as functions of their state: `functional_call`, and ensembles of modules: `stack_module_state`.
 
 A module is any object that holds tensors where `tinygrad.nn.state` looks for them: in attributes, lists, tuples, dicts,
-and objects in these.  Its state is the dict of `tinygrad.nn.state.get_state_dict`, one for what is learned and for what
-is not (the running statistics of a BatchNorm); `Tensor.is_param` tells one from the other.
+and objects in these. Its state is the dict returned by `tinygrad.nn.state.get_state_dict`. It contains both learned
+parameters and buffers (the running statistics of a BatchNorm); `Tensor.is_param` distinguishes them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class _Layer(Protocol):
-    """A module that keeps the row of what it is given, as those of `tinygrad.nn` do."""
+    """A module whose result varies over the same brands as its input, like the modules of `tinygrad.nn`."""
 
     def __call__(self, x: Vec[S], /) -> Vec[S]: ...
 
@@ -68,33 +68,34 @@ def functional_call(
     mutable: Any = False,
     **kwargs: Any,
 ) -> Any:
-    """`functional_call(module, state, x)` is `module(x)` with the tensors of `state` in place of those of `module`.
+    """Call `module(x)` with the tensors of `state` instead of the module's own.
 
-    The module itself is afterwards what it was before, also when the call raises: what the call sets in its attributes,
-    lists and dicts, and writes into its tensors, is undone.  What it writes comes back with `mutable`: a KV cache, the
-    statistics of a BatchNorm in training.  Without it, what the call writes into a tensor that is not the module's own
-    but was given by `state` goes to that tensor, and so to the caller, who can return it.  No weights are copied.
+    The module is restored afterwards, even if the call raises: changes of its attributes, lists, dicts and tensors are
+    undone. With `mutable` the new values are returned: a KV cache, or the statistics of a BatchNorm in training.
+    Without `mutable`, a write into a tensor that was given by `state` changes that tensor, so the caller sees it and
+    can return it. No weights are copied.
 
     Args:
-        module: An object with tensors, which is called.
-        state: Tensors by name, as in `get_state_dict(module)`, each of the shape of the module's own, which is used for
-            names that are missing.  A tensor that has two names in the module may be given by either.
+        module: A callable object with tensors.
+        state: Tensors by name, as in `get_state_dict(module)`, with the shapes of the module's own tensors. The
+            module's own tensor is used for a missing name. A tensor with two names in the module may be given by
+            either.
         args: The arguments of the call.
-        mutable: Which tensors of the module the call may write, and come back: True for all, or names, in which `*`
-            stands for anything.  Then `state` stays as it was.  A tensor that the call makes and puts into the module
-            comes back too, and may be given by its name, where `mutable` says that name, in the next call.
+        mutable: The tensors of the module that the call may write, and that it returns: True for all, or names, in
+            which `*` matches any text. `state` then stays unchanged. A tensor that the call creates in the module is
+            returned too. The next call accepts it in `state` if `mutable` names it.
         kwargs: The keyword arguments of the call.
 
     Returns:
-        What the call returns.  It varies over what `state` and the arguments vary over.  With `mutable` a pair of that
-        and a dict of the tensors that are mutable, by name, as they are after the call.
+        The result of the call, which varies over the brands of `state` and the arguments. With `mutable`, a pair of
+        that result and a dict of the mutable tensors by name, with their values after the call.
 
     Raises:
         StateTypeError: `module` cannot be called, or `state` is not a dict of tensors.
-        StateError: A name that the module does not have, a tensor of another shape, or two tensors for one.
-        UnsupportedError: A `__call__` in the module is a TinyJit, which has the module's own tensors in it.
-        WriteError: Under vmap, the call writes into a tensor of `state` that all examples share; or, with `mutable`,
-            into one that is not.
+        StateError: A name is not in the module, a tensor has another shape, or one tensor is given two values.
+        UnsupportedError: A `__call__` in the module is a TinyJit, which has captured the module's own tensors.
+        WriteError: Under vmap, the call writes into an unbatched tensor of `state`; or it writes into a tensor that
+            `mutable` does not name.
 
     Example:
         >>> from branded import vmap
@@ -144,7 +145,7 @@ def functional_call(
 
 
 def _wanted(mutable: Any) -> list[str]:
-    """The names that may be written, as patterns."""
+    """Return the patterns of the names that may be written."""
     if isinstance(mutable, bool):
         return ["*"] if mutable else []
     names = [mutable] if isinstance(mutable, str) else mutable
@@ -156,7 +157,7 @@ def _wanted(mutable: Any) -> list[str]:
 
 
 def _check_mutable(written: Mapping[str, tuple[Tensor, Tensor]], wanted: Sequence[str]) -> None:
-    """Refuse a write into a tensor that `mutable` does not name."""
+    """Raise if the call writes into a tensor that `mutable` does not name."""
     for name, (x, new) in written.items():
         if not _matches(name, wanted):
             raise WriteError(
@@ -174,7 +175,7 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 def _made(
     module: object, own: Mapping[str, Tensor], state: object, wanted: Sequence[str]
 ) -> list[tuple[str, Any, str]]:
-    """What a call before this one put into the module: each with the part of the module that holds it, and its key."""
+    """Return the tensors that a previous call created in the module, each with its name, holder and key."""
     if not isinstance(state, Mapping):
         return []
     found = []
@@ -193,7 +194,7 @@ def _made(
 
 
 def _plain(x: Tensor) -> Tensor:
-    """A tensor that a module held, by itself: not the storage that the module writes into."""
+    """Return a tensor of a module without the storage that the module writes into."""
     u = x.uop
     return tensor(u.src[0]).is_param_(x.is_param) if is_cell(u) else x
 
@@ -221,7 +222,7 @@ def _names(module: object, what: str) -> dict[str, Tensor]:
 
 
 def _values(own: dict[str, Tensor], state: Mapping[str, Any]) -> dict[int, Tensor]:
-    """The tensor to use for each of the module's own, by the identity of that."""
+    """Map the identity of each tensor of the module to the tensor to use instead."""
     if not isinstance(state, Mapping):
         raise StateTypeError(
             f"functional_call: the state is {tree.describe(state)}",
@@ -265,21 +266,21 @@ def _listed(names: Mapping[str, object]) -> str:
 
 
 def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
-    """The state of many modules of one kind, ready to be mapped over: `state[name][i]` is that of `modules[i]`.
+    """Stack the states of many modules of one kind, to map over them: `state[name][i]` belongs to `modules[i]`.
 
     Args:
-        modules: Objects of one class, with tensors of the same names, shapes and dtypes, and with the same numbers
-            and functions, which are not stacked: those of the module that is called are used for all.
+        modules: Objects of one class, with tensors of the same names, shapes and dtypes. Their numbers and functions
+            must be equal: they are not stacked, and the called module's own are used for all.
 
     Returns:
-        A dict from the names of `get_state_dict` to `T[len(modules), ...]`: one for what is learned and what is not,
-        which differ by `is_param`, as in the modules.  As all that tinygrad stacks, it is worked out when it is first
-        used: realize it before the modules themselves are trained on.
+        A dict from the names of `get_state_dict` to `T[len(modules), ...]`. It contains both parameters and buffers,
+        which `is_param` distinguishes as in the modules. Like any tinygrad `stack`, it is computed on first use:
+        realize it before you train the modules themselves.
 
     Raises:
         StateTypeError: `modules` is not a list or tuple of modules.
-        StateError: There is none, or they differ in their class, in the name, shape or dtype of a tensor, in which
-            tensors are one, or in a number or a function.
+        StateError: The list is empty, or the modules differ: in their class, in the name, shape or dtype of a tensor,
+            in their tied tensors, or in a number or a function.
 
     Example:
         >>> from branded.nn.modules import stack_module_state
@@ -304,7 +305,7 @@ def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
     states = [_names(m, "stack_module_state") for m in modules]
     for i in range(1, len(modules)):
         _check_alike(modules, states, i)
-    stacked: dict[int, Tensor] = {}  # by the first module's own: one that has two names stays one
+    stacked: dict[int, Tensor] = {}  # keyed by the first module's tensor, so that tied tensors stay tied
     for name, x in states[0].items():
         if id(x) not in stacked:
             stacked[id(x)] = x.stack(*(s[name] for s in states[1:])).is_param_(x.is_param)
@@ -351,7 +352,7 @@ _NONE = object()
 
 
 def _constants(module: object) -> dict[str, Any]:
-    """The numbers and functions of a module by name, where `get_state_dict` looks for tensors."""
+    """Return the numbers and functions of a module by name, in the places that `get_state_dict` searches."""
     found: dict[str, Any] = {}
     waiting: list[tuple[str, Any]] = [("", module)]
     while waiting:
@@ -368,7 +369,7 @@ def _constants(module: object) -> dict[str, Any]:
 
 
 def _is_same(x: Any, y: Any) -> bool:
-    """Equal numbers, or functions with the same code."""
+    """Return whether these are equal numbers, or functions with the same code."""
     if isinstance(x, FunctionType) and isinstance(y, FunctionType):
         x, y = inspect.unwrap(x), inspect.unwrap(y)
         return x is y or (hasattr(x, "__code__") and hasattr(y, "__code__") and x.__code__ is y.__code__)
@@ -384,6 +385,6 @@ def _constant(x: Any) -> str:
 
 
 def _tied(state: Mapping[str, Tensor]) -> list[str]:
-    """For each name, the first one of the same tensor."""
+    """Return for each name the first name of the same tensor."""
     first: dict[int, str] = {}
     return [first.setdefault(id(x), name) for name, x in state.items()]

@@ -1,4 +1,4 @@
-"""A module with other tensors while it is called, and as it was afterwards."""
+"""Calls of a module with replaced tensors; afterwards the module is restored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from branded.tinygrad_compat.private_api import _TinyJit
 
 
 def with_others(module: Any, held: Mapping[int, Tensor], call: Callable[[], Any]) -> Any:
-    """The call of the module with other tensors; afterwards all that it consists of is as it was."""
+    """Call the module with other tensors, and restore its attributes, lists and dicts afterwards."""
     undo: list[tuple[Any, Any]] = []
 
     def replaced() -> Any:
@@ -36,12 +36,12 @@ def with_others(module: Any, held: Mapping[int, Tensor], call: Callable[[], Any]
 
 
 def _replace(x: Any, held: Mapping[int, Tensor], undo: list[tuple[Any, Any]], seen: set[int]) -> Any:
-    """`x` with its tensors replaced, in place where it can be; it looks where `get_state_dict` does."""
+    """Replace the tensors of `x`, in place if possible, in the places that `get_state_dict` searches."""
     if isinstance(x, Tensor):
         return held.get(id(x), x)
-    if isinstance(x, UOp):  # it keeps in its attributes what is known of it
+    if isinstance(x, UOp):  # its attributes cache derived information
         return x
-    if isinstance(x, _TinyJit):  # it would run with the tensors that it has captured
+    if isinstance(x, _TinyJit):  # it would run with its captured tensors
         return x.fxn if x.fxn is not None else _refuse_jit("a TinyJit in the module")
     if hasattr(x, "_asdict") or type(x) is tuple:
         parts = [_replace(part, held, undo, seen) for part in x]
@@ -61,7 +61,7 @@ def _replace(x: Any, held: Mapping[int, Tensor], undo: list[tuple[Any, Any]], se
 
 
 def _without_jit(x: object, attributes: Any) -> None:
-    """Methods that are a TinyJit, as what they are of."""
+    """Replace methods that are a TinyJit by the wrapped functions."""
     for name, f in ((name, f) for cls in type(x).__mro__ for name, f in vars(cls).items()):
         if isinstance(f, _TinyJit):
             if name == "__call__" or f.fxn is None:  # Python looks for `__call__` in the class alone

@@ -1,7 +1,7 @@
-"""Optimizers as pairs of functions, in optax's form: `init(params)`, `update(grads, state, params)`.
+"""Optimizers as pairs of functions in optax's form: `init(params)` and `update(grads, state, params)`.
 
-The state is a tree of tensors, so a training step is a function of trees, which `jit`, `scan` and `vmap` take: an
-ensemble whose members have learning rates of their own is one `vmap`.
+The state is a pytree of tensors, so `jit`, `scan` and `vmap` accept a training step.  One `vmap` trains an ensemble
+whose members have different learning rates.
 
 Example:
     >>> from branded import optim, scan, value_and_grad

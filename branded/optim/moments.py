@@ -1,4 +1,4 @@
-"""The parts of optimizers that remember gradients: sums and means of them, and of their squares."""
+"""Optimizer parts that accumulate gradients or their squares, as sums or means."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class ScaleByRssState(NamedTuple):
 
 
 def trace(decay: Any, nesterov: bool = False, accumulator_dtype: Any = None) -> GradientTransformation:
-    """Momentum: the sum of all updates so far, older ones times `decay` for each step.
+    """Add momentum: return the sum of all updates so far, multiplied by `decay` at each step.
 
     Args:
-        decay: A number, or a tensor of one.
-        nesterov: Look one step ahead.
-        accumulator_dtype: That of the sum; None is that of the parameters.
+        decay: A number or a scalar tensor.
+        nesterov: Whether to use Nesterov momentum, which looks one step ahead.
+        accumulator_dtype: The dtype of the sum; None uses the dtype of the parameters.
 
     Example:
         >>> from branded import optim
@@ -89,7 +89,7 @@ def scale_by_adam(
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
-    """Means of the updates over the square roots of means of their squares; its arguments are those of `adam`.
+    """Divide means of the updates by the roots of means of their squares, with the arguments of `adam`.
 
     Example:
         >>> from branded import optim
@@ -125,7 +125,7 @@ def scale_by_adam(
 def scale_by_rms(
     decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True
 ) -> GradientTransformation:
-    """Updates over the square root of the mean of their squares; its arguments are those of `rmsprop`.
+    """Divide updates by the square root of the mean of their squares, with the arguments of `rmsprop`.
 
     Example:
         >>> from branded import optim
@@ -151,7 +151,7 @@ def scale_by_rms(
 def scale_by_stddev(
     decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True
 ) -> GradientTransformation:
-    """Updates over their standard deviation; its arguments are those of `rmsprop`.
+    """Divide updates by their standard deviation, with the arguments of `rmsprop`.
 
     Example:
         >>> from branded import optim
@@ -178,7 +178,7 @@ def scale_by_stddev(
 
 
 def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> GradientTransformation:
-    """Updates over the square root of the sum of the squares of all so far; its arguments are those of `adagrad`.
+    """Divide updates by the square root of the sum of all squares so far, with the arguments of `adagrad`.
 
     Example:
         >>> from branded import optim
@@ -205,7 +205,7 @@ def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> Gradi
 
 
 def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99, mu_dtype: Any = None) -> GradientTransformation:
-    """The signs of a mean of the updates; its arguments are those of `lion`.
+    """Replace updates by the signs of their mean, with the arguments of `lion`.
 
     Example:
         >>> from branded import optim
@@ -228,7 +228,7 @@ def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99, mu_dtype: Any = None) -> Gradie
 
 
 def momentum(decay: Any, nesterov: bool, dtype: Any = None) -> GradientTransformation:
-    """Momentum, or nothing where `decay` is None."""
+    """Return momentum, or the identity if `decay` is None."""
     return identity() if decay is None else trace(decay, nesterov, dtype)
 
 
@@ -244,10 +244,10 @@ def _mean_square(what: str, updates: Any, old: Any, decay: Any) -> Any:
 
 
 def _unbiased(what: str, mean: Any, decay: Any, count: Tensor) -> Any:
-    """A mean that began with zero, as if it had not."""
+    """Correct the bias of a mean that was initialized to zero."""
 
     def unbiased(m: Tensor) -> Any:
-        exact = count.cast(least_upper_dtype(m.dtype, dtypes.float32))  # what is near 1 needs all digits of a double
+        exact = count.cast(least_upper_dtype(m.dtype, dtypes.float32))  # 1 - decay**n cancels digits
         return m / (1 - decay**exact).cast(m.dtype)
 
     return each(what, unbiased, mean)
@@ -258,6 +258,6 @@ def _inverse_root(n: Tensor, eps: Any, eps_in_sqrt: bool) -> Any:
 
 
 def _like(what: str, new: Any, old: Any) -> Any:
-    """New values in the dtypes of the old ones, so that a loop can carry them."""
+    """Cast new values to the dtypes of the old ones, so that a loop can carry them."""
     cast: Callable[[Tensor, Tensor], Tensor] = lambda x, like: x.cast(like.dtype)  # noqa: E731
     return each(what, cast, new, old)

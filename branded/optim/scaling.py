@@ -1,4 +1,4 @@
-"""The parts of optimizers that scale and clip updates, and remember at most how many there were."""
+"""Optimizer parts that scale and clip updates; their only state is a step count."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class ScaleByScheduleState(NamedTuple):
 
 
 def scale(step_size: Any) -> GradientTransformation:
-    """Updates times a number.
+    """Multiply updates by a number.
 
     Args:
-        step_size: A number, or a tensor of one.
+        step_size: A number or a scalar tensor.
 
     Example:
         >>> from branded import optim
@@ -49,14 +49,14 @@ def scale(step_size: Any) -> GradientTransformation:
 
 
 def scale_by_learning_rate(learning_rate: Rate, *, flip_sign: bool = True) -> GradientTransformation:
-    """Updates times `-learning_rate`, a number or a schedule.
+    """Multiply updates by `-learning_rate`, a number or a schedule.
 
     Args:
-        learning_rate: A number, a tensor of one, which may differ from example to example, or a schedule.
-        flip_sign: Is the loss to become smaller?
+        learning_rate: A number, a scalar tensor (which may differ between examples), or a schedule.
+        flip_sign: Whether to negate the updates, so that they reduce the loss.
 
     Raises:
-        OptionError: It is something else.
+        OptionError: `learning_rate` is neither a number nor a schedule.
 
     Example:
         >>> from branded import optim
@@ -74,10 +74,10 @@ def scale_by_learning_rate(learning_rate: Rate, *, flip_sign: bool = True) -> Gr
 
 
 def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
-    """Updates times a number that depends on how many steps are done.
+    """Multiply updates by a number that depends on the step count.
 
     Args:
-        step_size_fn: A function of that number, an `i32[]`.
+        step_size_fn: A function of the number of completed steps, an `i32[]`.
 
     Example:
         >>> from branded import optim
@@ -102,10 +102,10 @@ def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
 
 
 def clip(max_delta: Any) -> GradientTransformation:
-    """Each number of the updates between `-max_delta` and `max_delta`.
+    """Clip each element of the updates to the range from `-max_delta` to `max_delta`.
 
     Args:
-        max_delta: A number, or a tensor of one.
+        max_delta: A number or a scalar tensor.
 
     Example:
         >>> from branded import optim
@@ -121,12 +121,12 @@ def clip(max_delta: Any) -> GradientTransformation:
 
 
 def clip_by_global_norm(max_norm: Any) -> GradientTransformation:
-    """Updates whose norm is at most `max_norm`: all are divided by the same number where it is more.
+    """Scale all updates by one factor so that their global norm is at most `max_norm`.
 
-    Under vmap the norm is that of each example.
+    Under `vmap`, the norm is computed for each example.
 
     Args:
-        max_norm: A number, or a tensor of one.
+        max_norm: A number or a scalar tensor.
 
     Example:
         >>> from branded import optim
@@ -147,14 +147,14 @@ def clip_by_global_norm(max_norm: Any) -> GradientTransformation:
 
 
 def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> GradientTransformation:
-    """Updates plus `weight_decay` times the parameters.
+    """Add `weight_decay` times the parameters to the updates.
 
     Args:
-        weight_decay: A number, or a tensor of one.
-        mask: A tree of bools that says for which parameters, or a function that gives it of the parameters.
+        weight_decay: A number or a scalar tensor.
+        mask: A pytree of bools that selects the parameters, or a function of the parameters that returns it.
 
     Raises:
-        StateError: The update does not get the parameters.
+        StateError: The update is called without the parameters.
 
     Example:
         >>> from branded import optim
@@ -179,15 +179,15 @@ def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> GradientTr
 
 
 def scale_by_trust_ratio(min_norm: Any = 0.0, trust_coefficient: Any = 1.0, eps: Any = 0.0) -> GradientTransformation:
-    """Each leaf of the updates times the norm of its parameters over its own.
+    """Multiply each leaf of the updates by the norm of its parameters over the norm of the leaf.
 
     Args:
-        min_norm: Norms are at least this.
-        trust_coefficient: What the ratio is multiplied by.
-        eps: What is added to the norm of the updates.
+        min_norm: A lower bound for both norms.
+        trust_coefficient: A factor of the ratio.
+        eps: A constant that is added to the norm of the updates.
 
     Raises:
-        StateError: The update does not get the parameters.
+        StateError: The update is called without the parameters.
 
     Example:
         >>> from branded import optim

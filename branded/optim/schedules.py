@@ -1,4 +1,4 @@
-"""Schedules: numbers that depend on how many steps are done."""
+"""Schedules: numbers that depend on the step count."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _begin(what: str, n: Any) -> int:
 
 
 def constant_schedule(value: Any) -> Schedule:
-    """The same number at each step.
+    """Return a schedule with the same number at each step.
 
     Example:
         >>> from branded import optim
@@ -49,14 +49,14 @@ def constant_schedule(value: Any) -> Schedule:
 def polynomial_schedule(
     init_value: Any, end_value: Any, power: Any, transition_steps: int, transition_begin: int = 0
 ) -> Schedule:
-    """From one number to another along a power of the steps that are left.
+    """Return a schedule from one number to another along a power of the remaining steps.
 
     Args:
         init_value: The number until `transition_begin`.
         end_value: The number from `transition_begin + transition_steps` on.
-        power: 1 is a line, 2 a parabola.
-        transition_steps: How many steps it takes.
-        transition_begin: The step with which it begins.
+        power: The exponent: 1 gives a line, 2 a parabola.
+        transition_steps: The number of steps of the transition.
+        transition_begin: The first step of the transition.
 
     Raises:
         OptionError: A value is not a number.
@@ -81,13 +81,13 @@ def polynomial_schedule(
 
 
 def linear_schedule(init_value: Any, end_value: Any, transition_steps: int, transition_begin: int = 0) -> Schedule:
-    """From one number to another along a line.
+    """Return a linear schedule from one number to another.
 
     Args:
         init_value: The number until `transition_begin`.
         end_value: The number from `transition_begin + transition_steps` on.
-        transition_steps: How many steps it takes.
-        transition_begin: The step with which it begins.
+        transition_steps: The number of steps of the transition.
+        transition_begin: The first step of the transition.
 
     Example:
         >>> from branded import optim
@@ -107,15 +107,15 @@ def exponential_decay(
     staircase: bool = False,
     end_value: Any = None,
 ) -> Schedule:
-    """`init_value * decay_rate ** (count / transition_steps)`.
+    """Return the schedule `init_value * decay_rate ** (count / transition_steps)`.
 
     Args:
         init_value: The number until `transition_begin`.
-        transition_steps: After so many steps it is multiplied by `decay_rate`.
-        decay_rate: A number other than 0.
-        transition_begin: The step with which it begins.
-        staircase: Only after each `transition_steps` steps.
-        end_value: Where it stops.
+        transition_steps: The number of steps after which the value is multiplied by `decay_rate`.
+        decay_rate: A number above 0.
+        transition_begin: The first step of the transition.
+        staircase: Whether the value changes only after each `transition_steps` steps.
+        end_value: The value at which the decay stops.
 
     Example:
         >>> from branded import optim
@@ -143,12 +143,12 @@ def exponential_decay(
 
 
 def cosine_decay_schedule(init_value: Any, decay_steps: int, alpha: Any = 0.0, exponent: float = 1.0) -> Schedule:
-    """From one number to a fraction `alpha` of it along half a wave of a cosine.
+    """Return a schedule from one number to the fraction `alpha` of it along half a cosine wave.
 
     Args:
-        init_value: The number at first.
-        decay_steps: How many steps it takes.
-        alpha: What is left of it at last.
+        init_value: The initial number.
+        decay_steps: The number of steps of the decay.
+        alpha: The final fraction of `init_value`.
         exponent: The power to which the cosine is raised.
 
     Example:
@@ -170,11 +170,11 @@ def cosine_decay_schedule(init_value: Any, decay_steps: int, alpha: Any = 0.0, e
 
 
 def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
-    """One schedule after another; each counts its steps from where it begins.
+    """Join schedules one after the other; each one counts its steps from where it begins.
 
     Args:
-        schedules: Functions of the number of steps.
-        boundaries: The steps at which all but the first begin.
+        schedules: Functions of the step count.
+        boundaries: The steps at which all schedules but the first begin.
 
     Example:
         >>> from branded import optim
@@ -205,14 +205,14 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
 def warmup_cosine_decay_schedule(
     init_value: Any, peak_value: Any, warmup_steps: int, decay_steps: int, end_value: Any = 0.0, exponent: float = 1.0
 ) -> Schedule:
-    """A line up to `peak_value`, then half a wave of a cosine down.
+    """Return a schedule with a linear warm-up to `peak_value` and then a cosine decay.
 
     Args:
-        init_value: The number at first.
+        init_value: The initial number.
         peak_value: The number after the warm-up.
-        warmup_steps: How many steps that takes.
-        decay_steps: How many steps all takes, with the warm-up.
-        end_value: The number at last.
+        warmup_steps: The number of steps of the warm-up.
+        decay_steps: The total number of steps, including the warm-up.
+        end_value: The final number.
         exponent: The power to which the cosine is raised.
 
     Example:
@@ -244,17 +244,17 @@ def warmup_exponential_decay_schedule(
     staircase: bool = False,
     end_value: Any = None,
 ) -> Schedule:
-    """A line up to `peak_value`, then `exponential_decay` of it.
+    """Return a schedule with a linear warm-up to `peak_value` and then `exponential_decay`.
 
     Args:
-        init_value: The number at first.
+        init_value: The initial number.
         peak_value: The number after the warm-up.
-        warmup_steps: How many steps that takes.
-        transition_steps: As for `exponential_decay`, and so all below.
-        decay_rate: A number other than 0.
-        transition_begin: The step after the warm-up with which it begins.
-        staircase: Only after each `transition_steps` steps.
-        end_value: Where it stops.
+        warmup_steps: The number of steps of the warm-up.
+        transition_steps: As for `exponential_decay`, like all arguments below.
+        decay_rate: A number above 0.
+        transition_begin: The first step of the decay, counted from the end of the warm-up.
+        staircase: Whether the value changes only after each `transition_steps` steps.
+        end_value: The value at which the decay stops.
 
     Example:
         >>> from branded import optim
@@ -270,11 +270,11 @@ def warmup_exponential_decay_schedule(
 
 
 def _ratio(a: Any, b: Any) -> Any:
-    """a / b, and 0 where b is."""
+    """Return a / b, or 0 where b is 0."""
     if isinstance(b, Tensor):
         return (b == 0).where(0.0, a / (b == 0).where(1.0, b))
     return a / b if b else 0.0
 
 
 Rate = Any | Callable[[Any], Any]
-"""A number, a tensor of one, or a schedule."""
+"""A number, a scalar tensor, or a schedule."""

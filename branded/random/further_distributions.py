@@ -1,4 +1,4 @@
-"""Poisson numbers, Laplace numbers, and normal vectors of a covariance."""
+"""Poisson, Laplace and multivariate normal samples."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ S2 = TypeVar("S2", bound=Brand, default=Never)
 
 @operation
 def laplace(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
-    """Laplace numbers: the density is exp(-|x|) / 2.
+    """Sample Laplace values: the density is exp(-|x|) / 2.
 
     Args:
         key: `Vec[S, u32[2]]`.
@@ -41,10 +41,10 @@ def laplace(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.fl
         dtype: `float32`, `float16`, `bfloat16` or `float64`.
 
     Returns:
-        `Vec[S, f32[*shape]]`, or of another `dtype`.
+        `Vec[S, f32[*shape]]`, in the given `dtype`.
 
     Raises:
-        DrawTypeError: `key` is not a key, `shape` not a shape, `dtype` not one of those.
+        DrawTypeError: `key` is not a key, `shape` is not a shape, or `dtype` is not supported.
 
     Example:
         >>> from branded import random
@@ -68,20 +68,21 @@ _INTS = (dtypes.int32, dtypes.int64, dtypes.uint32, dtypes.uint64, dtypes.int16,
 def poisson(
     key: Vec[S], lam: Vec[S1] | float, shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.int32
 ) -> Vec[S | S1]:
-    """Poisson numbers: k is as likely as λᵏ exp(-λ) / k!.
+    """Sample Poisson values: the probability of k is λᵏ exp(-λ) / k!.
 
     Args:
         key: `Vec[S, u32[2]]`.
-        lam: The mean, 0 or more: a number, or a tensor that broadcasts to `shape`.
-        shape: The shape of one example; None for that of `lam`.
-        dtype: An int dtype that holds what is drawn.
+        lam: The mean, at least 0: a number, or a tensor that broadcasts to `shape`.
+        shape: The shape of one example; None uses the shape of `lam`.
+        dtype: An int dtype that can hold the samples.
 
     Returns:
-        `Vec[S | S1, i32[*shape]]`, or of another `dtype`; its largest number in place of a larger one, and -1 where a
-        tensor has a mean that is none.
+        `Vec[S | S1, i32[*shape]]`, in the given `dtype`.  Larger values are clipped to the maximum of the dtype.
+        Elements of a tensor `lam` that are not a valid mean give -1.
 
     Raises:
-        DrawTypeError: `key` is not a key, `lam` not a number, `shape` not a shape, `dtype` not an int dtype.
+        DrawTypeError: `key` is not a key, `lam` is not a number, `shape` is not a shape,
+            or `dtype` is not an int dtype.
         DrawError: `lam` is a number below 0 or not finite, or does not broadcast to `shape`.
 
     Example:
@@ -89,8 +90,8 @@ def poisson(
         >>> random.poisson(random.key(42), 3.0, (6,)).tolist()
         [6, 2, 2, 1, 5, 2]
 
-    Source: `jax.random.poisson`: D. Knuth's products of uniform numbers below a mean of 10, W. Hörmann's transformed
-        rejection (1993) from there on.
+    Source: `jax.random.poisson`: D. Knuth's products of uniform samples for means below 10, and W. Hörmann's
+        transformed rejection (1993) for larger means.
     """
     check_key(key, "poisson")
     own = cast(Tensor, key)
@@ -117,7 +118,7 @@ def poisson(
 
 
 def _knuth(key: Tensor, mean: Tensor) -> Tensor:
-    """How many uniform numbers have a product above exp(-mean)."""
+    """Count the uniform samples whose product is above exp(-mean)."""
 
     def more(state: tuple[Tensor, Tensor, Tensor]) -> Tensor:
         return (state[2] > -mean).any()
@@ -163,7 +164,7 @@ def _rejected(key: Tensor, mean: Tensor) -> Tensor:
 
 
 def _held(k: Tensor, dtype: DType) -> Tensor:
-    """Whole numbers of 0 or more as ints, of those that `dtype` does not hold its largest."""
+    """Convert whole numbers of at least 0 to `dtype`, clipped to its maximum."""
     past = 2.0 ** (dtype.bitsize - (not dtypes.is_unsigned(dtype)))
     return (k >= past).where(Tensor(dtype.max, dtype=dtype), k.minimum(past * (1 - 2.0**-24)).cast(dtype))
 
@@ -180,22 +181,23 @@ def multivariate_normal(
     dtype: DTypeLike = dtypes.float32,
     method: str = "cholesky",
 ) -> Vec[S | S1 | S2]:
-    """Normal vectors of a mean and a covariance: the mean, and a factor of the covariance times normal numbers.
+    """Sample normal vectors with the given mean and covariance: `mean + factor @ z` with standard normal `z`.
 
     Args:
         key: `Vec[S, u32[2]]`.
         mean: `Vec[S1, f32[..., n]]`.
-        cov: `Vec[S2, f32[..., n, n]]`, symmetric and positive definite; NaN comes of what is not.
-        shape: The shape of one example without the last axis; None for that to which `mean` and `cov` broadcast.
+        cov: `Vec[S2, f32[..., n, n]]`, symmetric and positive definite; other matrices give NaN.
+        shape: The shape of one example without the last axis; None broadcasts `mean` and `cov`.
         dtype: `float32` or `float64`.
-        method: How it is factored: `"cholesky"`, or `"eigh"` or `"svd"`, which also take one that is singular.
+        method: The factorization of `cov`: `"cholesky"`, or `"eigh"` or `"svd"`, which also accept a singular matrix.
 
     Returns:
-        `Vec[S | S1 | S2, f32[*shape, n]]`, or of another `dtype`.  It is differentiable in `mean` and `cov`.
+        `Vec[S | S1 | S2, f32[*shape, n]]`, in the given `dtype`.  It is differentiable in `mean` and `cov`.
 
     Raises:
-        DrawTypeError: `key` is not a key, `mean` or `cov` not a tensor, `shape` not a shape, `dtype` not one of those.
-        DrawError: `mean` and `cov` do not fit each other, or `shape`; there is no such method.
+        DrawTypeError: `key` is not a key, `mean` or `cov` is not a tensor, `shape` is not a shape,
+            or `dtype` is not supported.
+        DrawError: `mean` and `cov` do not fit each other or `shape`, or `method` does not exist.
 
     Example:
         >>> from branded import random
@@ -230,7 +232,7 @@ def multivariate_normal(
 
 
 def _factor(cov: Vec[S], method: str) -> Vec[S]:
-    """A matrix whose product with its transpose is `cov`."""
+    """Return a matrix whose product with its transpose is `cov`."""
     if method == "eigh":
         w, v = eigh(cov)
         return v * w.sqrt().unsqueeze(-2)

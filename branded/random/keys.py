@@ -1,4 +1,4 @@
-"""Keys: what a draw is a function of, and how one becomes several."""
+"""Random keys, and how to derive new keys from them."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ def key(seed: int) -> Tensor: ...
 def key(seed: Vec[S]) -> Vec[S]: ...
 @operation
 def key(seed: Vec[S1] | int) -> Vec[S1]:
-    """The key of a seed: `key(n)` is `[0, n]`.
+    """Return the key of a seed: `key(n)` is `[0, n]`.
 
     Args:
-        seed: An int of at most 64 bits, or an int tensor `Vec[S, i32[]]`.  One that does not fit in 32 bits fills both
-            words, where JAX keeps the lower one, unless it has `jax_enable_x64`.
+        seed: An int of at most 64 bits, or an int tensor `Vec[S, i32[]]`.  A seed that does not fit in 32 bits fills
+            both words.  JAX keeps only the lower word, unless `jax_enable_x64` is set.
 
     Returns:
-        `Vec[S, u32[2]]`, on the default device, or on that of `seed`.
+        `Vec[S, u32[2]]`, on the device of `seed` if it is a tensor, else on the default device.
 
     Raises:
         DrawTypeError: `seed` is not an int.
-        DrawError: It has more than 64 bits.
+        DrawError: `seed` has more than 64 bits.
 
     Example:
         >>> from branded import random
         >>> random.key(7).tolist()
         [0, 7]
 
-    Source: `jax.random.PRNGKey`, which is `jax.random.key` as an array.
+    Source: `jax.random.PRNGKey`, the array form of `jax.random.key`.
     """
     if isinstance(seed, Vec):
         if not dtypes.is_int(seed.dtype) or seed.shape:
@@ -66,7 +66,7 @@ def key(seed: Vec[S1] | int) -> Vec[S1]:
 
 
 def _upper(seed: Vec[S]) -> Vec[S]:
-    """The upper word of a seed; none of one that fits in 32 bits, with a sign or without."""
+    """Return the upper word of a seed, which is 0 if the seed fits in 32 bits, signed or unsigned."""
     if seed.dtype.itemsize < 8:
         return seed.const_like(0)
     upper = seed >> 32
@@ -75,20 +75,20 @@ def _upper(seed: Vec[S]) -> Vec[S]:
 
 @operation
 def split(key: Vec[S], num: int | Sequence[int] = 2) -> Vec[S]:
-    """New keys from one: `split(key, n)[i]` is `fold_in(key, i)`.
+    """Split a key into new keys: `split(key, n)[i]` is `fold_in(key, i)`.
 
-    The key itself is used up: draw from it, or split it, not both.
+    Use a key only once: either sample from it or split it.
 
     Args:
         key: `Vec[S, u32[2]]`.
-        num: How many, or the shape of an array of keys.
+        num: The number of keys, or the shape of an array of keys.
 
     Returns:
-        `Vec[S, u32[num, 2]]`: ready to be mapped over.
+        `Vec[S, u32[num, 2]]`, which can be mapped over.
 
     Raises:
-        DrawTypeError: `key` is not a key, or `num` neither an int nor a shape.
-        DrawError: A size below 0.
+        DrawTypeError: `key` is not a key, or `num` is neither an int nor a shape.
+        DrawError: A size is below 0.
 
     Example:
         >>> from branded import random, vmap
@@ -109,7 +109,7 @@ def split(key: Vec[S], num: int | Sequence[int] = 2) -> Vec[S]:
 
 @operation
 def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
-    """The key of a key and a number, as of a step or a layer: `fold_in(key, i)` is `split(key, n)[i]`.
+    """Derive a key from a key and an int, such as a step or a layer: `fold_in(key, i)` is `split(key, n)[i]`.
 
     Args:
         key: `Vec[S, u32[2]]`.
@@ -119,7 +119,7 @@ def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
         `Vec[S | S1, u32[2]]`.
 
     Raises:
-        DrawTypeError: `key` is not a key, or `data` not an int.
+        DrawTypeError: `key` is not a key, or `data` is not an int.
         DrawError: `data` is out of range.
 
     Example:

@@ -1,4 +1,4 @@
-"""What all random draws from keys have in common: the bits of a key, and the checks of their arguments."""
+"""The shared parts of random sampling: the bits of a key, and the checks of arguments."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ UNSIGNED = {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.uint32, 64: dtypes.ui
 
 
 def stored(x: Vec[S]) -> Vec[S]:
-    """`x` with a buffer: what is made of numbers alone has none, and a TinyJit does not take it."""
+    """Return `x` with a buffer: a constant has no buffer, and a TinyJit does not accept it."""
     return x.clone(Device.DEFAULT) if x.uop.device is None else x
 
 
 def words(key: Vec[S], at: Vec[S1]) -> tuple[Vec[S | S1], Vec[S | S1]]:
-    """The two uint32 words of Threefry-2x32-20 of each uint64 `at`, of which it takes the lower word first.
+    """Return the two uint32 words of Threefry-2x32-20 for each uint64 `at`, whose lower word is the first input.
 
     Source: J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
     """
@@ -43,17 +43,17 @@ def words(key: Vec[S], at: Vec[S1]) -> tuple[Vec[S | S1], Vec[S | S1]]:
 
 
 def positions(shape: tuple[int, ...]) -> Tensor:
-    """What the entries of a draw are told apart by: their number in row-major order, its upper word first."""
+    """Return a counter for each element of a sample: its row-major index with the two words swapped."""
     n = math.prod(shape)
     if n <= dtypes.int32.max:
         return Tensor.arange(n, dtype=dtypes.uint32).reshape(shape).cast(dtypes.uint64) << 32
-    # in tinygrad 0.14 an arange of uint64 is counted in floats
+    # in tinygrad 0.14 an arange of uint64 is computed in floats
     at = Tensor.arange(n, dtype=dtypes.int64).reshape(shape).cast(dtypes.uint64)
     return (at << 32) | (at >> 32)
 
 
 def raw_bits(key: Vec[S], shape: tuple[int, ...], width: int) -> Vec[S]:
-    """Unsigned ints of `width` bits, all equally likely."""
+    """Sample uniformly distributed unsigned ints of `width` bits."""
     a, b = words(key, positions(shape))
     if width == 64:
         return (a.cast(dtypes.uint64) << 32) | b.cast(dtypes.uint64)
@@ -61,7 +61,7 @@ def raw_bits(key: Vec[S], shape: tuple[int, ...], width: int) -> Vec[S]:
 
 
 def unit(key: Vec[S], shape: tuple[int, ...], dtype: DType) -> Vec[S]:
-    """Floats in [0, 1), equally spaced: random mantissas of numbers in [1, 2), less 1."""
+    """Sample equally spaced floats in [0, 1): numbers in [1, 2) with random mantissas, minus 1."""
     exponent, mantissa = dtypes.finfo(dtype)
     width = dtype.bitsize if mantissa >= 8 else 8
     one = ((1 << (exponent - 1)) - 1) << mantissa
@@ -73,7 +73,7 @@ def unit(key: Vec[S], shape: tuple[int, ...], dtype: DType) -> Vec[S]:
 
 
 def check_key(key: object, what: str) -> None:
-    """A key is a uint32[2] of an open brand, or of none."""
+    """Raise unless `key` is a uint32[2] tensor that varies over open brands only."""
     if isinstance(key, Tensor) and key.dtype == dtypes.uint32 and key.shape == (2,):
         check_live(key.uop, what)
         return
@@ -89,7 +89,7 @@ def check_key(key: object, what: str) -> None:
 
 
 def as_shape(shape: object, what: str) -> tuple[int, ...]:
-    """`shape` as a tuple of ints."""
+    """Return `shape` as a tuple of ints."""
     if not isinstance(shape, tuple | list):
         n = as_int(shape)
         fix = "a tuple of ints" if n is None else f"({n},)"
@@ -120,7 +120,7 @@ def as_dtype(dtype: DTypeLike, what: str, allowed: Sequence[DType]) -> DType:
 
 
 def dtype_name(dtype: DType) -> str:
-    """A dtype as one writes it: `dtypes.int32`, where its own name is that of C."""
+    """Return the name of a dtype in `tinygrad.dtypes`, such as `int32`; `DType.name` is the C name."""
     if dtype == dtypes.bfloat16 or not (dtypes.is_int(dtype) or dtypes.is_float(dtype)):
         return str(dtype).removeprefix("dtypes.")
     kind = "uint" if dtypes.is_unsigned(dtype) else "int" if dtypes.is_int(dtype) else "float"
@@ -131,7 +131,7 @@ FLOATS = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.float64)
 
 
 def as_float(x: Vec[S] | float, what: str, name: str, dtype: DType) -> Vec[S] | float:
-    """A bound or probability: a Python float, or a tensor of `dtype`."""
+    """Return a bound or probability as a Python float or as a tensor of `dtype`."""
     if isinstance(x, Vec):
         if x.dtype == dtypes.bool:
             raise DrawTypeError(f"{what}: {name} is {vec_type(x)}", fix="a number, or a tensor of floats")
@@ -143,7 +143,7 @@ def as_float(x: Vec[S] | float, what: str, name: str, dtype: DType) -> Vec[S] | 
 
 
 def fits(shape: tuple[int, ...], what: str, **parameters: object) -> None:
-    """Every parameter must broadcast to `shape`."""
+    """Raise unless every parameter broadcasts to `shape`."""
     for name, x in parameters.items():
         own = x.shape if isinstance(x, Vec) else ()
         if len(own) > len(shape) or any(m not in (1, n) for m, n in zip(own[::-1], shape[::-1], strict=False)):

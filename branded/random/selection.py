@@ -1,4 +1,4 @@
-"""Draws of entries: by their probabilities, and in a random order."""
+"""Samples of entries: by their probabilities, and in a random order."""
 
 from __future__ import annotations
 
@@ -34,22 +34,23 @@ S2 = TypeVar("S2", bound=Brand, default=Never)
 def categorical(
     key: Vec[S], logits: Vec[S1], axis: int = -1, shape: Sequence[int] | None = None, replace: bool = True
 ) -> Vec[S | S1]:
-    """Indices along `axis`, each as likely as the softmax of `logits` says.
+    """Sample indices along `axis` with the probabilities `softmax(logits)`.
 
     Args:
         key: `Vec[S, u32[2]]`.
-        logits: `Vec[S1, f32[..., n, ...]]`: logarithms of probabilities, up to a constant; -inf is never drawn.
+        logits: `Vec[S1, f32[..., n, ...]]`: logarithms of probabilities, up to a constant; -inf is never sampled.
         axis: The axis of the categories.
-        shape: The shape of one example, to which that of `logits` without `axis` broadcasts; None for that one itself.
-        replace: May a category be drawn more than once?  If not, the axes of `shape` in front of those of `logits` say
-            how many different ones are drawn from each distribution.
+        shape: The shape of one example, to which the shape of `logits` without `axis` must broadcast; None uses
+            the latter shape.
+        replace: Whether a category may be sampled more than once.  If not, the axes of `shape` in front of the axes of
+            `logits` give the number of different samples from each distribution.
 
     Returns:
         `Vec[S | S1, i32[*shape]]`.
 
     Raises:
-        DrawTypeError: `key` is not a key, `logits` not a tensor of floats, `shape` not a shape.
-        DrawError: There are no categories, or too few of them without replacement, or `logits` does not fit `shape`.
+        DrawTypeError: `key` is not a key, `logits` is not a tensor of floats, or `shape` is not a shape.
+        DrawError: There are no categories, too few for sampling without replacement, or `logits` does not fit `shape`.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -91,7 +92,7 @@ def categorical(
 
 
 def _different(key: Vec[S], logits: Vec[S1], axis: int, front: tuple[int, ...]) -> Vec[S | S1]:
-    """So many different categories of each distribution, `[*front, ...]`."""
+    """Sample different categories from each distribution, as many as `front` has elements, as `[*front, ...]`."""
     n, count = logits.shape[axis], math.prod(front)
     if count > n:
         raise DrawError(
@@ -107,7 +108,7 @@ def _different(key: Vec[S], logits: Vec[S1], axis: int, front: tuple[int, ...]) 
 
 
 def _known(score: Vec[S]) -> Vec[S]:
-    """NaN is the largest, as in JAX."""
+    """Replace NaN by infinity, so that it is the largest score, as in JAX."""
     return score.isnan().where(math.inf, score)
 
 
@@ -116,19 +117,19 @@ def _known(score: Vec[S]) -> Vec[S]:
 
 @operation
 def permutation(key: Vec[S], x: Vec[S1] | int, axis: int = 0, independent: bool = False) -> Vec[S | S1]:
-    """The entries of `x` along an axis in a random order, all of them equally likely.
+    """Permute the entries of `x` along an axis at random; all orders are equally likely.
 
     Args:
         key: `Vec[S, u32[2]]`.
         x: A tensor `Vec[S1, T[n, ...]]`, or an int n for the numbers from 0 to n - 1.
-        axis: The axis.
-        independent: Has each sequence along the axis an order of its own?
+        axis: The axis to permute.
+        independent: Whether each sequence along the axis has a separate order.
 
     Returns:
         `Vec[S | S1, T[n, ...]]`, or `Vec[S, i32[n]]`.
 
     Raises:
-        DrawTypeError: `key` is not a key, or `x` neither an int nor a tensor with an axis.
+        DrawTypeError: `key` is not a key, or `x` is neither an int nor a tensor with an axis.
         DrawError: `x` is an int below 0.
         AxisRangeError: `axis` is out of range.
 
@@ -137,7 +138,7 @@ def permutation(key: Vec[S], x: Vec[S1] | int, axis: int = 0, independent: bool 
         >>> random.permutation(random.key(0), 5).tolist()
         [0, 1, 4, 3, 2]
 
-    Source: `jax.random.permutation`: sorted by random bits, as often as it takes that ties do not matter.
+    Source: `jax.random.permutation`: sorted by random bits, repeated until ties do not matter.
     """
     check_key(key, "permutation")
     n, at = _population(x, "permutation", "x", axis)
@@ -149,13 +150,13 @@ def permutation(key: Vec[S], x: Vec[S1] | int, axis: int = 0, independent: bool 
 
 
 def _taken(x: Vec[S], places: Vec[S1], axis: int) -> Vec[S | S1]:
-    """The entries of `x` at these places of an axis, in their shape."""
+    """Return the entries of `x` at these positions of an axis, which is replaced by the axes of `places`."""
     at: Any = (*[slice(None)] * axis, places)
     return x[at]
 
 
 def _population(x: Vec[S] | int, what: str, name: str, axis: int) -> tuple[int, int]:
-    """How many entries there are to choose from, and along which axis."""
+    """Return the number of entries to choose from, and their axis."""
     if isinstance(x, Vec):
         check_live(x.uop, what)
         if x.shape:
@@ -177,11 +178,11 @@ def _population(x: Vec[S] | int, what: str, name: str, axis: int) -> tuple[int, 
 
 
 def _order(key: Vec[S], shape: tuple[int, ...], axis: int) -> Vec[S]:
-    """For each sequence along the axis the numbers of its entries in a random order."""
+    """Return the indices along the axis in a random order, for each sequence."""
     n, size = shape[axis], math.prod(shape)
     others = (*shape[:axis], *shape[axis + 1 :])
     order: Vec[S] = Tensor.arange(n, dtype=dtypes.int32).expand((*others, n))
-    # 32 bits may tie; after this many rounds hardly any two have tied in all of them
+    # 32 bits may tie; after this many rounds, hardly any two entries have tied in all rounds
     for _ in range(math.ceil(3 * math.log(max(1, size)) / math.log(2**32 - 1))):
         keys = split(key)
         bits = raw_bits(keys[1], shape, 32)
@@ -190,11 +191,11 @@ def _order(key: Vec[S], shape: tuple[int, ...], axis: int) -> Vec[S]:
 
 
 _COUNTED = 65536
-"""Up to how many entries are put in order by counting those before each: two kernels, where sorting takes many."""
+"""The most entries whose order is found by counting smaller entries: two kernels, while sorting takes many."""
 
 
 def by(bits: Vec[S], x: Vec[S1]) -> Vec[S | S1]:
-    """`x` in the order of the uint32 `bits` along the last axis, both of them `[..., n]`; ties keep theirs."""
+    """Return `x` sorted by the uint32 `bits` along the last axis, both `[..., n]`; the sort is stable."""
     n = bits.shape[-1]
     places = (bits.cast(dtypes.uint64) << 32) | Tensor.arange(n).cast(dtypes.uint64)
     if n > _COUNTED:
@@ -213,23 +214,23 @@ def choice(
     p: Vec[S2] | Sequence[float] | None = None,
     axis: int = 0,
 ) -> Vec[S | S1 | S2]:
-    """Entries of `a` along an axis, equally likely or as `p` says.
+    """Sample entries of `a` along an axis, uniformly or with the probabilities `p`.
 
     Args:
         key: `Vec[S, u32[2]]`.
         a: A tensor `Vec[S1, T[n, ...]]`, or an int n for the numbers from 0 to n - 1.
-        shape: How many, and in which shape.
-        replace: May an entry be drawn more than once?
-        p: The probability of each entry, up to a factor: a list of n numbers, or a tensor `Vec[S2, f32[n]]`.
+        shape: The shape of the sample.
+        replace: Whether an entry may be sampled more than once.
+        p: The probability of each entry, up to a constant factor: a list of n numbers, or a tensor `Vec[S2, f32[n]]`.
         axis: The axis of the entries.
 
     Returns:
-        `Vec[S | S1 | S2, T[*shape, ...]]`, with the axes of `shape` in place of `axis`, or `Vec[S | S2, i32[*shape]]`.
+        `Vec[S | S1 | S2, T[*shape, ...]]`, where the axes of `shape` replace `axis`, or `Vec[S | S2, i32[*shape]]`.
 
     Raises:
-        DrawTypeError: `key` is not a key, `a` or `p` is something else than these, `shape` not a shape.
-        DrawError: There is nothing to draw from, or too little without replacement; `p` has another size, or numbers
-            that are not probabilities.
+        DrawTypeError: `key` is not a key, `a` or `p` has another type, or `shape` is not a shape.
+        DrawError: There are no entries, or too few for sampling without replacement; `p` has another size, or contains
+            numbers that are not probabilities.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -266,13 +267,13 @@ def choice(
 
 
 def _descending(x: Vec[S]) -> Vec[S]:
-    """Bits that are in the opposite order of the floats `x`."""
+    """Return uint32 bits whose order is the reverse of the order of the floats `x`."""
     bits = x.cast(dtypes.float32).bitcast(dtypes.uint32)
     return (bits >> 31).eq(1).where(bits, bits ^ 0x7FFFFFFF)
 
 
 def _chances(p: Vec[S] | Sequence[float], n: int) -> Vec[S]:
-    """The probabilities as a tensor of floats; those that Python knows must be some."""
+    """Return the probabilities as a tensor of floats; raise if a list contains invalid ones."""
     if isinstance(p, Vec):
         check_live(p.uop, "choice")
         found: Vec[S] = p if p.dtype in FLOATS else p.cast(dtypes.float32)

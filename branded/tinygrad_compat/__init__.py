@@ -1,9 +1,9 @@
-"""The door to tinygrad: private names, and fixes of its bugs.
+"""The interface to tinygrad: its private names, and fixes of its bugs.
 
-A fix is a module with a function `install` and a docstring that describes the bug; `PATCHES` lists the fixes.  The
-patches in `FASTER` change no result, but save time.  Both are installed before the rest of this package is imported.
-The hooks use the rest of the package, so `hooks.registry` installs them afterwards.  `BRANDED_PATCHES=0` installs no
-patch, and `BRANDED_PATCHES=-name,-other` leaves out the patches of these names.
+A fix is a module with a function `install` and a docstring that describes the bug. `PATCHES` lists the fixes. The
+patches in `FASTER` change no result, but save time. Both are installed before the rest of this package is imported.
+The hooks use the rest of the package, so `hooks.registry` installs them afterwards. `BRANDED_PATCHES=0` disables all
+patches, and `BRANDED_PATCHES=-name,-other` disables the named ones.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ PATCHES: Mapping[str, str] = {
     "angles": f"{_NUMERICS}.float64_angles",
     "rounding": f"{_NUMERICS}.float16_rounding",
 }
-"""The fixes, by the names that `BRANDED_PATCHES` takes, and their modules, in the order of installation."""
+"""The modules of the fixes by the names that `BRANDED_PATCHES` accepts, in the order of installation."""
 FASTER: Mapping[str, str] = {
     "matching": f"{_SPEED}.pattern_compiler",
     "rewriting": f"{_SPEED}.fast_rewrite",
@@ -67,16 +67,17 @@ FASTER: Mapping[str, str] = {
     "alike": f"{_SPEED}.share_compiled_kernels",
     "layouts": f"{_KERNELS}.buffer_layouts",
 }
-"""The patches that change no result.  They are installed before the fixes."""
+"""The modules of the patches that change no result. They are installed before the fixes."""
 TINYGRAD = "0.14."
-"""How the version of the tinygrad begins in which the faults were found."""
+"""The prefix of the tinygrad version in which the bugs were found."""
 
 
 @functools.cache
 def version() -> str:
-    """That of the tinygrad here; one that was not installed, as in a browser, we put there ourselves.
+    """Return the version of the imported tinygrad.
 
-    It stands in the name of a folder beside the package, which is found sooner than Python's own way is imported.
+    The name of the `.dist-info` folder next to the package contains it. Reading the name is faster than importing
+    `importlib.metadata`. Without metadata, as in a browser, tinygrad is a copy that this project provides.
     """
     beside = [p.stem for p in Path(tinygrad.__file__).parents[1].glob("tinygrad-*.dist-info")]
     if len(beside) == 1:
@@ -90,7 +91,7 @@ def version() -> str:
 
 
 def chosen(wanted: str, among: Iterable[str] = PATCHES) -> list[str]:
-    """The patches that the value of `BRANDED_PATCHES` asks for; none in an untried tinygrad."""
+    """Return the patches that a value of `BRANDED_PATCHES` selects, or an empty list for an untested tinygrad."""
     without = {name.strip().removeprefix("-") for name in wanted.split(",")}
     if "0" in without or not version().startswith(TINYGRAD):
         return []
@@ -102,7 +103,7 @@ faster = tuple(chosen(os.environ.get("BRANDED_PATCHES", "1"), FASTER))
 
 
 def tried() -> bool:
-    """Is this a tinygrad that the tests have seen?  If it is not, one warning says so."""
+    """Return whether the tests cover this version of tinygrad, and warn if they do not."""
     if not (here := version()).startswith(TINYGRAD):
         warnings.warn(
             f"branded: tinygrad {here} is untried; the tests passed with {TINYGRAD}x, and what is mended there is "
@@ -115,12 +116,12 @@ def tried() -> bool:
 
 
 def module_of(name: str) -> str:
-    """Return the module of a patch."""
+    """Return the name of the module of a patch."""
     return f"branded.{PATCHES.get(name) or FASTER[name]}"
 
 
 def install() -> None:
-    os.environ.setdefault("PATH", os.defpath)  # tinygrad looks for its libraries there, and raises where there is none
+    os.environ.setdefault("PATH", os.defpath)  # tinygrad searches PATH for its libraries, and raises if it is not set
     tried()
     for name in (*faster, *installed):
         importlib.import_module(module_of(name)).install()

@@ -1,7 +1,7 @@
-"""A C compiler for tinygrad's CPU device on a machine that has none.
+"""The choice of a C compiler for tinygrad's CPU device.
 
-tinygrad compiles with `clang`, or with what the variable CC names.  Where neither is there, `zig.py` takes the clang of
-the PyPI package `ziglang`.  Nothing is written, and nothing is said before there is something to compile.
+tinygrad compiles with `clang`, or with the program that the variable CC names. If neither exists, `zig_clang.py` uses
+the clang of the PyPI package `ziglang`. No file is written, and no error is raised before the first compilation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from branded.tinygrad_compat.speed import compile_workers
 
 
 def choose() -> None:
-    """Choose the compiler, here and in the processes in which tinygrad compiles."""
+    """Select the compiler for this process and for tinygrad's compile workers."""
     zig_clang.install()
     compile_workers.begin_with(zig_clang.__name__)
     _explain()
@@ -34,7 +34,7 @@ def _missing() -> CompilerError:
 
 
 def _failed(error: OSError | subprocess.CalledProcessError) -> CompilerError:
-    """The compiler that was chosen cannot be run, or does not compile what tinygrad wrote."""
+    """Return the error for a compiler that cannot be run, or that rejects tinygrad's source code."""
     cc, *of_zig = zig_clang.command()
     if cc == "clang" and isinstance(error, FileNotFoundError):
         return _missing()
@@ -52,9 +52,9 @@ def _failed(error: OSError | subprocess.CalledProcessError) -> CompilerError:
 
 
 def _explain() -> None:
-    """Let tinygrad try its other devices; where it would fail for want of a compiler, say so."""
+    """Let tinygrad try its other devices, and report a missing compiler if none of them is usable."""
     device, compiler = private_api._Device, private_api.ClangCompiler
-    seen: list[CompilerError] = []  # tinygrad drops what a device says that it tried
+    seen: list[CompilerError] = []  # tinygrad discards the errors of the devices that it tried
     compile_: Callable[[Any, str], bytes] = compiler.compile
     select = device.__dict__[private_api.SELECT_DEVICE].func
 

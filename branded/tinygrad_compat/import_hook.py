@@ -1,4 +1,4 @@
-"""A module of tinygrad that is mended when it is imported, which is later, or never."""
+"""A hook that patches a module of tinygrad when it is imported, which may be later or never."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Mend = Callable[[Any], None]
 
 
 class _Finder:
-    """Finds the modules as Python does, and mends them behind their last line."""
+    """A finder that delegates to Python's finders and patches each module after its last line."""
 
     def __init__(self) -> None:
         self.mends: dict[str, list[_Mend]] = {}
@@ -38,7 +38,7 @@ _finder = _Finder()
 
 
 def when_imported(name: str, mend: _Mend) -> None:
-    """`mend(module)`, now or as soon as the module of this name is imported."""
+    """Call `mend(module)` now, or as soon as the module of this name is imported."""
     if (module := sys.modules.get(name)) is not None:
         mend(module)
         return

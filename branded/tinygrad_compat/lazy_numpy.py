@@ -1,6 +1,7 @@
-"""numpy, which is imported when something of it is first asked for: that takes longer than the import of this package.
+"""A lazy numpy, imported at the first use of one of its attributes.
 
-tinygrad does not import it either, before it reads or writes an array.
+The import of numpy takes longer than the import of this package. tinygrad does not import it before it reads or writes
+an array either.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""The one door to tinygrad: all that it keeps to itself, or does not promise, and that we need, by name.
+"""The registry of all private or undocumented names of tinygrad that this package uses.
 
-What is taken, another module imports from here, or asks for at each use where it may be replaced later:
+Other modules import a name from here. If the name may be replaced later, they look it up at each use:
 
     from branded.tinygrad_compat.private_api import all_tensors
-    tg.run_linear(linear, ...)
+    private_api.run_linear(linear, ...)
 
-What is replaced is replaced in the module of tinygrad that uses it: `tg.codegen.pm_number_params = ...`.  Other names
-of tinygrad, which it documents, are imported from tinygrad.  `tests/test_door.py` says which these are, fails where a
-name goes by another way, and asks the tinygrad that is here for each name of this file, and whether it does what we
-rely on.  Nothing is imported before it is asked for, and nothing of this package ever.
+A replacement is set in the module of tinygrad that uses the name: `private_api.codegen.pm_number_params = ...`.
+Documented names are imported from tinygrad. `tests/test_door.py` lists the documented names, and fails if a private
+name is imported elsewhere. It also checks that the installed tinygrad has each name of this file, with the behavior
+that we rely on. Modules of tinygrad are imported at the first use. No module of this package is ever imported here.
 """
 
 from __future__ import annotations
@@ -40,91 +40,91 @@ MODULES = {
     "upat": "tinygrad.uop.upat",
     "worker": "tinygrad.engine.worker",
 }
-"""The modules in which something is replaced, by their names here."""
+"""The modules in which a name is replaced, by their short names here."""
 
 TAKEN = {
-    # what tensors there are, and what runs
-    "all_tensors": "tinygrad.tensor",  # the living tensors, in the order in which they were made
-    "_METADATA": "tinygrad.tensor",  # the method of Tensor that runs, for the names of kernels
-    "_metadata_wrapper": "tinygrad.tensor",  # a method of Tensor that names the kernels of what it does
-    "capturing": "tinygrad.engine.realize",  # the TinyJits that capture what runs: true if there are any
-    "_function": "tinygrad.function",  # the class of what @function gives; `depth` counts those that are being traced
-    "_TinyJit": "tinygrad.engine.jit",  # the class of what TinyJit gives; `fxn` is the function that it is of
+    # tensors and execution
+    "all_tensors": "tinygrad.tensor",  # the living tensors, in the order of their creation
+    "_METADATA": "tinygrad.tensor",  # the running method of Tensor, which names kernels
+    "_metadata_wrapper": "tinygrad.tensor",  # wraps a method of Tensor so that it names its kernels
+    "capturing": "tinygrad.engine.realize",  # the TinyJits that capture the current execution; truthy if there are any
+    "_function": "tinygrad.function",  # the class of the results of @function; `depth` counts those being traced
+    "_TinyJit": "tinygrad.engine.jit",  # the class of the results of TinyJit; `fxn` is the wrapped function
     # graphs
-    "shape_to_shape_arg": "tinygrad.uop.ops",  # the sizes of a movement operation, as the operand that they are
-    "CallInfo": "tinygrad.uop.ops",  # what the call of a function says beside its operands; `aux` is ours
+    "shape_to_shape_arg": "tinygrad.uop.ops",  # converts the sizes of a movement operation to its operand
+    "CallInfo": "tinygrad.uop.ops",  # the arguments of a function call in addition to its operands; `aux` is ours
     "srender": "tinygrad.uop.ops",  # a size as text, which may be symbolic
-    "exec_alu": "tinygrad.uop.ops",  # an elementwise operation on numbers of Python
-    "python_alu": "tinygrad.uop.ops",  # the functions of Python that these are
+    "exec_alu": "tinygrad.uop.ops",  # computes an elementwise operation on Python numbers
+    "python_alu": "tinygrad.uop.ops",  # the Python functions of elementwise operations
     "compute_gradient": "tinygrad.mixin.gradient",  # reverse mode, from a root to targets, by `pm_gradient`
-    "renumber_invalid_outputs": "tinygrad.mixin.gradient",  # a body whose scratch memory has the numbers from 0 on
-    # numbers and devices
-    "_to_np_dtype": "tinygrad.dtype",  # the type of numpy for the numbers of a dtype
-    "least_upper_dtype": "tinygrad.dtype",  # the dtype of what is worked out of several
-    "least_upper_float": "tinygrad.dtype",  # the dtype of floats that are worked out of a dtype
-    "sum_acc_dtype": "tinygrad.dtype",  # the dtype in which numbers of a dtype are summed
-    "truncate": "tinygrad.dtype",  # for each dtype what makes a number of Python one of it
-    "all_int": "tinygrad.helpers",  # are all of these sizes known?
-    "BufferSpec": "tinygrad.device",  # how memory is taken: with `nolru` it is the system's again when it is free
-    "canonicalize_device": "tinygrad.device",  # the full name of a device; that of None is the default
+    "renumber_invalid_outputs": "tinygrad.mixin.gradient",  # renumbers the scratch memory of a body from 0
+    # dtypes and devices
+    "_to_np_dtype": "tinygrad.dtype",  # the numpy dtype of a dtype
+    "least_upper_dtype": "tinygrad.dtype",  # the promoted dtype of several dtypes
+    "least_upper_float": "tinygrad.dtype",  # the floating dtype of a result computed from a dtype
+    "sum_acc_dtype": "tinygrad.dtype",  # the accumulator dtype of a sum
+    "truncate": "tinygrad.dtype",  # for each dtype, the function that converts a Python number to it
+    "all_int": "tinygrad.helpers",  # whether all sizes are concrete
+    "BufferSpec": "tinygrad.device",  # allocation options; with `nolru`, freed memory returns to the system
+    "canonicalize_device": "tinygrad.device",  # the full name of a device; None is the default device
     # from a graph to kernels
-    "transform_to_call": "tinygrad.tensor",  # the call that computes a graph, and what its values become
+    "transform_to_call": "tinygrad.tensor",  # the call that computes a graph, and the new values of its nodes
     "create_linear_with_vars": "tinygrad.schedule",  # the kernels of a call in order, and the values of variables
     "memory_plan_rewrite": "tinygrad.schedule.memory",  # lets the buffers between kernels share memory
-    "_compile_kernel": "tinygrad.engine.realize",  # makes a kernel, as a task of a process that compiles
-    "compile_linear": "tinygrad.engine.realize",  # with its kernels compiled
-    "link_linear": "tinygrad.engine.realize",  # with its buffers looked up
-    "run_linear": "tinygrad.engine.realize",  # runs it on the buffers that stand for its parameters
-    "graph_split_rewrite": "tinygrad.engine.jit",  # groups the kernels that a device runs as one
-    "KernelInfo": "tinygrad.uop.ops",  # what a kernel says of itself: how it is to be optimized
-    "graph_rewrite": "tinygrad.uop.ops",  # rules applied to a graph until none applies
-    "pm_flatten_linear": "tinygrad.engine.realize",  # makes of kernels in place of a kernel one list
-    "pm_split_ranges": "tinygrad.codegen.simplify",  # makes two loops of one whose number is divided by a constant
-    "BottomUpGate": "tinygrad.uop.ops",  # raised by a rule behind which nothing is to be rewritten
-    "REWRITE_STACK_LIMIT": "tinygrad.uop.ops",  # the option that says when rules go round
-    "sym": "tinygrad.uop.symbolic",  # simplifies what a kernel works out
-    "pm_drop_and_clauses": "tinygrad.uop.symbolic",  # leaves out conditions that hold for the index of a movement
+    "_compile_kernel": "tinygrad.engine.realize",  # compiles a kernel, as a task of a compile worker
+    "compile_linear": "tinygrad.engine.realize",  # compiles the kernels of a linear graph
+    "link_linear": "tinygrad.engine.realize",  # looks up the buffers of a linear graph
+    "run_linear": "tinygrad.engine.realize",  # runs a linear graph on the buffers of its parameters
+    "graph_split_rewrite": "tinygrad.engine.jit",  # groups the kernels that a device runs as one graph
+    "KernelInfo": "tinygrad.uop.ops",  # the description of a kernel: how it should be optimized
+    "graph_rewrite": "tinygrad.uop.ops",  # applies rules to a graph until none applies
+    "pm_flatten_linear": "tinygrad.engine.realize",  # flattens a list of kernels inside a list of kernels
+    "pm_split_ranges": "tinygrad.codegen.simplify",  # splits a loop whose index is divided by a constant into two
+    "BottomUpGate": "tinygrad.uop.ops",  # raised by a rule to stop the rewrite of the operands
+    "REWRITE_STACK_LIMIT": "tinygrad.uop.ops",  # the limit at which cyclic rules are reported
+    "sym": "tinygrad.uop.symbolic",  # simplifies the operations of a kernel
+    "pm_drop_and_clauses": "tinygrad.uop.symbolic",  # drops conditions that always hold for the index of a movement
     "pm_lower_weak": "tinygrad.uop.weak",  # gives an index the dtype that it needs
-    "pm_flatten_range": "tinygrad.codegen.simplify",  # lets a sum or a kernel end the loops that it has
+    "pm_flatten_range": "tinygrad.codegen.simplify",  # makes a reduction or a kernel end exactly its own loops
     "pm_exec": "tinygrad.engine.realize",  # runs one call
-    "resolve_params": "tinygrad.engine.realize",  # the buffers of a call, with those given in place of its parameters
+    "resolve_params": "tinygrad.engine.realize",  # the buffers of a call, with its parameters replaced by arguments
     "get_call_arg_uops": "tinygrad.engine.realize",  # the buffers of a call, in the order of its kernel's arguments
-    "get_call_outs_ins": "tinygrad.engine.realize",  # the positions of those that it writes, and of those that it reads
+    "get_call_outs_ins": "tinygrad.engine.realize",  # the positions of the arguments that it writes and reads
     "get_runtime": "tinygrad.engine.realize",  # the function that runs a compiled kernel on a device
-    "Estimates": "tinygrad.renderer",  # how many operations and bytes a call is said to be
-    "remove_bufferize": "tinygrad.schedule.rangeify",  # works a value out again instead of keeping it, or None
+    "Estimates": "tinygrad.renderer",  # the estimated number of operations and bytes of a call
+    "remove_bufferize": "tinygrad.schedule.rangeify",  # recomputes a value instead of storing it, or returns None
     # the C compiler
     "_Device": "tinygrad.device",  # the class of `Device`
-    "TinyELF": "tinygrad.device",  # compiled code as a device gets it
-    "ClangCompiler": "tinygrad.runtime.support.compiler_cpu",  # runs clang, or what CC names
-    "AddrSpace": "tinygrad.dtype",  # where memory is: that of a device, or registers
-    "Opt": "tinygrad.codegen.opt",  # an option of a kernel
-    "OptOps": "tinygrad.codegen.opt",  # the kinds of options
-    "KernelOptError": "tinygrad.codegen.opt",  # an option that a kernel cannot have
-    "Scheduler": "tinygrad.codegen.opt.postrange",  # a kernel's loops, and the options that change them
-    "CPUProgram": "tinygrad.runtime.ops_cpu",  # compiled code in the memory of this process; `addr` says where
-    # kernels for readers
-    "full_rewrite_to_sink": "tinygrad.codegen",  # a kernel with its options, down to what is rendered
-    "to_program": "tinygrad.codegen",  # a kernel as source, by a renderer
-    "to_program_key": "tinygrad.codegen",  # what a program is kept by
+    "TinyELF": "tinygrad.device",  # compiled code in the format for a device
+    "ClangCompiler": "tinygrad.runtime.support.compiler_cpu",  # runs clang, or the program named by CC
+    "AddrSpace": "tinygrad.dtype",  # the kind of memory, such as global, local or registers
+    "Opt": "tinygrad.codegen.opt",  # an optimization of a kernel
+    "OptOps": "tinygrad.codegen.opt",  # the kinds of optimizations
+    "KernelOptError": "tinygrad.codegen.opt",  # an optimization that a kernel does not support
+    "Scheduler": "tinygrad.codegen.opt.postrange",  # a kernel's loops, and the optimizations that change them
+    "CPUProgram": "tinygrad.runtime.ops_cpu",  # compiled code in the memory of this process, at the address `addr`
+    # kernels shown to users
+    "full_rewrite_to_sink": "tinygrad.codegen",  # optimizes a kernel and lowers it for the renderer
+    "to_program": "tinygrad.codegen",  # renders a kernel as source code
+    "to_program_key": "tinygrad.codegen",  # the cache key of a program
     "CStyleLanguage": "tinygrad.renderer.cstyle",  # the renderer of plain C
     "Target": "tinygrad.helpers",  # a device by name, for a renderer
-    "ansistrip": "tinygrad.helpers",  # without the colours of a terminal
-    # what patches ask for
+    "ansistrip": "tinygrad.helpers",  # removes terminal colors from a text
+    # names used by patches
     "buffers": "tinygrad.uop.ops",  # the memory of each BUFFER
-    "all_metadata": "tinygrad.uop.ops",  # which methods of Tensor made an operation
-    "SPEC": "tinygrad.helpers",  # the option by which each UOp is checked as it is made
-    "dtype_from_uop": "tinygrad.uop.ops",  # the dtype that follows from the operands
-    "UOpMetaClass": "tinygrad.uop.ops",  # makes UOps; `ucache` is the table of those that there are
-    "PROFILE": "tinygrad.helpers",  # the option that takes the time of methods and kernels
-    "BEAM": "tinygrad.helpers",  # the option that says how wide tinygrad searches for the form of a kernel
-    "CACHELEVEL": "tinygrad.helpers",  # the option that leaves out the cache on disk
-    "CACHEDB": "tinygrad.helpers",  # its file
-    "NUM_CPU_THREADS": "tinygrad.helpers",  # the option that says how many parts a kernel may have
-    "disk_like": "tinygrad.tensor",  # is a value in a file?
-    "replace_contig_with_store_after": "tinygrad.tensor",  # a copy of a value in memory of its own
+    "all_metadata": "tinygrad.uop.ops",  # the methods of Tensor that made each operation
+    "SPEC": "tinygrad.helpers",  # the option that checks each UOp at its creation
+    "dtype_from_uop": "tinygrad.uop.ops",  # infers the dtype from the operands
+    "UOpMetaClass": "tinygrad.uop.ops",  # creates UOps; `ucache` is the table of the existing ones
+    "PROFILE": "tinygrad.helpers",  # the option that measures the time of methods and kernels
+    "BEAM": "tinygrad.helpers",  # the width of tinygrad's search for the optimizations of a kernel
+    "CACHELEVEL": "tinygrad.helpers",  # the option that disables the disk cache
+    "CACHEDB": "tinygrad.helpers",  # the file of the disk cache
+    "NUM_CPU_THREADS": "tinygrad.helpers",  # the maximum number of parts of a kernel
+    "disk_like": "tinygrad.tensor",  # whether a value is stored in a file
+    "replace_contig_with_store_after": "tinygrad.tensor",  # copies a value into new memory
 }
-"""What is taken, and the module that it is of."""
+"""The modules from which the names that we use are imported."""
 
 REPLACED = {
     "codegen.do_to_program": "sets the option that forbids devices back by C; knows what indices became",
@@ -213,62 +213,62 @@ REPLACED = {
     "worker.get_worker_pool": "a pool that is not waited for in vain",
     "worker.worker_pool": "given up where its processes ended",
 }
-"""What is replaced or set, and why: in which module, under which name."""
+"""The replaced names, by module and name, with the reason."""
 
 CPU = "tinygrad.runtime.ops_cpu"
-"""The devices of the CPU, with all its renderers: imported by tinygrad when one is used, and not by us before."""
+"""The module of the CPU devices and all their renderers. tinygrad imports it at the first use, and so do we."""
 
 NEXT_COUNTER, COUNTERS, SEEDS = "_next_counter", "_device_rng_counters", "_device_seeds"
-"""Of Tensor: what gives a draw its counter, the counter of each device, the seed of each device."""
+"""Attributes of Tensor: the function that returns the next RNG counter, the counters and the seeds by device."""
 MEMORY_OF = "_buffer"
-"""Of Tensor: its memory, for which its value is worked out."""
+"""The method of Tensor that returns its memory, after realizing it."""
 NAMES_KERNELS = "_wrapper"
-"""The name of the function around each method of Tensor, by which kernels are named."""
+"""The name of the wrapper around each method of Tensor, which names kernels after the method."""
 ALLOCATE = "_alloc"
-"""Of the allocator of the CPU: what asks the system for memory."""
+"""The method of the CPU allocator that requests memory from the system."""
 SELECT_DEVICE = "_select_device"
-"""Of `Device`: what chooses the default."""
+"""The attribute of `Device` that selects the default device."""
 
 MIN_MAX, SHAPE = "_min_max", "_shape"
-"""Of UOp: between which numbers a value is, and its shape; each is worked out once."""
+"""Attributes of UOp: the bounds of its value, and its shape. Each is computed once."""
 
 _SHAPE = "_RECURSIVE_PROPERTY__shape"
-"""Where tinygrad keeps the shape of a UOp once it is worked out, which takes ten times as long as to make the UOp."""
+"""The attribute in which tinygrad caches the shape of a UOp. Computing it takes ten times as long as making the UOp."""
 _AXIS = "axis"
-"""Where it keeps the axis over which a UOp is sharded."""
+"""The attribute in which tinygrad caches the axis over which a UOp is sharded."""
 _DEVICE, _OF_EXAMPLE = "_RECURSIVE_PROPERTY_device", "_branded_device"
-"""Where it keeps the device of a UOp once it is worked out, and where we keep that of an example."""
+"""The attributes in which tinygrad caches the device of a UOp, and in which we cache the device of an example."""
 
 
 def known_shape(u: Any) -> tuple[Any, ...] | None:
-    """The shape of a UOp, if it is worked out."""
+    """Return the shape of a UOp if it has been computed, else None."""
     found: tuple[Any, ...] | None = u.__dict__.get(_SHAPE)
     return found
 
 
 def keep_shape(u: Any, shape: tuple[Any, ...]) -> None:
-    """This is the shape of `u`: it need not be worked out."""
+    """Set the shape of `u`, so that it need not be computed."""
     u.__dict__[_SHAPE] = shape
 
 
 def keep_behind(u: Any, sizes: tuple[Any, ...], batched: Any) -> None:
-    """The shape of `batched` is that of `u` behind these sizes, if that is worked out."""
+    """Set the shape of `batched` to these sizes followed by the shape of `u`, if that has been computed."""
     if (shape := u.__dict__.get(_SHAPE)) is not None:
         batched.__dict__[_SHAPE] = sizes + shape
 
 
 def keep_axis(u: Any, axis: int | None) -> None:
-    """Over this axis `u` is sharded."""
+    """Set the axis over which `u` is sharded."""
     u.__dict__[_AXIS] = axis
 
 
 def keep_device(u: Any, device: str) -> None:
-    """This is the device of `u`, one of the examples that are on several."""
+    """Set the device of `u`, an example of a batch that is spread over several devices."""
     u.__dict__[_DEVICE] = u.__dict__[_OF_EXAMPLE] = device
 
 
 def keep_known(u: Any, v: Any) -> None:
-    """What is worked out of `u` holds for `v`, the same operation on other operands."""
+    """Copy the computed properties of `u` to `v`, the same operation on other operands."""
     known, own = u.__dict__, v.__dict__
     if _OF_EXAMPLE in known:
         keep_device(v, known[_OF_EXAMPLE])
@@ -279,55 +279,55 @@ def keep_known(u: Any, v: Any) -> None:
 
 
 def part_of_each(x: Any, axis: int, number: Any) -> Any:
-    """Of a UOp that all devices have, the part of an axis that each keeps, by its number."""
+    """Return the shard of each device along an axis, by shard index; all devices hold the whole UOp `x`."""
     return x._shard(axis, number)
 
 
 def has_shape(u: Any) -> bool:
-    """Is this a value, and no tuple or the like, of which `u.shape` raises?"""
+    """Return whether `u` has a shape; `u.shape` raises for a tuple, for example."""
     return u._shape is not None
 
 
 def broadcast_to(x: Any, shape: tuple[Any, ...]) -> Any:
-    """`x.expand(shape)`, of a UOp or a Tensor, with leading axes where `x` has fewer."""
+    """Return `x.expand(shape)` for a UOp or a Tensor, with missing leading axes added."""
     return x._broadcast_to(shape)
 
 
 def reduced(x: Any, op: Any, axes: tuple[int, ...]) -> Any:
-    """A UOp reduced over axes, which are gone."""
+    """Return a UOp reduced over axes, without keeping them."""
     return x._rop(op, axes)
 
 
 def has_body(call: Any) -> bool:
-    """Is the first operand of a CALL or FUNCTION what it calls, which is left alone where its caller is rewritten?"""
+    """Return whether the first operand of a CALL or FUNCTION is a body, which rewrites of the caller do not enter."""
     ops = _module(MODULES["ops"])
     return bool(call.op is ops.Ops.FUNCTION or call.src[0].op in ops.UOp._OPAQUE_CALL_BODIES)
 
 
 def memories(buffer: Any) -> dict[str, Any]:
-    """The memory of a buffer by device; it is the buffer's own table, in which it is as long as there is any."""
+    """Return the memory of a buffer by device: the buffer's own table, which lists it while it is allocated."""
     found: dict[str, Any] = buffer._bufs
     return found
 
 
 def is_open(device: str) -> bool:
-    """Has this device been used?"""
+    """Return whether this device has been used."""
     return device in _module("tinygrad.device").Device._opened_devices
 
 
 def options() -> dict[str, Any]:
-    """The values of all options, by name."""
+    """Return the values of all options, by name."""
     cache = type(__getattr__("CACHELEVEL"))._cache
     return {name: option.value for name, option in cache.items()}
 
 
 def register(option: Any, key: str) -> None:
-    """From now on this is the option of tinygrad of that name."""
+    """Make this the option of tinygrad with that name."""
     type(option)._cache[key] = option
 
 
 def __getattr__(name: str) -> Any:
-    """A part of tinygrad as it is now, or a module in which something is replaced."""
+    """Return the current value of a name of tinygrad, or a module in which a name is replaced."""
     if (module := TAKEN.get(name)) is not None:
         return getattr(_module(module), name)
     if (module := MODULES.get(name)) is not None:

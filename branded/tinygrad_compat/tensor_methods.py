@@ -1,8 +1,7 @@
-"""The methods of Tensor: how one is replaced, and what it is without the function that names kernels.
+"""Replacement of methods of Tensor, with or without tinygrad's wrapper that names kernels.
 
-tinygrad puts that function around each of them; it only calls the method where another method of Tensor runs already,
-as for most calls.  Whoever puts a function around a method anyway does the same, so that one call takes no more of them
-than it did.
+tinygrad wraps each method. Inside another method of Tensor, which is the common case, the wrapper only calls the
+method. Code that wraps a method can do the same itself, so that the number of Python calls does not grow.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ Method = Callable[..., Any]
 
 
 def running() -> Callable[[], Any]:
-    """What gives the method of Tensor that runs here, or None; the patch `threads` replaces it."""
+    """Return a function that returns the running method of Tensor or None; the patch `threads` replaces it."""
     return cast(Callable[[], Any], private_api.tensor._METADATA.get)
 
 
 def nested(method: F) -> F:
-    """What `method` does where another method of Tensor runs."""
+    """Return the function that `method` calls when it runs inside another method of Tensor."""
     named = isinstance(method, types.FunctionType) and method.__globals__ is vars(private_api.tensor)
     return (
         getattr(method, "__wrapped__", method)
@@ -38,26 +37,27 @@ def nested(method: F) -> F:
 
 
 def wrap(name: str, make: Callable[[Method], Method]) -> None:
-    """Put a function that `make` makes of it in the place of a method of Tensor."""
+    """Replace a method of Tensor by `make(method)`."""
     original = getattr(Tensor, name)
     wrapped = functools.wraps(original)(make(original))
     setattr(Tensor, name, staticmethod(wrapped) if isinstance(Tensor.__dict__.get(name), staticmethod) else wrapped)
 
 
 def put(name: str, original: Method, ours: Method) -> None:
-    """Let a method of Tensor be `ours`; `original` is what `nested` gives for it."""
+    """Replace a method of Tensor by `ours`; `original` is the result of `nested` for it."""
     own = functools.wraps(original)(ours)
     is_named = original is not getattr(Tensor, name)
     setattr(Tensor, name, functools.wraps(own)(private_api._metadata_wrapper(own)) if is_named else own)
 
 
-# ---- the method that runs ----
+# ---- the running method ----
 
 
 def forget_unless_one_runs() -> None:
-    """tinygrad notes which method runs, and an interrupt may come before a block that would take it back.
+    """Reset tinygrad's record of the running method if none is running.
 
-    While one is noted no method is the user's own, so what does not fit in it would not be said in our words.
+    An interrupt may skip the block that resets it. As long as a method is recorded, calls are not taken for calls by
+    the user, so their shape errors would not be translated.
     """
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -69,7 +69,7 @@ def forget_unless_one_runs() -> None:
 
 @contextmanager
 def method_restored() -> Iterator[None]:
-    """tinygrad notes which method runs, for the names of kernels, and does not take it back when that raises."""
+    """Restore tinygrad's record of the running method after an exception, which tinygrad itself does not do."""
     if private_api.tensor._METADATA.get() is not None:
         forget_unless_one_runs()
     method = private_api.tensor._METADATA.get()

@@ -1,4 +1,4 @@
-"""Options of tinygrad with a value in each thread."""
+"""Options of tinygrad with a separate value in each thread."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tinygrad.helpers import ContextVar
 
 
 class PerThread(ContextVar[int]):
-    """An option that each thread sets for itself; `at_first` is its value where a thread has not."""
+    """An option that each thread sets for itself; `at_first` is its value in a thread that has not set it."""
 
     own: threading.local
     at_first: int

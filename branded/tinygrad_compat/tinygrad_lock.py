@@ -1,7 +1,7 @@
-"""What one thread does at a time: tinygrad schedules, compiles and runs with tables and buffers that all threads share.
+"""The locks around tinygrad, which schedules, compiles and runs with tables and buffers that all threads share.
 
-The lock is held while tinygrad works, while something is written, and while a function runs whose writes are taken
-back.  Of what users give, such functions and callbacks run with it, and must not wait for other threads.
+`LOCK` is held while tinygrad works, during writes, and while a function runs whose writes are rolled back afterwards.
+Such functions and callbacks are the user code that runs under the lock. They must not wait for other threads.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 LOCK = threading.RLock()
 STARTS = threading.RLock()
-"""Held while a compiler is started, or ends."""
+"""The lock that is held while a compiler starts or ends."""
 TABLE = threading.RLock()
-"""Held while an entry goes from the table of operations."""
+"""The lock that is held while an entry is removed from the table of operations."""
 
 
 def before_forks() -> None:
-    """A child begins between two works, not in the middle of one of another thread.
+    """Hold all locks during a fork, so that a child never starts in the middle of another thread's work.
 
-    What is registered last is taken first: these locks as one is taken within another elsewhere, or two threads would
-    wait for each other, and all of them before those of modules that are imported by now.
+    The lock that is registered last is acquired first. The order must match the nesting of the locks elsewhere, or two
+    threads would deadlock. It also puts these locks before the locks of the modules that are already imported.
     """
     if hasattr(os, "register_at_fork"):
         for lock in (TABLE, STARTS, LOCK):
@@ -36,7 +36,7 @@ before_forks()
 
 
 def serial(f: F) -> F:
-    """`f`, by one thread at a time."""
+    """Return `f`, serialized over the threads by `LOCK`."""
 
     @functools.wraps(f)
     def alone(*args: Any, **kwargs: Any) -> Any:

@@ -1,7 +1,7 @@
-"""The clang of the PyPI package `ziglang`, where there is no other.
+"""The clang of the PyPI package `ziglang`, for machines without another one.
 
-tinygrad compiles with one program, `clang` or what the variable CC names; that of `ziglang` is called `zig clang`.  So
-the call itself is changed, and not the environment, which all processes that a user starts would have.
+tinygrad runs a single program, `clang` or the one named by the variable CC, but `ziglang` needs the two words
+`zig clang`. The call is patched rather than the environment, because child processes of the user would inherit that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from branded.tinygrad_compat import private_api
 
 
 def command() -> list[str]:
-    """The words that start the C compiler."""
+    """Return the command line of the C compiler."""
     if cc := os.environ.get("CC"):
         return [cc]
     zig = None if shutil.which("clang") else find()
@@ -28,7 +28,7 @@ def command() -> list[str]:
 
 @functools.cache
 def find() -> Path | None:
-    """The program `zig` of the package."""
+    """Return the path of the program `zig` of the package, or None."""
     spec = importlib.util.find_spec("ziglang")
     zig = Path(spec.origin).parent / "zig" if spec is not None and spec.origin else None
     return zig if zig is not None and zig.exists() else None
@@ -39,5 +39,5 @@ def install() -> None:
         code: bytes = subprocess.check_output([*command(), *words[1:]], **options)
         return code
 
-    command()  # a program may change the path of its modules later
+    command()  # look it up now, because a program may change `sys.path` later
     private_api.compiler_cpu.subprocess = SimpleNamespace(check_output=check_output)

@@ -1,4 +1,4 @@
-"""`memory`: what a function takes, worked out before it runs, and which values and brands make it so much."""
+"""`memory`: the memory of a function, computed before it runs, and its largest values with their brands."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from branded.ir.expr import Which
 from branded.ir.terms import Eqn, Var
 
 SHOWN = 5
-"""So many of the largest values are shown."""
+"""The number of largest values that are shown."""
 LARGE = 0.05
-"""A value is among the largest if it is this part of what the function takes."""
+"""The fraction of the function's memory from which on a value is listed."""
 
 
 class Large(NamedTuple):
-    """A value that is in memory where the function takes most: all examples of it, in bytes.
+    """A value in memory at the peak of the function, with all its examples.
 
     Attributes:
-        bytes: Its bytes.
-        type: What it is, as `vec_type` says it; the shape of the buffer where no line of the function makes one.
+        bytes: Its size in bytes.
+        type: Its type as `vec_type` writes it, or the shape of the buffer if no line of the function creates it.
         brands: The names of the brands that it varies over.
-        where: The line that makes it, `app.py:12`; empty where that is not known.
-        code: What stands there.
-        broadcast: The brands along which a broadcast repeated what it is made of.
-        line: Where that broadcast stands.
+        where: The line that creates it, as `app.py:12`; empty if it is unknown.
+        code: The source code there.
+        broadcast: The brands along which a broadcast repeated its operands.
+        line: The line of that broadcast.
     """
 
     bytes: int
@@ -61,13 +61,12 @@ class Memory(NamedTuple):
     """The memory of one call of a function, in bytes.
 
     Attributes:
-        peak: The most that it has at a time, its arguments included.
-        arguments: What it reads and does not make: arguments, and what it closes over.
-        results: What it gives.
-        between: What it makes on the way, where most of it is there; buffers that are never needed at the same time
-            lie in the same place.
-        work: What loops have for their steps, and functions of the host for themselves.
-        largest: The largest values that are there at that time, beside the arguments.
+        peak: The most bytes in use at a time, including the arguments.
+        arguments: The memory that the function reads but does not create: arguments and captured values.
+        results: The memory of the results.
+        between: The intermediate values at the peak; buffers that are never needed at the same time share memory.
+        work: The work space of loops and host callbacks.
+        largest: The largest values at the peak, without the arguments.
     """
 
     peak: int
@@ -83,21 +82,22 @@ class Memory(NamedTuple):
 
 
 def memory(f: Callable[..., Any]) -> Callable[..., Memory]:
-    """`memory(f)(*args)` is the memory that `f(*args)` takes at most, worked out before anything runs.
+    """Return a function that computes the peak memory of `f(*args)` before anything runs.
 
-    It asks tinygrad's scheduler what is kept in memory, and its planner which of these buffers share a place; no kernel
-    is compiled.  `Tensor.empty(1_000_000, 3)`, or a `ShapeDtypeStruct`, stands for an argument that is not there yet.
+    It asks tinygrad's scheduler which values are stored, and its planner which of these buffers share memory.  No
+    kernel is compiled.  `Tensor.empty(1_000_000, 3)` or a `ShapeDtypeStruct` can represent an argument that does not
+    exist yet.
 
     Args:
-        f: A function of trees of tensors; of a compiled one it is a call of the program.
+        f: A function of pytrees of tensors.  For a compiled `f`, the report is about one call of its program.
 
     Returns:
-        A function of the arguments of `f`, which gives a `Memory`: its `peak` in bytes, of what it consists, and the
-        largest values with the lines, the brands and the broadcasts that made them.  `print` shows it.
+        A function of the arguments of `f` that returns a `Memory`: its `peak` in bytes, the parts of the peak, and the
+        largest values with the lines, brands and broadcasts that created them.  `print` shows it.
 
     Raises:
-        CallError: `f` is not a function, or does not take the arguments.
-        ReadError: `f` reads a value, of which there is none.
+        CallError: `f` is not a function, or does not accept the arguments.
+        ReadError: `f` reads the value of a tensor, which does not exist before the run.
 
     Example:
         >>> from branded import memory, vmap
@@ -137,14 +137,14 @@ def _memory(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 
 def _as_argument(x: Any) -> Any:
     if isinstance(x, Tensor) or (t := tree.as_tensor(x)) is None:
-        # what has no values is memory that nobody has written to
+        # a type without values becomes a buffer that is never written
         is_type = not isinstance(x, Tensor) and hasattr(x, "shape") and hasattr(x, "dtype")
         return Tensor.empty(*x.shape, dtype=x.dtype) if is_type else x
     return x if isinstance(x, bool | int | float) else t
 
 
 def _written(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Expr | None:
-    """The function as a program, where it can be written down."""
+    """Return the function as an IR program, or None if the IR cannot express it."""
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
     try:
         return make_expr(f, static_argnums=fixed)(*args, **kwargs)
@@ -152,7 +152,7 @@ def _written(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
         return None
 
 
-# ---- which values ----
+# ---- the largest values ----
 
 
 def _largest(found: Footprint, expr: Expr | None, f: Callable[..., Any]) -> list[Large]:
@@ -162,7 +162,7 @@ def _largest(found: Footprint, expr: Expr | None, f: Callable[..., Any]) -> list
 
 
 def _large(b: UOp, expr: Expr | None, source: Source) -> Large:
-    """The value that a buffer has: the last of its size, of the user's operations or of what they are made of."""
+    """Describe the value in a buffer: the last one of its size among the user's operations, else the primitives."""
     size = nbytes(b)
     levels: tuple[Which, ...] = ("operations", "primitives")
     for found in [expr.at(level) for level in levels] if expr is not None else ():
@@ -181,14 +181,14 @@ def _large(b: UOp, expr: Expr | None, source: Source) -> Large:
 
 
 def _operation(expr: Expr | None, i: int) -> Eqn | None:
-    """The operation of the user that became a primitive."""
+    """Return the user's operation that was lowered to primitive `i`."""
     if expr is None:
         return None
     return next((e for e, below in zip(expr.program.eqns, expr.links(), strict=True) if i in below), None)
 
 
 def _broadcast(e: Eqn, v: Var, eqns: Sequence[Eqn]) -> tuple[tuple[str, ...], str]:
-    """Where the brands of a value came together: the last broadcast among the operations that it is made of."""
+    """Find the last broadcast that combined all brands of a value; return its brands and its line."""
     makes = {r: other for other in eqns for r in other.results}
     todo, row = [e], set(v.type.row)
     while todo:

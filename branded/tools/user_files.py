@@ -1,6 +1,6 @@
-"""The user's files: found, compiled, run as Python runs them, and what goes wrong in them told as Python tells it.
+"""Loading and running user files, and reporting their errors, as Python does.
 
-What a command that runs a file needs: `branded run`, `explain`, `puzzles`.
+The commands that run a file use it: `branded run`, `explain`, `puzzles`.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from branded import tree
 from branded.errors import BrandedError
 
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
-"""The exit status of a command."""
+"""The exit statuses of a command."""
 
 
 class UsageError(Exception):
-    """The command line asks for what cannot be; its message is one line."""
+    """The command line is invalid; the message has one line."""
 
 
 def split_target(target: str) -> tuple[Path, str | None]:
-    """`FILE.py:function` as a file and the name of a function; `FILE.py` alone has None.
+    """Split `FILE.py:function` into a file and the name of a function, which is None for `FILE.py` alone.
 
-    Only a `:` after `.py` splits, so folders and drives may have one.
+    Only a `:` after `.py` splits, so folders and drives may contain one.
 
     Raises:
-        UsageError: There is no such file, or no name after the `:`.
+        UsageError: The file does not exist, or no valid name follows the `:`.
 
     Example:
-        >>> from branded.cli import files
+        >>> from branded.tools import user_files as files
         >>> files.split_target(files.__file__ + ":load")[1]
         'load'
     """
@@ -59,7 +59,7 @@ def split_target(target: str) -> tuple[Path, str | None]:
 
 
 def compiled(path: Path) -> types.CodeType | None:
-    """The code of a file; None if it is not Python, which is said."""
+    """Return the code of a file, or print the error and return None if it is not valid Python."""
     try:
         source = path.read_bytes()
     except OSError as error:
@@ -74,7 +74,7 @@ def compiled(path: Path) -> types.CodeType | None:
 
 
 def load(path: Path, name: str) -> dict[str, Any] | None:
-    """The names that a file has when it has run as the module `name`; None if it does not run, which is said.
+    """Run a file as the module `name` and return its names, or print the error and return None.
 
     Raises:
         UsageError: The file cannot be read.
@@ -95,7 +95,7 @@ def executed(code: types.CodeType, module: types.ModuleType, path: Path) -> int:
 
 @contextmanager
 def surroundings(module: types.ModuleType, path: Path, args: Sequence[str]) -> Iterator[None]:
-    """What a program finds around it when Python runs it: its arguments, its folder, and itself in sys.modules."""
+    """Set `sys.argv`, `sys.path` and `sys.modules` as Python does when it runs a file; restore them afterwards."""
     kept = sys.argv, sys.path, sys.modules.get(module.__name__)
     sys.argv, sys.path = [str(path), *args], [str(path.resolve().parent), *sys.path]
     sys.modules[module.__name__] = module
@@ -109,11 +109,11 @@ def surroundings(module: types.ModuleType, path: Path, args: Sequence[str]) -> I
             sys.modules[module.__name__] = before
 
 
-# ---- a function of it ----
+# ---- one function of a file ----
 
 
 def function(module: types.ModuleType, name: str, path: Path) -> Callable[[], Any]:
-    """The function of this name, which takes no arguments."""
+    """Return the function of this name; raise `UsageError` if it needs arguments."""
     if name not in module.__dict__:
         raise UsageError(f"there is no function `{name}` in {path}")
     f: Callable[[], Any] = module.__dict__[name]
@@ -121,7 +121,7 @@ def function(module: types.ModuleType, name: str, path: Path) -> Callable[[], An
         raise UsageError(f"`{name}` in {path} is not a function, but {tree.describe(f)}")
     try:
         parameters = inspect.signature(f).parameters.values()
-    except (TypeError, ValueError):  # written in C, without a signature: calling it will tell
+    except (TypeError, ValueError):  # a C function without a signature: the call shows whether it needs arguments
         return f
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     if needed := [p.name for p in parameters if p.default is p.empty and p.kind not in optional]:
@@ -130,7 +130,7 @@ def function(module: types.ModuleType, name: str, path: Path) -> Callable[[], An
 
 
 def functions_of(path: Path) -> list[str]:
-    """The functions that a file defines, but for those whose names begin with `_`; none where it is not Python."""
+    """Return the names of a file's functions that do not begin with `_`, or an empty list if it is not Python."""
     try:
         body = ast.parse(path.read_bytes()).body
     except (OSError, SyntaxError, ValueError):
@@ -139,31 +139,31 @@ def functions_of(path: Path) -> list[str]:
 
 
 def first_line(f: object) -> int:
-    """The line where a function begins."""
+    """Return the line where a function begins, or 1 if it is unknown."""
     return getattr(getattr(inspect.unwrap(f), "__code__", None), "co_firstlineno", 1)  # type: ignore[arg-type]
 
 
 def called(f: Callable[[], Any], path: Path) -> int:
-    """Call a function, and print what it returns."""
+    """Call a function and print its result."""
     return guarded(lambda: _print_result(f()), path, first_line(f))
 
 
 def _print_result(result: Any) -> None:
-    """Print what a function returned, the tensors in it as nested lists."""
+    """Print a result with its tensors as nested lists."""
     if result is not None:
         values = [x.tolist() if isinstance(x, Tensor) else x for x in tree.leaves(result)]
         print(tree.rebuild(result, iter(values)))
 
 
-# ---- what goes wrong in the user's code ----
+# ---- errors of the user's code ----
 
 _ROOTS = (str(Path(__file__).parent), tinygrad.__file__, os.__file__)
 _PACKAGES = tuple(str(Path(file).parent) + os.sep for file in _ROOTS if file)
-"""Where the code is that is not the user's: branded, tinygrad, and Python's library."""
+"""The folders of code that is not the user's: branded, tinygrad, and Python's library."""
 
 
 def guarded(action: Callable[[], object], path: Path, line: int = 1) -> int:
-    """Run the user's code, and tell of an error as Python does, but of ours by its place and message only."""
+    """Run the user's code; print an error as Python does, but a `BrandedError` only by its place and message."""
     try:
         action()
     except BrandedError as error:
@@ -176,7 +176,7 @@ def guarded(action: Callable[[], object], path: Path, line: int = 1) -> int:
 
 
 def message(error: BrandedError) -> str:
-    """What an error says, with the line that a traceback has beside it."""
+    """Return the text of an error with its notes, as at the end of a traceback."""
     return "\n".join([str(error), *getattr(error, "__notes__", ())])
 
 
@@ -192,9 +192,9 @@ def _frames(trace: types.TracebackType | None) -> Iterator[types.TracebackType]:
 
 
 def _users(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback from the first frame on that is the user's; else from the first one that is not of this file.
+    """Return the traceback from the user's first frame on, or else from the first frame outside this file.
 
-    It ends at the user's line: what stands between and behind them in branded and tinygrad is shown with DEBUG=1.
+    It ends at the user's last line.  Frames of branded and tinygrad are left out unless DEBUG=1 is set.
     """
     files = [(t, t.tb_frame.f_code.co_filename) for t in _frames(trace)]
     own = [t for t, file in files if not file.startswith((*_PACKAGES, "<frozen"))]
@@ -210,7 +210,7 @@ def _users(trace: types.TracebackType | None) -> types.TracebackType | None:
 
 
 def _place(error: BrandedError, path: Path, line: int) -> str:
-    """The innermost line of the user's code that the error came through, `app.py:12`; else the line given."""
+    """Return the user's innermost line in the traceback, as `app.py:12`, or else the given line."""
     places = [(t.tb_frame.f_code.co_filename, t.tb_lineno) for t in _frames(error.__traceback__)]
     users = [(file, at) for file, at in places if file == str(path) or not file.startswith((*_PACKAGES, "<frozen"))]
     file, at = users[-1] if users else (path, line)

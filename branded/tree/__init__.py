@@ -1,8 +1,8 @@
-"""Trees: the containers through which every transform looks for tensors.
+"""Trees: the containers in which every transform looks for tensors.
 
-A tuple, list, dict, deque, NamedTuple, dataclass, None, or an instance of a class given to `register_pytree_node` is a
-node; everything else is a leaf.  None is a tree without leaves.  The leaves of a dict come in the order of its keys,
-sorted; a dict that is made anew has its keys in the order in which they were.  So nothing depends on that order.
+A tuple, list, dict, deque, NamedTuple, dataclass, None, or an instance of a class registered by `register_pytree_node`
+is a node; any other value is a leaf.  None is a tree without leaves.  The leaves of a dict are in the order of its
+sorted keys, so the order of insertion does not matter.  A rebuilt dict keeps the order of insertion.
 
 Example:
     >>> from branded import tree

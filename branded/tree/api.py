@@ -1,4 +1,4 @@
-"""What is done to all leaves of a tree: map, reduce, all, transpose."""
+"""Functions on all leaves of a tree: map, reduce, all, transpose."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ T = TypeVar("T")
 
 
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
-    """`map(f, tree)` is the tree of `f(leaf)`; `map(f, tree, other)` that of `f(leaf, other_leaf)`.
+    """Apply `f` to each leaf: `map(f, tree)` is the tree of `f(leaf)`; `map(f, tree, other)` passes two leaves.
 
     Args:
         f: A function of a leaf of each tree.
-        tree: A tree of anything.
-        rest: Trees that have the form of `tree`; where that has a leaf, they may have any tree, which `f` gets.
-        is_leaf: What it says of a part of `tree` decides whether that is a leaf, whatever it is.
+        tree: Any tree.
+        rest: Trees with the structure of `tree`; in the place of a leaf they may have any subtree, which `f` receives.
+        is_leaf: A predicate; a part of `tree` for which it returns true is a leaf.
 
     Returns:
-        A tree of the form of `tree`; its dicts have their keys in the order of those of `tree`.
+        A tree with the structure of `tree`, and with the same order of dict keys.
 
     Raises:
-        TreeError: A tree has another form than the first one.
+        TreeError: A tree has a different structure than the first tree.
         CallError: `f` is not a function.
 
     Example:
@@ -43,19 +43,19 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
 
 
 def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
-    """`map`, of a function that gets the path to the leaf before the leaf.
+    """Apply `f` to the path and value of each leaf, like `map`.
 
     Args:
-        f: A function of a path, as `leaves_with_path` gives it, and of a leaf of each tree.
-        tree: A tree of anything.
-        rest: Trees that have the form of `tree`.
-        is_leaf: What it says of a part of `tree` decides whether that is a leaf, whatever it is.
+        f: A function of a path, as returned by `leaves_with_path`, and of a leaf of each tree.
+        tree: Any tree.
+        rest: Trees with the structure of `tree`.
+        is_leaf: A predicate; a part of `tree` for which it returns true is a leaf.
 
     Returns:
-        A tree of the form of `tree`.
+        A tree with the structure of `tree`.
 
     Raises:
-        TreeError: A tree has another form than the first one.
+        TreeError: A tree has a different structure than the first tree.
         CallError: `f` is not a function.
 
     Example:
@@ -77,7 +77,7 @@ def mapped(
     with_path: bool = False,
     names: Sequence[str] = ("the first one",),
 ) -> Any:
-    """`map`, in whose messages the trees have these names."""
+    """Apply `f` like `map`; messages call the trees by `names`."""
     if not callable(f):
         raise CallError(f"{what}: {describe(f)} is not a function", fix=f"{what}(f, tree)")
     parts = flat(tree, is_leaf)
@@ -88,13 +88,13 @@ def mapped(
         given.insert(0, [path for path, (_, n) in zip(ways(parts), parts, strict=True) if n is None])
     values = [f(*xs) for xs in zip(*given, strict=True)]
     made: list[Any] = []
-    for _, n in reversed(parts):  # the children before their container, the last one first
+    for _, n in reversed(parts):  # children before their container, the last container first
         made.append(values.pop() if n is None else n.rebuild([made.pop() for _ in n.children]))
     return made[0]
 
 
 def _along(what: str, parts: Flat, other: Any, names: tuple[str, str]) -> list[Any]:
-    """What another tree has where this one has its leaves."""
+    """Return the subtrees of `other` at the leaves of this tree."""
     first, second = names
     found, waiting = [], [other]
     for i, (x, n) in enumerate(parts):
@@ -121,14 +121,14 @@ def _label(name: str) -> str:
 
 
 def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
-    """The leaves of a tree, and its structure: `unflatten(structure, leaves)` is the tree again.
+    """Return the leaves of a tree, and its structure; `unflatten(structure, leaves)` rebuilds the tree.
 
     Args:
-        tree: A tree of anything.
-        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
+        tree: Any tree.
+        is_leaf: A predicate; a part of the tree for which it returns true is a leaf.
 
     Returns:
-        What `leaves` and `structure` give.
+        The results of `leaves` and `structure`.
 
     Example:
         >>> from branded import tree
@@ -142,14 +142,14 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Struct
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
-    """The tree of this structure that has these leaves.
+    """Return the tree with this structure and these leaves.
 
     Args:
-        structure: What `structure` or `flatten` gave.
-        leaves: As many leaves as it has, in the order in which `leaves` gives them.
+        structure: A result of `structure` or `flatten`.
+        leaves: The leaves, in the order of `leaves`; their number must match.
 
     Raises:
-        TreeError: The number of leaves is another, or `structure` is none.
+        TreeError: The number of leaves does not match, or `structure` is not a structure.
 
     Example:
         >>> from branded import tree
@@ -165,16 +165,16 @@ _NOTHING: Any = object()
 
 
 def reduce(f: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING, is_leaf: IsLeaf | None = None) -> Any:
-    """`f(f(f(a, b), c), d)` of the leaves `a`, `b`, `c` and `d`.
+    """Reduce the leaves `a`, `b`, `c` and `d` of a tree to `f(f(f(a, b), c), d)`.
 
     Args:
-        f: A function of what it gave last and of a leaf.
-        tree: A tree of anything.
-        initializer: What stands before the first leaf; the result where there is none.
-        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
+        f: A function of the last result and a leaf.
+        tree: Any tree.
+        initializer: The value before the first leaf, and the result for a tree without leaves.
+        is_leaf: A predicate; a part of the tree for which it returns true is a leaf.
 
     Raises:
-        TreeError: There is no leaf, and no initializer.
+        TreeError: The tree has no leaves, and `initializer` is missing.
         CallError: `f` is not a function.
 
     Example:
@@ -195,14 +195,14 @@ def reduce(f: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING,
 
 
 def all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
-    """Is each leaf of a tree true?
+    """Return whether all leaves of a tree are true.
 
     Args:
-        tree: A tree of anything.
-        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
+        tree: Any tree.
+        is_leaf: A predicate; a part of the tree for which it returns true is a leaf.
 
     Raises:
-        ReadError: A leaf differs from example to example.
+        ReadError: A leaf differs between examples.
 
     Example:
         >>> from branded import tree
@@ -215,15 +215,15 @@ def all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
 
 
 def transpose(outer: Structure, inner: Structure | None, tree: Any) -> Any:
-    """An outer tree of inner trees as an inner tree of outer trees.
+    """Transpose an outer tree of inner trees into an inner tree of outer trees.
 
     Args:
         outer: The structure of the outer tree.
-        inner: That of each tree in it; None is that of the first one.
+        inner: The structure of each inner tree; None uses the structure of the first inner tree.
         tree: The outer tree of inner trees.
 
     Raises:
-        TreeError: The tree is not of this form.
+        TreeError: The tree does not have this structure.
 
     Example:
         >>> from branded import tree

@@ -1,4 +1,4 @@
-"""Values in a few words, for messages."""
+"""Short descriptions of values, for messages."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _ARRAYS = frozenset({"torch", "jax", "tensorflow", "cupy", "mlx", "pandas", "pol
 
 
 def package_of(x: object) -> str:
-    """The package that an array of another kind is from, by its name alone; empty for all else."""
+    """Return the package of a foreign array, found by its module name; empty for other values."""
     top = (getattr(type(x), "__module__", None) or "").partition(".")[0]
     name = _OTHERS.get(top, top)
     return name if name in _ARRAYS else ""
 
 
 def describe(x: Any) -> str:
-    """A value in a few words, for messages: `f32[3, 8]`, `the str 'train'`, `a Linear`."""
+    """Describe a value in a few words, for messages: `f32[3, 8]`, `the str 'train'`, `a Linear`."""
     if isinstance(x, Tensor):
         return type_text(x)
     if isinstance(x, np.ndarray):
@@ -45,14 +45,14 @@ def describe(x: Any) -> str:
 
 
 def short_repr(x: Any) -> str:
-    """A value as it was written, if that is short; else what it is."""
+    """Return the repr of a value if it is short, else its description."""
     if x is None or isinstance(x, int | float | complex | str | bytes):
         text = _short(x)
         return f"an int {text}" if text.startswith("of about") else text
     if isinstance(x, tuple | list | dict | set):
         try:
             text = repr(x)
-        except Exception:  # of what is in it
+        except Exception:  # an error in the repr of an element
             return describe(x)
         return text if len(text) < 80 and "<" not in text else describe(x)
     return describe(x)

@@ -1,4 +1,4 @@
-"""Leaves that can become tensors: numbers and arrays of numpy."""
+"""Leaves that can be converted to tensors: numbers and numpy arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from branded.tree.formatting import describe, package_of
 
 
 def as_tensor(x: Any) -> Tensor | None:
-    """The tensor that a leaf is, or that a number or an array of numbers could be; None for anything else."""
+    """Return a leaf as a tensor if it is a tensor, a number or an array of numbers, else None."""
     if isinstance(x, Tensor):
         return x
     if isinstance(x, bool | int | float):
@@ -26,7 +26,7 @@ def as_tensor(x: Any) -> Tensor | None:
 
 
 def number_of(x: Any) -> int | None:
-    """The int of Python that a leaf is, or that was made a tensor; None for anything else."""
+    """Return the Python int that a leaf is, or that was converted to a tensor; None for any other value."""
     if isinstance(x, Tensor):
         u: UOp = x.uop
         return u.val if u.op is Ops.CONST and u.dtype == dtypes.weakint and type(u.val) is int else None
@@ -34,19 +34,19 @@ def number_of(x: Any) -> int | None:
 
 
 def fits(n: int, dtype: DType) -> bool:
-    """Does an int of Python keep its value in a dtype?  In an unsigned one a negative int stands for its bits."""
+    """Return whether an int keeps its value in a dtype; an unsigned dtype also accepts a negative int by its bits."""
     return not dtypes.is_int(dtype) or max(dtype.min, -(2 ** (dtype.bitsize - 1))) <= n <= dtype.max
 
 
 def check_fits(x: Any, dtype: DType, what: str) -> None:
-    """A number of Python fits into the dtype that it takes: that of the tensors next to it, or else int32."""
+    """Raise ArgumentError if a Python number does not fit the dtype of its neighbors, or int32 by default."""
     n = number_of(x)
     if n is not None and not fits(n, strong_dtype(dtype)):
         raise too_large(n, strong_dtype(dtype), what)
 
 
 def too_large(n: int, dtype: DType, what: str) -> ArgumentError:
-    """The error of `check_fits`."""
+    """Return the error of `check_fits`."""
     wide = next((name for d, name in _WIDE.items() if fits(n, d)), None)
     return ArgumentError(
         f"{what}: {describe(n)} does not fit into {SHORT[dtype.name]}",
@@ -58,12 +58,12 @@ _WIDE = {dtypes.int64: "int64", dtypes.uint64: "uint64"}
 
 
 def _has_dtype(x: np.ndarray | np.generic) -> bool:
-    """Are these bools, ints or floats of a size that tinygrad knows?"""
+    """Return whether these are bools, ints or floats of a size that tinygrad supports."""
     return x.dtype.kind in "biuf" and x.dtype.itemsize <= 8 and not np.ma.is_masked(x)
 
 
 def advice(x: Any) -> str | None:
-    """How to make a tensor of what is none, where there is a way."""
+    """Return advice on how to convert a value to a tensor, or None if there is no conversion."""
     if isinstance(x, np.ma.MaskedArray) and not _has_dtype(x):
         return "x.filled(0), and the mask as an array of its own"
     if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f" and not _has_dtype(x):

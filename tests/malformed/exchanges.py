@@ -441,11 +441,10 @@ ROWS = (
         errors.AxisTypeError,
         "psum_scatter: scatter_dimension=0.5 is not an axis",
     ),
-    refused(
-        "psum_scatter: a tuple of brands",
-        lambda: vmap(lambda x: psum_scatter(x, ()), axis_name="i")(X),
-        errors.AxesError,
-        "psum_scatter: one brand, and 0 were given",
+    right(
+        "psum_scatter: no brands",
+        lambda: vmap(lambda x: psum_scatter(x, ()), axis_name="i")(X).tolist(),
+        [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]],
     ),
     refused(
         "axis_index: a name that is not open",

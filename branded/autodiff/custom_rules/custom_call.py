@@ -1,4 +1,4 @@
-"""Calls whose derivative the user gives, as primitives: what custom_jvp and custom_vjp put into a graph."""
+"""Calls with a custom derivative rule, as primitives: the nodes that custom_jvp and custom_vjp put into a graph."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ Backward = tuple[list["UOp | None"], "list[UOp] | None"]
 
 
 class RuledCall(Apart):
-    """A call of a function with a derivative of its own: which leaves of its arguments are tensors, and the trees.
+    """A call of a function with a custom derivative rule, and the trees of its arguments and results.
 
-    On a batch it is the same call, whose rule is that of one example.
+    A batched call is the same primitive; its rule still handles one example.
     """
 
     is_rule = True
     exchanges = False
-    """Is an example told from others in the body, as by `axis_index`, so that the same may give each something else?"""
+    """Whether the body distinguishes examples (as with `axis_index`), so equal arguments may give different results."""
 
     flag: int | None = None
-    """The argument that says which examples are in the branch in which this is."""
+    """The slot of the argument that marks the examples that take the branch containing this call."""
 
     def __init__(self, f: Any, args: tuple[Any, ...], tensors: int, out: Any, examples: Examples) -> None:
         self.f, self.args, self.tensors, self.out, self.examples = f, args, tensors, out, examples
         self.steps: dict[UOp, tuple[int, Scope]] = {}
-        """What stood for the values of steps where the call was made, if its rule may use them: they are arguments."""
+        """For each placeholder of a value of a loop step that the rule may use: its argument slot, and the loop."""
 
     def arguments(self, xs: Sequence[Any]) -> tuple[Any, ...]:
-        """The arguments of the function with other tensors."""
+        """Return the arguments of the function with their tensors replaced by `xs`."""
         new = iter(xs)
         return tuple(
             a if i in self.f.static else tree.rebuild(a, iter([next(new) for _ in tree.leaves(a)]))
@@ -55,29 +55,29 @@ class RuledCall(Apart):
         )
 
     def split(self, args: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """The arguments that are not differentiated, and those that are."""
+        """Split the arguments into nondifferentiable and differentiable ones."""
         return tuple(a for i, a in enumerate(args) if i in self.f.static), tuple(
             a for i, a in enumerate(args) if i not in self.f.static
         )
 
     def in_step(self) -> Block[Mapping[UOp, Scope]]:
-        """While the rule runs: what it calls is in the same steps."""
+        """Let calls in the rule use the values of the same loop steps while the rule runs."""
         return given_to({place: steps for place, (_, steps) in self.steps.items()})
 
     def of_step(self, us: Sequence[T], xs: Sequence[UOp]) -> list[T]:
-        """What the rule gives, of the values that the steps have as arguments."""
+        """Replace the placeholders of step values in the rule's results by the arguments that hold the values."""
         at = {place: xs[slot].cast(place.dtype) for place, (slot, _) in self.steps.items()}
         new: Iterator[Any] = iter(replaced([u for u in us if u is not None], lambda _: None, at=at))
         return [u if u is None else next(new) for u in us]
 
     def of_arguments(self, u: UOp, tangents: Sequence[UOp | None]) -> list[UOp | None]:
-        """The tangents of which the rule speaks; there must be none of what the function closes over and uses."""
+        """Return the tangents that the rule handles; raise if a used closed-over value has a tangent."""
         used = itertools.chain.from_iterable(self.uses(u, i) for i in range(len(u.src[0].src)))
         self.check_closure(i for i in used if tangents[i] is not None)
         return [d if i < self.tensors else None for i, d in enumerate(tangents)]
 
     def check_closure(self, differentiated: Iterable[int]) -> None:
-        """The rule speaks of the arguments alone."""
+        """Raise if a closed-over value is differentiated: the rule handles only the arguments."""
         if any(i >= self.tensors for i in differentiated):
             raise DerivativeError(
                 f"{self.f.what}: {self.f.name} closes over a value that is differentiated, and its rule does not",
@@ -85,14 +85,14 @@ class RuledCall(Apart):
             )
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
-        """The batched function; what its results vary over is what they do by themselves."""
+        """Batch the function; each result varies over the brands that it has in the batched body."""
         out, call = batch_body(u, run, args), copy(self)
         call.examples = self.examples.over([a.row for a in args], out.rows)
         call.exchanges = self.exchanges or is_touched(u.src[0])
         return out._replace(uop=out.uop.replace(arg=CallInfo(name=u.arg.name, aux=call)))
 
     def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp:
-        """The function and its rule call and divide for these examples, and do what they must for them."""
+        """Predicate the function and its rule: host calls and divisions run only for the examples with this flag."""
         if (i := self.flag) is not None:
             known = u.src[1 + i]
             return u.replace(src=(*u.src[: 1 + i], known & against(flag, known), *u.src[2 + i :]))
@@ -107,7 +107,7 @@ class RuledCall(Apart):
         return nullcontext() if self.flag is None else only_if(xs[self.flag])
 
     def _safe(self, us: Sequence[UOp | None], xs: Sequence[UOp], given: Sequence[UOp | None]) -> list[UOp | None]:
-        """What a rule gives, safe where the examples are in another branch; what was given to it is as it is."""
+        """Predicate the results of a rule for examples in another branch; values given to the rule stay unchanged."""
         if self.flag is None:
             return list(us)
         done = [x for x in (*xs, *given) if x is not None]
@@ -115,18 +115,21 @@ class RuledCall(Apart):
         return [None if u is None else next(new) for u in us]
 
     def same_with(self, u: UOp, i: int, axis: int) -> list[tuple[int, int]] | None:
-        """What is the same for all examples of a brand gives what is, but for what they exchange in the body."""
+        """Return slot and axis of the used arguments that vary over the brand at `axis`.
+
+        None if examples exchange values in the body.
+        """
         if self.exchanges or axis >= len(row := self.examples.results[i]):
             return None
         rows = self.examples.rows
         return [(slot, rows[slot].index(row[axis])) for slot in self.uses(u, i) if row[axis] in rows[slot]]
 
     def speaks_of(self, u: UOp, i: int) -> set[int]:
-        """A rule may speak of all arguments, also of those that the function does not use for this result."""
+        """Return the arguments that the rule may differentiate by: all of them, even ones unused by this result."""
         return self.uses(u, i) | {*range(self.tensors)}
 
     def means(self, u: UOp, i: int) -> set[int]:
-        """Of these, those that do not differ from example to example where the result does not."""
+        """Return the arguments that the result uses, and those that vary over no brand that the result lacks."""
         row, rows = {*self.examples.results[i]}, self.examples.rows
         unused = (slot for slot in range(self.tensors) if row.issuperset(rows[slot]))
         return self.uses(u, i).union(unused)
@@ -153,9 +156,9 @@ class RuledCall(Apart):
         return UOp.maketuple(*(d for d in done if d is not None)), [None if d is None else next(where) for d in done]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The rule of one example, in the brands of the batch.
+        """Run the rule for one example, with the brands of the batch open.
 
-        Of `y = f(x, n)` with `x: Vec[S, f32]` and an int `n`, where a cotangent of y is given and both are needed:
+        Example: `y = f(x, n)` with `x: Vec[S, f32]` and an int `n`, given a cotangent of y, with both arguments needed.
 
             meant {0: {0, 1}}    used {0}, an int has none    grads [g, None]    gives [g of all examples, None]
         """
@@ -163,7 +166,7 @@ class RuledCall(Apart):
         floats = {i for i in needed if dtypes.is_float(u.src[1 + i].dtype)}
         used = floats.intersection(itertools.chain.from_iterable(meant.values()))
         self.check_closure(used)
-        wanted = used | {i for i in floats if i < self.tensors and meant}  # by the others the rule must give none
+        wanted = used | {i for i in floats if i < self.tensors and meant}  # for the others the rule must return None
         must = RuleBody((*u.src[1:], *cotangents))
         with must.collected(), self.examples.opened() as closed:
             xs, cts = self.examples.arguments(u.src[1:]), self.examples.cotangents(cotangents)
@@ -182,11 +185,11 @@ class RuledCall(Apart):
         return self.examples.totals([*must.before_use(given), *[None] * (len(xs) - len(given))], closed)
 
     def _of_all(self, values: Sequence[UOp], closed: Row) -> list[UOp]:
-        """The results for all examples, of those of one."""
+        """Return the results for all examples, given the results of one."""
         return [x for x in self.examples.of_all(values, closed) if x is not None]
 
     def _check_meant(self, i: int, found: UOp, others: dict[int, UOp]) -> None:
-        """Refuse a derivative of a result that all examples share by an argument of which each has its own."""
+        """Raise if a result that all examples share has a derivative by an argument that differs between examples."""
         if not others or (graph := found.toposort()).keys().isdisjoint(others.values()):
             return
         slot = next(slot for slot, x in others.items() if x in graph)
@@ -200,9 +203,9 @@ class RuledCall(Apart):
         )
 
     def forward(self, xs: Sequence[UOp], tangents: Sequence[UOp | None]) -> list[UOp]:
-        """The tangents of the results of one example."""
+        """Return the tangents of the results of one example."""
         raise NotImplementedError
 
     def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> Backward:
-        """The cotangents of the arguments of one example, and its results where the rule gives them too."""
+        """Return the cotangents of the arguments of one example, and its results if the rule computes them too."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Derivatives of one's own: custom_jvp and custom_vjp."""
+"""Custom derivative rules: custom_jvp and custom_vjp."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ P = ParamSpec("P")
 
 
 class _Custom(Generic[P, R]):
-    """A function with a rule of its own for its derivative."""
+    """A function with a custom derivative rule."""
 
     what = "custom"
     primitive: type[RuledCall]
@@ -66,11 +66,13 @@ class _Custom(Generic[P, R]):
         return self if obj is None else functools.partial(self, obj)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The call as one FUNCTION, whose primitive has the rule.  Of `f(x) = sin(x) * w`:
+        """Build the call as one FUNCTION whose primitive has the rule.
 
-        its leaves      p, an identity over x, on which `f` runs: sin(p) * w
-        its body        SIN(PARAM 0) * PARAM 1, of x in place of p, and of w, which it closes over
-        its result      FUNCTION(the body, x, w)
+        Example: `f(x) = sin(x) * w`.
+
+            its leaves      p, an identity over x, on which `f` runs: sin(p) * w
+            its body        SIN(PARAM 0) * PARAM 1, for x (instead of p) and for w, which it closes over
+            its result      FUNCTION(the body, x, w)
         """
         given = positional(self.f, args, kwargs, f"{self.what}: {self.name}")
         if beyond := [i for i in self.static if not 0 <= i < len(given)]:
@@ -81,14 +83,14 @@ class _Custom(Generic[P, R]):
         level, places, new_args = Level(), list[UOp](), list[Any](given)
         for i in [i for i in range(len(given)) if i not in self.static]:
             leaves = [
-                # a leaf of its own for each tensor, so that the graph of the result says where it is used
+                # a separate leaf for each tensor, so that the graph of the result shows where the tensor is used
                 UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x,), (level, k))
                 for k, x in enumerate(self._tensors(given[i], f"argument {i + 1}"), len(places))
             ]
             places += leaves
             new_args[i] = tree.rebuild(given[i], map(tensor, leaves))
         f: Callable[..., Any] = self.f
-        own = [tensor(p) for p in places]  # where the function reads a value, tinygrad renames the graphs of tensors
+        own = [tensor(p) for p in places]  # if the function reads a value, tinygrad renames the tensors' graphs
         with call_body(), ruled():
             out = f(*new_args)
         places = [t.uop for t in own]
@@ -111,13 +113,13 @@ class _Custom(Generic[P, R]):
         return cast(R, tree.rebuild(out, map(tensor, results(u))))
 
     def _tensors(self, x: Any, where: str) -> list[UOp]:
-        """The leaves of what it takes or gives."""
+        """Return the tensor leaves of an argument or a result."""
         every = zip(tree.leaves(x), tree.paths(x, where), strict=True)
         return [tensor_of(v, f"{self.what}: {at} of {self.name}").uop for v, at in every]
 
 
 def _is_of_a_step(x: object) -> bool:
-    """Does this differ from step to step of a loop?"""
+    """Return whether this value differs from step to step of a loop."""
     return isinstance(x, Tensor) and not all(b.is_brand for b in row_of(x.uop))
 
 
@@ -127,21 +129,21 @@ def _rule(f: F, of: _Custom[Any, Any], which: str) -> F:
 
 
 def _none(*_: Any) -> None:
-    """The rule of an argument whose tangent is zero."""
+    """Return None: the rule of an argument whose tangent is zero."""
 
 
 class custom_jvp(_Custom[P, R]):  # noqa: N801  as in JAX
-    """A function with a rule for its tangent, which both modes of derivatives use, also under vmap.
+    """A function with a custom tangent rule, used by forward and reverse mode, also under vmap.
 
     Args:
         f: A function of trees of tensors.
         nondiff_argnums: The positions of arguments that are not differentiated, and may be of any type.
 
     Returns:
-        The function, with `defjvp(rule)` and `defjvps(*rules)` to give the rule.
+        The function, with `defjvp(rule)` and `defjvps(*rules)` to set the rule.
 
     Raises:
-        DerivativeError: There is no rule, or it gives something that does not fit the result.
+        DerivativeError: No rule is set, or it returns a value that does not fit the result.
 
     Example:
         >>> from branded import custom_jvp, grad
@@ -159,12 +161,12 @@ class custom_jvp(_Custom[P, R]):  # noqa: N801  as in JAX
     what, _definer, primitive = "custom_jvp", "defjvp", JvpCall
 
     def defjvp(self, jvp: F) -> F:
-        """`jvp(primals, tangents) -> (value, tangent)`, with arguments of `nondiff_argnums` in front."""
+        """Set the rule `jvp(primals, tangents) -> (value, tangent)`, with arguments of `nondiff_argnums` in front."""
         self.rule = _rule(jvp, self, "the rule")
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """A rule for each argument: `jvp(tangent, value, *primals) -> tangent`; None where it is zero."""
+        """Set a rule for each argument, `jvp(tangent, value, *primals) -> tangent`; None if the tangent is zero."""
 
         for one in jvps:
             _rule(one if one is not None else _none, self, "a rule")
@@ -189,17 +191,17 @@ class custom_jvp(_Custom[P, R]):  # noqa: N801  as in JAX
 
 
 class custom_vjp(_Custom[P, R]):  # noqa: N801  as in JAX
-    """A function with a rule for its cotangents, which reverse mode uses, also under vmap.
+    """A function with a custom cotangent rule, used by reverse mode, also under vmap.
 
     Args:
         f: A function of trees of tensors.
         nondiff_argnums: The positions of arguments that are not differentiated, and may be of any type.
 
     Returns:
-        The function, with `defvjp(fwd, bwd)` to give the rules.
+        The function, with `defvjp(fwd, bwd)` to set the rules.
 
     Raises:
-        DerivativeError: There is no rule, it gives something that does not fit, or forward mode is asked for.
+        DerivativeError: No rule is set, a rule returns a value that does not fit, or forward mode is used.
 
     Example:
         >>> from branded import custom_vjp, grad
@@ -216,5 +218,5 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801  as in JAX
     what, _definer, primitive = "custom_vjp", "defvjp", VjpCall
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
-        """`fwd(*args) -> (value, residuals)` and `bwd(residuals, ct) -> cotangents`, static arguments in front."""
+        """Set `fwd(*args) -> (value, residuals)` and `bwd(residuals, ct) -> cotangents`, static arguments in front."""
         self.forward, self.rule = _rule(fwd, self, "the forward rule"), _rule(bwd, self, "the backward rule")

@@ -1,4 +1,4 @@
-"""Calls with a rule for tangents, as primitives: what custom_jvp puts into a graph."""
+"""Calls with a tangent rule, as primitives: the nodes that custom_jvp puts into a graph."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from branded.graph.uops import replaced, tensor
 
 class JvpCall(RuledCall):
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """By the rule; but that of a call by a rule, of its tangents, would call itself: the call is transposed."""
+        """Apply the rule, or transpose the call itself if a rule's tangents are being transposed.
+
+        In that case the rule would call itself.
+        """
         if not transposing.any_open():
             return super().pull(u, cotangents, needed)
         args, given = u.src[1:], [i for i, ct in enumerate(cotangents) if ct is not None]
@@ -35,7 +38,7 @@ class JvpCall(RuledCall):
         return [found.get(i) for i in range(len(args))]
 
     def forward(self, xs: Sequence[UOp], tangents: Sequence[UOp | None]) -> list[UOp]:
-        """The rule that the user gave."""
+        """Run the user's rule."""
         ts = [no_tangent(x) if d is None else d for x, d in zip(xs[: self.tensors], tangents, strict=False)]
         static, primals = self.split(self.arguments([tensor(x) for x in xs[: self.tensors]]))
         _, dxs = self.split(self.arguments([tensor(d) for d in ts]))
@@ -56,7 +59,7 @@ class JvpCall(RuledCall):
         return self.of_step(fitting(self.f, self.out, pair[1], "tangent"), xs)
 
     def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> Backward:
-        """The transpose of the rule, which is linear in the tangents."""
+        """Transpose the rule, which is linear in the tangents."""
         wanted = [i for i in range(self.tensors) if i in needed and dtypes.is_float(xs[i].dtype)]
         ts, levels = [no_tangent(x) for x in xs[: self.tensors]], [Level() for _ in wanted]
         seeds = {

@@ -1,4 +1,4 @@
-"""Calls with a rule for cotangents, as primitives: what custom_vjp puts into a graph."""
+"""Calls with a cotangent rule, as primitives: the nodes that custom_vjp puts into a graph."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class VjpCall(RuledCall):
         )
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """There is none, but where it may be transposed or dropped: what is left of it then is refused."""
+        """Return tangents that can only be transposed or dropped; outside of transposition, raise an error."""
         if not (levels := transposed.get()):
             raise self.refused()
         return LinearCall.call(self, u, self.of_arguments(u, tangents), levels[-1])
 
     def in_reverse(self, u: UOp, moved: Set[int]) -> Sequence[UOp]:
-        """What the forward rule gives."""
+        """Return the results computed by the forward rule."""
         with self.examples.opened() as closed, only_looked_at() if is_through_a_body() else nullcontext():
             xs = self.examples.arguments(u.src[1:])
             with transposing.without(None), self.in_step():
@@ -50,7 +50,7 @@ class VjpCall(RuledCall):
         return self._of_all([y for y in self._safe(ys, xs, ()) if y is not None], closed)
 
     def _forward(self, xs: Sequence[Tensor]) -> tuple[list[UOp], Any]:
-        """The results by the forward rule, and the residuals."""
+        """Run the forward rule and return the results and the residuals."""
         with transforming():
             what = f"custom_vjp: the forward rule of {self.f.name}"
             pair = called(self.f.forward, self.arguments(xs), {}, what, "a rule with the parameters of the function")
@@ -63,7 +63,7 @@ class VjpCall(RuledCall):
         return [x.cast(y.dtype) for x, y in values], pair[1]
 
     def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> Backward:
-        """The rule that the user gave: the residuals of the forward rule, then the backward rule."""
+        """Run the user's forward rule for the residuals, then the backward rule."""
         with transposing.without(None), self.in_step():
             grads, values = self._backward(xs, cotangents)
         return self.of_step(grads, xs), self.of_step(values, xs)
@@ -95,7 +95,7 @@ class VjpCall(RuledCall):
         return [self._row_by_rule(u, xs, i) for i in range(len(tree.leaves(self.out)))]
 
     def _row_by_rule(self, u: UOp, xs: Sequence[UOp], i: int) -> Row:
-        """What the cotangents vary over that a result gives by itself."""
+        """Return the brands of the cotangents that the rule returns for this result alone."""
         y = tree.leaves(self.out)[i]
         if not dtypes.is_float(y.dtype):
             return ()
@@ -105,7 +105,7 @@ class VjpCall(RuledCall):
             rows = [None if g is None else row_by(g, [ct]) for g in grads]
         uses = self.uses(u, i)
         for slot, row in enumerate(rows):
-            if row is not None and slot not in uses:  # an argument of each example has a derivative of each
+            if row is not None and slot not in uses:  # a batched argument has a batched derivative
                 rows[slot] = union(row, row_of(xs[slot]))
         return functools.reduce(union, (row for row in rows if row is not None), ())
 
@@ -134,10 +134,10 @@ class VjpCall(RuledCall):
 
 
 class LinearCall(VjpCall):
-    """The results of a function with a rule for reverse mode, and tangents that nobody computes: they are transposed.
+    """A VjpCall with tangents that are never computed, only transposed.
 
-    Its arguments are those of the function, then the tangents of `moved`; its results those of the function, then
-    the tangents of `given`.
+    Its arguments are the arguments of the function, then the tangents of `moved`. Its results are the results of the
+    function, then the tangents of `given`.
     """
 
     is_transposed = True
@@ -155,7 +155,7 @@ class LinearCall(VjpCall):
         stand_ins = {i: d.param_like(n + k) for k, (i, d) in enumerate(zip(p.moved, ds, strict=True))}
         own = [stand_ins.keys() & of.means(u, i) if dtypes.is_float(y.dtype) else set() for i, y in enumerate(ys)]
         p.given = [i for i, moved in enumerate(own) if moved]
-        # what they vary over, and what they depend on
+        # placeholders with the brands and the dependencies of the tangents
         outs = [sum((stand_ins[k].sum().cast(ys[i].dtype) for k in sorted(own[i])), ys[i] * 0) for i in p.given]
         rows, made = of.examples.rows, of.examples.results
         p.examples = Examples(
@@ -169,7 +169,7 @@ class LinearCall(VjpCall):
         raise self.refused()
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The rule itself, which gives the cotangents of tangents as it does those of arguments."""
+        """Apply the backward rule: the cotangents of tangents equal the cotangents of the arguments."""
         rule, call = self._of(u)
         n, k = len(call.src) - 1, len(call.src[0].src)
         if any(i < n for i in needed) or any(ct is not None for ct in cotangents[:k]):
@@ -184,7 +184,7 @@ class LinearCall(VjpCall):
         return [*values, *(u.gettuple(len(values) + i) for i in range(len(self.given)))]
 
     def _of(self, u: UOp) -> tuple[VjpCall, UOp]:
-        """The call of the function itself."""
+        """Rebuild the VjpCall and its call of the function."""
         n, k = len(u.src) - 1 - len(self.moved), len(u.src[0].src) - len(self.given)
         rows, made, scope = self.examples.rows[:n], self.examples.results[:k], self.examples.scope
         rule = VjpCall(self.f, self.args, self.tensors, self.out, Examples(rows, made, scope))
@@ -194,7 +194,7 @@ class LinearCall(VjpCall):
 
 
 def check_transposed(us: Sequence[UOp], level: Level) -> None:
-    """Refuse values for which somebody would have to compute what was there to be transposed."""
+    """Raise if a value still needs tangents that exist only to be transposed."""
     for u in UOp(Ops.SINK, src=tuple(us)).toposort():
         if isinstance(p := primitive_of(u), LinearCall) and p.level is level:
             raise p.refused()

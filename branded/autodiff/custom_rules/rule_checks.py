@@ -1,4 +1,4 @@
-"""What functions with rules of their own are given, and what their rules give: trees that must fit each other."""
+"""Checks of custom rules: the trees that rules take and return must fit the arguments and results."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def tensor_of(x: Any, where: str) -> Tensor:
 
 
 def positional(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> tuple[Any, ...]:
-    """The arguments of a call as a rule gets them: by position, with what they default to."""
+    """Bind the arguments of a call by position, with defaults filled in, as a rule receives them."""
     check_takes(f, args, kwargs, what, "an argument for each of its parameters")
     try:
         bound = inspect.signature(f).bind(*args, **kwargs)
-    except ValueError:  # a function that says nothing about its parameters
+    except ValueError:  # a function without a signature
         if kwargs:
             raise OptionError(f"{what} is called with keywords, and has no signature", fix="positional ones") from None
         return args
     bound.apply_defaults()
-    if not bound.kwargs.keys().isdisjoint(kwargs):  # another one, as what a partial binds, is what it defaults to
+    if not bound.kwargs.keys().isdisjoint(kwargs):  # others, as bound by a partial, keep their defaults
         raise OptionError(f"{what} has keyword-only arguments", fix="positional ones")
     return bound.args
 
 
 def by_key(x: Any, like: tree.Node) -> list[Any] | None:
-    """The children of `x` in the order of the keys of another container; None if it has other ones."""
+    """Return the children of `x` in the key order of another container, or None if the keys differ."""
     n = tree.node(x)
     if n is None or set(n.keys) != set(like.keys):
         return None
@@ -49,7 +49,7 @@ def by_key(x: Any, like: tree.Node) -> list[Any] | None:
 
 
 def with_none(x: Any, g: Any) -> list[Any] | None:
-    """The leaves of `g` for those of `x`, where None may stand for a part."""
+    """Return the leaves of `g` in the tree of `x`, with None repeated for a whole subtree; None if the trees differ."""
     found: list[Any] = []
     waiting = [(x, g)]
     while waiting:
@@ -67,13 +67,13 @@ def with_none(x: Any, g: Any) -> list[Any] | None:
 
 
 def no_tangent(x: UOp) -> UOp:
-    """The tangent of what does not change, as a rule gets it: a float also where the value is none."""
+    """Return the zero tangent that a rule receives for a constant; it is a float even if the value is not."""
     out = no_change(x)
     return out if dtypes.is_float(x.dtype) else out.cast(dtypes.default_float)
 
 
 def fitting(f: Any, like: Any, out: Any, kind: str) -> list[UOp]:
-    """The leaves of what the rule of `f` gave, which must be `like` the result of the function."""
+    """Return the leaves of a rule's output; raise if its tree or a shape differs from the result `like`."""
     if tree.paths(out, "") != tree.paths(like, ""):
         raise DerivativeError(f"{f.what}: the {kind} that the rule of {f.name} gave has another tree than the result")
     found = []

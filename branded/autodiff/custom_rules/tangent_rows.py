@@ -1,4 +1,4 @@
-"""Results that a rule of the user tells apart where the function does not."""
+"""Custom rules whose tangents vary over more brands than the results of the function."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from branded.graph.scope import Blocks, Row, open_brands
 from branded.tinygrad_compat.private_api import CallInfo
 
 transposed: Blocks[Level] = Blocks("branded_transposed")
-"""The rules of custom_jvp that are at work for reverse mode, which are transposed as soon as they are done."""
+"""The levels of active custom_jvp rules in reverse mode, whose results are transposed when the rule returns."""
 
 transposing: Blocks[None] = Blocks("branded_transposing")
-"""Is a tangent that a rule gave transposed, which is linear in the tangents that the rule was given?"""
+"""Open while the tangent returned by a rule is transposed; it is linear in the tangents given to the rule."""
 
 asked: Blocks[Any] = Blocks("branded_asked")
-"""The functions whose rule runs only to see what it gives: their calls in it are as they are."""
+"""The functions whose rules run only to find the brands of their results; calls of them in the rule stay unchanged."""
 
 
 class Apart(Primitive):
-    """A call with a rule: its results vary over what their derivatives do.
+    """A call with a custom rule: its results vary over the same brands as their derivatives.
 
-    Of `f(x, w) = w` with the tangent `cos(x) dw`, in a vmap over `x` that is differentiated: the result is the same for
-    all examples, and its tangent is not.
+    Example: `f(x, w) = w` with the tangent `cos(x) dw`, differentiated under a vmap over `x`. The result is the same
+    for all examples, but its tangent is not.
     """
 
     f: Any
@@ -43,11 +43,11 @@ class Apart(Primitive):
     examples: Examples
 
     def rows_of_rule(self, u: UOp, xs: Sequence[UOp]) -> list[Row]:
-        """For each result the brands over which its derivative varies, as the rule gives it at `xs`."""
+        """Return for each result the brands over which its derivative varies, by running the rule at `xs`."""
         raise NotImplementedError
 
     def told_apart(self, u: UOp) -> UOp:
-        """The call `u`, of which each result varies over all that its derivative does, though it does not use it."""
+        """Return the call `u` with each result extended to all brands over which its derivative varies."""
         here = visible(open_brands())
         lacks = [dtypes.is_float(y.dtype) and not {*here} <= {*row_of(y)} for y in results(u)]
         if not any(lacks):
@@ -72,7 +72,7 @@ class Apart(Primitive):
         return u.replace(src=(UOp.maketuple(*outs), *u.src[1:], *own), arg=CallInfo(name=u.arg.name, aux=new))
 
     def check_rows(self, u: UOp, xs: Sequence[UOp], asked: Set[int], closed: Row) -> None:
-        """Refuse a result that all examples share, and whose derivative differs from example to example."""
+        """Raise if a result is the same for all examples but its derivative is not."""
         over = tuple(dict.fromkeys((*self.examples.brands, *visible(closed))))
         if all({*over} <= {*self.examples.results[i]} for i in asked):
             return
@@ -88,9 +88,12 @@ class Apart(Primitive):
 
 
 def row_by(d: UOp, seeds: Sequence[UOp]) -> Row | None:
-    """What the part of `d` varies over that it has of the seeds, and not of a zero times something; None without."""
+    """Return the brands of the part of `d` that depends on the seeds, or None if no part does.
+
+    A part with a zero derivative does not count.
+    """
     try:
         (t,) = push([d], {seed: seed.src[0] for seed in seeds})
-    except BrandedError:  # what has no tangent may vary over all that is in it
+    except BrandedError:  # without a tangent rule, assume that it varies over all its brands
         return row_of(d)
     return None if t is None else row_of(t)

@@ -1,8 +1,8 @@
 """Fast CPU kernels and their execution.
 
 `BRANDED_CPU=0`, in the environment or in a `Context`, switches all of it off.  `renderer` writes kernels, `gemm`
-multiplies matrices, `autotune` tries forms of a kernel, `linalg` has kernels for matrices, and `runtime` runs what was
-compiled.  See `docs/speed.md`.
+multiplies matrices, `autotune` benchmarks variants of a kernel, `linalg` has kernels for matrices, and `runtime` runs
+compiled kernels.  See `docs/speed.md`.
 
 Example:
     >>> from branded import cpu
@@ -29,10 +29,10 @@ from branded.tinygrad_compat.speed import compile_workers
 
 @contextmanager
 def plain() -> Iterator[None]:
-    """What is compiled in this block, by this thread, is compiled as tinygrad does it.
+    """Compile kernels as tinygrad does, for this thread and within this block.
 
-    It is `Context(BRANDED_CPU=0)`.  In the environment it holds everywhere.  A function of `jit` has a program for each
-    of the two.
+    Equivalent to `Context(BRANDED_CPU=0)`; the environment variable applies everywhere.  A `jit` function has a
+    separate program for each setting.
 
     Example:
         >>> from branded import cpu
@@ -46,7 +46,7 @@ def plain() -> Iterator[None]:
 
 
 def install() -> None:
-    """Not where tinygrad is to be left as it is, is one that the tests have not seen, or compiles without us."""
+    """Install the CPU kernels, unless tinygrad is unpatched, in an untested version, or compiles without us."""
     if "workers" in tinygrad_compat.installed:
         for module in (loops, exponentials, sines):
             module.install()

@@ -1,9 +1,10 @@
-"""Storage: which tensors are views of one value, and what a write into one of them changes.
+"""Storage: which tensors are views of the same value, and which of them a write changes.
 
-A per-example value is nowhere in memory, so a write into it gives a new value, and every tensor that is a view of the
-same storage becomes a view of that.  A storage is a value that nothing else is, however alike two values are computed:
-a mapped argument, a buffer, a leaf of a derivative, and what was written.  Any other value has none, in tinygrad too:
-a write into a view of it stays in the view.  There the tensors that should have seen it are `Lost`, and cannot be used.
+A per-example value has no memory, so a write to it creates a new value.  Every tensor that is a view of the same
+storage becomes a view of the new value.  A storage is a value with an identity: a mapped argument, a buffer, a leaf of
+a derivative, or the result of a write.  Other values are only expressions: two equal expressions are the same value.
+They have no storage in tinygrad either, so a write to a view of them changes only the view.  Tensors that should have
+seen such a write become `Lost`: using them raises an error.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ _VIEWS = (GroupOp.Movement - {Ops.EXPAND, Ops.PAD}) | {Ops.BITCAST, Ops.DETACH}
 
 
 def storage(u: UOp) -> UOp:
-    """The value that `u` is a view of: `u` itself, if it is none.
+    """Return the value that `u` is a view of, or `u` itself if it is not a view.
 
-    What is repeated or padded is a value of its own, and so is a contiguous copy, where tinygrad would make one.
+    A repeated value is not a view.  A padded value is one only if no padding is visible, and a `contiguous` only if
+    tinygrad makes no copy for it.
     """
     chain: list[UOp] = []
     while True:
@@ -42,7 +44,7 @@ def storage(u: UOp) -> UOp:
 
 
 def _is_hidden(pad: UOp, views: list[UOp]) -> bool:
-    """Do these views of what was padded, the last one first, show nothing of the padding?  Those of `x[::2]` do not."""
+    """Return whether these views of a padded value (last one first) hide all of the padding, as in `x[::2]`."""
     if not views or any(v.op is Ops.BITCAST or not all_int(v.shape) for v in (pad, *views)):
         return False
     seen = np.pad(np.ones(pad.src[0].shape, bool), [(p, n - p - s) for (p, n), s in _padded(pad)])
@@ -64,7 +66,7 @@ def _padded(pad: UOp) -> Iterator[tuple[tuple[Any, Any], Any]]:
 
 
 def _is_no_copy(u: UOp) -> bool:
-    """Is this a `contiguous` that tinygrad makes no copy for, as the value lies side by side in memory?"""
+    """Return whether tinygrad makes no copy for this `contiguous`, because the value is contiguous in memory."""
     if u.op is not Ops.CONTIGUOUS:
         return False
     x = u.src[0]
@@ -76,16 +78,16 @@ def _is_no_copy(u: UOp) -> bool:
 
 
 def has_storage(u: UOp) -> bool:
-    """Is this value one that no other is?"""
+    """Return whether this value has an identity, so that no other value can be equal to it by chance."""
     if u.op is Ops.INDEX:
         return brand_of(u.src[-1]) is not None
-    if u.op is Ops.COPY:  # of what Python gave
+    if u.op is Ops.COPY:  # a copy of Python data
         return str(u.src[0].device).startswith(("PYTHON", "NPY"))
     return is_marked(u) or is_place(u) or bool(u.has_buffer_identity(after_ok=True))  # type: ignore[no-untyped-call]
 
 
 def root(u: UOp) -> UOp:
-    """What a write through `u` would change in the end: for a part of a buffer, the buffer."""
+    """Return the value that a write through `u` changes in the end: for a part of a buffer, the buffer."""
     while True:
         v = storage(u)
         if v.op in (Ops.EXPAND, Ops.PAD, Ops.AFTER):
@@ -95,35 +97,35 @@ def root(u: UOp) -> UOp:
 
 
 def _over(u: UOp, old: UOp, new: UOp) -> UOp:
-    """The view `u` of `old`, of `new`."""
+    """Rebuild the view `u` of `old` as a view of `new`."""
     if u is old:
         return new
     return like(u, u.replace(src=(_over(u.src[0], old, new), *u.src[1:])))
 
 
 def cell(u: UOp, arg: Cell | None = None) -> UOp:
-    """`u` as a value that no other is, and that has a storage."""
+    """Give `u` an identity: wrap it as a value with its own storage."""
     out = UOp(Ops.CONTIGUOUS_BACKWARD, u.dtype, (u,), arg or Cell())
     keep_shape(out, u.shape)
     return out
 
 
 def in_memory(u: UOp) -> UOp:
-    """A hint for tinygrad: this is a place to materialize."""
+    """Mark `u` as a value that tinygrad should materialize."""
     if u.op is Ops.CONTIGUOUS or u.device is None or u.dtype in dtypes.weaks:
         return u
     return UOp(Ops.CONTIGUOUS, u.dtype, (u,))
 
 
 def materialize(t: Tensor) -> None:
-    """Say that `t` is to be worked out by itself; from here on it has a storage, as a realized tensor has."""
+    """Mark `t` to be materialized; from here on it has a storage, like a realized tensor."""
     if has_storage(storage(t.uop)) or t.uop.device is None or t.uop.dtype in dtypes.weaks:
         return
     t.uop = cell(in_memory(t.uop), Cell(storage(t.uop)))
 
 
 def inside(t: Tensor) -> Tensor:
-    """`t`, or what is in its storage: that may be realized, and the storage stays what it is."""
+    """Return `t`, or the content of its storage: the content may be realized without changing the storage."""
     while is_cell(u := storage(t.uop)):
         t = tensor(u.src[0])
     return t
@@ -133,7 +135,7 @@ def inside(t: Tensor) -> Tensor:
 
 
 def write(target: Tensor, new: UOp) -> None:
-    """`target` becomes `new`, in it and in all tensors that are views of its storage."""
+    """Write `new` to `target`, and update all tensors that are views of its storage."""
     old = target.uop
     of = storage(old)
     if not has_storage(of):
@@ -154,14 +156,14 @@ def _alive() -> list[Tensor]:
 
 
 def _repeated(u: UOp) -> UOp:
-    """The storage of a value, or of what it repeats."""
+    """Return the storage of a value, looking through repetition."""
     while (of := storage(u)).op is Ops.EXPAND:
         u = of.src[0]
     return of
 
 
 def check_part(target: Tensor, what: str) -> None:
-    """Refuse a write through a view in which an entry stands twice, or that is not an entry of what it is a view of."""
+    """Raise WriteError if the target is a view with repeated or padded entries."""
     of = storage(target.uop)
     if of.op in (Ops.EXPAND, Ops.PAD) and has_storage(root(of)):
         how, each = ("repeats", "repeated") if of.op is Ops.EXPAND else ("pads", "padded")
@@ -174,7 +176,7 @@ def check_part(target: Tensor, what: str) -> None:
 
 
 def written(view: UOp, new: UOp, of: UOp) -> UOp:
-    """The value of `of` after a `view` of it, in which no entry is repeated, has become `new`."""
+    """Return the value of `of` after a write of `new` to its `view`, in which no entry is repeated."""
     if view is of:
         return new
     below = view.src[0]
@@ -197,12 +199,12 @@ def written(view: UOp, new: UOp, of: UOp) -> UOp:
 
 
 def attached(u: UOp) -> UOp:
-    """The view `u` of its storage, without `detach`."""
+    """Return the view `u` of its storage, without `detach`."""
     return _attached(u, storage(u))
 
 
 def _attached(u: UOp, of: UOp) -> UOp:
-    """The view `u` of `of`, without `detach`: what is not written keeps its derivative."""
+    """Return the view `u` of `of`, without `detach`, so that unwritten entries keep their derivative."""
     if u is of:
         return u
     below = _attached(u.src[0], of)
@@ -210,7 +212,7 @@ def _attached(u: UOp, of: UOp) -> UOp:
 
 
 def part(u: UOp) -> tuple[list[UOp], UOp] | None:
-    """Of a write into a part of a value, the views that lead to the part, the last one first, and the write."""
+    """Return the views that lead to the written part (last one first) and the write; None if `u` is not a write."""
     if u.op is not Ops.AFTER or len(u.src) != 2 or u.src[1].op not in {Ops.STORE, Ops.AFTER}:
         return None
     of, effect = u.src
@@ -224,19 +226,19 @@ def part(u: UOp) -> tuple[list[UOp], UOp] | None:
 
 
 def viewed(views: list[UOp], u: UOp) -> UOp:
-    """The same views of another value of that shape."""
+    """Apply the same views to another value of the same shape."""
     for v in reversed(views):
         u = v.replace(src=(u, *v.src[1:]))
     return u
 
 
-# ---- what cannot see a write ----
+# ---- views that miss a write ----
 
 
 def _lose(of: UOp, view: UOp, written: UOp) -> None:
-    """Whatever else is a view of the value `of`, which has no storage, might have had to see a write into a `view`.
+    """Mark as lost all other views of `of`, which has no storage, that would have seen a write to `view`.
 
-    Of numbers that are in no memory there are many that are alike: of these, what is the same view is left alone.
+    A value without a device is a constant that unrelated tensors may equal, so the same view of it is not marked.
     """
     b = Lost(view, written)
     for t in _alive():
@@ -245,7 +247,7 @@ def _lose(of: UOp, view: UOp, written: UOp) -> None:
 
 
 def found_again(target: Tensor, value: object) -> bool:
-    """`y[1:3] += 1` writes into a part of `y`, and then gives `y` that part: so `y` is not lost."""
+    """Return whether this is the end of `y[1:3] += 1`, which assigns the written part back to `y`, and restore `y`."""
     b = brand_of(target.uop.src[-1]) if target.uop.op is Ops.INDEX else None
     if not isinstance(b, Lost) or not isinstance(value, Tensor) or value.uop is not b.written:
         return False
@@ -253,12 +255,12 @@ def found_again(target: Tensor, value: object) -> bool:
     return True
 
 
-# ---- what does not fit ----
+# ---- errors for values that do not fit ----
 
 
 @contextmanager
 def explained(what: str, target: Tensor, part: Callable[[], Tensor], value: object) -> Iterator[None]:
-    """Say in our words what tinygrad refuses to write into a part of a per-example value."""
+    """Replace tinygrad's error for a write to a part of a per-example value by one that explains the cause."""
     try:
         yield
     except (IndexError, RuntimeError, TypeError, ValueError):
@@ -268,7 +270,7 @@ def explained(what: str, target: Tensor, part: Callable[[], Tensor], value: obje
 
 
 def _misfit(what: str, target: Tensor, part: Callable[[], Tensor], value: object) -> WriteError | None:
-    """Why a value does not go there; None if it is not the value's fault."""
+    """Return an error that explains why a value cannot be written, or None if the value is not the cause."""
     try:
         into = part()
     except (IndexError, RuntimeError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Values that are the same along an axis, or for all examples of a brand, by the way they are made."""
+"""Values that are the same along an axis, or for all examples of a brand, judged by their graph."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _How = tuple[list[_Part], Callable[[Sequence[UOp]], UOp]]
 
 
 def same(x: UOp, axis: int, marks: Collection[UOp] = ()) -> UOp | None:
-    """What `x` is wherever one looks along this axis; None where its making does not say that it is the same.
+    """Return `x` without this axis if its graph shows that `x` is the same along it, else None.
 
         a: f32[3]    x = (a.reshape(1, 3).expand(4, 3) * 2).permute(1, 0)
-        same(x, 1) is a * 2: the permutation asks for axis 0 of the product, that for axis 0 of the expand, which is new
-        same(x, 0) is None: there `a` itself would have to be the same, and nothing says it
+        same(x, 1) is a * 2: the permutation asks for axis 0 of the product, which asks for the new axis 0 of the expand
+        same(x, 0) is None: `a` itself would have to be the same, and its graph does not show that
 
-    An identity that others may know is another value at each place, but for `marks`.
+    A marked value may differ at each place, unless it is one of `marks`.
     """
     done: dict[_Part, UOp] = {}
     todo: list[_Part] = [(x, axis)]
@@ -46,12 +46,12 @@ def same(x: UOp, axis: int, marks: Collection[UOp] = ()) -> UOp | None:
 
 
 def _of(u: UOp, axis: int | Scope, marks: Collection[UOp]) -> _How | None:
-    """Of what `u` without this axis, or without this brand, is made, and how."""
+    """Return the operands that must be the same for `u` to be the same, and how to rebuild `u` from them."""
     if not isinstance(axis, int) and axis not in row_of(u):
         return [], lambda _: u
     x = u.src[0] if u.src else u
     if is_marked(u):
-        if is_zero(u):  # it stays what it is
+        if is_zero(u):  # stays a zero
             return [(x, axis)], lambda xs: again(u, xs[0])
         return ([(x, axis)], lambda xs: xs[0]) if u in marks or (isinstance(u.arg, Mark) and u.arg.is_over) else None
     return _of_axis(u, x, axis) if isinstance(axis, int) else _of_brand(u, x, axis)
@@ -72,7 +72,7 @@ def _of_brand(u: UOp, x: UOp, b: Scope) -> _How | None:
 
 
 def _of_call(u: UOp, call: UOp, b: Scope) -> _How:
-    """A function with a rule gives the same for what is the same: a call of it on that."""
+    """Apply a function with a rule to unbatched arguments: its result is the same if its arguments are."""
     slots = [slot for slot in sorted(uses(call, u.arg)) if b in row_of(call.src[1 + slot])]
 
     def make(xs: Sequence[UOp]) -> UOp:
@@ -96,7 +96,7 @@ def _of_axis(u: UOp, x: UOp, axis: int) -> _How | None:
 
 
 def _expanded(u: UOp, x: UOp, axis: int) -> _How:
-    """Along a new axis it is `x` without that axis; along another one what `x` is there."""
+    """Return `x` without the axis if the axis is new, else ask for the axis of `x`."""
     sizes = cast("tuple[int, ...]", u.shape[: len(u.shape) - len(x.shape)])
     if axis < len(sizes):
         return [], lambda _: expand(x, _without(sizes, axis))
@@ -114,22 +114,22 @@ def _flipped(u: UOp, x: UOp, axis: int) -> _How:
 
 
 def _shrunk(u: UOp, x: UOp, axis: int) -> _How:
-    """A part of what is the same is the same."""
+    """Ask for the axis before the shrink: a part of a constant axis is constant."""
     return [(x, axis)], lambda xs: _cut(u, xs[0], axis)
 
 
 def _padded(u: UOp, x: UOp, axis: int) -> _How | None:
-    """What is put around it along this axis is not the same."""
+    """Ask for the axis if it is not padded: the padding differs from the entries."""
     return _shrunk(u, x, axis) if x.shape[axis] == u.shape[axis] else None
 
 
 def _reduced(u: UOp, x: UOp, axis: int) -> _How | None:
-    """The axes that are summed stand in front of the others."""
+    """Ask for the axis of the operand, which has the reduced axes in front."""
     return ([(x, axis + u.arg[1])], lambda xs: again(u, xs[0])) if len(u.src) == 1 else None
 
 
 def _staged(u: UOp, x: UOp, axis: int) -> _How:
-    """The axis in front is that of the brand that it leaves."""
+    """Ask for the brand if the axis is the leading one, which stacks its examples."""
     left = scope_at(u)
     return [(x, axis - 1 if axis else left)], lambda xs: stack_examples(xs[0], left) if axis else xs[0]
 
@@ -143,7 +143,7 @@ _EACH = {*GroupOp.Unary, *GroupOp.Broadcastable, Ops.CAST, Ops.CONTIGUOUS, Ops.C
 
 
 def _elementwise(u: UOp, axis: int) -> _How:
-    """Each operand without the axis, if it has it: they are aligned to the right."""
+    """Ask each operand for the axis, if it has the axis; operands are aligned to the right."""
     rank, n = len(u.shape), u.shape[axis]
     at = [axis - rank + len(s.shape) for s in u.src]
     has = [i >= 0 and s.shape[i] == n for s, i in zip(u.src, at, strict=True)]
@@ -158,7 +158,7 @@ def _elementwise(u: UOp, axis: int) -> _How:
 
 def _reshaped(u: UOp, x: UOp, axis: int) -> _How | None:
     shape = _without(u.shape, axis)
-    if x.shape == shape:  # an axis of one entry that is new
+    if x.shape == shape:  # a new axis of size 1
         return [], lambda _: x
     front = math.prod(u.shape[:axis])
     for k, n in enumerate(x.shape):
@@ -184,7 +184,7 @@ _BY_OP: dict[Ops, Callable[[UOp, UOp, int], _How | None]] = {
 
 
 def _cut(u: UOp, x: UOp, axis: int) -> UOp:
-    """The padding or the cut `u` of the other axes."""
+    """Apply the padding or shrinking `u` to the other axes."""
     begins, sizes = (_without(s.src if s.op is Ops.STACK else (s,), axis) for s in u.src[1:])
     return again(u, x, behind(begins, _NO_SIZES), behind(sizes, _NO_SIZES)) if begins else x
 

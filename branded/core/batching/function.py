@@ -1,4 +1,4 @@
-"""`@function`: a body that is batched once, with batched parameters."""
+"""`@function`: the body is batched once, with batched parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from branded.tinygrad_compat.private_api import reduced
 
 @rule(Ops.FUNCTION)
 def function(u: UOp, how: Resolution, _: Batched, *args: Batched) -> Bundle:
-    """vmap(function(body))(xs) = function(vmap(body))(xs), or what the primitive that it is says of itself."""
+    """vmap(function(body))(xs) = function(vmap(body))(xs); a primitive is batched by its own rule."""
     run = how.within or Pass()
     if (p := primitive_of(u)) is not None:
         is_spread = p.is_local and not isinstance(run, OnOneDevice)
@@ -36,7 +36,7 @@ def function(u: UOp, how: Resolution, _: Batched, *args: Batched) -> Bundle:
 
 
 def batch_body(u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
-    """The function with its body batched.  The same body on the same rows stays one body."""
+    """Batch the body of a function; the same body with the same rows is batched once and shared."""
     body, rows = u.src[0], tuple(x.row for x in args)
     if (done := run.bodies.get((body, rows))) is None:
         env: dict[UOp, Batched | Bundle] = {}
@@ -61,7 +61,7 @@ def tuple_(u: UOp, how: Resolution, *xs: Batched) -> Bundle:
 
 
 def _batch_gradient(u: UOp, rows: tuple[Row, ...], out_rows: tuple[Row, ...]) -> Callable[..., Any]:
-    """vmap of the gradient that the user wrote: it sees per-example cotangents and the per-example call."""
+    """vmap of the user's gradient: it receives per-example cotangents and the per-example call."""
     single, examples = len(u.src[0].src) == 1, Examples(rows, out_rows)
 
     def gradient(*cotangents: UOp, call: UOp) -> tuple[UOp | None, ...]:
@@ -78,21 +78,21 @@ def _batch_gradient(u: UOp, rows: tuple[Row, ...], out_rows: tuple[Row, ...]) ->
 
 
 class Examples:
-    """The examples of a call on a batch, for a derivative that is written for one.
+    """The examples of a batched call, for a derivative that is written for one example.
 
-    Each example has a copy of what it shares with others.  Of an argument, the cotangents of all copies add up; of a
-    result, it is the copy of the first example that goes on.
+    A shared argument is copied for each example.  The cotangent of a shared argument is the sum over its copies.  A
+    shared result is the copy of the first example.
     """
 
     def __init__(self, rows: Sequence[Row], results: Sequence[Row], scope: Row = ()) -> None:
-        """`rows` are those of the arguments, `scope` other brands that were open when the call was made."""
+        """Store `rows`, the rows of the arguments, and `scope`, other brands that were open at the call."""
         self.rows, self.results = tuple(rows), tuple(results)
         self.brands = tuple(dict.fromkeys(b for row in (*self.rows, *self.results) for b in row))
         self.scope = scope
 
     def over(self, rows: Sequence[Row], results: Sequence[Row]) -> Examples:
-        """Those of the same call on a batch of such batches."""
-        # the values of all examples may be one of a copy for each example: that is another loop over them
+        """Return the examples of the same call, batched once more."""
+        # a brand of the new rows that is in use already is another loop over its examples: it gets a new brand
         other = {b: Brand(b.size) for row in (*rows, *results) for b in row if b in self.brands}
 
         def both(new: Sequence[Row], old: Sequence[Row]) -> list[Row]:
@@ -101,7 +101,7 @@ class Examples:
         return Examples(both(rows, self.rows), both(results, self.results), self.scope)
 
     def opened(self) -> AbstractContextManager[Row]:
-        """While the derivative of one example is taken: gives the brands that were closed."""
+        """Reopen the brands while the derivative of one example is computed; gives the brands that were closed."""
         return reopened(dict.fromkeys((*self.scope, *self.brands)))
 
     def arguments(self, xs: Sequence[UOp]) -> list[UOp]:
@@ -123,7 +123,7 @@ class Examples:
         return [given(g, row) for g, row in zip(gs, self.results, strict=True)]
 
     def of_all(self, ds: Sequence[UOp | None], closed: Row) -> list[UOp | None]:
-        """The tangents of the results, for all examples."""
+        """Return the tangents of the results, for all examples."""
 
         def shared(d: UOp, row: Row) -> UOp:
             for b in row_of(d):
@@ -134,14 +134,14 @@ class Examples:
         return self._left(ds, self.results, closed, shared)
 
     def totals(self, gs: Sequence[UOp | None], closed: Row) -> list[UOp | None]:
-        """The cotangents of the arguments, for all examples."""
+        """Return the cotangents of the arguments, for all examples."""
 
         def total(g: UOp, row: Row) -> UOp:
             for b in self.brands:
                 if b.size and b not in row:
                     g = reduced(stage(g, b), Ops.ADD, (0,)) if b in row_of(g) else g * b.size
             for b in row_of(g):
-                if b in closed and b not in self.brands:  # a copy is as good as the other
+                if b in closed and b not in self.brands:  # all copies are equal
                     g = reduced(stage(g, b), Ops.ADD, (0,)) / b.size
             return g
 
@@ -150,13 +150,13 @@ class Examples:
     def _left(
         self, xs: Sequence[UOp | None], rows: Sequence[Row], closed: Row, alone: Callable[[UOp, Row], UOp]
     ) -> list[UOp | None]:
-        """The values of all examples; `alone` is what becomes of one that varies over more than its row."""
+        """Stack the values of all examples; `alone` handles a value that varies over more brands than its row."""
         given = [(alone(self._made_up(x, closed), row), row) for x, row in zip(xs, rows, strict=True) if x is not None]
         done = iter(lower([_leave(x, row) for x, row in given], open_brands()))
         return [None if x is None else next(done) for x in xs]
 
     def _made_up(self, x: UOp, closed: Row) -> UOp:
-        """`x` of an example that is made up where there is none, since others may share it."""
+        """Replace the per-example values of empty brands in `x` by ones: a shared value needs an example."""
         empty = {b.range for b in (*self.brands, *closed) if not b.size}
         if not empty:
             return x

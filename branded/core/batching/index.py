@@ -1,4 +1,4 @@
-"""Entering a brand (INDEX), leaving one (STAGE), and putting values side by side (STACK)."""
+"""Entering a brand (INDEX), leaving a brand (STAGE), and stacking values (STACK)."""
 
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
@@ -15,26 +15,26 @@ from branded.tinygrad_compat.private_api import reduced
 
 @rule(Ops.INDEX)
 def index(u: UOp, how: Resolution, x: Batched, *at: Batched) -> UOp:
-    """vmap(x -> x)(xs) = xs: the axis that was indexed by the brand is the brand's axis."""
+    """vmap(x -> x)(xs) = xs: the axis that the brand indexes becomes the brand axis."""
     if not any(a.row or brand_of(a.uop) is not None for a in at):
         return _at_own(x, at)
     if len(at) != 1 or at[0].uop.op is not Ops.RANGE:
         raise refuse(u, "INDEX: indexing by a UOp has no batching rule", "index the Tensor with a Tensor", x, *at)
     n = len(x.row)
-    if not at[0].row:  # a brand that stays open: index the axis behind the brand axes
+    if not at[0].row:  # a brand that stays open: index the axis after the brand axes
         return u.replace(src=(lead(x.uop, (n, *range(n))), u.src[1]))
     if at[0].row[0] in x.row:  # each example takes its own entry
         if (one := same(x.uop, n)) is not None:
             return one
         return _diagonal(x.uop, x.row.index(at[0].row[0]), n)
-    if not x.row:  # its leading axis
+    if not x.row:  # the leading axis
         return x.uop
     where = how.row.index(at[0].row[0])
     return lead(x.uop, (*range(where), n, *range(where, n)))
 
 
 def _at_own(x: Batched, at: tuple[Batched, ...]) -> UOp:
-    """An index that is no brand, as a range of the user's, by a sum: tinygrad indexes no more than whole buffers."""
+    """Index by a UOp that is not a brand, by a masked sum: tinygrad can index only whole buffers."""
     n, out = len(x.row), x.uop
     for a in at:
         size, rank = out.shape[n], len(out.shape)
@@ -44,7 +44,7 @@ def _at_own(x: Batched, at: tuple[Batched, ...]) -> UOp:
 
 
 def _diagonal(x: UOp, a: int, b: int) -> UOp:
-    """The entries of `x` that have the same index along the axes `a` and `b`, along `a`: by movements alone."""
+    """Return the diagonal of the axes `a` and `b`, along `a`, by movement operations alone."""
     if isinstance(x.device, tuple) and x.axis in (a, b):
         return _of_parts(x, a, b)
     size, rank = x.shape[a], len(x.shape)
@@ -58,9 +58,9 @@ def _diagonal(x: UOp, a: int, b: int) -> UOp:
 
 
 def _of_parts(x: UOp, a: int, b: int) -> UOp:
-    """The same of a value of which each device has a part along `a` or `b`: tinygrad does not pad it along that axis.
+    """Return the diagonal of a value that is sharded along `a` or `b`: tinygrad cannot pad along a sharded axis.
 
-    Of the other axis each takes what is beside its own; there it has the diagonal.  Of f32[4, 4] on two devices:
+    Each device selects its own block along the other axis, and takes the diagonal there.  For f32[4, 4] on two devices:
 
         0 1 . .      of the first [[0, 1], [2, 3]], whose diagonal is [0, 3]
         2 3 . .
@@ -91,10 +91,10 @@ def _of_parts(x: UOp, a: int, b: int) -> UOp:
 def staged(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
     """vmap(f)(xs) has the brand's axis in front of the per-example axes of f(x)."""
     n = len(y.row)
-    if not brand.row:  # a brand that stays open: its axis goes behind those of the brands that are closed
+    if not brand.row:  # a brand that stays open: its axis comes after the axes of closed brands
         return lead(stage(y.uop, scope_at(u)), (*range(1, n + 1), 0))
     (b,) = brand.row
-    if b not in y.row:  # the same for all
+    if b not in y.row:  # the same for all examples
         return lead(expand(y.uop, (b.size,)), (*range(1, n + 1), 0))
     where = y.row.index(b)
     return lead(y.uop, (*(i for i in range(n) if i != where), where))
@@ -109,7 +109,7 @@ def stack(u: UOp, how: Resolution, *xs: Batched) -> UOp:
 
 
 def _chosen(how: Resolution, xs: tuple[Batched, ...]) -> UOp:
-    """The same on several devices, elementwise: in a stack tinygrad 0.14 takes what is shared for a part."""
+    """Stack elementwise with `where` on several devices: `stack` of tinygrad 0.14 treats a shared value as a shard."""
     n, rank = len(how.row), len(xs[0].uop.shape) - len(xs[0].row)
     parts = []
     for x in xs:

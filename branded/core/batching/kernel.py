@@ -1,4 +1,4 @@
-"""Operations that never stand in a graph of tensors with a brand: leaves, and what belongs to kernels."""
+"""Operations that never occur with a brand: leaves, and operations of kernels."""
 
 from tinygrad.uop.ops import Ops, UOp
 
@@ -7,7 +7,7 @@ from branded.dispatch import LEAVES, Resolution, rule
 from branded.graph.primitive import Batched
 from branded.graph.uops import again
 
-# without operands that could carry a brand; a RANGE that is a brand is where rows begin
+# no operands that could carry a brand; a RANGE that is a brand starts a row
 LEAVES |= {
     Ops.BUFFER, Ops.PARAM, Ops.CONST, Ops.SPECIAL, Ops.RANGE, Ops.BINARY, Ops.SOURCE, Ops.PYLITERAL, Ops.GETADDR,
 }  # fmt: skip
@@ -16,7 +16,7 @@ LEAVES.add(Ops.SINK)  # holds the roots of the pass
 
 @rule(Ops.CALL, Ops.CUSTOM_FUNCTION)
 def call(u: UOp, how: Resolution, *xs: Batched) -> UOp:
-    """A kernel written by hand runs on a whole batch, and is refused for each example: nothing says how to batch it."""
+    """Run a custom kernel on a whole batch, and raise an error inside vmap: a custom kernel has no batching rule."""
     if not how.row:
         return again(u, *(x.uop for x in xs))
     raise refuse(u, KERNEL, KERNEL_FIX, *xs)
@@ -27,5 +27,5 @@ def call(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     Ops.ENDIF, Ops.CUSTOM, Ops.CUSTOMI, Ops.INS,
 )  # fmt: skip
 def inside_kernels(u: UOp, how: Resolution, *xs: Batched) -> UOp:
-    """What tinygrad makes when it lowers a graph to kernels has no place in a mapped function."""
+    """Raise an error: tinygrad creates these operations when it lowers to kernels, never in a mapped function."""
     raise refuse(u, f"{u.op.name}: this operation belongs to kernels, not to tensors", "use the methods of Tensor", *xs)

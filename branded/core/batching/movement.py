@@ -39,13 +39,13 @@ def permute_(u: UOp, how: Resolution, x: Batched) -> UOp:
 
 @rule(Ops.FLIP)
 def flip(u: UOp, how: Resolution, x: Batched) -> UOp:
-    """vmap(flip)(xs) = flip, of no brand axis."""
+    """vmap(flip)(xs) = flip of the axes behind the brand axes."""
     return UOp(Ops.FLIP, u.dtype, (x.uop,), (False,) * len(how.row) + tuple(u.arg))
 
 
 @rule(Ops.PAD, Ops.SHRINK)
 def pad_shrink(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
-    """vmap(pad)(xs) = pad, of no brand axis; shrink alike."""
+    """vmap(pad)(xs) = pad of the axes behind the brand axes; the same for shrink."""
     return again(u, x.uop, behind((UOp.const(0),) * len(how.row), u.src[1]), behind(_consts(how.sizes), u.src[2]))
 
 
@@ -61,7 +61,7 @@ def _in_arguments(carries: Carries) -> bool:
 
 @rule(*GroupOp.Movement, Ops.UNSHARD, when=_in_arguments)
 def data_dependent(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
-    """A shape or offset that differs from example to example is refused: the results would not stack."""
+    """Raise an error for a shape or offset that differs between examples: the results would not stack."""
     raise ShapeError(
         f"{u.op.name.lower()}: a shape or an offset differs from example to example",
         ("value", type_text(u.src[0], how.row)),

@@ -9,7 +9,7 @@ from branded.graph.uops import again, lead
 
 @rule(Ops.REDUCE)
 def reduce(u: UOp, how: Resolution, x: Batched, *ranges: Batched) -> UOp:
-    """vmap(sum)(xs) = sum over the same per-example axes, and over the same ranges of the user's."""
+    """vmap(sum)(xs) = sum over the same per-example axes."""
     brands, reduced = len(how.row), u.arg[1]
     whole = lead(x.uop, (*range(brands, brands + reduced), *range(brands)))
     return again(u, whole, *(r.uop for r in ranges))

@@ -1,4 +1,4 @@
-"""Writes.  A per-example value is never written in place: the write gives a new value, as it does for the reader."""
+"""Writes.  A per-example value is never written in place: the write creates a new value for all readers."""
 
 from tinygrad.uop.ops import Ops, UOp
 
@@ -21,22 +21,22 @@ def store(u: UOp, how: Resolution, dest: Batched, value: Batched, *_: Batched) -
 
 @rule(Ops.AFTER)
 def after(u: UOp, how: Resolution, x: Batched, effect: Batched, *rest: Batched) -> UOp:
-    """vmap(x after write) = what was written; after a write into a view of x, x with that part replaced."""
+    """vmap(x after write) = the written value; after a write to a view of x, x with that part replaced."""
     write = u.src[1]
-    if write.op is Ops.CALL and not how.row:  # a kernel written by hand, on a whole batch
+    if write.op is Ops.CALL and not how.row:  # a custom kernel on a whole batch
         return again(u, x.uop, effect.uop, *(y.uop for y in rest))
     if rest or write.op not in {Ops.STORE, Ops.AFTER}:
         raise refuse(u, KERNEL, KERNEL_FIX, x, effect)
     if write.op is Ops.STORE and write.src[0] is u.src[0]:
-        # a parameter stands for a buffer inside a @function, where none can be made
+        # a parameter represents a buffer inside a @function, where no buffer can be created
         return effect.uop.contiguous() if x.uop.base.op is Ops.PARAM else _copy(effect.uop)
     if (found := part(u)) is None:
         raise refuse(u, "assign: this in-place write has no batching rule", "return the new value instead", x, effect)
-    apart = cell(whole := how.fill(x))  # rules that merge movements stop here
+    apart = cell(whole := how.fill(x))  # keeps rules that merge movements from looking into `whole`
     view = Batched(apart, how.row)
     for v in reversed(found[0]):
         view = _apply(v, view)
-    out = written(view.uop, how.fill(effect), apart)  # in `effect` is what is written
+    out = written(view.uop, how.fill(effect), apart)  # `effect` is the written value
     return in_memory(replaced([out], lambda _: None, lambda v: v is not apart, at={apart: whole})[0])
 
 

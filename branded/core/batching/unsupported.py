@@ -1,4 +1,4 @@
-"""What no rule can batch, in one form."""
+"""Errors for operations without a batching rule."""
 
 from __future__ import annotations
 

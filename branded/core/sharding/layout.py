@@ -1,4 +1,4 @@
-"""Which devices: those on which the examples of a brand are, and a value laid over them."""
+"""The devices that hold a brand's examples, and the distribution of a value over them."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _where: Blocks[tuple[str, Devices]] = Blocks("branded_shards")
 
 
 def shard(name: str | type, devices: str | Sequence[str]) -> AbstractContextManager[Any]:
-    """In the `with` block the examples of a brand are on several devices, wherever the brand is opened.
+    """Distribute the examples of a brand over several devices within the `with` block, wherever the brand is opened.
 
-    `with shard(Users, devices):` is `devices=devices` for each `vmap(..., axis_name=Users)`, and it is so for
-    `with brand(Users, n)`, for which there is no other way.
+    `with shard(Users, devices):` is equivalent to `devices=devices` in each `vmap(..., axis_name=Users)`.  It also
+    applies to `with brand(Users, n)`, which has no such argument.
 
     Args:
         name: The brand: a string, or a subclass of `Brand`.
-        devices: Names of devices as tinygrad has them: `("CUDA:0", "CUDA:1")`.
+        devices: tinygrad's names of the devices: `("CUDA:0", "CUDA:1")`.
 
     Returns:
         A context manager.
 
     Raises:
-        OptionError: There is no such device, or one is named twice; or, when a `brand` is opened, its examples cannot
-            be divided evenly among them.
+        OptionError: A device does not exist or is named twice.  Also raised when a `brand` is opened whose examples
+            cannot be divided evenly among the devices.
 
     Example:
         >>> from branded import Brand, psum, shard, vmap
@@ -59,13 +59,13 @@ def shard(name: str | type, devices: str | Sequence[str]) -> AbstractContextMana
 
 
 def devices_of(name: object) -> Devices:
-    """Those on which the examples of a brand are here, by its class or its name; none where nothing was said."""
+    """Return the devices of a brand here, given its class or name; empty if none were set."""
     text = name.__name__ if isinstance(name, type) else name if isinstance(name, str) else None
     return next((devices for n, devices in reversed(_where.get()) if n == text), ())
 
 
 def as_devices(devices: Any, what: str) -> Devices:
-    """The full names of devices, each of which is there."""
+    """Return the full names of the devices, after checking that each one can be opened."""
     given = [devices] if isinstance(devices, str) else devices
     if not isinstance(given, list | tuple) or not given or not all(isinstance(d, str) for d in given):
         raise OptionError(f"{what}: devices={short_repr(devices)} names no devices", fix='("CUDA:0", "CUDA:1")')
@@ -76,7 +76,7 @@ def as_devices(devices: Any, what: str) -> Devices:
         try:
             if not re.fullmatch(r"\w+(:\d+)*", d):
                 raise ValueError("a name of a device is like CUDA:1")
-            # the body of a @function computes nothing, and may name them
+            # the body of a @function computes nothing, and may name devices
             with Context(ALLOW_DEVICE_USAGE=1):  # type: ignore[no-untyped-call]
                 Device[d]
         except Exception as error:
@@ -88,7 +88,7 @@ def as_devices(devices: Any, what: str) -> Devices:
 
 
 def evenly(size: int, devices: Devices, what: str) -> Devices:
-    """The devices, if each has as many examples."""
+    """Return the devices; raise unless each one gets the same number of examples."""
     if devices and size % (n := len(devices)):
         raise OptionError(
             f"{what}: {examples(size)} cannot be divided evenly among {n} devices",
@@ -98,25 +98,25 @@ def evenly(size: int, devices: Devices, what: str) -> Devices:
 
 
 def even_sizes(size: int, devices: int) -> str:
-    """The numbers of examples next to this one that can be divided."""
+    """Return, for a message, the nearest batch sizes that can be divided evenly."""
     rest = size % devices
     return f"{size - rest} or {size - rest + devices} examples"
 
 
 def home_of(b: Scope) -> str:
-    """The device for which the body of a brand that is laid over devices is traced."""
+    """Return the device for which the body of a sharded brand is traced."""
     return b.home or b.devices[0]
 
 
 def home_of_values(us: Sequence[UOp]) -> str:
-    """The device for what one device does with these values: that of one, or the first of several."""
+    """Return the device for a single-device operation on these values: theirs, or the first of several."""
     devices = [d for u in us if (d := u.device) is not None]
     first = next((d for d in devices if isinstance(d, str)), devices[0])
     return first if isinstance(first, str) else str(first[0])
 
 
 def laid(x: Tensor, b: Scope, axis: int) -> Tensor:
-    """`x` with its examples on the devices of the brand."""
+    """Return `x` with its examples on the devices of the brand."""
     devices = b.devices
     if not b.home:
         b.home = x.device if isinstance(x.device, str) else devices[0]
@@ -127,5 +127,5 @@ def laid(x: Tensor, b: Scope, axis: int) -> Tensor:
 
 
 def gathered(x: Tensor) -> Tensor:
-    """`x` on the first of its devices."""
+    """Return `x` on the first of its devices."""
     return x.to(x.device[0]) if isinstance(x.device, tuple) else x

@@ -1,4 +1,4 @@
-"""What runs on one device, as a loop does, runs on each of several, for the examples that it has."""
+"""Per-device execution of single-device operations, such as loops: each device processes its own examples."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from branded.graph.uops import on_device, replaced
 
 
 class _Part(Scope):
-    """Those examples of a brand that one device has."""
+    """The examples of a brand that one device holds."""
 
     is_brand = True
 
     def __init__(self, b: Scope, i: int, n: int) -> None:
         super().__init__(n, f"{b.name}[{i * n}:{(i + 1) * n}]")
-        self.number = b.number  # in its place among the other brands of a row
+        self.number = b.number  # keeps its position among the brands of a value
 
 
 def on_each(u: UOp, run: BatchingRun, args: Sequence[Batched], brands: Collection[Scope]) -> Bundle:
-    """The call on the values of all examples, which several devices have: each device calls it on its own.
+    """Run the call on each device for that device's examples.
 
-    `brands` are those of the examples that were laid over devices.
+    `brands` are the brands of examples that are distributed over devices.
     """
     p, brand = primitive_of(u), _laid(args, brands)
     assert p is not None
     home = home_of(next(iter(brands)))
-    if brand is None or is_touched(u.src[0]):  # examples exchange values in it
+    if brand is None or is_touched(u.src[0]):  # its body exchanges values between examples
         return p.batch(u, run, [x._replace(uop=_at(x.uop, home)) for x in args])
     n, done = brand.size // len(brand.devices), list[Bundle]()
     for i, device in enumerate(brand.devices):
@@ -50,7 +50,7 @@ def on_each(u: UOp, run: BatchingRun, args: Sequence[Batched], brands: Collectio
 
 
 def _laid(args: Sequence[Batched], brands: Collection[Scope]) -> Scope | None:
-    """The brand of which each device has some examples; None where it is not one for all arguments."""
+    """Return the one brand that is sharded in all arguments, or None."""
     if len(brands) == 1:
         return next(iter(brands))
     several = [x for x in args if isinstance(x.uop.device, tuple) and x.uop.axis is not None]
@@ -63,12 +63,12 @@ def _at(x: UOp, device: str) -> UOp:
 
 
 def _local(x: Batched, brand: Scope, i: int) -> UOp:
-    """What the device `i` has of a value, or a copy of it."""
+    """Return the part of a value that device `i` holds, or a copy of the value."""
     devices = brand.devices
     if isinstance(x.uop.device, tuple) and x.uop.axis is not None and brand not in x.row:
         whole: UOp = x.uop.copy_to_device(devices[i])
         return whole
-    u = x.uop.contiguous() if isinstance(x.uop.device, tuple) else x.uop  # tinygrad reads there what is in memory
+    u = x.uop.contiguous() if isinstance(x.uop.device, tuple) else x.uop  # tinygrad reads shards from memory
     if brand in x.row:
         u = entries(u, x.row.index(brand), i, len(devices))
     if isinstance(u.device, tuple):
@@ -77,13 +77,13 @@ def _local(x: Batched, brand: Scope, i: int) -> UOp:
 
 
 def _on(device: str, home: str, u: UOp) -> UOp:
-    """The call on one of the devices, which was traced as if all examples were at home."""
+    """Return the call on one of the devices; it was traced as if all examples were on `home`."""
     like = [UOp.param(i, x.dtype, x.shape, device) for i, x in enumerate(u.src[1:])]
     return u if device == home else call_on(device, home, u.replace(src=(u.src[0], *like)))
 
 
 def call_on(device: str, home: str, call: UOp) -> UOp:
-    """A call on another device than that for which its body was traced: `home`."""
+    """Return a call on another device than `home`, for which its body was traced."""
 
     def moved(graph: UOp) -> UOp:
         return replaced([graph], there)[0]
@@ -93,7 +93,7 @@ def call_on(device: str, home: str, call: UOp) -> UOp:
             return v.replace(arg=dataclasses.replace(v.arg, device=device))
         if v.op is Ops.COPY and v.arg == home:
             return v.replace(arg=device)
-        if v.op is Ops.BUFFER and v.device == home and not v.is_realized:  # what the body writes into
+        if v.op is Ops.BUFFER and v.device == home and not v.is_realized:  # memory that the body writes into
             own: UOp = UOp.new_buffer(device, v.max_numel(), v.dtype)
             return own
         return call_on(device, home, v) if v.op is Ops.FUNCTION else None
@@ -104,10 +104,10 @@ def call_on(device: str, home: str, call: UOp) -> UOp:
 
 
 def _joined(ys: Sequence[UOp], row: Row, brand: Scope) -> UOp:
-    """A result of all devices as one value; one that does not vary is that of the first."""
+    """Join the results of all devices into one value; take the first device's result if it is unbatched."""
     if brand not in row or len(ys) == 1:
         return ys[0]
-    # tinygrad has no views of what stands in it; flat, so that one of the whole is none of a part
+    # An MSTACK cannot hold views. The parts are flat so that a view of the whole is not a view of a part.
     parts = tuple(on_device(y, d).flatten().contiguous() for y, d in zip(ys, brand.devices, strict=True))
     out: UOp = UOp(Ops.MSTACK, ys[0].dtype, parts).reshape(ys[0].shape).unshard(row.index(brand))
     return out

@@ -1,4 +1,4 @@
-"""What the devices tell each other, and what lies on one device beside what lies on all."""
+"""Collective communication between devices, and alignment of single-device values with values on all devices."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from branded.tinygrad_compat.private_api import keep_device, part_of_each
 
 
 def everywhere(x: UOp, devices: Devices) -> UOp:
-    """The whole of a value of all examples on all devices: an allgather, where each of them has a part."""
+    """Replicate a value of all examples on all devices: an allgather if the devices hold shards."""
     return _as_example(_whole(x, devices), x)
 
 
 def resharded(x: UOp, devices: Devices, axis: int) -> UOp:
-    """`x` with its entries of another axis on the devices: an all-to-all."""
+    """Shard `x` along another axis: an all-to-all."""
     if is_touched(x):
         return _as_example(_shards(_whole(x, devices), devices, axis), x)
     return _all_to_all(x, devices, axis) if x.device == devices else _shards(_whole(x, devices), devices, axis)
@@ -35,27 +35,27 @@ def _whole(x: UOp, devices: Devices) -> UOp:
 
 
 def _as_example(new: UOp, x: UOp) -> UOp:
-    """`new`, for which the body of an example is traced as if it were where `x` is."""
+    """Return `new`, marked as being on the device of `x` for the trace of an example's body."""
     if isinstance(x.device, str):
         keep_device(new, x.device)
     return new
 
 
 def _shards(x: UOp, devices: Devices, axis: int) -> UOp:
-    """Of what all devices have, each keeps its own part of an axis, in memory: tinygrad reads it there."""
+    """Keep on each device its own part of an axis of a replicated value, in memory, where tinygrad reads it."""
     number = UOp.range(len(devices), -1, AxisType.DEVICE)
     out: UOp = part_of_each(x, axis, number).contiguous().unshard(axis, number)
     return out
 
 
 def _allgather(u: UOp) -> UOp:
-    """A copy of what the devices have parts of to each: every part is moved to those that have it not."""
+    """Rewrite the copy of a sharded value to all devices: each shard is moved to the devices that lack it."""
     x = u.src[0]
     return x if x.axis is None else UOp(Ops.MSTACK, x.dtype, tuple(x.copy_to_device(d) for d in u.arg))
 
 
 def _all_to_all(x: UOp, devices: Devices, axis: int) -> UOp:
-    """Parts along one axis of what the devices have in parts along another: each gets what it keeps."""
+    """Shard along another axis: each device receives the parts that it keeps."""
     if x.axis is None or x.axis == axis:
         return _shards(x, devices, axis) if x.axis is None else x
     parts = tuple(entries(x, axis, i, len(devices)).copy_to_device(d) for i, d in enumerate(devices))
@@ -63,11 +63,11 @@ def _all_to_all(x: UOp, devices: Devices, axis: int) -> UOp:
     return out
 
 
-# ---- rows that go from device to device ----
+# ---- rows that are passed between devices ----
 
 
 class Rows(NamedTuple):
-    """Rows that each device gets from the one that is so many before it, in a circle: as many of each, from a start."""
+    """A run of rows that each device receives from the device `before` positions earlier, cyclically."""
 
     before: int
     start: int
@@ -75,10 +75,10 @@ class Rows(NamedTuple):
 
 
 def passed_on(x: UOp, devices: Devices, runs: Sequence[Rows]) -> UOp:
-    """On each device the rows of these runs, one behind the other: of the leading axis of `x`, in parts on all.
+    """Return on each device the concatenated rows of these runs, from the sharded leading axis of `x`.
 
-    What is written down is the part of a copy that each device would keep, for all rules; `copied_to_all` makes the
-    copies of it that are needed.
+    The graph contains, for all rules, the part of a full copy that each device would keep.  `copied_to_all` reduces it
+    to the copies that are needed.
     """
     whole, number, n = _whole(x, devices), UOp.range(len(devices), -1, AxisType.DEVICE), len(devices)
     own, rest = x.shape[0] // n, tuple((0, s) for s in x.shape[1:])
@@ -92,7 +92,7 @@ def passed_on(x: UOp, devices: Devices, runs: Sequence[Rows]) -> UOp:
 
 
 def starts_of_each(u: UOp, axis: int) -> tuple[UOp | None, list[int]]:
-    """Of what each device keeps of an axis of what all have: the number of a device, and where each part begins."""
+    """Return the device range of a per-device slice of an axis, and each device's constant start; else None and []."""
     starts = u.src[1].src if u.src[1].op is Ops.STACK else (u.src[1],)
     numbers = [v for v in starts[axis].toposort() if v.op is Ops.RANGE and v.arg[-1] is AxisType.DEVICE]
     if len(numbers) != 1:
@@ -103,7 +103,7 @@ def starts_of_each(u: UOp, axis: int) -> tuple[UOp | None, list[int]]:
 
 
 def _passed(u: UOp) -> UOp | None:
-    """Of a copy to all devices of what they have parts of, rows of one part for each: they alone are moved."""
+    """Rewrite a per-device slice of a full copy to move only its rows; return None if a slice spans several shards."""
     if u.op is not Ops.SHRINK or (copy := u.src[0]).op is not Ops.COPY or copy.src[0].device != copy.arg:
         return None
     x, devices = copy.src[0], copy.arg
@@ -123,7 +123,7 @@ def _passed(u: UOp) -> UOp | None:
 
 
 def copied_part(u: UOp) -> tuple[UOp, Devices, int] | None:
-    """Where `u` is a value of which each device keeps its part: the value, the devices, and the axis."""
+    """Return the value, devices and axis if `u` shards a value that was copied to all devices, else None."""
     if u.op is not Ops.UNSHARD or len(u.arg) > 1:
         return None
     if (whole := _whole_of(u)) is None or whole.op is not Ops.COPY:
@@ -132,18 +132,18 @@ def copied_part(u: UOp) -> tuple[UOp, Devices, int] | None:
 
 
 def _whole_of(u: UOp) -> UOp | None:
-    """What each device has whole, of which it keeps a part in `u`, if that is what `u` is."""
+    """Return the replicated value that `u` takes its part from on each device, or None."""
     part = u.src[0].src[0] if u.src[0].op is Ops.CONTIGUOUS else u.src[0]
     return part.src[0] if part.op is Ops.SHRINK else None
 
 
-# ---- values on one device beside values on all ----
+# ---- single-device values combined with values on all devices ----
 
 
 def copied_to_all(roots: Sequence[UOp], devices: Devices) -> list[UOp]:
-    """The same graphs, in which what lies on one device is copied to all where it meets what lies on all.
+    """Return the graphs with single-device operands copied to all devices where they are combined with sharded ones.
 
-    Where the examples are on one device, and it is not that of all other values, these are copied to it.
+    If the examples are on one device, values on other devices are copied to it.
     """
     first = devices[0] if len(devices) == 1 else None
 
@@ -161,14 +161,14 @@ def copied_to_all(roots: Sequence[UOp], devices: Devices) -> list[UOp]:
             return None
         if isinstance(u.arg, tuple):
             return _allgather(u) if u.src[0].device == u.arg else None
-        # tinygrad 0.14 fails on a kernel for a copy that works out what all devices have from a sum over them
+        # tinygrad 0.14 fails on a kernel that fuses the copy with an elementwise operation on a sum over devices
         return u.replace(src=(u.src[0].contiguous(),)) if u.src[0].op in GroupOp.Elementwise else None
 
     return replaced(replaced(roots, aligned), gathered)
 
 
 _APART = {Ops.COPY, Ops.MSELECT, Ops.MSTACK, Ops.STORE, Ops.AFTER, Ops.TUPLE}
-"""What may have operands on different devices, or none of a device."""
+"""Operations whose operands may be on different devices or have no device."""
 
 
 def _together(u: UOp, first: str | None) -> UOp | None:
@@ -198,31 +198,31 @@ def _together(u: UOp, first: str | None) -> UOp | None:
 
 
 def _of_arguments(call: UOp, devices: Devices) -> UOp:
-    """The call with its body where its arguments are."""
+    """Return the call with its body on the devices of its arguments."""
     here = {p: call.src[1 + p.arg.slot].param_like(p.arg.slot) for p in params(call.src[0])}
     body = copied_to_all(replaced([call.src[0]], lambda _: None, at=here), devices)
     return call.replace(src=(*body, *call.src[1:]))
 
 
 def _of_buffers(u: UOp) -> UOp:
-    """The same operation, in which what is copied to all devices is not a view."""
+    """Return the operation with its copies to all devices applied to buffers instead of views."""
     src = tuple(s if (v := _of_buffer(s)) is None else v for s in u.src)
     return u if src == u.src else u.replace(src=src)
 
 
 def _of_buffer(u: UOp) -> UOp | None:
-    """A copy of a view to all devices, as a view of a copy."""
+    """Rewrite a copy of a view to all devices as a view of a copy; return None for other nodes."""
     is_copied = u.op is Ops.COPY and isinstance(u.arg, tuple) and is_view(u.src[0])
     return copied(u.src[0], u.arg) if is_copied and isinstance(u.src[0].device, str) else None
 
 
 def of_buffers(roots: Sequence[UOp]) -> list[UOp]:
-    """The same graphs, whose arguments have been put in: buffers, or views of them."""
+    """Return the graphs, whose arguments have been substituted, with buffers copied instead of their views."""
     return replaced(roots, _of_buffer)
 
 
 def on_one(x: UOp, device: str) -> UOp:
-    """`x` on this device: what several devices got from it is there, and what they work out is in memory first."""
+    """Return `x` on this device: reuse the original of a distributed value, or materialize and copy a computed one."""
     if x.device in {None, device}:
         return x
     if (part := copied_part(x)) is not None and part[0].device == device:
@@ -236,21 +236,21 @@ def on_one(x: UOp, device: str) -> UOp:
 
 
 class Layout(NamedTuple):
-    """Several devices on which a value is, and the axis along which they have parts of it."""
+    """The devices that hold a value, and the axis along which it is sharded."""
 
     devices: Devices
     axis: int | None
 
 
 def layout_of(x: UOp, gains: int = 0) -> Layout | None:
-    """Where a value is, if it is on several devices; or one that gains so many leading axes."""
+    """Return the layout of a value on several devices, shifted by `gains` leading axes; None on one device."""
     if not isinstance(x.device, tuple):
         return None
     return Layout(x.device, None if x.axis is None else x.axis + gains)
 
 
 def laid_out_as(x: UOp, layout: Layout | None) -> UOp:
-    """What one device worked out, where it is to be."""
+    """Distribute a value that one device computed according to the layout."""
     if layout is None:
         return x
     whole = _whole(x, layout.devices)
@@ -258,22 +258,22 @@ def laid_out_as(x: UOp, layout: Layout | None) -> UOp:
 
 
 def shared_by_all(u: UOp) -> UOp | None:
-    """The value of which each device keeps a part in `u`, if that is what `u` is."""
+    """Return the replicated value that `u` takes its parts from if it has the same shape, or None."""
     whole = _whole_of(u)
     return whole if whole is not None and whole.shape == u.shape else None
 
 
 def is_view(x: UOp) -> bool:
-    """Is this another form of what is in memory, and no tensor of the user's, which may be asked for its gradient?"""
+    """Return whether this is a view of memory, and not a user's tensor, whose gradient may be requested."""
     if x.has_buffer_identity():  # type: ignore[no-untyped-call]
         return False
     return x.op is Ops.DETACH or (x.op in GroupOp.Movement and not is_of_a_tensor(x))
 
 
 def copied(x: UOp, devices: str | Devices) -> UOp:
-    """`x` on these devices: it is copied where it is smallest, not where it is repeated for all examples.
+    """Copy `x` to these devices before it is expanded to all examples, where it is smallest.
 
-    That is also the buffer and no view of it: tinygrad 0.14 fails on a kernel that reads a view beside its copy.
+    This copies the buffer and not a view: tinygrad 0.14 fails on a kernel that reads both a view and its copy.
     """
     views = [x]
     while is_view(views[-1]):
@@ -287,7 +287,7 @@ def copied(x: UOp, devices: str | Devices) -> UOp:
 
 
 def _number(x: UOp, op: Ops) -> UOp | None:
-    """`x`, if it is a number whatever the memory holds, as `w * 0` is: of a copy of such tinygrad loses the devices."""
+    """Return `x` simplified if it is a constant, such as `w * 0`; tinygrad loses the devices of its copy."""
     if (op not in GroupOp.Elementwise and op is not Ops.REDUCE) or is_differentiated(x):
         return None
     same: UOp = x.simplify()  # type: ignore[no-untyped-call]
@@ -295,7 +295,7 @@ def _number(x: UOp, op: Ops) -> UOp | None:
 
 
 def entries(u: UOp, axis: int, i: int, parts: int) -> UOp:
-    """The part `i` of an axis, of so many."""
+    """Return part `i` of an axis that is divided into `parts` parts."""
     n = u.shape[axis] // parts
     out: UOp = u.shrink(tuple((i * n, (i + 1) * n) if a == axis else (0, s) for a, s in enumerate(u.shape)))
     return out

@@ -1,4 +1,4 @@
-"""Tracing the body of a loop: once, on values that stand for those of every step, until its types agree."""
+"""Tracing of loop bodies: each body is traced on placeholders for the values of every step, until its types agree."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ class Steps(Scope):
 
 
 class LeafType(NamedTuple):
-    """What a body knows of a value: its per-example type, and what it varies over."""
+    """The type of a value in a body: its per-example type, and the brands over which it is batched."""
 
     shape: tuple[Any, ...]
     dtype: DType
     device: Any
     row: Row
     sharded: int | None = None
-    """The axis along which the devices have parts of it."""
+    """The axis that is sharded over the devices."""
     is_of_a_loop: bool = False
-    """A number of Python that goes from step to step is kept as in an array of such numbers."""
+    """Whether the value is a loop's carry or input; a Python number is then stored with the default dtype of arrays."""
 
     @classmethod
     def of(cls, x: UOp, drop: int = 0, beside: Any = None) -> LeafType:
-        """`beside` is the device of what is not known to be on one, if there is such."""
+        """Return the type of `x` without its first `drop` axes; `beside` is the device of a value without one."""
         device = x.device if x.device is not None else beside or canonicalize_device(None)
         along = x.axis if isinstance(device, tuple) else None
         sharded = None if along is None or along < drop else along - drop
@@ -55,7 +55,7 @@ class LeafType(NamedTuple):
 
     @property
     def stored(self) -> DType:
-        """Its dtype in memory: for a number of Python one in which it loses nothing on its way to a kernel."""
+        """The dtype in memory: a Python number gets one that loses nothing on its way to a kernel."""
         if self.dtype not in dtypes.weaks or self.is_of_a_loop:
             return strong_dtype(self.dtype)
         wide = dtypes.int64 if self.dtype == dtypes.weakint else dtypes.float64
@@ -81,13 +81,13 @@ _TOKEN = LeafType((), TOKEN, "CPU", ())
 
 
 class Traced(NamedTuple):
-    """A body as a graph: the parameters in the place of its arguments, and its results."""
+    """A body as a graph: the parameters that replace its arguments, and its results."""
 
     params: list[UOp]
     out: Any
     leaves: list[UOp]
     effect: Effect | None = None
-    """What it must do beside giving its results."""
+    """The effects of the body in addition to its results."""
 
 
 def trace(
@@ -106,7 +106,7 @@ def trace(
         leaves = lower([*(x.uop for x in values), *([] if must.token is None else [must.token])], open_brands())
     params = [param(t.shape, t.stored, t.device) for t in types]
     of = {x: p if p.dtype == x.dtype else p.cast(x.dtype) for x, p in zip(places, params, strict=True)}
-    if must.first is None or not is_loop:  # the token of a program is one more result
+    if must.first is None or not is_loop:  # in a program, the token is another result
         return Traced(params, out, _in_terms_of(leaves, of))
     own = param((), TOKEN, must.first.device)
     *leaves, token = _in_terms_of(leaves, of | {must.first: own})
@@ -114,7 +114,7 @@ def trace(
 
 
 def _in_terms_of(leaves: Sequence[UOp], of: dict[UOp, UOp]) -> list[UOp]:
-    """What a body gave, over its parameters.  A write into an argument is a new value, as it is under vmap."""
+    """Return a body's results in terms of its parameters; as under vmap, a write into an argument gives a new value."""
     graph = UOp(Ops.SINK, src=tuple(leaves)).toposort(enter_calls=False)
     if any(u.op is Ops.STORE and not of.keys().isdisjoint(u.src[0].toposort(enter_calls=False)) for u in graph):
         env: dict[UOp, Any] = {place: Batched(p, ()) for place, p in of.items()}
@@ -143,14 +143,14 @@ def _same_tree(a: Any, b: Any) -> bool:
 
 
 def loses(number: DType, dtype: DType) -> bool:
-    """Does a number of Python, or what is made of one, lose something as this dtype?  1.5 does as an int."""
+    """Return whether converting a Python number or its results to this dtype loses something, such as 1.5 as an int."""
     if dtypes.is_float(number):
         return not dtypes.is_float(dtype)
     return dtype == dtypes.bool and number != dtypes.bool
 
 
 def joined(number: Any, dtype: DType) -> DType:
-    """The dtype of a carry that begins as a number of Python, or made of one, and that a step gives with this dtype.
+    """Return the dtype of a carry that starts as a Python number and that a step returns with this dtype.
 
     0 and a uint8: uint8      0 and 0.5: float32      0.0 and an int32: int32, which is 0 as well      0.5: float32
     """
@@ -168,7 +168,7 @@ def _as(number: float, dtype: DType) -> float:
 
 
 def numbers_kept(found: Sequence[Tensor]) -> list[Tensor]:
-    """What a loop or a branch gives: what is made of numbers of Python alone is one in a body, and else in memory."""
+    """Return the results of a loop or branch; values made only of Python numbers are stored unless in a body."""
     scopes = open_brands()
     for b in scopes:
         b.has_chosen |= any(t.dtype in dtypes.weaks for t in found)
@@ -176,11 +176,12 @@ def numbers_kept(found: Sequence[Tensor]) -> list[Tensor]:
 
 
 class State:
-    """The carry of a loop, whose types must be the same after each step as before it.
+    """The carry of a loop, whose types must be the same before and after each step.
 
-    A number of Python is one in the body too, until that gives it a dtype: of `c * 31 + x`, from 0 on, with a uint8 `x`
+    A Python number remains one in the body until the body gives it a dtype.  For the carry `c * 31 + x` from 0 on
+    and a uint8 `x`:
 
-        the first trace     c is an int of Python, and the result a uint8
+        the first trace     c is a Python int, and the result a uint8
         the second trace    c is a uint8, and the result a uint8
     """
 
@@ -194,7 +195,7 @@ class State:
         self.rows = [visible(row_of(x.uop)) for x in self.given]
 
     def first(self) -> list[Tensor]:
-        """What the first step gets."""
+        """Return the carry of the first step."""
         return [x.cast(d) for x, d in zip(self.given, self.dtypes, strict=True)]
 
     def types(self, beside: Any = None) -> list[LeafType]:
@@ -202,7 +203,7 @@ class State:
         return [t._replace(dtype=d, row=row, is_of_a_loop=True) for t, d, row in of]
 
     def carries(self, traced: Traced) -> list[Carry]:
-        """What goes around; the first values vary over all that later ones do."""
+        """Return the loop's carries; the initial values are expanded to all brands of the later ones."""
         for x, dtype, at in zip(self.given, self.dtypes, self.where, strict=True):
             tree.check_fits(x, dtype, f"{self.what}: {at}")
         k = len(self.given)
@@ -216,12 +217,12 @@ class State:
         return tree.rebuild(self.tree, iter(xs))
 
     def last(self, done: Sequence[Tensor]) -> Any:
-        """The carry after the last step."""
+        """Return the carry after the last step."""
         kinds = self.dtypes if open_brands() else map(strong_dtype, self.dtypes)
         return self.rebuilt(numbers_kept([x.cast(d) for x, d in zip(done, kinds, strict=True)]))
 
     def checked(self, new: Any) -> list[Tensor]:
-        """The leaves of what a step gave, which has the tree of the carry."""
+        """Return the leaves of a step's new carry; raise if its tree differs from the old carry's."""
         if not _same_tree(new, self.tree):
             raise CarryError(
                 f"{self.what}: the carry has another tree after a step than before it",
@@ -238,10 +239,10 @@ class State:
         whole: Sequence[Tensor] = (),
         goes_on: bool = False,
     ) -> Traced:
-        """The body, traced with the types that the carry has at last, as `Loop.for_all` finds its rows.
+        """Trace the body until the carry's types no longer change; `Loop.for_all` finds its brands in the same way.
 
-        Each step gets an entry of `whole`.  With `goes_on` its last result says whether there is one more step: the
-        carry varies over all that it does.  A number is on the device of what stands beside it.
+        Each step gets an entry of `whole`.  With `goes_on`, the last result decides whether another step follows, so
+        changing carries are batched over all its brands.  A number is placed on the device of the other values.
         """
         device = next((d for x in (*self.given, *whole) if isinstance(d := x.uop.device, str)), None)
         inputs = [LeafType.of(x.uop, 1, device)._replace(is_of_a_loop=True) for x in whole]
@@ -250,7 +251,7 @@ class State:
             rows = _rows(traced, [*self.rows, *(t.row for t in inputs)])
             every = rows[-1] if goes_on else ()
             k = len(self.given)
-            # what every step leaves as it is does not depend on how many there are
+            # a value that no step changes does not depend on the number of steps
             known = list(zip(traced.params[:k], traced.leaves, strict=False))
             moves = [y is not p and y is not p.cast(y.dtype) for p, y in known]
             if self.settled(traced.leaves[:k], [union(r, every * m) for r, m in zip(rows, moves, strict=False)]):
@@ -258,7 +259,7 @@ class State:
                 return traced._replace(leaves=[*nexts, *traced.leaves[k:]])
 
     def settled(self, out: Sequence[UOp], rows: Sequence[Row]) -> bool:
-        """Do the types agree?  If not, but they can, they are made to, and the body is to be traced again."""
+        """Return whether the types agree; if not, widen them for another trace, or raise if they cannot agree."""
         again = False
         first = tree.leaves(self.tree)
         for i, (x, y, row) in enumerate(zip(self.given, out, rows, strict=True)):
@@ -279,6 +280,6 @@ class State:
 
 
 def _rows(traced: Traced, rows: Sequence[Row]) -> list[Row]:
-    """The rows of what a body gave, whose parameters have these."""
+    """Return the brands of a body's results, given the brands of its parameters."""
     of = dict(zip(traced.params, rows, strict=True))
     return [visible(row_of(x)) for x in replaced(traced.leaves, lambda u: copied(u, of[u]) if of.get(u) else None)]

@@ -1,4 +1,4 @@
-"""Closures: a body over numbered parameters, and the values from outside that some of them stand for."""
+"""Closure conversion: turn a body's captured values into numbered parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from branded.tinygrad_compat.private_api import has_shape
 
 
 def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
-    """What a step uses and no step changes: to be computed before the loop."""
+    """Return the values that a step uses but does not change, to be computed before the loop."""
     graph = UOp(Ops.SINK, src=tuple(outs)).toposort(enter_calls=False)
     varies = _varying(graph, moving)
     if memory := _written(graph, varies):
@@ -35,7 +35,7 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
 
 
 def _not_given(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> dict[UOp, bool]:
-    """What no step changes, and each computes again: what a kernel writes to, and what has a symbolic size."""
+    """Return the unchanging values that each step still recomputes: targets of kernel writes, and symbolic sizes."""
     found: dict[UOp, bool] = {}
     for u in reversed([*graph]):
         if varies[u] or u in found or u.op is Ops.SINK:
@@ -48,7 +48,7 @@ def _not_given(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> dict[UOp, bo
 
 
 def _written_by_kernel(u: UOp) -> set[int]:
-    """The sources that a kernel written by hand writes to."""
+    """Return the sources that a handwritten kernel writes to."""
     if u.op is not Ops.CALL:
         return set()
     if u.src[0].op is not Ops.SINK:
@@ -63,7 +63,7 @@ def _is_symbolic(u: UOp) -> bool:
 
 
 def _memory_of(s: UOp) -> UOp:
-    """What `s` is a view of: a view costs nothing in the step, and its copy would; but no tensor is looked through."""
+    """Return the source of a view, but not beyond a user's tensor: in a step, a view is free and its copy is not."""
     while s.op in GroupOp.Movement and not s.has_buffer_identity() and not is_of_a_tensor(s):  # type: ignore[no-untyped-call]
         if _is_symbolic(s.src[0]):
             break
@@ -72,7 +72,7 @@ def _memory_of(s: UOp) -> UOp:
 
 
 def _is_into(u: UOp, i: int) -> bool:
-    """Is this source what is written to, or a body?"""
+    """Return whether this source is the target of a write, or a body."""
     return i == 0 and u.op in {Ops.STORE, Ops.AFTER, Ops.FUNCTION}
 
 
@@ -84,9 +84,9 @@ def _varying(graph: Iterable[UOp], moving: Set[UOp]) -> dict[UOp, bool]:
 
 
 def _written(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> set[UOp]:
-    """The earlier writes into memory that a step writes to: each step does them again.
+    """Return earlier writes into memory that a step writes to, which each step repeats.
 
-    Of `y = w.clone(); y[0].assign(x)` with an `x` that varies: the write of `w`, and all views of `y`.
+    For `y = w.clone(); y[0].assign(x)` with an `x` that varies: the write of `w`, and all views of `y`.
     """
     due = [u.src[0] for u in graph if varies[u] and u.op in {Ops.STORE, Ops.AFTER}]
     found = set[UOp]()
@@ -105,12 +105,12 @@ _MEMORY = GroupOp.Movement | {Ops.BITCAST, Ops.DETACH, Ops.AFTER, Ops.STORE}
 def closure_converted(
     outs: Sequence[UOp], own: Sequence[UOp], device: str | None = None, but: Collection[UOp] = ()
 ) -> tuple[UOp, list[UOp]]:
-    """A body over numbered parameters, its own first, and the values from outside that the others stand for.
+    """Return a body over numbered parameters, its own first, and the captured values for the others.
 
-    Those in `but` stay in the body.
+    Values in `but` stay in the body.
     """
     found = [x for x in constants(outs, set(own)) if x not in but]
-    empty = {x for x in found if 0 in x.shape}  # nothing is read of them, and no kernel makes them
+    empty = {x for x in found if 0 in x.shape}  # they have no elements, and no kernel computes them
     found = [x for x in found if x not in empty]
     fixed = [on_device(x.cast(strong_dtype(x.dtype)), device) for x in found]
     all_params = [*own, *map(like, fixed)]
@@ -119,20 +119,20 @@ def closure_converted(
     stand_ins |= {x: x.const_like(0) for x in empty}
 
     def over_params(u: UOp) -> UOp | None:
-        # a leaf in here is one of a derivative that the body took: it is done
+        # a leaf here belongs to a derivative inside the body, which is complete
         return u.src[0] if is_marked(u) else None
 
     return UOp.maketuple(*replaced(outs, over_params, at=stand_ins)), fixed
 
 
 def with_arguments(src: tuple[UOp, ...], old: UOp) -> tuple[UOp, ...]:
-    """A body and its arguments, with one more for each value from outside that the body has and `old` has not.
+    """Return a body and its arguments, with an additional argument for each value that it captures and `old` does not.
 
-    `old` is the body of a function, and this one that of its derivative: a rule of the user's that ran for a call in
-    `old` may have brought such a value.  Of `f(x) = x * w`, with the tangent `dx * w`:
+    `old` is the body of a function, and `src` starts with the body of its derivative.  A user's rule that ran for a
+    call in `old` may have captured such a value.  For `f(x) = x * w` with the tangent `dx * w`:
 
         the body                    PARAM 0 * PARAM 1, of x and w
-        its derivative              PARAM 2 * w, of x, w and dx: `w` is the buffer itself, which no transform would see
+        its derivative              PARAM 2 * w, of x, w and dx: `w` is the buffer itself, invisible to transforms
         with its arguments          PARAM 2 * PARAM 3, of x, w, dx and w
     """
     body, *args = src

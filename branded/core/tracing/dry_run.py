@@ -1,4 +1,4 @@
-"""A function that is called only to see what its results are made of: nothing that it does is done."""
+"""Dry runs: call a function only to inspect its results, and undo its effects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def looked_at(run: Callable[[], T]) -> T:
-    """What `run` gives, as graphs: its callbacks are not called, and what it writes and draws is as it was before."""
+    """Return the results of `run` as graphs, without calling callbacks; writes and the random state are undone."""
     with LOCK:
         return _taken_back(run)
 

@@ -1,8 +1,8 @@
-"""Bodies that are traced: what one must do each time that it runs, though nobody uses a value of it.
+"""Effects of traced bodies: they run each time that the body runs, even if no result depends on them.
 
-A body that is traced has no values yet, so what it must do becomes a part of its graph: its `token`, a value that is
-worked out only after all that.  Each effect takes the token before it and gives one, so they run in order.  The token
-of a loop's body is a carry of the loop, that of a compiled function a result of its program.
+A traced body has no values yet, so its effects become part of its graph: its `token` is a value that is computed only
+after all of them.  Each effect takes the previous token and returns the next one, so effects run in order.  The token
+of a loop's body is a carry of the loop, and the token of a compiled function is a result of its program.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ TOKEN = dtypes.uint8
 
 
 def nothing_done(device: str) -> UOp:
-    """The token of the beginning."""
+    """Return the initial token."""
     return on_device(UOp.const(0, TOKEN), device)
 
 
 class Body:
-    """A body that is traced: what it must do."""
+    """A body during tracing, with its effects."""
 
     def __init__(self, start: Callable[[str], UOp] | None = None) -> None:
-        """`start` gives the token that the first effect takes, on a device."""
+        """Start without effects; `start` returns the first effect's token on a device."""
         self.outer: Row = open_brands()
-        """What is open around it: its values may vary over that, and it runs for all of it."""
+        """The open brands around the body: its values may be batched over them, and it runs for all of them."""
         self.start = start or nothing_done
         self.flags = len(_flags.get())
-        """How many branches are around it."""
+        """The number of enclosing branches."""
         self.first: UOp | None = None
         self.token: UOp | None = None
-        """That of the last effect; None if there is none."""
+        """The token of the last effect, or None without effects."""
 
     def before(self, device: str) -> UOp:
-        """The token for the next effect."""
+        """Return the token for the next effect."""
         if self.token is None:
             self.first = self.token = self.start(device)
         return self.token
 
 
 class Effect(NamedTuple):
-    """What the body of a loop must do: the token as a parameter, and as it is after a step."""
+    """The effects of a loop's body: the token as a parameter, and the token after a step."""
 
     param: UOp
     next: UOp
@@ -63,28 +63,28 @@ _steps: Blocks[Mapping[UOp, Scope]] = Blocks("branded_places")
 
 
 def collected(body: Body) -> Block[Body]:
-    """While a body is traced."""
+    """Return a block in which `body` is traced."""
     return _bodies.during(body)
 
 
 def body() -> Body | None:
-    """The body that is traced here; None where what runs here has values."""
+    """Return the body that is being traced, or None if the running code has values."""
     found = _bodies.get()
     return found[-1] if found else None
 
 
 def given_to(places: Mapping[UOp, Scope]) -> Block[Mapping[UOp, Scope]]:
-    """While the body of a loop is traced, or a rule runs for a call in one: what stands for the values of its step."""
+    """Return a block for tracing a loop's body, or for a rule in one, with the placeholders of the step's values."""
     return _steps.during(places)
 
 
 def places() -> dict[UOp, Scope]:
-    """What stands for the values of the steps in which this runs, with the scopes of their loops."""
+    """Return the placeholders of the enclosing steps, with the scopes of their loops."""
     return {place: steps for given in _steps.get() for place, steps in given.items()}
 
 
 def only_if(flag: UOp) -> Block[UOp]:
-    """While a branch runs that not all examples take: its effects are those of the examples with this flag."""
+    """Return a block for a branch that not all examples take: its effects are restricted to examples with this flag."""
     return _flags.during(flag)
 
 
@@ -93,19 +93,19 @@ def flags() -> tuple[UOp, ...]:
 
 
 def gate() -> UOp | None:
-    """Are the branches taken that a loop is in?  None where it is in none; a loop around it has a gate of its own."""
+    """Return the condition of the branches between a loop and the enclosing body; None without branches."""
     around = body()
     found = flags()[around.flags if around is not None else 0 :]
     return functools.reduce(lambda a, b: a & b, found) if found else None
 
 
 def before(around: Body | None, device: str) -> UOp:
-    """The token for the next effect; `around` is the body that is traced."""
+    """Return the token for the next effect; `around` is the body being traced."""
     return nothing_done(device) if around is None or is_only_looked_at() else around.before(device)
 
 
 def without_effects(why: str) -> Block[str]:
-    """While what runs becomes a part of a program that runs nobody knows how often."""
+    """Return a block in which effects are rejected: a program may run any number of times."""
     return _refusals.during(why)
 
 
@@ -115,28 +115,28 @@ def refusal() -> str | None:
 
 
 def differentiated(is_rule: bool) -> AbstractContextManager[object]:
-    """While the derivative of a call is taken.  In one of a body, which was traced before, a rule has no values."""
+    """Return a block for the derivative of a call; in the derivative of a traced body, a rule has no values."""
     return nullcontext() if is_rule else _through.during(None)
 
 
 is_through_a_body = _through.any_open
-"""Is the derivative taken of a body that was traced before?"""
+"""Whether the derivative of an already traced body is being taken."""
 
 
 def only_looked_at() -> Block[None]:
-    """While a rule of the user's runs only to see what its results are like: what it must do is not done."""
+    """Return a block for a user's rule that runs only to inspect its results: its effects are skipped."""
     return _looked_at.during(None)
 
 
 is_only_looked_at = _looked_at.any_open
-"""Does such a rule run here?"""
+"""Whether such a rule is running."""
 
 
 class RuleBody(Body):
-    """A rule for a body that was traced before: what it must do is done where that is run, if its results are used."""
+    """A rule for an already traced body: its effects run where the body runs, if the rule's results are used."""
 
     def __init__(self, given: Sequence[UOp | None]) -> None:
-        """`given` is what the rule is of: in the body of a loop it differs from step to step."""
+        """Start without effects; `given` are the rule's inputs, which differ from step to step in a loop's body."""
         super().__init__(self._of_the_step)
         self.given = given
 
@@ -149,12 +149,12 @@ class RuleBody(Body):
         return nothing_done(device)
 
     def collected(self) -> AbstractContextManager[object]:
-        """While the rule runs."""
+        """Return a block in which the rule runs."""
         return collected(self) if is_through_a_body() else nullcontext()
 
     def before_use(self, xs: Sequence[UOp | None]) -> list[UOp | None]:
-        """The results of the rule, for which what it must do is done before."""
+        """Return the rule's results such that its effects run before them."""
         if self.token is None:
             return list(xs)
-        is_done = self.token < 2  # which nobody can work out before
+        is_done = self.token < 2  # not computable before the effects
         return [None if x is None else is_done.where(x, x.const_like(0)) for x in xs]

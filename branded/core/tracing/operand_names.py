@@ -1,4 +1,4 @@
-"""What the user's code calls the operands of an operation: `weights`, `self.bias`, `params['w']`."""
+"""The names of an operation's operands in the user's code: `weights`, `self.bias`, `params['w']`."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ _naming: Blocks[list[Any]] = Blocks("branded_naming")
 
 
 def named() -> Block[list[Any]]:
-    """While operations are recorded with what the user calls their operands: it takes a look at frames for each.
+    """Return a block in which operations are recorded with operand names, which inspects the frames of each call.
 
-    It gives the records that are begun, for who wants to know what there was before a mistake.
+    The block yields the records that were started, so that an error can show the operations before it.
     """
     return _naming.during([])
 
 
 def begun(frame: object) -> None:
-    """A record begins."""
+    """Note that a record begins."""
     for found in _naming.get()[-1:]:
         found.append(frame)
 
 
 class Said(NamedTuple):
-    """What the user calls the operands of an operation, where somebody asks for it."""
+    """The operands' names in the user's code, if names are requested."""
 
     operands: tuple[tuple[str, ...], ...] = ()
-    """For each its names, from the outermost function to that which runs; none for one without a name."""
+    """The names of each operand, from the outermost function to the running one; empty for an unnamed operand."""
     caller: Where | None = None
-    """Where the function that runs is called by another one of the user's."""
+    """The place where another function of the user calls the running one."""
 
     def behind(self, n: int) -> Said:
-        """The same of an operation with `n` operands more, which stand first and have no names."""
+        """Return the names for an operation with `n` additional leading operands, which have no names."""
         return self._replace(operands=((),) * n + self.operands) if self.operands else self
 
 
@@ -49,7 +49,7 @@ UNSAID = Said()
 
 
 def names_of(operands: Sequence[Any]) -> Said:
-    """What the operands are called in the expressions that run, or what holds them there."""
+    """Return the names of the operands in the running expressions, or of the variables that hold them."""
     if not _naming.any_open() or not (frames := source.frames(_TRACED)):
         return UNSAID
     found: dict[UOp, list[str]] = {}
@@ -62,7 +62,7 @@ def names_of(operands: Sequence[Any]) -> Said:
 
 
 _TRACED = f"program{os.sep}expr.py"
-"""What called the function whose program is written down: its callers are no part of it."""
+"""The file that calls the function whose program is recorded: its callers are not part of the program."""
 
 
 def _names(f: FrameType) -> dict[UOp, str]:
@@ -81,7 +81,7 @@ def _names(f: FrameType) -> dict[UOp, str]:
 
 
 def _value(part: ast.expr, local: Mapping[str, Any], others: Mapping[str, Any]) -> Any:
-    """What a name, a field of it or an entry of it is, without running any code of the user's; None for all else."""
+    """Return the value of a name, a field or an entry, without running user code; None for other expressions."""
     match part:
         case ast.Name(name):
             return local.get(name, others.get(name))

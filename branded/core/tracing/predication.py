@@ -1,4 +1,4 @@
-"""Steps and branches that do no harm where they do not count."""
+"""Predication: make inactive steps and untaken branches harmless."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _DIVISIONS = {Ops.CDIV, Ops.CMOD, Ops.FLOORDIV, Ops.FLOORMOD}
 
 
 def predicate(outs: Sequence[UOp], flag: UOp, *, effects: bool = False, done: Iterable[UOp] = ()) -> list[UOp]:
-    """The same values where `flag` is true, which divide by one elsewhere, and call nothing of the user's.
+    """Return values that are unchanged where `flag` is true; elsewhere they divide by one and call no user function.
 
-    With `effects` those are also of the examples with this flag alone.  What is `done` stays as it is.
+    With `effects`, effects are also restricted to examples with this flag.  The nodes in `done` stay unchanged.
     """
 
     def divides(u: UOp) -> UOp | None:
@@ -25,7 +25,7 @@ def predicate(outs: Sequence[UOp], flag: UOp, *, effects: bool = False, done: It
             return p.only_if(u, flag, effects)
         if u.op is Ops.FUNCTION and u.arg.grad_fxn is None:
             return safe_body(u, flag, effects)
-        if u.op is Ops.GETTUPLE and u.src[0].op is Ops.TUPLE:  # of a loop that became another one
+        if u.op is Ops.GETTUPLE and u.src[0].op is Ops.TUPLE:  # the result of a loop that was rewritten
             out: UOp = u.src[0].src[u.arg]
             return out
         if u.op not in _DIVISIONS or is_float(u) or u.src[1].op is Ops.CONST:
@@ -33,12 +33,12 @@ def predicate(outs: Sequence[UOp], flag: UOp, *, effects: bool = False, done: It
         return u.replace(src=(u.src[0], flag.where(u.src[1], u.src[1].const_like(1))))
 
     graph = UOp(Ops.SINK, src=tuple(outs)).toposort(is_differentiated, enter_calls=False)
-    leaves = (u for u in graph if is_marked(u))  # a derivative is by them as they are, and the branch made none of them
+    leaves = (u for u in graph if is_marked(u))  # kept: the branch created none of them
     return replaced(outs, divides, at={u: u for u in (*done, *leaves)})
 
 
 def safe_body(u: UOp, flag: UOp, effects: bool) -> UOp | None:
-    """The call of a function whose body is safe, which gets the flag as its last argument; None if it is as it was."""
+    """Predicate the body of a call, with the flag as its last argument; return None if nothing changes."""
     body = u.src[0].src
     new = predicate(body, at_slot(like(flag), len(u.src) - 1), effects=effects)
     if all(a is b for a, b in pairs(body, new)):

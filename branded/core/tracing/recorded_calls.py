@@ -1,4 +1,4 @@
-"""Calls of operations, as a program writes them down."""
+"""Recording of operation calls in a program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 Operator = Callable[..., Any]
 FUNCTIONS: dict[str, Operator] = {}
-"""The functions of this package that are operations, by what a program calls them."""
+"""The functions of this package that are operations, by their names in a program."""
 BINARY: dict[str, Operator] = {
     **{n: getattr(operator, n) for n in ("add", "sub", "mul", "floordiv", "mod", "pow", "matmul", "xor")},
     **{n: getattr(operator, n) for n in ("lt", "le", "gt", "ge", "eq", "ne")},
@@ -45,11 +45,11 @@ DUNDERS = {
 }
 REFLECTED = {f"__r{name[2:]}": op for name, op in DUNDERS.items() if op in BINARY and hasattr(Tensor, f"__r{name[2:]}")}
 WRITES = ("assign", "setitem")
-"""In a program a write gives a new value."""
+"""The operations that write in place; in a program a write returns a new value."""
 
 
 class Hole:
-    """Where an operand stands inside a parameter: the holes are filled in the order of the operands."""
+    """The place of an operand inside a parameter: holes are filled in the order of the operands."""
 
     def __repr__(self) -> str:
         return "_"
@@ -59,9 +59,9 @@ HOLE = Hole()
 
 
 def leafwise(f: F, named: str, value: Callable[[Any], Any]) -> F:
-    """Record a function of a tree, which does the same to each leaf, as one operation for each.
+    """Record a function that maps over the leaves of a tree as one operation per leaf.
 
-    Its parameter `named` is written down as `value` of it.
+    Its parameter `named` is recorded as `value` of the argument.
     """
 
     @functools.wraps(f)
@@ -78,7 +78,7 @@ def leafwise(f: F, named: str, value: Callable[[Any], Any]) -> F:
                 taken = [(t.uop,) for t in tensors if t is not None]
             params[named] = value(params[named])
             for operands, y in zip(taken, tree.leaves(out), strict=True):
-                if isinstance(y, Tensor):  # what becomes of a number is a number
+                if isinstance(y, Tensor):  # a number stays a number
                     recording.put(f.__name__, operands, params, (y.uop,))
         return out
 
@@ -86,7 +86,7 @@ def leafwise(f: F, named: str, value: Callable[[Any], Any]) -> F:
 
 
 def operation(f: F) -> F:
-    """Record a function of tensors as one operation: `random.normal`."""
+    """Record a function of tensors, such as `random.normal`, as one operation."""
     op = f"{f.__module__.split('.')[1]}.{f.__name__}"
 
     @functools.wraps(f)
@@ -100,7 +100,7 @@ def operation(f: F) -> F:
 
 
 def bound(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a call by their names."""
+    """Return the arguments of a call by name."""
     return dict(signature(f).bind(*args, **kwargs).arguments)
 
 
@@ -110,7 +110,7 @@ def signature(f: Callable[..., Any]) -> inspect.Signature:
 
 
 def record(op: str, f: Operator, signed: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run an operation of the signature of `signed`, and write down what it took and gave."""
+    """Run an operation with the signature of `signed`, and record its arguments and results."""
     with recording.within() as frame:
         if frame is None:
             return f(*args, **kwargs)
@@ -118,7 +118,7 @@ def record(op: str, f: Operator, signed: Operator, args: tuple[Any, ...], kwargs
         out = f(*args, **kwargs)
     if out is NotImplemented:
         return out
-    # what a method wrote into is what it gave
+    # a method that writes returns the written tensor
     made = [args[0]] if op in WRITES else [y for y in tree.leaves(out) if isinstance(y, Tensor)]
     if made and (op in WRITES or not args or not isinstance(args[0], Tensor) or given[0][0] is args[0].uop):
         _put(op, signed, given, made)
@@ -126,7 +126,7 @@ def record(op: str, f: Operator, signed: Operator, args: tuple[Any, ...], kwargs
 
 
 def _now(x: Any) -> Any:
-    """An argument with its tensors by their UOps as they are now: a write changes them, if nothing else holds them."""
+    """Return an argument with its tensors as their current UOps, which a write would replace."""
     if isinstance(x, Tensor):
         return x.uop
     return type(x)([_now(v) for v in x]) if type(x) in (tuple, list) else x
@@ -152,7 +152,7 @@ def accepts_tensor(p: inspect.Parameter) -> bool:
 
 
 def described(f: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Described | None:
-    """The operands and the parameters of a call on UOps; None where a parameter has no text."""
+    """Return the operands and parameters of a call on UOps, or None if a parameter has no text."""
     given = bound(f, tuple(args), kwargs)
     operands: list[Any] = []
     params: dict[str, Any] = {}
@@ -177,7 +177,7 @@ def described(f: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Descr
 
 
 def _put_rest(name: str, v: tuple[Any, ...], operands: list[Any], params: dict[str, Any]) -> None:
-    """The arguments of a `*name`: operands, or more of the parameter before them, or a parameter."""
+    """Add the arguments of a `*name`: as operands, as a part of the preceding parameter, or as a parameter."""
     if v and all(isinstance(x, UOp) for x in v):
         operands += v
     elif params and name == "args":
@@ -192,7 +192,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _emptied(v: Any, operands: list[Any]) -> Any:
-    """A parameter with a hole for each tensor in it."""
+    """Return a parameter with a hole for each tensor in it."""
     if isinstance(v, UOp):
         operands.append(v)
         return HOLE
@@ -210,11 +210,11 @@ def _has_text(v: Any) -> bool:
 
 
 def arguments(f: Operator, params: dict[str, Any], given: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The call again, from its operands and parameters.
+    """Return the arguments of a call, rebuilt from its operands and parameters.
 
     f       def sum(self, axis=None, keepdim=False, dtype=None)
     params  {"keepdim": True}    given  [x]
-    gives   [x], {"keepdim": True}: behind `axis`, which has its default, all others go by their names
+    gives   [x], {"keepdim": True}: after `axis`, which has its default, all others are passed by name
     """
     rest = iter(given)
     left = len(given) - sum(map(_holes, params.values()))

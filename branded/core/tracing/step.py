@@ -1,4 +1,4 @@
-"""A step of a loop: parameters for what it is given, and what it makes of them."""
+"""A loop's step: its parameters and its results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Carry(NamedTuple):
-    """A value that each step gives to the next: as a parameter of the step, at first, and what the step makes of it."""
+    """A value that each step passes to the next: the step's parameter, the initial value, and the step's result."""
 
     param: UOp
     init: UOp
@@ -25,23 +25,23 @@ class Carry(NamedTuple):
 
 
 class Input(NamedTuple):
-    """A value of which each step gets a slice: as a parameter of the step, and whole, with the steps in front."""
+    """A value sliced by step: the step's parameter, and the whole value with the steps as its leading axis."""
 
     param: UOp
     whole: UOp
 
 
 class Args(NamedTuple, Generic[T]):
-    """The arguments of a loop, in their order, or something for each of them."""
+    """The arguments of a loop in their order, or one object for each of them."""
 
     carries: Sequence[T]
-    """What each step gives to the next."""
+    """The values that each step passes to the next."""
     inputs: Sequence[T]
-    """Of which each step gets a slice."""
+    """The values that each step gets a slice of."""
     fixed: Sequence[T]
-    """What no step changes."""
+    """The values that no step changes."""
     gate: Sequence[T] = ()
-    """The flag without which the loop has no steps, of a loop in a branch: one, or none."""
+    """For a loop in a branch, the flag without which the loop takes no steps; else empty."""
 
 
 def cut(xs: Sequence[T], carries: int, inputs: int, gated: bool = False) -> Args[T]:
@@ -50,7 +50,7 @@ def cut(xs: Sequence[T], carries: int, inputs: int, gated: bool = False) -> Args
 
 
 class Step(NamedTuple):
-    """A step over parameters that no other graph has: what it makes of the carries, and what it gives beside."""
+    """A step over unique parameters: its new carries, and its other results."""
 
     params: Args[UOp]
     nexts: list[UOp]
@@ -61,7 +61,7 @@ _slots = itertools.count(1 << 20)
 
 
 def param(shape: tuple[Any, ...], dtype: DType, device: str | tuple[str, ...] | None) -> UOp:
-    """A parameter that no other graph has."""
+    """Return a parameter that no other graph has."""
     out: UOp = UOp.param(next(_slots), dtype, shape, device)
     return out
 
@@ -79,11 +79,11 @@ def wider(p: UOp, row: Row) -> UOp:
 
 
 def without_size_zero(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp]) -> list[UOp]:
-    """The results of the step, in which values without elements, which no kernel computes, are zeros."""
+    """Return the step's results with zeros for values without elements, which no kernel computes."""
     empty = {p: p.const_like(0) for p in (*(c.param for c in carries), *(x.param for x in inputs)) if 0 in p.shape}
     return [x.const_like(0) if 0 in x.shape else x for x in (replaced(outs, empty.get) if empty else outs)]
 
 
 def steady_carries(carries: Sequence[Carry]) -> dict[UOp, UOp]:
-    """Carries that no step changes are constants."""
+    """Return the carries that no step changes, with their initial values."""
     return {c.param: c.init for c in carries if c.next is c.param or 0 in c.param.shape}

@@ -1,4 +1,4 @@
-"""What users give beside trees: functions, sizes, positions, and what is to be a tensor; each mistake has one form."""
+"""Validation of non-tree arguments: functions, sizes, positions and axes, with one message per kind of mistake."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ Randomness = Literal["error", "same", "different"]
 
 
 def check_function(f: object, what: str, fix: str | None = None, error: type[BrandedError] = CallError) -> None:
-    """What should be a function can be called."""
+    """Raise if `f` is not callable."""
     if not callable(f):
         raise error(f"{what}: {describe(f)} is not a function", fix=fix)
 
 
 def caller(depth: int, what: str) -> str:
-    """Where the user called us: `vmap at app.py:12`."""
+    """Return the place of the user's call: `vmap at app.py:12`."""
     frame = sys._getframe(depth)
     file = frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
     return f"{what} at {file}:{frame.f_lineno}"
 
 
 def called(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], what: str, fix: str) -> Any:
-    """`f(*args, **kwargs)`; that it does not take these arguments is said as `what`, which the user called, says it."""
+    """Call `f`; if it does not accept the arguments, raise an error in the name of the API function."""
     try:
         return f(*args, **kwargs)
     except (AttributeError, TypeError, ValueError, LookupError) as error:
-        # Python refused the call itself, if nothing of the function ran
+        # if no code of the function ran, Python rejected the call itself
         ran = error.__traceback__ is None or error.__traceback__.tb_next is not None
         if ran or not isinstance(error, TypeError) or isinstance(error, BrandedError) or not _refuses(f, args, kwargs):
-            from branded.core.validation.coercion_errors import said  # imported where there is a mistake
+            from branded.core.validation.coercion_errors import said  # imported only after a mistake
 
             if (found := said(error, what)) is not None:
                 raise found from error
@@ -55,16 +55,16 @@ def called(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 
 
 def check_takes(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], what: str, fix: str) -> None:
-    """The same, of a function that may not be called yet."""
+    """Raise the same error for a function that must not be called yet."""
     if reason := _refuses(f, args, kwargs):
         raise _wrong(reason, args, kwargs, what, fix)
 
 
 def _refuses(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Why `f` does not take these arguments; nothing if it does, or does not say."""
+    """Return why `f` does not accept these arguments; empty if it does, or has no signature."""
     try:
         signature = inspect.signature(f)
-    except (TypeError, ValueError):  # written in C, without a signature
+    except (TypeError, ValueError):  # a C function without a signature
         return ""
     try:
         signature.bind(*args, **kwargs)
@@ -99,7 +99,7 @@ def check_flag(x: object, option: str) -> None:
 
 
 def as_int(x: object) -> int | None:
-    """`x` if it is an int that Python knows; None for a bool, a float, a tensor, a Variable."""
+    """Return `x` as an int if its value is known; None for a bool, a float, a tensor, an unbound Variable."""
     if type(x) is int:
         return x
     if isinstance(x, bool | Tensor | np.ndarray) or (isinstance(x, UOp) and x.vmin != x.vmax):
@@ -111,7 +111,7 @@ def as_int(x: object) -> int | None:
 
 
 def positions(given: Any, what: str, option: str = "static_argnums") -> tuple[int, ...]:
-    """`given` as positions of arguments: an int, or several."""
+    """Return `given`, an int or several, as positions of arguments."""
     found = [as_int(i) for i in (given if isinstance(given, tuple | list) else (given,))]
     if None in found:
         raise OptionError(
@@ -124,7 +124,7 @@ def positions(given: Any, what: str, option: str = "static_argnums") -> tuple[in
 def static_arguments(
     f: Callable[..., Any], nums: Sequence[int], n: int, what: str, option: str = "static_argnums"
 ) -> tuple[frozenset[int], frozenset[str]]:
-    """The positions, of `n`, and the names of the arguments of `f` that an option names."""
+    """Return the positions below `n` and the names of the arguments of `f` that an option selects."""
     try:
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
@@ -143,7 +143,7 @@ def static_arguments(
 
 
 def normalize_axis(axis: int, x: Any, what: str) -> int:
-    """`axis` of `x` counted from the front."""
+    """Return `axis` of `x` counted from the front."""
     at = check_axis(axis, what)
     if at is None:
         raise AxisTypeError(f"{what}: None is not an axis here", fix="an int")

@@ -1,4 +1,4 @@
-"""What may be meant by arguments that do not fit, for messages: which are shared, and what is one tensor."""
+"""Suggested fixes for arguments that do not fit: shared arguments, and lists that should be one tensor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from branded.errors import examples
 
 
 def as_one(x: Any, name: str) -> str | None:
-    """How a list of the values of the examples is one tensor of them."""
+    """Return how to write a list of per-example values as one tensor, or None."""
     if not isinstance(x, list | tuple) or not x:
         return None
     if all(isinstance(v, Tensor) and not v.shape for v in x):
@@ -24,15 +24,16 @@ def as_one(x: Any, name: str) -> str | None:
 
 
 def shared(axes: Sequence[int | None]) -> str:
-    """The `in_axes` of arguments of which some have no axis."""
+    """Return the suggested `in_axes` if some arguments have no axis."""
     none = all(a is None for a in axes)
     return "a tensor with an axis for the examples" if none else f"in_axes=({', '.join(map(str, axes))})"
 
 
 def readings(mapped: Sequence[tuple[int, int] | None]) -> str:
-    """Which arguments may be meant to be shared: those of one size are the examples; parameters come first.
+    """Return the `in_axes` that the user may have meant: arguments of one size are the examples, the others are shared.
 
-    `mapped` has the axis of each argument and its size there, None for one that is shared.
+    `mapped` has the axis and the size of each argument, or None for a shared one.  Leading arguments are shared first,
+    since they are often parameters.
 
         (0, 3), (0, 4)    in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples
     """
@@ -44,7 +45,7 @@ def readings(mapped: Sequence[tuple[int, int] | None]) -> str:
 
 
 def argument(f: Callable[..., Any], at: int) -> str | None:
-    """What the argument at this position is called, `x` or `xs[1]`, if that is known."""
+    """Return the name of the argument at this position, `x` or `xs[1]`, or None if it is unknown."""
     try:
         params = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
@@ -58,5 +59,5 @@ def argument(f: Callable[..., Any], at: int) -> str | None:
 
 
 def parameter(f: Callable[..., Any], which: int | str) -> str:
-    """The name of the parameter for an argument, given by position or by name."""
+    """Return the name of the parameter for an argument, given by position or by name."""
     return which if isinstance(which, str) else (argument(f, which) or "brand").partition("[")[0]

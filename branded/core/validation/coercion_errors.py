@@ -1,4 +1,4 @@
-"""What Python's functions say of a tensor in the place of a number, in the words of who wrote the function."""
+"""Translation of Python's errors for a tensor where a number is required, in terms of the user's code."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from branded.errors import BrandedError, OperandError, source
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _OF_TENSORS = re.compile(r"\bTensor\b(?!\.)|^only integers, slices|^setting an array element with a sequence")
 _CALLED = re.compile(r"is not callable|has no len|positional argument|keyword argument")
-"""What is no word of numbers: Python says it as it would of anything."""
+"""Messages that do not concern numbers: Python raises them for any object."""
 
 
 def said(error: Exception, what: str) -> BrandedError | None:
-    """The error to raise in place of one that ended the function given to `what`; None where that is the user's own."""
+    """Return the error that replaces one raised in a function given to the API; None if the user raised it."""
     if isinstance(error, BrandedError):
         return None
     of_key = isinstance(error, KeyError) and len(error.args) == 1 and isinstance(error.args[0], Tensor)
@@ -61,13 +61,13 @@ _ATTRIBUTES = {
     "swapaxes": "{}.transpose(0, 1)",
     "at": "y = {}.clone(); y[i] = value",
 }
-"""What tinygrad has in place of methods of numpy and JAX."""
+"""tinygrad's equivalents of methods of numpy and JAX."""
 _KEYWORDS = {"keepdims": "keepdim", "dim": "axis", "axis": "dim", "ddof": "correction"}
 _REFUSED = re.compile(r"^(?:Tensor|\w+Mixin)\.(\w+)\(\) got an unexpected keyword argument '(\w+)'")
 
 
 def _missing(error: Exception, words: str) -> tuple[str, str] | None:
-    """What a tensor, or a method of it, does not have, of the names of numpy, JAX and PyTorch."""
+    """Return the message and the name if a tensor or method lacks a name of numpy, JAX or PyTorch."""
     if isinstance(error, AttributeError):
         name = error.name or ""
         is_known = isinstance(error.obj, Tensor) and name in _ATTRIBUTES
@@ -77,7 +77,7 @@ def _missing(error: Exception, words: str) -> tuple[str, str] | None:
 
 
 def _renamed(name: str, e: ast.expr | None) -> str:
-    """The expression with tinygrad's name."""
+    """Return the expression with tinygrad's name."""
     if name in _ATTRIBUTES:
         return _ATTRIBUTES[name].format(source.part(e.value) if isinstance(e, ast.Attribute) else "x")
     if not isinstance(e, ast.Call):
@@ -102,7 +102,7 @@ def _is_of_others(frame: FrameType) -> bool:
 
 
 def _raises(frame: FrameType, at: int) -> bool:
-    """Is this a `raise` of the user's?"""
+    """Return whether the instruction is a `raise` statement."""
     return frame.f_code.co_code[at] == dis.opmap["RAISE_VARARGS"]
 
 

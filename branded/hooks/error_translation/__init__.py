@@ -1,1 +1,1 @@
-"""Errors of tinygrad, translated into the user's words."""
+"""Translation of tinygrad's errors into the terms of the user's code."""

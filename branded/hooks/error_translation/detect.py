@@ -1,9 +1,9 @@
-"""Shapes that do not fit, in the body of a vmap, a loop or a derivative.
+"""Detection of shape errors in the body of a vmap, loop or derivative.
 
-What is wrong: tinygrad finds out that operands do not fit when a shape is asked for, perhaps lines after they met, and
-then speaks of shapes that have the axis of the examples, which the user does not write.  In a body the operands of an
-operation on each element are compared when it is made, and what a method refuses is said of one example, with its
-types and the line.  Outside of a body tinygrad does what it did, but for values whose axes have names.
+tinygrad detects mismatched operands only when a shape is requested, possibly several lines later. Its message then
+shows shapes with the batch axis, which the user's code does not contain. In a body, the operands of an elementwise
+operation are compared when it is created. An error of a method is reported for one example, with its types and the
+line. Outside of a body, tinygrad's errors are unchanged, except for values with named axes.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from branded.tinygrad_compat.tensor_methods import Method, nested
 _TOLD = (AssertionError, IndexError, RuntimeError, ValueError)
 _OF_TYPES = (AttributeError, TypeError)
 _LEFT = {*READS, "realize", private_api.MEMORY_OF, "__delitem__"} - {"backward"}
-"""What they raise is of the devices and the compiler, or of what no tensor can do, of one example or not."""
+"""The methods whose errors concern devices, the compiler, or operations that no tensor supports."""
 
 
 def _compared(original: Method) -> Method:
-    """The operands of an operation on each element fit, or it is not made.
+    """Wrap elementwise operations to compare their operands when they are created.
 
-    Within a method it is built here: the comparison takes no more time than what tinygrad does around it.
+    Inside another method, the operation is built here; the comparison takes no longer than tinygrad's overhead.
     """
     running, names = tensor_methods.running(), private_api.all_metadata
 
@@ -64,10 +64,10 @@ _OF_BITS = {Ops.AND, Ops.OR, Ops.XOR}
 
 
 def _check_bits(*operands: Tensor) -> None:
-    """tinygrad finds out that floats have no bits where the result is computed, and then speaks of its operations."""
+    """Raise for bit operations on floats, which tinygrad detects only when it computes the result."""
     x = next((x for x in operands if dtypes.is_float(x.dtype) and x.uop.op is not Ops.CONST), None)
     if x is not None:
-        from branded.core.values import vec_type  # imported where there is a mistake
+        from branded.core.values import vec_type  # imported only for an error
 
         method = tensor_methods.running()()
         name = method.name.strip("_").removeprefix("r") if method is not None else "bits"
@@ -79,7 +79,7 @@ def _check_bits(*operands: Tensor) -> None:
 
 
 def _compare(u: UOp) -> None:
-    """The shapes of the operands go together; that of `u` is known then, and tinygrad need not find it out again."""
+    """Check that the shapes of the operands match, and store the shape of `u`, so that tinygrad need not infer it."""
     shape: tuple[Any, ...] | None = None
     for x in u.src:
         if x.op is Ops.CONST:
@@ -87,7 +87,7 @@ def _compare(u: UOp) -> None:
         own = x.shape
         if shape is not None and own != shape:
             if is_tracing():
-                u.shape  # noqa: B018  tinygrad's own word: it raises, if they do not fit
+                u.shape  # noqa: B018  tinygrad's own check, which raises if they do not match
             return
         shape = own
     if shape is not None:
@@ -95,7 +95,7 @@ def _compare(u: UOp) -> None:
 
 
 def _look(u: UOp) -> None:
-    """The same where some tensor has axes with names: outside of a body tinygrad says later what has none."""
+    """Check the shapes if a tensor has named axes; outside of a body, tinygrad reports other errors later."""
     try:
         u.shape  # noqa: B018
     except _TOLD:
@@ -104,7 +104,7 @@ def _look(u: UOp) -> None:
 
 
 def _is_ours(*values: Any) -> bool:
-    """Is it for us to say what is wrong?  In a body, and where an axis has a name."""
+    """Return whether to translate an error: in a body, or if an axis has a name."""
     if is_tracing() or not told:
         return is_tracing()
     return any(isinstance(x, Tensor | UOp) and any(names_of(x)) for x in tree.leaves(values))
@@ -112,13 +112,13 @@ def _is_ours(*values: Any) -> bool:
 
 def _said(method: Method, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> BrandedError:
     from branded.hooks.error_translation.failed_call import Refused
-    from branded.hooks.error_translation.messages import said  # imported where there is a mistake
+    from branded.hooks.error_translation.messages import said  # imported only for an error
 
     return said(Refused(method, args, kwargs, error))
 
 
 class _Told:
-    """The block in which tinygrad runs a method of Tensor that no other method called."""
+    """The context in which tinygrad runs a method of Tensor that was not called by another method."""
 
     def __enter__(self) -> None:
         pass
@@ -129,12 +129,12 @@ class _Told:
         try:
             if (found := _found(error, trace)) is not None:
                 raise found from None
-        finally:  # tinygrad does not take it back; while it stands, what we try is told by nobody, who would try again
+        finally:  # tinygrad does not reset it; while it is set, errors of our own attempts are not translated again
             private_api.tensor._METADATA.set(None)
 
 
 def _found(error: BaseException, trace: Any) -> BrandedError | None:
-    """What to say of what a method raises, if that is for us to say."""
+    """Return the translation of an error in a method, or None if it should not be translated."""
     if not isinstance(error, (*_TOLD, *_OF_TYPES)) or isinstance(error, BrandedError):
         return None
     if not (is_tracing() or told):
@@ -145,7 +145,7 @@ def _found(error: BaseException, trace: Any) -> BrandedError | None:
     if call is None or not _is_tinygrads(call):
         return None
     if isinstance(error, _OF_TYPES) and call.tb_next is None:
-        return None  # too many arguments, or too few: Python says so
+        return None  # too many or too few arguments, which Python reports
     names = call.tb_frame.f_locals
     if names["fn"].__name__ in _LEFT or not _is_ours(names["args"], names["kwargs"]):
         return None
@@ -156,7 +156,7 @@ _BLOCK = _Told()
 
 
 def _profiled(original: Callable[..., AbstractContextManager[Any]]) -> Callable[..., AbstractContextManager[Any]]:
-    """tinygrad takes the time of each method of the user's, for a profile if one is asked for."""
+    """Wrap tinygrad's profiler, which is called around each method that the user calls."""
 
     profile = private_api.PROFILE
 
@@ -174,7 +174,7 @@ def _profiled(original: Callable[..., AbstractContextManager[Any]]) -> Callable[
 
 
 def _late(original: Method) -> Method:
-    """tinygrad works out the shape of what this gives when it is asked for it."""
+    """Wrap a method whose result shape tinygrad infers only on request."""
 
     @functools.wraps(original)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -191,7 +191,7 @@ def _late(original: Method) -> Method:
 
 
 def _einsum(original: Method) -> Method:
-    """It is no method, and so the methods that it calls would say what they refuse."""
+    """Wrap `einsum`, which is not a method, so the methods that it calls would report their own errors."""
 
     @functools.wraps(original)
     def einsum(cls: type[Tensor], formula: str, *operands: Any, **kwargs: Any) -> Any:
@@ -211,7 +211,7 @@ def _einsum(original: Method) -> Method:
 
 
 def _is_tinygrads(trace: TracebackType | None) -> bool:
-    """Did no function of the user run?"""
+    """Return whether no function of the user was running."""
     while trace is not None:
         if not source.is_ours(trace.tb_frame.f_code.co_filename):
             return False

@@ -1,4 +1,4 @@
-"""A call that tinygrad refused: the method, its operands as one example has them, and how it was written."""
+"""A call that raised in tinygrad: the method, its operands for one example, and its source text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LABELS = {
 
 
 class Refused:
-    """A call of a method of Tensor that tinygrad refused."""
+    """A call of a method of Tensor that raised an error in tinygrad."""
 
     def __init__(
         self, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
@@ -39,7 +39,7 @@ class Refused:
         self.operands = self._operands()
 
     def _operands(self) -> list[tuple[str, Tensor]]:
-        """The tensors among the arguments, by the names that a message calls them."""
+        """Return the tensors among the arguments, with their labels for a message."""
         if self.is_binary:
             both = list(self.args[:2])
             return list(zip(("left", "right"), both[::-1] if self.is_reflected else both, strict=True))
@@ -57,7 +57,7 @@ class Refused:
 
     @property
     def is_binary(self) -> bool:
-        """Is this an operator, or a method that is one?"""
+        """Whether this is an operator, or a method that is equivalent to one."""
         return len(self.args) > 1 and all(isinstance(x, Tensor) for x in self.args[:2]) and len(self.tensors) == 2
 
     @property
@@ -66,7 +66,7 @@ class Refused:
 
     @property
     def given(self) -> str:
-        """The arguments that are not tensors, as they were written."""
+        """The text of the arguments that are not tensors."""
         rest = [shown(x) for x in self.args[1:] if not isinstance(x, Tensor)]
         rest += [f"{k}={shown(x)}" for k, x in self.kwargs.items() if not isinstance(x, Tensor)]
         return ", ".join(rest)
@@ -74,19 +74,19 @@ class Refused:
     def error(self, cls: type[BrandedError], what: str, fix: str | None) -> BrandedError:
         return error_of(cls, f"{self.op}: {what}", self.operands, fix)
 
-    # ---- ways out ----
+    # ---- suggestions ----
 
     def works(self, run: Callable[[], Any]) -> bool:
         try:
             x = run()
             for t in x if isinstance(x, tuple | list) else (x,):
                 t.shape  # noqa: B018  raises if there is none
-        except Exception:  # of tinygrad's, of any kind
+        except Exception:  # tinygrad raises errors of any type
             return False
         return True
 
     def operand(self, label: str) -> str | None:
-        """An operand as the user wrote it, where that is known."""
+        """Return the source text of an operand, or None if it is unknown."""
         if label in ("left", "right") and (w := self.written()) is not None:
             return outside_of(w[1] if label == "right" else w[0])
         e = source.expression()
@@ -99,7 +99,7 @@ class Refused:
         return ast.unparse(called[label]) if label in called else None
 
     def written(self) -> tuple[str, str, Callable[[str, str], str]] | None:
-        """The two operands as the user wrote them, and the expression with others in their place."""
+        """Return the source texts of both operands, and a function that writes the expression with other operands."""
         e = source.expression()
         if isinstance(e, ast.BinOp) and self.method.__name__.startswith("__"):
             symbol = ast.unparse(ast.BinOp(ast.Name("a"), e.op, ast.Name("b")))[1:-1]
@@ -115,7 +115,7 @@ class Refused:
 
 
 def _of_array(x: Any) -> Any:
-    """An array of numpy is a tensor in a body."""
+    """Convert a numpy array to a tensor, as in a body."""
     found = tree.as_tensor(x) if hasattr(x, "__array__") and not isinstance(x, Tensor) else None
     return x if found is None else found
 
@@ -123,15 +123,15 @@ def _of_array(x: Any) -> Any:
 def error_of(
     cls: type[BrandedError], what: str, operands: Sequence[tuple[str, Tensor]], fix: str | None
 ) -> BrandedError:
-    """The error with the types of the operands, and where their brands were opened."""
+    """Return the error with the types of the operands and the places where their brands were opened."""
     facts = [(name, type_text(t)) for name, t in operands]
     brands = {b: None for _, t in operands for b in visible(row_of(t.uop))}
     facts += [(b.name, f"opened by {b.where}") for b in brands if b.where]
-    if (at := errors.place()) is not None:  # beside where the brands were opened
+    if (at := errors.place()) is not None:  # in addition to the places of the brands
         facts.append(("at", at))
     return cls(what, *facts, fix=fix)
 
 
 def outside_of(text: str) -> str:
-    """An expression without the parentheses around all of it."""
+    """Remove the parentheses around a whole expression."""
     return text[1:-1] if text.startswith("(") and ast.unparse(ast.parse(text, mode="eval")) == text[1:-1] else text

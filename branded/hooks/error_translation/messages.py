@@ -1,6 +1,6 @@
-"""What tinygrad refuses, in the user's words: the operation, its operands as one example has them, the line, a way out.
+"""Messages for tinygrad's errors: the operation, its operands for one example, the line, and a suggestion.
 
-A way out is shown only if it runs: each is tried here, on the operands that were refused.
+A suggestion is shown only if it runs: each one is tried here on the operands of the failed call.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _INSIDE = re.compile(r"UOp|Ops\.|<class|object at 0x")
 
 
 def the_value() -> str:
-    """What has the axes of which a message speaks."""
+    """Return the noun for the value whose axes a message describes."""
     return "one example" if is_tracing() else "the tensor"
 
 
@@ -43,7 +43,7 @@ def of_example() -> str:
 
 
 def said(r: Refused) -> BrandedError:
-    """The error that says it."""
+    """Return the translated error for a failed call."""
     for pattern, tell in _CASES:
         match = pattern.search(r.words)
         if match is not None and (found := tell(r, match)) is not None:
@@ -59,14 +59,14 @@ def said(r: Refused) -> BrandedError:
 
 
 def _not_taken(r: Refused) -> str:
-    """The arguments that are not tensors: one of them is of a type that tinygrad stumbled over."""
+    """Return a message about the arguments that are not tensors, one of which has a type that tinygrad rejects."""
     given = [*r.args[1:], *r.kwargs.values()]
     rest = [f"the {type(x).__name__} {shown(x)}" for x in given if not isinstance(x, Tensor)]
     return f"it does not take {' and '.join(rest)}" if rest else ""
 
 
 def _scaled(r: Refused) -> str | None:
-    """A product with a number is that of each entry."""
+    """Suggest `*` for a matrix product with a number."""
     if r.op not in ("dot", "matmul") or len(r.args) != 2 or not isinstance(r.args[1], int | float):
         return None
     if (written := r.written()) is None:
@@ -75,7 +75,7 @@ def _scaled(r: Refused) -> str | None:
 
 
 def _one_less(r: Refused) -> str | None:
-    """A shape for a batch in place of one for an example."""
+    """Suggest the shape of one example if the shape of a batch was given."""
     given = r.args[1] if len(r.args) == 2 else r.args[1:]
     if not r.operands or not isinstance(given, tuple | list) or not visible(row_of(r.operands[0][1].uop)):
         return None
@@ -88,7 +88,7 @@ def _one_less(r: Refused) -> str | None:
 _SHAPED = ("expand", "pad", "shrink", "permute")
 
 
-# ---- operations on each element ----
+# ---- elementwise operations ----
 
 
 def _broadcast(r: Refused, _m: re.Match[str]) -> BrandedError | None:
@@ -102,7 +102,7 @@ def _broadcast(r: Refused, _m: re.Match[str]) -> BrandedError | None:
 
 
 def _of_examples(r: Refused) -> str | None:
-    """An operand that has an entry for each example, which vmap would have mapped."""
+    """Suggest mapping an operand that has an element for each example."""
     for label, t in r.operands:
         rest = [x.shape for _, x in r.operands if x is not t]
         for b in visible(open_brands()):
@@ -119,7 +119,7 @@ def _fit(*shapes: tuple[Any, ...]) -> bool:
 
 
 def _paired(r: Refused) -> str | None:
-    """Two operands, one of them with an axis of its own, or the other way round."""
+    """Suggest all pairs for two vectors, or the transpose of the right operand."""
     if (w := r.written()) is None or len(r.operands) != 2:
         return None
     a, b = (t for _, t in r.operands)
@@ -182,7 +182,7 @@ def _conv(r: Refused) -> BrandedError | None:
 
 
 def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
-    """What does not fit in an einsum: an operand and its letters, or two sizes of one letter."""
+    """Return the error for an einsum with an operand that does not match its letters, or a letter with two sizes."""
     groups = formula.replace(" ", "").partition("->")[0].split(",")
     given = [(f"`{g}`", x) for g, x in zip(groups, operands, strict=False) if isinstance(x, Tensor)]
     sizes: dict[str, Any] = {}
@@ -218,7 +218,7 @@ def _reshape(r: Refused, m: re.Match[str]) -> BrandedError | None:
     x = r.operands[0][1]
     try:
         to = tuple(int(n) for n in m[1].strip("()").split(",") if n.strip())
-    except ValueError:  # of sizes that are not known
+    except ValueError:  # the sizes are not concrete
         return None
     what = f"{the_value()} has {math.prod(x.shape)} entries, and {to} has {math.prod(to)}"
     n = math.prod(x.shape)
@@ -249,7 +249,7 @@ def _many(r: Refused, m: re.Match[str]) -> BrandedError:
 
 
 def _indexed(skipped: int) -> str:
-    """What the user wrote, without the first indices."""
+    """Return the user's index expression without the first indices."""
     e = source.expression()
     if isinstance(e, ast.Subscript) and isinstance(e.slice, ast.Tuple):
         rest = e.slice.elts[skipped:]
@@ -285,12 +285,12 @@ def _of_tensors(index: Any) -> bool:
 
 
 def _subscript() -> tuple[ast.Subscript | None, str]:
-    """The index that runs as the user wrote it, and what is written there, if something is."""
+    """Return the running index expression in the user's code, and the text of the value assigned to it, if any."""
     around = source.running()[:2]
     for e in around:
         target = e.targets[0] if isinstance(e, ast.Assign) else e.target if isinstance(e, ast.AugAssign) else None
         if around[0] not in (e, target):
-            continue  # what is read stands in what is written
+            continue  # a read inside the value of the assignment
         if isinstance(e, ast.Assign) and isinstance(target, ast.Subscript):
             return target, ast.unparse(e.value)
         if isinstance(e, ast.AugAssign) and isinstance(target, ast.Subscript):
@@ -300,7 +300,7 @@ def _subscript() -> tuple[ast.Subscript | None, str]:
 
 
 def taken(index: Any) -> str | None:
-    """An index by tensors for one by a slice whose bounds are tensors, where it has a length that is known."""
+    """Suggest an index by `arange` for a slice with tensor bounds and a constant length."""
     parts = list(index) if isinstance(index, tuple) else [index]
     at = [i for i, s in enumerate(parts) if _of_tensors(s)]
     s = parts[at[0]] if len(at) == 1 else None
@@ -327,7 +327,7 @@ def _bounds(r: Refused, m: re.Match[str]) -> BrandedError:
     return r.error(ShapeError, f"{i} is out of bounds for {of}", f"an index from {-n} to {n - 1}" if n else None)
 
 
-# ---- tensors beside each other ----
+# ---- concatenation and transposition ----
 
 
 def _joined(r: Refused) -> BrandedError | None:
@@ -352,7 +352,7 @@ def _fits_along(dim: int, shapes: Sequence[tuple[Any, ...]]) -> bool:
 def _swapped(r: Refused) -> BrandedError | None:
     x, n = r.operands[0][1], len(r.operands[0][1].shape)
     call = inspect.signature(r.method).bind(*r.args, **r.kwargs)
-    call.apply_defaults()  # those of `x.T`
+    call.apply_defaults()  # for `x.T`
     axes = [a for a in call.arguments.values() if type(a) is int and not -max(n, 1) <= a < max(n, 1)]
     if not axes:
         return None

@@ -1,6 +1,6 @@
-"""What to write where a value of an example would be read: the user's own expression, as tinygrad takes it.
+"""Suggestions for code that would read a per-example value: the user's expression, rewritten for tinygrad.
 
-Where the source is not there, or is none of these, the advice is the general one, without the user's names.
+If the source is missing or the expression has another form, the suggestion is general, without the user's names.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from tinygrad import Tensor, dtypes
 from branded.errors import source
 
 MOST = 90
-"""The most characters of an expression that is shown."""
+"""The maximum length of a suggested expression, in characters."""
 
 
 def truth(x: Tensor) -> str:
-    """In place of `if x`."""
+    """Return a replacement for `if x`."""
     around = source.running()
-    if around and isinstance(around[0], _TESTS):  # Python takes it for the place of a test that is a name alone
+    if around and isinstance(around[0], _TESTS):  # Python reports the statement as the place of a test that is a name
         around.insert(0, around[0].test)
     while len(around) > 1 and _asks(around[1]):
         around.pop(0)
@@ -34,7 +34,7 @@ _TESTS = (ast.IfExp, ast.If, ast.While, ast.Assert)
 
 
 def whole(x: Tensor) -> str:
-    """In place of an int."""
+    """Return a replacement for a conversion to int."""
     around = source.running()
     calls = [e for e in around if isinstance(e, ast.Call) and isinstance(e.func, ast.Name)]
     for call in calls:
@@ -50,12 +50,12 @@ def whole(x: Tensor) -> str:
 
 
 def _not_int(e: ast.expr) -> str:
-    """`n`, also of `int(n)`."""
+    """Return the text of `n` for `n` or `int(n)`."""
     return ast.unparse(e.args[0] if isinstance(e, ast.Call) and _name(e) == "int" and len(e.args) == 1 else e)
 
 
 def method_of(name: str) -> str:
-    """`x.abs()` in place of `abs(x)`."""
+    """Return a method call such as `x.abs()` as a replacement for `abs(x)`."""
     e = source.expression()
     of = source.part(e.args[0]) if isinstance(e, ast.Call) and _name(e) == name and e.args else "x"
     return _short(f"{of}.{name}()") or f"x.{name}()"
@@ -65,7 +65,7 @@ _INT = "index with the tensor itself, or use where"
 
 
 def real(x: Tensor) -> str:
-    """In place of a float."""
+    """Return a replacement for a conversion to float."""
     e = source.expression()
     if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute) and isinstance(e.func.value, ast.Name):
         name = {"fabs": "abs"}.get(e.func.attr, e.func.attr)
@@ -83,7 +83,7 @@ _FLOAT = "tinygrad's methods, which take tensors, where math's do not"
 
 
 def text(x: Tensor) -> str:
-    """In place of a number in a text."""
+    """Return a `debug.print` call as a replacement for a formatted number."""
     shown = [v for e in source.running() if isinstance(e, ast.expr) for v in ast.walk(e)]
     found = next((v for v in shown if isinstance(v, ast.FormattedValue)), None)
     if found is None:
@@ -97,7 +97,7 @@ _TEXT = 'debug.print("{x}", x=x)'
 
 
 def stacked() -> str:
-    """`Tensor.stack(x, Tensor(1.0))` in place of `Tensor([x, 1.0])`."""
+    """Return `Tensor.stack(x, Tensor(1.0))` as a replacement for `Tensor([x, 1.0])`."""
     e = source.expression()
     given = e.args[0] if isinstance(e, ast.Call) and _name(e) == "Tensor" and e.args else None
     if not isinstance(given, ast.List | ast.Tuple) or any(isinstance(v, ast.List | ast.Tuple) for v in given.elts):
@@ -106,7 +106,7 @@ def stacked() -> str:
     return _short(f"Tensor.stack({', '.join(parts)})") or "Tensor.stack(a, b) of its entries"
 
 
-# ---- what asks for a truth value ----
+# ---- truth values ----
 
 _METHODS = {"max": "maximum", "min": "minimum"}
 
@@ -116,7 +116,7 @@ def _name(e: ast.Call) -> str:
 
 
 def _called(e: ast.expr) -> str | None:
-    """`max(a, b)`, `sorted(x)`, `any(x)`: functions of Python that ask their arguments."""
+    """Rewrite `max(a, b)`, `sorted(x)` or `any(x)`, Python functions that test their arguments."""
     if not isinstance(e, ast.Call) or not e.args or e.keywords or any(isinstance(a, ast.Starred) for a in e.args):
         return None
     name, (first, *rest) = _name(e), e.args
@@ -132,12 +132,12 @@ def _called(e: ast.expr) -> str | None:
 
 
 def _asks(e: ast.AST) -> bool:
-    """Does this ask what is in it for its truth value, to make one of it?"""
+    """Return whether this is `and`, `or` or `not`, which test their operands."""
     return isinstance(e, ast.BoolOp) or (isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not))
 
 
 def _condition(e: ast.expr) -> str | None:
-    """What has one truth value in Python, as a tensor of them; None where it is one as it stands."""
+    """Return a condition as a boolean tensor expression, or None if no rewrite is needed."""
     if isinstance(e, ast.BoolOp):
         symbol = " & " if isinstance(e.op, ast.And) else " | "
         return symbol.join(_part(v) for v in e.values)
@@ -153,7 +153,7 @@ def _part(e: ast.expr) -> str:
 
 
 def _compared(e: ast.Compare) -> str | None:
-    """`a in b`, and `a < b < c`, which is two comparisons."""
+    """Rewrite `a in b`, or `a < b < c`, which is two comparisons."""
     (op, *more), (right, *_) = e.ops, e.comparators
     if isinstance(op, ast.In | ast.NotIn) and not more:
         if isinstance(right, ast.List | ast.Tuple | ast.Set):
@@ -169,7 +169,7 @@ def _compared(e: ast.Compare) -> str | None:
 
 
 def _chosen(e: ast.expr, around: list[ast.AST], x: Tensor) -> str | None:
-    """`a if e else b`, `if e:`, `while e:`, `assert e`; a condition that is none of them is the tensor."""
+    """Rewrite `a if e else b`, `if e:`, `while e:` or `assert e`; any other condition becomes a tensor."""
     if isinstance(e, ast.Compare) and _is_of_displays(e):
         return None
     made = _condition(e)
@@ -192,7 +192,7 @@ def _chosen(e: ast.expr, around: list[ast.AST], x: Tensor) -> str | None:
 
 
 def _is_of_displays(e: ast.Compare) -> bool:
-    """`[a] == [b]`: Python compares what is in them, one after the other."""
+    """Return whether this is a comparison like `[a] == [b]`, in which Python compares the elements in turn."""
     sides = [e.left, *e.comparators]
     return (
         len(e.ops) == 1
@@ -205,7 +205,7 @@ _DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.Set)
 
 
 def _indexed(e: ast.Subscript) -> str:
-    """`xs[int(i)]`, or an entry of a list."""
+    """Rewrite `xs[int(i)]`, or an index into a list."""
     at, of = copy.deepcopy(e.slice), e.value
     if isinstance(at, ast.Call) and _name(at) == "int" and len(at.args) == 1:
         at = ast.parse(f"{source.part(at.args[0])}.int()", mode="eval").body
@@ -218,4 +218,4 @@ def _short(text: str | None) -> str | None:
 
 
 ADVICE: dict[str, Callable[[Tensor], str]] = {"bool": truth, "int": whole, "float": real, "format": text}
-"""By what is asked for."""
+"""The suggestion functions, by the requested conversion."""

@@ -1,6 +1,6 @@
-"""An ensemble of networks, trained all at once by vmap over their parameters.
+"""An ensemble of networks, trained in one vmap over their parameters.
 
-Functions that the demo prints have no docstrings: what they do is said beside them.
+Functions that the demo prints have no docstrings: the printed text explains them.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ Batch = tuple[Tensor, Tensor]
 
 
 class Ensemble(NamedTuple):
-    """What this part found.
+    """The results of this part.
 
     Attributes:
         losses: `f32[epochs, networks]`, the mean training loss of each epoch.
         curves: `f32[epochs, networks]`, the accuracy on held-out digits after each epoch.
-        vote: The accuracy of all networks together, by the mean of their probabilities.
-        ratio: How many times as fast as the loop vmap was.
+        vote: The accuracy of the ensemble, by the mean of the probabilities of all networks.
+        ratio: The speedup of vmap over the loop.
     """
 
     losses: Array
@@ -87,7 +87,7 @@ class _Trained(NamedTuple):
 
 
 def run(digits: Digits, networks: int, epochs: int, batch: int, held_out: int, seed: int = 0) -> Ensemble:
-    """Train networks at once by vmap, and one after another by a loop, from the same weights on the same batches."""
+    """Train networks together by vmap, and one after another by a loop, from the same weights on the same batches."""
     watch.clear()
     show.heading(f"3  An ensemble: {networks} networks trained at once by a vmap over their parameters")
     batches, test = _split(digits, batch, held_out, seed)
@@ -139,7 +139,7 @@ def run(digits: Digits, networks: int, epochs: int, batch: int, held_out: int, s
 
 
 def _split(digits: Digits, batch: int, held_out: int, seed: int) -> tuple[list[Batch], Batch]:
-    """Batches to learn from, and what is held out, after shuffling."""
+    """Return shuffled training batches and the held-out test set."""
     order = np.random.default_rng(seed).permutation(len(digits.labels))
     shuffled = digits.part(order)
 
@@ -152,7 +152,7 @@ def _split(digits: Digits, batch: int, held_out: int, seed: int) -> tuple[list[B
 
 
 def _start(rng: np.random.Generator, inputs: int) -> list[Array]:
-    """The weights that a network starts from (He initialization)."""
+    """Return the initial weights of a network (He initialization)."""
 
     def weights(n: int, m: int) -> Array:
         return rng.normal(0.0, (2 / n) ** 0.5, (n, m)).astype(np.float32)
@@ -206,7 +206,7 @@ def _vote(stacked: Sequence[Array], test: Batch) -> float:
 
 
 def _difference(together: _Trained, alone: Sequence[_Trained]) -> float:
-    """The largest difference of any final weight, loss or accuracy between the two ways of training."""
+    """Return the largest difference of any final weight, loss or accuracy between the two ways of training."""
     pairs = [*zip(together.network, map(np.stack, zip(*(one.network for one in alone), strict=True)), strict=True)]
     pairs.append((together.losses, np.stack([one.losses for one in alone], axis=1)))
     pairs.append((together.curves, np.stack([one.curves for one in alone], axis=1)))

@@ -1,4 +1,4 @@
-"""What judges the answers to puzzles in the browser."""
+"""Judging of puzzle answers in the browser."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def judge(number: int, answer: str, right: str) -> str:
     Args:
         number: The number of the puzzle.
         answer: The code of a function, or a prediction.
-        right: What is right: as `branded.learn.puzzles.key` writes it, or what the program does.
+        right: The correct answer, as written by `branded.learn.puzzles.key`, or the outcome of the program.
 
     Returns:
-        JSON: the status, what is said, what was printed, and where values differ what was expected and what was got.
+        JSON with the status, the verdict, the printed output, and, if values differ, the expected and the actual value.
     """
     puzzle, out = find(number), io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -46,14 +46,14 @@ def judge(number: int, answer: str, right: str) -> str:
 
 
 def _judged(puzzle: Puzzle, answer: str, right: str) -> tuple[Verdict, dict[str, Any] | None]:
-    """The verdict, and the mistake for which there is no function to judge."""
+    """Return the verdict, and the error if the code did not define a function to judge."""
     if not isinstance(puzzle, Write):
         return puzzle.judge(answer.strip() or ..., right), None
     path = written(answer, f"answer_{puzzle.number}.py")
     names = run_source("")
     try:
         exec(compile(answer, path, "exec", dont_inherit=True), names)
-    except (Exception, SystemExit) as error:  # whatever it is, the learner made it and has to see it
+    except (Exception, SystemExit) as error:  # any error comes from the learner's code, so show it
         return Verdict(Status.NOT_YET), mistake(error, answer, path)
     if puzzle.name not in names:
         return not_yet(f"there is no `{puzzle.name}`"), None
@@ -61,7 +61,7 @@ def _judged(puzzle: Puzzle, answer: str, right: str) -> tuple[Verdict, dict[str,
 
 
 def _drawn(outcome: Outcome) -> dict[str, Any]:
-    """A result as the page draws it: all of it as text, and if it is a tree of arrays each of these by its path."""
+    """Describe a result for the page: its full text and, for a tree of arrays, each array by its path."""
     error = outcome.error
     leaves = [] if error is not None else tree.leaves(outcome.value)
     places = paths(outcome.value, "") if leaves else []

@@ -1,10 +1,10 @@
-"""Puzzles about vmap, brands and rows, which check themselves.
+"""Self-checking puzzles about vmap, brands and rows.
 
-`python -m branded puzzles` lists them, `start` writes a file to fill in, and `check` says what is solved.  In a
-notebook, `check(4, dots)` does it for one.
+`python -m branded puzzles` lists them, `start` writes a file to fill in, and `check` reports the solved puzzles.  In a
+notebook, `check(4, dots)` checks one puzzle.
 
-A puzzle is one entry of one of the chapters here: its text, its starter, its hints, its solution, typical wrong
-answers, and how an answer is judged.  The learner's file, the page of the docs and the notebooks are made from it.
+A puzzle is one entry of a chapter: its text, starter, hints and solution, typical wrong answers, and the code that
+judges an answer.  The learner's file, the page of the docs and the notebooks are generated from it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["CHAPTERS", "PUZZLES", "Chapter", "Predict", "Puzzle", "Status", "Ver
 
 
 class Chapter(NamedTuple):
-    """Puzzles about one thing."""
+    """Puzzles about one topic."""
 
     title: str
     puzzles: tuple[Puzzle, ...]
@@ -45,10 +45,10 @@ truth.ABOUT_MYPY += [p for p in PUZZLES if isinstance(p, Predict) and p.truth in
 
 
 def find(number: object) -> Puzzle:
-    """The puzzle of a number.
+    """Return the puzzle with a number.
 
     Raises:
-        PuzzleError: There is none.
+        PuzzleError: There is no puzzle with this number.
     """
     for puzzle in PUZZLES:
         if type(number) is int and puzzle.number == number:
@@ -57,14 +57,14 @@ def find(number: object) -> Puzzle:
 
 
 def check(number: int, answer: Any) -> None:
-    """Print whether an answer solves a puzzle, and if not, what is wrong with it.
+    """Print whether an answer solves a puzzle, and if not, the mistake.
 
     Args:
         number: The number of the puzzle.
         answer: A function, or a prediction: a text, a number, a shape.
 
     Raises:
-        PuzzleError: There is no puzzle of this number.
+        PuzzleError: There is no puzzle with this number.
 
     Example:
         >>> from branded import vmap

@@ -16,17 +16,17 @@ ACTIONS = ("start", "check", "hint", "solution")
 
 
 def run(action: str | None, words: Sequence[str]) -> int:
-    """Do what the words after `branded puzzles` say.
+    """Run `branded puzzles` with these command-line words.
 
     Args:
         action: One of `ACTIONS`; None lists the puzzles.
         words: A file, a number, or both.
 
     Returns:
-        The exit status: 0, or 1 if not all that was checked is solved, or the file does not run.
+        The exit status: 0, or 1 if a checked puzzle is not solved or the file does not run.
 
     Raises:
-        UsageError: The words make no sense.
+        UsageError: The words are not a valid command.
 
     Example:
         >>> from branded.learn.puzzles.command import run
@@ -46,12 +46,12 @@ def run(action: str | None, words: Sequence[str]) -> int:
         return _start(file)
     if action == "check":
         return _check(file, PUZZLES if puzzle is None else (puzzle,))
-    assert puzzle is not None  # _read has seen to it
+    assert puzzle is not None  # checked by _read
     return _hint(puzzle) if action == "hint" else _solution(puzzle)
 
 
 def _read(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None]:
-    """The file and the puzzle that the words are, each where the action takes it."""
+    """Return the file and the puzzle that the words name; raise UsageError for a word that the action does not take."""
     if "" in words:
         raise UsageError("'' is not the name of a file")
     numbers = [w for w in words if w.isdecimal()]
@@ -76,7 +76,7 @@ def _read(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None]:
 
 
 def _list() -> int:
-    """All puzzles, by chapter, with what is known of the answers in puzzles.py, if it is here."""
+    """List all puzzles, by chapter, with the status of the answers in puzzles.py, if the file exists."""
     given = answers.read(Path(FILE)) if (ours := _is_ours(Path(FILE))) else None
     if ours and given is None:
         return FAILED
@@ -142,11 +142,11 @@ def _solution(puzzle: Puzzle) -> int:
     return OK
 
 
-# ---- the file, and what is printed ----
+# ---- the file, and printing ----
 
 
 def _is_ours(file: Path) -> bool:
-    """Was this file written by `start`?  Another one of the same name is not run for a list."""
+    """Return whether `start` wrote this file; the list does not run another file with the same name."""
     try:
         return file.read_text().startswith(DOC.partition("\n")[0])
     except (OSError, UnicodeDecodeError):

@@ -22,7 +22,7 @@ def _cubes(x: Any) -> Any:
 
 
 def _losses(w: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """The gradient of `_loss` in `w`, for each row."""
+    """Return the gradient of `_loss` in `w`, for each row."""
     return np.stack([2 * (w @ x) * x for x in X])
 
 

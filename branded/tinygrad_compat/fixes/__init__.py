@@ -1,1 +1,1 @@
-"""Fixes of tinygrad, one file per upstream bug."""
+"""Fixes for tinygrad, one file per upstream bug."""

@@ -1,1 +1,1 @@
-"""Patches that make tinygrad compile faster and change no result."""
+"""Patches that speed up tinygrad's compilation and change no result."""

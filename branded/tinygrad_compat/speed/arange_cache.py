@@ -1,7 +1,6 @@
-"""The graph of an `arange` is made once: tinygrad writes it down as a running sum of ones, thirty operations each time.
+"""A cache for the graph of `arange`, which tinygrad rebuilds as a cumulative sum of ones, thirty operations each time.
 
-Each index by a tensor asks for one, and so does each draw.  The graph has no memory and depends on nothing but its
-numbers.
+Each tensor index and each random sample needs one. The graph has no memory and depends only on its numbers.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""clang is started once for several kernels.
+"""One clang process for several kernels.
 
-tinygrad starts it for each: of the time that a kernel takes, clang is half done when it reads the first line.  What its
-driver starts in turn, `clang -cc1`, takes several files, one after another.  Here these are pipes: in each of them
-stands a source as soon as there is one, and the object files come out of another, in the same order.  It ends when all
-are read, or nobody is left who could write them.  What the driver starts it says as it compiles the first source.
+tinygrad starts one per kernel, and the start takes about half of the time of a kernel. The command that the driver
+starts, `clang -cc1`, accepts several files and compiles them in turn. Here these files are pipes. Each source is
+written to the next pipe as soon as it exists. The object files are read from another pipe, in the same order. The
+process ends when all pipes are read, or when their writers are gone. The driver prints its command when it compiles the
+first source.
 
-Where anything but an object file comes out, a warning as well as an error, tinygrad compiles this source as ever.
+If the output is not an object file, because of a warning or an error, tinygrad compiles the source in its usual way.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ from branded.tinygrad_compat import private_api, zig_clang
 from branded.tinygrad_compat.tinygrad_lock import STARTS
 
 FILES = 16
-"""So many files does one take: each is a pipe that is open here."""
+"""The number of files per process. Each is a pipe that is open in this process."""
 SOON = 0.02
-"""So many seconds one waits for another thread's before a further one is started."""
+"""The seconds to wait for a process of another thread before a new one is started."""
 FAILURES = 3
-"""After so many that made nothing there are no more."""
+"""The number of processes without any output after which no more are started."""
 TABLE = "branded_clang"
-"""What the driver starts, in tinygrad's database."""
+"""The table of the driver's commands in tinygrad's database."""
 _ELF, _HEADER, _PIPE = b"\x7fELF", 64, 1 << 16
 
 
 class Clang:
-    """A clang that waits for sources."""
+    """A clang process that waits for sources."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words, self.made = words, 0
@@ -53,12 +54,12 @@ class Clang:
                 self.ends.insert(0, end)
             self.process: subprocess.Popen[bytes] = subprocess.Popen(
                 [*words, *(f"/dev/fd/{read}" for read in reads)],
-                bufsize=0,  # no lock, which another thread may hold at a fork
+                bufsize=0,  # avoids a lock that another thread may hold at a fork
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 pass_fds=reads,
-                process_group=0,  # Ctrl-C is not meant for it
+                process_group=0,  # keeps Ctrl-C away from it
             )
         except BaseException:
             self._close()
@@ -68,7 +69,7 @@ class Clang:
                 os.close(read)
 
     def compile(self, source: bytes) -> bytes | None:
-        """The object file; None where there is none, and then this is at its end."""
+        """Return the object file, or None if there is none; the process is then finished."""
         try:
             try:
                 left = memoryview(source)
@@ -76,14 +77,14 @@ class Clang:
                     left = left[os.write(self.ends[-1], left) :]
             finally:
                 os.close(self.ends[-1])
-                self.ends.pop()  # a child that is forked before closes it too
+                self.ends.pop()  # not before the close, so that a forked child closes it too
             return self._object()
-        except OSError:  # it was ended, or its pipes were closed
+        except OSError:  # the process was ended, or its pipes were closed
             return None
 
     def _object(self) -> bytes | None:
         code = self._more(b"", 1)
-        if code[:4] != _ELF:  # what is no object may be short, and nothing come after it
+        if code[:4] != _ELF:  # other output may be short, and nothing may follow it
             return None
         if len(code := self._more(code, _HEADER)) < _HEADER:
             return None
@@ -95,7 +96,7 @@ class Clang:
         return code
 
     def _more(self, code: bytes, size: int) -> bytes:
-        """So many bytes, or less where no more come."""
+        """Read until `code` has this size, or until the output ends."""
         assert self.process.stdout is not None
         parts, there = [code], len(code)
         while there < size and (part := os.read(self.process.stdout.fileno(), _PIPE)):
@@ -109,13 +110,13 @@ class Clang:
         self._close()
 
     def forget(self) -> None:
-        """In a child of this process, where it would keep the pipes open."""
+        """Close the pipes in a forked child, which would keep them open."""
         self._close()
-        self.process.returncode = 0  # not a child of the child
+        self.process.returncode = 0  # it is not a child of the forked child
 
     def _close(self) -> None:
         for end in self.ends:
-            with contextlib.suppress(OSError):  # a program may close all that is open
+            with contextlib.suppress(OSError):  # a program may have closed all files
                 os.close(end)
         self.ends = []
         if (process := getattr(self, "process", None)) is not None:
@@ -124,7 +125,7 @@ class Clang:
 
 
 class _Clangs:
-    """Those of this process, each used by one thread at a time."""
+    """The clang processes of this process, each used by one thread at a time."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition(STARTS)
@@ -160,7 +161,7 @@ class _Clangs:
             return None
         try:
             one = Clang(words)
-        except OSError:  # no more processes, or no more files
+        except OSError:  # too many processes or open files
             self.failures += 1
             return None
         self.all.append(one)
@@ -172,13 +173,13 @@ class _Clangs:
                 self.free.append(one)
             else:
                 self.failures += not one.made
-                if one in self.all:  # and not at the end of the process
+                if one in self.all:  # not at the end of this process
                     self.all.remove(one)
                 one.end()
             self.changed.notify()
 
     def ready(self, words: Sequence[str]) -> None:
-        """There is one: it starts while Python writes the source."""
+        """Start a clang process, if there is none, while Python writes the source."""
         with STARTS:
             if not self.all and (one := self.started(words)) is not None:
                 self.free.append(one)
@@ -195,12 +196,12 @@ class _Clangs:
         self.all, self.free, self.changed = [], [], threading.Condition(STARTS)
 
 
-# ---- what is started ----
+# ---- the command ----
 
 
 @functools.cache
 def features() -> str:
-    """What this processor can do, for which clang writes code."""
+    """Return the features of this processor, for which clang generates code."""
     try:
         info = Path("/proc/cpuinfo").read_text()
     except OSError:
@@ -209,7 +210,7 @@ def features() -> str:
 
 
 def _asked(compile_: Any, compiler: Any) -> list[str]:
-    """The words with which tinygrad calls the C compiler."""
+    """Return the command with which tinygrad calls the C compiler."""
     said: list[str] = []
 
     def check_output(words: Sequence[str], **_: Any) -> bytes:
@@ -222,7 +223,7 @@ def _asked(compile_: Any, compiler: Any) -> list[str]:
 
 
 def _found(said: str, program: Sequence[str]) -> list[str] | None:
-    """What the driver started, as it said, but for the file; None where this is not clang."""
+    """Return the command that the driver printed, without the file, or None if this is not clang."""
     import shlex
 
     lines = [shlex.split(line)[1:] for line in said.splitlines() if " -cc1 " in line]
@@ -233,7 +234,7 @@ def _found(said: str, program: Sequence[str]) -> list[str] | None:
 
 
 def _first(words: Sequence[str], source: bytes) -> tuple[list[str] | None, bytes | None]:
-    """What the driver starts, and what it makes of a source; None where there is a warning or an error."""
+    """Return the driver's command, None after an error, and the object file, None also after a warning."""
     out = subprocess.run([*words, "-v"], input=source, capture_output=True)
     said = out.stderr.decode(errors="replace")
     found = None if out.returncode else _found(said, [*takewhile(lambda word: not word.startswith("-"), words)])
@@ -248,18 +249,18 @@ def _key(words: Sequence[str]) -> str:
 
 clangs = _Clangs()
 _original: list[Any] = []
-"""tinygrad's own way to compile, where there is another."""
+"""The original compile function of tinygrad, for the other cases."""
 _known: dict[str, list[str] | None] = {}
 
 
 def _words(compiler: Any) -> list[str] | None:
-    """What is started for a compiler, found once; None where it is not known."""
+    """Return the cached command for a compiler, or None if it is unknown."""
     if (key := repr(vars(compiler))) not in _known:
         try:
             kept = private_api.helpers.diskcache_get(TABLE, _key(_asked(_original[0], compiler)))
         except Warning:
-            raise  # of the database, which is left out from now on
-        except Exception:  # whatever it is, tinygrad's own way says it better
+            raise  # a warning about the database, which is disabled from now on
+        except Exception:  # tinygrad's own compilation reports the error better
             kept = _known[key] = None
         if not isinstance(kept, list):
             return None
@@ -268,10 +269,10 @@ def _words(compiler: Any) -> list[str] | None:
 
 
 def _by_the_driver(compiler: Any, source: bytes) -> bytes | None:
-    """The first source of all: the driver compiles it in the time that it takes to say what it starts, and says it."""
+    """Compile the first source with the driver, which prints its command, and cache the command."""
     if (key := repr(vars(compiler))) in _known:
         return None
-    _known[key] = None  # until it is found, other threads go tinygrad's own way
+    _known[key] = None  # until it is found, other threads use tinygrad's own function
     code = None
     with contextlib.suppress(OSError, ValueError):
         words = _asked(_original[0], compiler)
@@ -283,7 +284,7 @@ def _by_the_driver(compiler: Any, source: bytes) -> bytes | None:
 
 
 def ready(compiler: Any) -> None:
-    """There will be something to compile: clang starts while Python writes the source."""
+    """Start clang for a compilation that will follow, while Python writes the source."""
     if _original and isinstance(compiler, private_api.ClangCompiler) and (words := _words(compiler)) is not None:
         clangs.ready(words)
 

@@ -1,6 +1,6 @@
-"""What a process does as it starts in which tinygrad compiles: it installs the modules that are named in `NAMES`.
+"""The start of a compile worker, which installs the modules named in `NAMES`.
 
-It runs this file, and no `__init__.py`: a package stands here for `branded` that has its modules, and loads none.
+It runs this file without any `__init__.py`: an empty package replaces `branded`, with its modules but nothing loaded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def start(names: list[str]) -> None:
         importlib.import_module(name).install()
     private_api = importlib.import_module("branded.tinygrad_compat.private_api")
     for name in [name for name in sys.modules if name.partition(".")[0] == "branded"]:
-        del sys.modules[name]  # who asks for the package gets all of it
+        del sys.modules[name]  # a later import of the package loads all of it
     private_api.worker._init_worker()
 
 

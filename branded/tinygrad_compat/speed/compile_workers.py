@@ -1,15 +1,15 @@
-"""The processes in which tinygrad compiles have the mends that change what is compiled, and are not waited for in vain.
+"""Compile workers that have the patches that change kernels, and that never make this process wait forever.
 
-tinygrad starts them anew, without the modules of this one, as soon as there are two kernels to compile.  They run
-`compiling.py`, which loads the mends alone, and not the whole of `branded`.
+tinygrad starts its workers as new processes, without the modules of this process, as soon as there are two kernels to
+compile. They run `compile_worker_start.py`, which loads only these patches, not all of `branded`.
 
-A pool of `multiprocessing` starts a process again when it has ended: for ever, where it ends as it starts, since the
-package has changed under it or cannot be imported there.  What a process was doing that was killed, it waits for for
-ever.  And after a fork, the child has a pool without processes.  Here such a pool is given up, and what it has not done
-is done in this process; so is what raised an exception in the other, which then says here what is wrong.
+A pool of `multiprocessing` restarts a process that has ended. It does so forever if the process fails at its start,
+because the package has changed or cannot be imported there. The pool also waits forever for the task of a process that
+was killed, and after a fork the child's pool has no processes. Here such a pool is abandoned, and this process does the
+remaining tasks. It also repeats a task that raised an exception in a worker, so that the error is raised here.
 
-They are started when there is enough to do: see `beside.py`.  tinygrad starts each anew after 16 kernels, which takes
-longer than these.
+The workers are started when there is enough work: see `threaded_compile.py`. tinygrad restarts each worker after 16
+kernels, but the restart takes longer than these kernels.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ COMPILING = (
     "angles",
     "vector_casts",
 )
-"""The patches that such a process needs."""
+"""The patches that a worker needs."""
 INSTALLED: list[str] = []
-"""The modules that such a process installs as it starts, in this order; they need tinygrad and `tg` alone."""
+"""The modules that a worker installs at its start, in order. They depend on tinygrad and `private_api` alone."""
 LOOK = 0.1
-"""Seconds without a result after which one looks whether the processes are still there."""
+"""The seconds without a result after which the state of the workers is checked."""
 
 KERNELS = 400
-"""So many does a process compile before it is started anew; BEAM_MAX_TASKS_PER_CHILD says another number."""
+"""The number of kernels after which a worker is restarted; BEAM_MAX_TASKS_PER_CHILD overrides it."""
 
 _started: list[Any] = []
-"""The processes of the pool, but those that ended when they had done enough."""
+"""The processes of the pool, except those that ended normally."""
 _pools: list[tuple[int, Any]] = []
-"""The pool and who made it; in a child, also those of its parents, which it must not close."""
+"""The pools with the processes that made them; a child must not close the pools of its parents."""
 
 
 class Pool:
-    """What tinygrad uses of a pool.  A task is a tuple that begins with its number, and so is its result."""
+    """The part of the pool interface that tinygrad uses. Tasks and results are tuples that begin with an index."""
 
     def __init__(self, started: Callable[[], Any]) -> None:
         self.started = started
@@ -90,12 +90,12 @@ class Pool:
 
 
 def _is_there() -> bool:
-    """Has this process a pool?"""
+    """Return whether this process has a pool."""
     return private_api.worker.worker_pool is not None and bool(_pools) and _pools[-1][0] == os.getpid()
 
 
 def _status() -> int | None:
-    """That of a process which ended before it had done enough; negative where a signal ended it."""
+    """Return the exit status of a worker that ended early, negative if a signal ended it, or None."""
     return next((p.exitcode for p in list(_started) if p.exitcode), None)
 
 
@@ -114,7 +114,7 @@ def _warn(why: str) -> None:
 
 
 def _end() -> None:
-    """No process of the pool, and no start of another.  One that was killed may hold a lock that this waits for."""
+    """Drop the pool; a thread terminates it, because a killed process may hold a lock that `terminate` waits for."""
     pool, private_api.worker.worker_pool = private_api.worker.worker_pool, None
     if pool is not None:
         threading.Thread(target=pool.terminate, daemon=True).start()
@@ -130,7 +130,7 @@ def _pool(get: Callable[[], Any]) -> Callable[[], Pool | None]:
             _started.clear()
         try:
             pool = get()
-        except OSError as error:  # no more processes, or no more files
+        except OSError as error:  # too many processes or open files
             private_api.worker.PARALLEL.value = 0
             _warn(f"cannot be started: {error}; from now on this process compiles")
             return None
@@ -156,7 +156,7 @@ def _setting(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _noted(start: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def _Popen(process: Any) -> Any:  # noqa: N802  its name there
+    def _Popen(process: Any) -> Any:  # noqa: N802  the name in multiprocessing
         _started[:] = [p for p in _started if p.exitcode != 0] + [process]
         return start(process)
 
@@ -164,9 +164,9 @@ def _noted(start: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def begin_with(*names: str) -> None:
-    """Let each of the processes install these modules too as it starts."""
+    """Add modules that each worker installs at its start."""
     INSTALLED.extend(names)
-    file = str(Path(__file__).with_name("compiling.py"))
+    file = str(Path(__file__).with_name("compile_worker_start.py"))
     private_api.worker._init_worker = functools.partial(runpy.run_path, file, {"NAMES": INSTALLED}, "branded_compiling")
 
 

@@ -1,8 +1,8 @@
-"""Rules applied to a graph: the same ones to the same operations in the same order, with less around them.
+"""A faster graph rewrite: the same rules on the same operations in the same order, with less overhead.
 
-tinygrad's loop asks an option at each turn, and calls three functions to find that there is no rule for an operation.
-It applies the rules by which indices are simplified to the same part of a kernel again and again, where nothing but the
-part itself says what becomes of it: here that is known while a kernel is made, or a graph is taken apart into kernels.
+tinygrad's loop reads an option in each iteration, and calls three functions to find that an operation has no rule. It
+also applies the rules that simplify indices to the same part of a kernel repeatedly, although the result depends on the
+part alone. Here these results are cached while a kernel is compiled, or while a graph is split into kernels.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from branded.tinygrad_compat.private_api import REWRITE_STACK_LIMIT, BottomUpGat
 _Waits = tuple[UOp, int, UOp]
 _Rule = Callable[[UOp], UOp | None]
 RULES = "_branded_rules"
-"""Where a matcher keeps its rules, by the operations that they are for."""
+"""The attribute in which a matcher caches its rules, by the operation to which they apply."""
 OF_INDICES = "_branded_of_indices"
-"""Where it keeps whether they are those of indices."""
+"""The attribute in which a matcher caches whether all its rules simplify indices."""
 OPERANDS = "_branded_operands"
-"""Where a UOp keeps the operations of its operands."""
+"""The attribute in which a UOp caches the operations of its operands."""
 FEW = 4
-"""So many rules are gone through; more of them are looked up by the operations of the operands."""
+"""The number of rules up to which all are tried; more rules are looked up by the operations of the operands."""
 
 
 class _Rules(dict[frozenset[Ops], list[Any]]):
-    """The rules for an operation, by those of its operands: a rule is [pattern, function, which operands it needs]."""
+    """The rules for an operation by its operands' operations; a rule is [pattern, function, required operations]."""
 
     def __init__(self, all_: list[Any]) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ def _rules(matcher: Any) -> dict[Ops, list[Any] | _Rules]:
 
 
 def _rule(matcher: Any, ctx: Any) -> _Rule | None:
-    """What a matcher makes of an operation."""
+    """Return the function that applies a matcher to an operation."""
     if matcher is None:
         return None
     if type(matcher).rewrite is not rewrite:
@@ -79,19 +79,19 @@ def _applied(matcher: Any, ctx: Any) -> _Rule:
 
 
 def rewrite(self: Any, uop: UOp, ctx: Any = None) -> UOp | None:
-    """What the first rule that matches makes of an operation; None where none does."""
+    """Return the result of the first rule that matches an operation, or None if none matches."""
     return _applied(self, ctx)(uop)
 
 
-# ---- what is known while a kernel is made ----
+# ---- results cached while a kernel is compiled ----
 
 
 class _Known(dict[Any, dict[UOp, UOp]]):
-    """What matchers have made of operations, by the matcher."""
+    """The results of matchers by operation, for each matcher."""
 
 
 class _Here(threading.local):
-    """The work of this thread: none, or what is known in it, which goes when its frame does, however that ends."""
+    """The cache of this thread, if any. The reference is weak: the cache is freed with its frame, even by an error."""
 
     known: Callable[[], _Known | None] = staticmethod(lambda: None)
 
@@ -112,7 +112,7 @@ def _known_within(original: Callable[..., Any]) -> Callable[..., Any]:
 
 @functools.cache
 def _rules_of_indices() -> frozenset[int]:
-    """The functions that say what becomes of an operation by itself and its operands alone."""
+    """Return the ids of the rules whose result depends only on an operation and its operands."""
     matchers = (private_api.sym, private_api.pm_drop_and_clauses, private_api.pm_lower_weak)
     return frozenset(id(f) for matcher in matchers for _, f in matcher.patterns)
 
@@ -125,7 +125,7 @@ def _is_of_indices(matcher: Any) -> bool:
 
 
 def _known(context: Any) -> dict[UOp, UOp] | None:
-    """What is known of these rules before they are applied; None of rules that depend on more."""
+    """Return the cached results of these rules, or None if the rules depend on more than the operation."""
     if context.ctx is not None or context.bpm is not None or (known := _here.known()) is None:
         return None
     matcher = context.pm
@@ -134,19 +134,19 @@ def _known(context: Any) -> dict[UOp, UOp] | None:
     return known.setdefault(matcher, {})
 
 
-# ---- rules applied to a graph ----
+# ---- the rewrite of a graph ----
 
 
 class _First:
-    """What the rules that come before the operands make of an operation: each is asked for once."""
+    """The results of the rules that are applied before the operands, cached by operation."""
 
     def __init__(self, rule: _Rule) -> None:
         self.rule, self.known = rule, dict[UOp, UOp | None]()
         self.now: UOp
-        """The operation that they are asked for."""
+        """The operation to which the rules are being applied."""
 
     def last(self, u: UOp) -> UOp:
-        """What none of them matches any more."""
+        """Apply the rules until none matches, and return the result."""
         rule, known = self.rule, self.known
         seen: set[UOp] | None = None
         while True:
@@ -178,10 +178,10 @@ _CALLS = {Ops.FUNCTION, Ops.CALL}
 
 
 def unified_rewrite(self: Any, root: UOp) -> UOp:
-    """Rules that come before the operands (`bpm`) and behind them (`pm`), until none matches.
+    """Apply the rules for before the operands (`bpm`) and after them (`pm`), until none matches.
 
-    What is on the stack waits: (n, 0, n) to be begun, (n, 1, new) for the operands of what the first rules have made of
-    it, (n, 2, new) for what becomes of that which the last rules have made of it.
+    The stack holds three kinds of entries. (n, 0, n) is not started. (n, 1, new) waits for the operands of `new`, the
+    result of the first rules. (n, 2, new) waits for the rewrite of `new`, the result of the last rules.
     """
     shared = _known(self)
     replace: dict[UOp, UOp] = {} if shared is None else shared
@@ -206,7 +206,7 @@ def unified_rewrite(self: Any, root: UOp) -> UOp:
             if stage == 0:
                 if is_closed and new.op in _CALLS and private_api.has_body(new):
                     if shared is not None:
-                        replace, shared = dict(shared), None  # a body is left as it is here, and not elsewhere
+                        replace, shared = dict(shared), None  # only this rewrite leaves the body unchanged
                     replace[new.src[0]] = new.src[0]
                 push(top := (n, 1, new))
                 for x in new.src[::-1]:

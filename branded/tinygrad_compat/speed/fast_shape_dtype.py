@@ -1,11 +1,11 @@
-"""The dtype and the shape of an operation, found by what it is, and the sizes of a movement, found by what they are.
+"""Fast inference of dtypes and shapes, with lookups by operation, and a cache for the sizes of movements.
 
-tinygrad compares an operation with forty others, one after the other, until it comes to `ADD`: 5 us for the dtype and
-6 for the shape, where the UOp itself takes half of one.  Here those that there are many of are looked up; what is rare,
-and what is refused, goes to tinygrad's own functions.
+tinygrad compares an operation with forty others in turn until it reaches `ADD`. That takes 5 us for the dtype and 6 us
+for the shape, while creating the UOp takes 0.5 us. Here the common operations are looked up. Rare ones, and errors, are
+left to tinygrad's own functions.
 
-It makes an operation of each size at each `reshape`, `expand`, `shrink` and `pad`, and applies its rules of arithmetic
-to them all: 25 us.  Sizes that are numbers are simple as they stand, and those of a shape that is there are there.
+Each `reshape`, `expand`, `shrink` and `pad` makes an operation of each size, and applies arithmetic rules to all of
+them: 25 us. Here sizes that are ints are not simplified, and operands that exist are reused.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _Shape = Callable[[UOp], Any]
 
 _COMPARISONS = {Ops.CMPLT, Ops.CMPNE, Ops.CMPEQ}
 _JOINED = GroupOp.Broadcastable - _COMPARISONS - {Ops.WHERE, Ops.SHL, Ops.SHR}
-"""Their dtype is the one to which those of all operands are promoted."""
+"""The operations whose dtype is the promoted dtype of all operands."""
 _SAME = {Ops.DETACH, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.AFTER, Ops.LOAD, Ops.COPY}
-"""They have the dtype and the shape of the first operand."""
+"""The operations with the dtype and the shape of their first operand."""
 _OF_FIRST = _SAME | GroupOp.Movement | {Ops.NEG, Ops.TRUNC, Ops.REDUCE, Ops.RANGE, Ops.STAGE}
 _OF_ONE = GroupOp.Unary | {Ops.CAST}
 
@@ -69,7 +69,7 @@ def _dtype(original: Callable[..., DType | None]) -> Callable[..., DType | None]
 
 
 def _shape(original: _Shape, name: str) -> _Shape:
-    """`name` is where each operand has its own, which is found before.  What is not looked up gives None."""
+    """Wrap shape inference: the operands have their shapes in `name`; each lookup returns None if it cannot decide."""
 
     def joined(u: UOp) -> Any:
         first, *others = [x.__dict__[name] for x in u.src]
@@ -131,11 +131,11 @@ def _shape(original: _Shape, name: str) -> _Shape:
 # ---- the sizes of a movement ----
 
 SIZES = "_branded_sizes"
-"""Where the operand of a movement keeps the numbers that it stands for."""
+"""The attribute in which the operand of a movement caches its sizes."""
 
 
 def _sizes(operand: UOp) -> tuple[int, ...] | None:
-    """Those that the operand of a movement stands for; None where they are not all known."""
+    """Return the sizes in the operand of a movement, or None if they are not all concrete."""
     found: tuple[int, ...] | None = operand.__dict__.get(SIZES)
     if found is None and (operand.op is Ops.STACK or operand.op is Ops.CONST):
         sizes = operand.src if operand.op is Ops.STACK else (operand,)
@@ -150,19 +150,19 @@ def _are_ints(shape: tuple[Any, ...] | None) -> TypeGuard[tuple[int, ...]]:
 
 
 def _is_within(inner: tuple[Any, ...] | None, begins: tuple[Any, ...] | None, outer: tuple[Any, ...] | None) -> bool:
-    """Does each axis of one shape lie in that of another, where it begins?  Both are known."""
+    """Return whether a shape at these offsets lies inside another, with all sizes concrete."""
     if not (_are_ints(inner) and _are_ints(begins) and _are_ints(outer) and len(inner) == len(begins) == len(outer)):
         return False
     return all(b >= 0 and n >= 0 and b + n <= m for n, b, m in zip(inner, begins, outer, strict=True))
 
 
 def _once(original: Callable[[tuple[Any, ...]], UOp]) -> Callable[[tuple[Any, ...]], UOp]:
-    """The operand of a movement: the one that there is of these numbers."""
+    """Reuse the existing operand of a movement for equal sizes."""
     there: weakref.WeakValueDictionary[tuple[int, ...], UOp] = weakref.WeakValueDictionary()
 
     @functools.wraps(original)
     def shape_to_shape_arg(arg: tuple[Any, ...]) -> UOp:
-        if not _are_ints(arg):  # True is equal to 1, and refused
+        if not _are_ints(arg):  # True equals 1, but raises an error
             return original(arg)
         if (found := there.get(arg)) is None:
             found = there[arg] = original(arg)
@@ -182,7 +182,7 @@ def _simple(original: Callable[..., UOp]) -> Callable[..., UOp]:
 
 
 def _get(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A property that is worked out of those of the operands: without a walk, where these are there."""
+    """Compute a recursive property without a graph traversal if the operands have it."""
 
     @functools.wraps(original)
     def get(self: Any, u: UOp | None, owner: Any = None) -> Any:

@@ -1,11 +1,11 @@
-"""A pattern of tinygrad as a function of Python, written down in one go.
+"""Compilation of tinygrad's patterns to Python functions in one pass.
 
-tinygrad writes for each pattern that is asked for the first time a function that matches it.  It builds a graph of its
-conditions and rewrites that by patterns, which takes five times as long as to compile the function: a fifth of the
-first call of a program, in each process anew.  Here the conditions are written as they come, in the same order.
+tinygrad generates a matching function for each pattern at its first use. It builds a graph of the conditions and
+rewrites it with patterns, which takes five times as long as compiling the function. In each process, that is a fifth of
+the first call of a program. Here the conditions are written directly, in the same order.
 
-Of the texts that tinygrad's own patterns give, `patterns.py` has the functions, which Python has compiled when the
-package was installed, or when it was first used: each is found by its text.  `python -m tests.patterns` writes it.
+`patterns.py` has the functions for tinygrad's own patterns, found by their source text. Python compiles it when the
+package is installed or first used. `python -m tests.patterns` generates it.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from typing import Any, NamedTuple
 from branded.tinygrad_compat import private_api
 
 MOST = 32
-"""So many ways in which a pattern may match are written down, one after the other."""
+"""The maximum number of alternatives of a pattern that are written out."""
 _CALL = "(found := own({})) is not None"
 
 FILE = Path(__file__).with_name("patterns.py")
-"""The functions of the patterns that tinygrad has."""
+"""The functions of tinygrad's own patterns."""
 _HEAD = "def {}(uop, ctx):"
 
 
 class _TooLong(Exception):
-    """Such a pattern is left to tinygrad."""
+    """Raised for a pattern that is left to tinygrad, for example because of too many alternatives."""
 
 
 class _Way(NamedTuple):
-    """One way to match: what must hold, in this order, and where what has a name is."""
+    """One alternative of a pattern: its conditions in order, and the locations of its named operations."""
 
     conditions: list[str]
     names: dict[str, str]
 
     def take(self, other: _Way) -> None:
-        """Both must hold; what has one name is one UOp."""
+        """Require both alternatives; the same name must refer to the same UOp."""
         self.conditions.extend(other.conditions)
         for name, at in other.names.items():
             if (first := self.names.setdefault(name, at)) != at:
@@ -52,7 +52,7 @@ class _Way(NamedTuple):
 
 
 class _Conditions:
-    """What holds where a pattern matches: in each way `common`, and one way of each of `choices`."""
+    """The conditions of a pattern: `common` for all alternatives, and one alternative from each of `choices`."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.values, self.common = values, _Way([], {})
@@ -63,7 +63,7 @@ class _Conditions:
         return name
 
     def add(self, p: Any, at: str, is_known: bool = False) -> None:
-        """`at` matches `p`; its operation is known where a pattern is looked up by that."""
+        """Add the conditions for `at` to match `p`; skip its operation if patterns are looked up by it."""
         if p.is_any:
             self.choose([[(x, at)] for x in p.src[0]])
             return
@@ -99,7 +99,7 @@ class _Conditions:
             self.choose([[(x, f"{at}.src[{i}]") for i, x in enumerate(xs)] for xs in src])
 
     def choose(self, among: Sequence[Sequence[tuple[Any, str]]]) -> None:
-        """All of one of these match."""
+        """Require all conditions of one group in `among`."""
         found: list[_Way] = []
         for pairs in among:
             of = _Conditions(self.values)
@@ -123,7 +123,7 @@ def _joined(*ways: _Way) -> _Way:
 
 
 def written(p: Any, has_ctx: bool) -> tuple[str, dict[str, Any]]:
-    """The body of the function that matches a pattern, and the values that stand in it."""
+    """Return the body of the function that matches a pattern, and the values that it uses."""
     all_ = _Conditions({})
     all_.add(p, "uop", True)
     lines: list[str] = []
@@ -137,7 +137,7 @@ def written(p: Any, has_ctx: bool) -> tuple[str, dict[str, Any]]:
 
 
 def name(text: str) -> str:
-    """What the function of this body is called."""
+    """Return the name of the function with this body."""
     return f"m{hashlib.blake2b(text.encode(), digest_size=10).hexdigest()}"
 
 
@@ -147,7 +147,7 @@ def function(text: str, named: str = "compiled_match") -> str:
 
 @functools.cache
 def kept() -> Mapping[str, CodeType]:
-    """The functions of `FILE`, which Python keeps compiled; none where it cannot: to compile all takes too long."""
+    """Return the compiled functions of `FILE`, or none if Python cannot cache them: compiling takes too long."""
     cached = importlib.util.cache_from_source(str(FILE))
     if not Path(cached).exists() and (sys.dont_write_bytecode or not os.access(FILE.parent, os.W_OK)):
         return {}
@@ -158,14 +158,14 @@ def kept() -> Mapping[str, CodeType]:
     return {code.co_name: code for code in module.co_consts if isinstance(code, CodeType)} if module else {}
 
 
-@functools.lru_cache(maxsize=2048)  # many patterns differ in the function alone that they call
+@functools.lru_cache(maxsize=2048)  # many patterns differ only in the function that they call
 def _compiled(text: str) -> CodeType:
     if (found := kept().get(name(text))) is not None:
         return found
     space: dict[str, Any] = {}
     exec(
         compile(function(text), str(FILE), "exec"), space
-    )  # no code of the user, as `branded.errors.source` finds that
+    )  # the file name lets `branded.errors.source` tell it from user code
     code: CodeType = space["compiled_match"].__code__
     return code
 

@@ -1,9 +1,9 @@
-"""Finished programs are kept on disk: what tinygrad made of a kernel, which takes it longer than the C compiler.
+"""A disk cache for programs: the result of tinygrad's compilation, which takes longer than the C compiler.
 
-tinygrad keeps the machine code of a source that it has compiled before, and works out the source anew in each process.
-Here the whole program is kept, in the same database, by the kernel's graph and all that its code depends on: the
+tinygrad caches the machine code of each source, but generates the source again in each process. Here the whole program
+is stored in the same database. Its key covers the graph of the kernel and everything else that its code depends on: the
 versions, the code of this package that changes kernels, the compiler and the features of the processor.
-`CACHELEVEL=0` leaves it out, as it does tinygrad's own cache.
+`CACHELEVEL=0` disables it, together with tinygrad's own cache.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ TABLE = "branded_programs"
 CODE = "branded_code"
 FOLDERS = ("tinygrad_compat", "backends")
 TABLES = "branded_%"
-"""Its own, and those of `schedules.py` and `clang.py`."""
+"""The tables of this module, of `schedule_cache.py` and of `clang_batches.py`."""
 MOST = 20_000
-"""So many programs are kept, the last that were made."""
+"""The maximum number of entries in a table; the oldest are deleted."""
 _EVERY = 500
 _kept = itertools.count()
 NOT_WHOLE = (
@@ -44,11 +44,11 @@ NOT_WHOLE = (
     TypeError,
     ValueError,
 )
-"""What unpickling raises of bytes that are cut off, or that another version wrote."""
+"""The exceptions from unpickling bytes that are truncated or written by another version."""
 
 
 class Programs(dict[Any, UOp]):
-    """The programs that are finished: of this process, and behind them those on disk."""
+    """The finished programs of this process, backed by those on disk."""
 
     def __contains__(self, key: object) -> bool:
         return super().__contains__(key) or self._found(key)
@@ -58,7 +58,7 @@ class Programs(dict[Any, UOp]):
 
     def __setitem__(self, key: Any, program: UOp) -> None:
         if super().get(key) is program:
-            return  # tinygrad puts it in where it is made, and where it is used
+            return  # tinygrad stores it twice, where it is made and where it is used
         super().__setitem__(key, program)
         if is_kept():
             private_api.helpers.diskcache_put(TABLE, _name(key), program)
@@ -74,7 +74,7 @@ class Programs(dict[Any, UOp]):
 
 
 def found(table: str, name: str) -> UOp | None:
-    """What is on disk by this name; None where nothing is, or what is there is not whole, so that it is made anew."""
+    """Return the graph on disk with this name, or None if there is none or it is damaged."""
     try:
         graph = private_api.helpers.diskcache_get(table, name)
     except NOT_WHOLE:
@@ -83,7 +83,7 @@ def found(table: str, name: str) -> UOp | None:
 
 
 def is_kept() -> bool:
-    """Is there a cache, and does nobody want to see how kernels are made?"""
+    """Return whether there is a cache and no DEBUG output of the compilation is requested."""
     return bool(private_api.CACHELEVEL.value) and DEBUG.value < 3
 
 
@@ -93,13 +93,13 @@ def _name(key: object) -> str:
 
 @functools.cache
 def made_by() -> str:
-    """All that the code of a kernel depends on beside its graph."""
+    """Return everything that the code of a kernel depends on, except its graph."""
     chosen = [*zig_clang.command(), os.environ.get("BRANDED_PATCHES", "")]
     return repr((tinygrad_compat.version(), tinygrad_compat.installed, platform.machine(), features(), chosen, _code()))
 
 
 def _code() -> str:
-    """What the code of this package says, of the modules that change kernels; read anew when a file was written."""
+    """Return a hash of the source files that change kernels, recomputed if a file has changed."""
     package = Path(__file__).parents[2]
     found = [f"{at}/{name}" for part in FOLDERS for at, _, names in os.walk(package / part) for name in names]
     sources = [path for path in found if path.endswith(".py")]
@@ -117,8 +117,8 @@ def _code() -> str:
 
 
 def count() -> None:
-    """One more is kept, and from time to time the oldest go."""
-    if next(_kept) % _EVERY == 0 and is_kept():  # there may turn out to be no cache
+    """Count a new entry, and delete the oldest entries from time to time."""
+    if next(_kept) % _EVERY == 0 and is_kept():  # a failed write may have disabled the cache
         _forget_the_oldest()
 
 
@@ -130,7 +130,7 @@ def _forget_the_oldest() -> None:
             connection.execute(f"DELETE FROM '{table}' WHERE rowid <= (SELECT MAX(rowid) FROM '{table}') - {MOST}")
         connection.commit()
     except sqlite3.Error:
-        connection.rollback()  # another process is at it
+        connection.rollback()  # another process holds the database
 
 
 def install() -> None:

@@ -1,8 +1,8 @@
-"""What scheduling found is kept on disk, beside the programs: the kernels of a graph, which depend on its form alone.
+"""A disk cache for schedules: the kernels of a graph, which depend only on its structure.
 
-tinygrad keeps it in memory, by the graph with parameters in place of its buffers.  Here another process finds it too,
-by the same key, with all options, the versions, and the code of this package.  A graph that has anything in it but
-numbers and what tinygrad itself writes down, as functions of the user, is not kept.
+tinygrad keeps them in memory, by the graph with parameters instead of buffers. Here other processes find them too. The
+key also covers all options, the versions, and the code of this package. A graph is not stored if it contains anything
+other than numbers and tinygrad's own data types, for example a user function.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from branded.tinygrad_compat.speed import program_cache
 
 TABLE = "branded_schedules"
 LEAST = 5
-"""Of a graph of fewer operations the kernels are found sooner than on disk."""
+"""The minimum number of operations of a stored graph; smaller graphs are scheduled faster than they are loaded."""
 _PLAIN = (int, float, str, bytes, bool, type(None))
 _TYPES = frozenset(
     {"AddrSpace", "AxisType", "BufferizeOpts", "DType", "InvalidType", "KernelInfo", "Ops", "Opt", "OptOps", "ParamArg"}
 )
-"""Those of tinygrad that write down all that they are."""
+"""The types of tinygrad whose text contains their full state."""
 _FREE = 1 << 40
-"""The first of the numbers that no buffer has."""
+"""The first slot number that no buffer uses."""
 _NOT_OF_IT = frozenset({"CACHELEVEL", "CAPTURING", "DEBUG", "NO_MEMORY_PLANNER", "PARALLEL"})
-"""The options that do not change what is scheduled."""
+"""The options that do not affect the schedule."""
 _VARIABLES = ("REDUCEOP_SPLIT_THRESHOLD", "REDUCEOP_SPLIT_SIZE", "RING_ALLREDUCE_THRESHOLD", "LATE_ALLREDUCE")
-"""Those of the environment that tinygrad's scheduler reads, beside the options."""
+"""The environment variables that tinygrad's scheduler reads in addition to the options."""
 
 
 def is_plain(x: Any) -> bool:
-    """Does the key of a graph say all of this argument, in another process too?"""
+    """Return whether the key of a graph describes this argument completely, also in another process."""
     if isinstance(x, tuple | frozenset):
         return all(map(is_plain, x))
     if isinstance(x, CallInfo):
         return x.aux is None
     if isinstance(x, str):
-        return type(x) is str  # the name of a loop or of a function of the host keeps what no text says
+        return type(x) is str  # a subclass, such as the name of a loop or host callback, has hidden state
     return isinstance(x, _PLAIN) or (type(x).__name__ in _TYPES and type(x).__module__.startswith("tinygrad."))
 
 
 def _name(graph: UOp) -> str | None:
-    """The key of a graph; None where it is not kept."""
+    """Return the key of a graph, or None if it is not stored."""
     if not program_cache.is_kept():
         return None
     us = graph.toposort()
@@ -69,7 +69,7 @@ def _found(name: str) -> UOp | None:
 def _keep(name: str, linear: UOp) -> None:
     us = linear.toposort()
     if all(u.arg is None or is_plain(u.arg) for u in us):
-        # they stand for buffers that each run makes, and have the numbers of some that there are
+        # placeholders for buffers that each run makes, but with the slots of existing buffers
         places = [u for u in us if u.op is Ops.BUFFER and u.addrspace is private_api.AddrSpace.GLOBAL]
         free = {u: u.replace(arg=replace(u.arg, slot=_FREE + i)) for i, u in enumerate(places)}
         private_api.helpers.diskcache_put(TABLE, name, linear.substitute(free, walk=True))

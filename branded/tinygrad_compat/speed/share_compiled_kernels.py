@@ -1,12 +1,12 @@
-"""A kernel is compiled once for all devices that are alike, where tinygrad compiles it for each of them.
+"""One compilation of a kernel for all identical devices, instead of one for each of them.
 
-The parameters of a kernel say on which devices their buffers are, and so does its key:
+The parameters of a kernel, and therefore its key, name the devices of their buffers:
 
     PARAM(0, float, device=("CPU", "CPU:1"))    the rows of x, on two devices
     PARAM(0, float, device="CPU:2")             x on a third
 
-The code is the same.  Here the kernel of devices that have the compiler of the first of their kind is the kernel of
-that one; it runs where the buffers of its call are.
+The code is the same. Here a kernel is compiled for the first device of its kind, if all devices have the same compiler.
+It runs on the devices of the buffers of its call.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.tinygrad_compat import private_api
 
 _there: weakref.WeakKeyDictionary[UOp, UOp] = weakref.WeakKeyDictionary()
-"""The kernels of other devices, as kernels of the first."""
+"""The kernels of other devices, rewritten for the first device."""
 
 
 def _first(device: str | tuple[str, ...] | None) -> str | None:
-    """The device whose kernels these run; None where they are alone, or it is that device itself."""
+    """Return the first device of the same kind if it shares its kernels with all of these, else None."""
     if device is None or (isinstance(device, str) and ":" not in device):
         return None
     names = (device,) if isinstance(device, str) else device
@@ -39,7 +39,7 @@ def _first(device: str | tuple[str, ...] | None) -> str | None:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Do these make the same code of a kernel?"""
+    """Return whether two renderers generate the same code."""
     return type(one) is type(other) and bool(one.target == other.target)
 
 

@@ -1,7 +1,7 @@
-"""Few kernels are made in this process, and the C compiler works beside it.
+"""Compilation of a few kernels in this process, with the C compiler in parallel.
 
-A process in which tinygrad compiles takes as long to start as 20 kernels take to be made, and the C compiler, which is
-a process of its own, half of their time.
+Starting a compile worker takes as long as making 20 kernels. The C compiler, a separate process, accounts for half of
+the time of a kernel.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.tinygrad_compat import private_api, tinygrad_lock
 from branded.tinygrad_compat.speed import clang_batches
 
-if TYPE_CHECKING:  # the import of this package does not wait for threads
+if TYPE_CHECKING:  # the import of this package should not import the thread pool
     from concurrent.futures import Future, ThreadPoolExecutor
 
 MANY = 2_000
-"""The operations of so many kernels that processes pay: about fifty kernels."""
+"""The number of operations from which workers pay off: about fifty kernels."""
 
 
 def is_little(f: Any, tasks: Sequence[Any]) -> bool:
-    """Is this to make kernels, and less work than to start processes for it?"""
+    """Return whether the tasks compile kernels, with less work than the start of the workers."""
     if f is not private_api._compile_kernel or DEBUG.value >= 3:
         return False
     return sum(len(kernel.toposort()) for _, (kernel, _), _ in tasks) < MANY
 
 
 class _Later:
-    """The compiler of a renderer, which gives the code later."""
+    """A wrapper around a renderer's compiler that delivers the code later."""
 
     def __init__(self, compiler: Any, threads: ThreadPoolExecutor) -> None:
         self.compiler, self.threads = compiler, threads
@@ -56,7 +56,7 @@ class _Later:
 
 @functools.cache
 def _executor() -> type[ThreadPoolExecutor]:
-    """It is imported where something is compiled; its module has a lock of its own, which is held at a fork too."""
+    """Import the thread pool at the first compilation; its module has a lock that must be held at a fork."""
     from concurrent.futures import ThreadPoolExecutor
 
     tinygrad_lock.before_forks()
@@ -64,7 +64,7 @@ def _executor() -> type[ThreadPoolExecutor]:
 
 
 def made(tasks: Sequence[Any], threads: int) -> Iterator[tuple[int, UOp]]:
-    """These kernels, each as soon as it is finished, with the number of its task."""
+    """Yield the compiled kernels with the indices of their tasks, in the order of completion."""
     from concurrent.futures import FIRST_COMPLETED, wait
 
     waiting: dict[Future[bytes], tuple[int, UOp, _Later]] = {}

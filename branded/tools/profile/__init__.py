@@ -25,24 +25,24 @@ __all__ = ["Line", "Peak", "Profile", "Timed", "profile"]
 
 
 class Peak(NamedTuple):
-    """What numpy reaches on this machine: operations and bytes, each second."""
+    """The rates that numpy reaches on this machine, in operations and bytes per second."""
 
     flops: float
     bytes: float
 
 
 class Profile(NamedTuple):
-    """The kernels of one call, in order, and its lines, each by itself."""
+    """The kernels of one call, in order, and its source lines, each measured separately."""
 
     kernels: list[Timed]
     lines: list[Line]
     peak: Peak
     tuned: Report = Report()
-    """The kernels that were tried."""
+    """The kernels that the autotuner tried."""
 
     @property
     def seconds(self) -> float:
-        """Of all kernels, one after the other."""
+        """The total time of the kernels; kernels inside a loop are part of the loop's time."""
         return sum(k.seconds for k in self.kernels if not k.depth)
 
     def __str__(self) -> str:
@@ -88,20 +88,21 @@ def _rate(n: float, seconds: float, peak: float) -> str:
 
 
 def profile(f: Callable[..., Any], *args: Any, tune: How | None = None) -> Profile:
-    """Where the time of `f(*args)` goes.
+    """Measure the time of `f(*args)` by kernel and by source line.
 
     Args:
-        f: A function of tensors, or of trees of them, as `explain` takes it; of a compiled one, what it is of.
-        *args: Its arguments; without any, the defaults of its parameters.
-        tune: The kernels of the program are tried in several forms, as `jit` does it; a function of `jit` has its own.
+        f: A function of tensors or pytrees of tensors, as for `explain`.  Of a compiled function, the original function
+            is profiled.
+        *args: The arguments of `f`; without arguments, the defaults of its parameters.
+        tune: The level at which the kernels are autotuned first, as in `jit`.  A compiled `f` has its own default.
 
     Returns:
-        The kernels of one call, those in the steps of loops included, with their time, operations and bytes; and the
-        lines of the source, each by itself; with `tune` also what the kernels gained.  `print` shows all.
+        The kernels of one call, including the kernels in loop steps, with their time, operations and bytes.  The source
+        lines, each measured separately.  With `tune`, the time that tuning saved.  `print` shows everything.
 
     Raises:
-        OptionError: `tune` is none of its words.
-        BrandedError: What `make_expr` raises for a function that cannot be written down.
+        OptionError: `tune` is not one of its levels.
+        BrandedError: `make_expr` cannot express the function.
 
     Example:
         >>> from branded import vmap
@@ -111,7 +112,7 @@ def profile(f: Callable[..., Any], *args: Any, tune: How | None = None) -> Profi
         >>> len(found.kernels), found.seconds > 0
         (1, True)
 
-    Source: `DEBUG=2` of tinygrad, which has the kernels; line_profiler, which has the lines.
+    Source: `DEBUG=2` of tinygrad, for the kernels; line_profiler, for the lines.
     """
     kwargs: dict[str, Any] = {}
     check_tune(tune, "profile")
@@ -136,7 +137,7 @@ def _as_tensor(x: Any) -> Any:
 
 @functools.cache
 def peak() -> Peak:
-    """A product of 512³ and a walk through 64 MB, by numpy: the best of twenty, asked of the machine once."""
+    """Measure numpy's matrix multiplication of 512³ and its pass through 64 MB, once: the best of twenty runs."""
     import numpy as np
 
     a, out = np.ones((512, 512), np.float32), np.empty((512, 512), np.float32)

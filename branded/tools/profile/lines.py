@@ -1,4 +1,4 @@
-"""The lines of a function, each by itself: what it computes, from operands that are in memory."""
+"""The lines of a function, each measured separately, from operands that are in memory."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from branded.ir.evaluate import evaluation
 from branded.ir.terms import Eqn, Program, Var
 
 LARGE = 1 << 28
-"""A value of more bytes is not put into memory for its own sake: the line that uses it computes it."""
+"""The size in bytes above which a value is not stored between lines: the line that uses it computes it."""
 _MOVEMENT = {op.name for op in GroupOp.Movement}
 
 
 class Line(NamedTuple):
-    """A line of the source, and its kernels, when what it takes is there and what it gives is kept."""
+    """A source line and its kernels, with its operands in memory and its results kept."""
 
     file: str
     number: int
@@ -43,7 +43,7 @@ Key = tuple[str, int] | None
 
 
 def whole_and_lines(expr: Expr, given: Sequence[Tensor], tune: Tune) -> tuple[list[Timed], list[Line]]:
-    """The kernels of a program, which may be tried, and its lines in the order of the source."""
+    """Return the kernels of a program, autotuned as `tune` specifies, and its lines in source order."""
     p = expr.at("batched").program
     env = dict(zip((*p.constvars, *p.invars), (*expr.at("batched").consts, *given), strict=True))
     first = dict(env)
@@ -64,7 +64,7 @@ def whole_and_lines(expr: Expr, given: Sequence[Tensor], tune: Tune) -> tuple[li
 
 
 def _where(expr: Expr) -> list[Where | None]:
-    """Where each equation of the batched graph comes from."""
+    """Return the source range of each equation of the batched graph."""
     primitives, batched = expr.links(), expr.at("primitives").links()
     out: list[Where | None] = [None] * len(expr.at("batched").program.eqns)
     for e, below in zip(expr.program.eqns, primitives, strict=True):
@@ -79,7 +79,7 @@ def _key(where: Where | None) -> Key:
 
 
 def _run(p: Program, eqns: Sequence[Eqn], env: dict[Var, Tensor]) -> None:
-    """Work out these equations, from what is there."""
+    """Evaluate these equations with the values in `env`, and add their results to it."""
     run = evaluation(p)
     with run.opened():
         for _ in run.steps(Program(p.constvars, p.invars, list(eqns), []), env):
@@ -87,7 +87,7 @@ def _run(p: Program, eqns: Sequence[Eqn], env: dict[Var, Tensor]) -> None:
 
 
 def _put_into_memory(p: Program, keys: Sequence[Key], env: dict[Var, Tensor]) -> None:
-    """What one line gives to another."""
+    """Realize the values that one line passes to another."""
     made = {v: key for key, e in zip(keys, p.eqns, strict=True) for v in e.results}
     taken = {
         v
@@ -99,7 +99,7 @@ def _put_into_memory(p: Program, keys: Sequence[Key], env: dict[Var, Tensor]) ->
     held = {v: t for v, t in numbers.items() if t.uop.max_numel() * t.dtype.itemsize <= LARGE}
     if held:
         Tensor.realize(*held.values())
-    for v, t in held.items():  # a weak number has no memory; it is what was stored for it
+    for v, t in held.items():  # a value of a weak dtype was stored in a strong one
         env[v] = t.cast(env[v].dtype)
 
 
@@ -109,4 +109,4 @@ def _kernels_of(p: Program, eqns: Sequence[Eqn], env: Mapping[Var, Tensor]) -> l
     there = {v: tensor(t.uop) for v, t in env.items() if v not in own}
     _run(p, eqns, there)
     outs: list[UOp] = [there[v].uop for v in own if v in kept]
-    return kernels([u for u in outs if u.device is not None])  # numbers are a part of the kernels that use them
+    return kernels([u for u in outs if u.device is not None])  # constants have no separate kernel

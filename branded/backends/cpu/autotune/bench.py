@@ -1,7 +1,7 @@
-"""Trials: several ways to do what a call does, on memory of their own; how long they take, and what they give.
+"""Benchmarks of equivalent implementations of a call on scratch memory: their times and their results.
 
-Nothing of the user's is read or written.  All ways find the same numbers, and one that gives others than the rule's,
-by more than rounding, is out of it.
+No user memory is read or written.  All candidates get the same inputs.  A candidate whose results differ from the
+default's by more than rounding is excluded.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from branded.tinygrad_compat.speed import clang_batches
 
 ROUNDS = 5
 BATCH = 2e-4
-"""A round of a way takes about so many seconds, or one run."""
+"""The target duration of a round in seconds; a round has at least one run."""
 MOST = 10_000
 HOPELESS = 1.5
-"""What takes so many times as long as another in the first round is not run again."""
+"""The factor by which a candidate may be slower than the fastest in the first round before it is dropped."""
 TURNS = 3
-"""A table has what a call is called with in the first step, and in every second one after it: here the same."""
+"""A table has arguments for the first step and for two kinds of alternating steps; here all are equal."""
 LARGEST = 1 << 30
-"""So many bytes a call that is tried may have in all."""
+"""The maximum total bytes of the buffers of a benchmarked call."""
 
 
 class Way(NamedTuple):
-    """Calls that do the same work, one after the other, of compiled kernels and of products."""
+    """Calls of compiled kernels and products that do the same work in sequence."""
 
     calls: tuple[UOp, ...]
 
@@ -49,9 +49,9 @@ _OPAQUE = {Ops.CUSTOM, Ops.CUSTOMI, Ops.STAGE, Ops.SPECIAL, Ops.BARRIER}
 
 
 def is_safe(kernel: UOp) -> bool:
-    """May a kernel run on numbers that are made up?  Of its graph before and after its loops are simplified.
+    """Return whether a kernel may run on random inputs; check its graph before and after loop simplification.
 
-    An integer that divides may be 0 then, and an index beyond the end.
+    A random integer divisor may be 0, and a random index may be out of bounds.
     """
     for u in kernel.toposort():
         if u.op in _OPAQUE or (u.op is Ops.PARAM and u.arg.slot >= 0 and not _is_known(u.dtype)):
@@ -66,7 +66,7 @@ def is_safe(kernel: UOp) -> bool:
 
 
 def _is_known(dtype: DType) -> bool:
-    """Are there numbers of this type that can be made up, and compared?"""
+    """Return whether elements of this dtype can be generated and compared."""
     to = private_api._to_np_dtype(dtype)
     return dtype == dtypes.bfloat16 or (to is not None and np.dtype(to).itemsize == dtype.itemsize)
 
@@ -75,7 +75,7 @@ def _is_known(dtype: DType) -> bool:
 
 
 def sizes(call: UOp) -> dict[UOp, int]:
-    """How much of its buffers a kernel uses in its first step, if it is in a loop: they may be those of all steps."""
+    """Return how much of each buffer a kernel uses in its first step; in a loop, a buffer may hold all steps."""
     kernel, args = call.src[0], private_api.get_call_arg_uops(call)
     first = {v: v.const_like(v.vmin) for v in kernel.variables()}
     found = dict[int, int]()
@@ -88,10 +88,10 @@ def sizes(call: UOp) -> dict[UOp, int]:
 
 
 class Scratch:
-    """Buffers of their own for the arguments of calls, with numbers that are the same each time."""
+    """Scratch buffers for the arguments of calls, with reproducible contents."""
 
     def __init__(self, calls: Iterable[UOp], sizes: Mapping[UOp, int]) -> None:
-        """`sizes` says of some how much of them is used."""
+        """Allocate the buffers; `sizes` gives the used size of some of them."""
         args = dict.fromkeys(u for call in calls for u in private_api.get_call_arg_uops(call))
         self.buffers = {u: _buffer(sizes.get(u, int(u.max_numel())), u.dtype) for u in args}
 
@@ -108,12 +108,12 @@ class Scratch:
 
 
 def _buffer(size: int, dtype: DType) -> Buffer:
-    """Memory that is the system's again when the trial is over."""
+    """Allocate memory that is released to the system after the benchmark."""
     return Buffer("CPU", size, dtype, options=private_api.BufferSpec(nolru=True), preallocate=True)
 
 
 def numbers(rng: Any, n: int, dtype: DType, signs: bool) -> Any:
-    """So many numbers near 1, as bytes; with both signs, or positive."""
+    """Return `n` random elements near 1, as bytes; with `signs`, of both signs."""
     if dtypes.is_float(dtype):
         x = rng.random(n, np.float32) * 0.75 + 0.25
         if signs:
@@ -126,7 +126,7 @@ def numbers(rng: Any, n: int, dtype: DType, signs: bool) -> Any:
 
 
 def _values(raw: Any, dtype: DType) -> Any:
-    """The bytes of a buffer as numbers that can be compared."""
+    """Return the bytes of a buffer as elements that can be compared."""
     if dtype == dtypes.bfloat16:
         return (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
     return raw.view(private_api._to_np_dtype(dtype))
@@ -137,7 +137,7 @@ _ROUNDINGS = 32
 
 
 def agree(found: Any, right: Any, dtype: DType, terms: int) -> bool:
-    """Are these the same numbers, but for the rounding of sums of so many terms in another order?"""
+    """Return whether the results are equal up to the rounding of reordered sums of `terms` terms."""
     if dtype not in _EPSILON:
         return bool(np.array_equal(found, right))
     with np.errstate(all="ignore"):
@@ -152,7 +152,7 @@ def agree(found: Any, right: Any, dtype: DType, terms: int) -> bool:
 
 
 def terms_of(kernel: UOp) -> int:
-    """How many numbers are added up, at most."""
+    """Return the maximum number of summed terms."""
     found = [math.prod(int(r.vmax) + 1 for r in u.src[1:]) for u in kernel.toposort() if u.op is Ops.REDUCE]
     return max(found, default=1)
 
@@ -161,7 +161,7 @@ def terms_of(kernel: UOp) -> int:
 
 
 class _Noted:
-    """A compiler that only notes the source."""
+    """A compiler that only records the source."""
 
     cachekey = None
 
@@ -174,9 +174,9 @@ class _Noted:
 
 
 def compiled(made_of: Sequence[private_api.Scheduler], renderer: Any) -> list[UOp | None]:
-    """These kernels as programs, of which none is kept; None for one that the compiler does not take.
+    """Compile these kernels to programs without caching them; None for a kernel that fails to compile.
 
-    What comes out as the same source is compiled once.
+    Kernels with the same source are compiled once.
     """
     asts = [k.copy().get_optimized_ast() for k in made_of]
     made: list[tuple[UOp, str] | None] = []
@@ -186,7 +186,7 @@ def compiled(made_of: Sequence[private_api.Scheduler], renderer: Any) -> list[UO
         one.compiler = noted = _Noted()
         try:
             made.append((private_api.codegen.do_to_program(ast, one), noted.source))
-        except (RuntimeError, AssertionError, private_api.KernelOptError):  # a form that tinygrad cannot write
+        except (RuntimeError, AssertionError, private_api.KernelOptError):  # a variant that tinygrad cannot render
             made.append(None)
     sources = list(dict.fromkeys(m[1] for m in made if m is not None))
     with ThreadPoolExecutor(max(int(private_api.worker.PARALLEL.value), 1)) as threads:
@@ -201,7 +201,7 @@ def compiled(made_of: Sequence[private_api.Scheduler], renderer: Any) -> list[UO
 def _code(compiler: Any, source: str) -> bytes | None:
     try:
         return bytes(compiler.compile(source))
-    except Exception:  # it is one of several
+    except Exception:  # the other candidates remain
         return None
 
 
@@ -209,7 +209,7 @@ def _code(compiler: Any, source: str) -> bytes | None:
 
 
 def _ops(way: Way, memory: Scratch, held: list[Any]) -> list[native.Op]:
-    """What C is to call; the parts of a kernel one after the other, so that it does not matter what other cores do."""
+    """Return the C calls of a candidate; the parts of a kernel run serially, to ignore the load on other cores."""
     found: list[native.Op] = []
     for call in way.calls:
         args = [memory.address(u) for u in private_api.get_call_arg_uops(call)]
@@ -235,19 +235,19 @@ def _ops(way: Way, memory: Scratch, held: list[Any]) -> list[native.Op]:
 
 
 def written(call: UOp) -> list[UOp]:
-    """What a kernel writes to."""
+    """Return the buffers that a kernel writes to."""
     stored = [u.src[0].src[0].buf_uop for u in call.src[0].toposort() if u.op is Ops.STORE]
     slots = sorted({p.arg.slot for p in stored if p.op is Ops.PARAM})
     return [private_api.get_call_arg_uops(call)[i] for i in slots]
 
 
 class Trial:
-    """Ways to do one thing, by their names, beside one another; the first is the rule's."""
+    """Named candidates for one call; the first is the default."""
 
     def __init__(
         self, ways: Mapping[str, Way], used: Mapping[UOp, int], outs: Sequence[UOp] = (), terms: int = 1
     ) -> None:
-        """`used` says how much they use of their buffers, `outs` what is compared, which are sums of so many terms."""
+        """Compile the plans; `used` has the used buffer sizes, `outs` the results to compare, `terms` their terms."""
         self.outs, self.terms = list(outs), terms
         self.memory = Scratch((call for way in ways.values() for call in way.calls), used)
         self.memory.fill(0, False)
@@ -255,7 +255,7 @@ class Trial:
         self.plans = {name: native.Plan(native.Table(_ops(way, self.memory, self.held))) for name, way in ways.items()}
 
     def agreeing(self) -> list[str]:
-        """The ways that give what the first one does, on positive numbers and on those of both signs."""
+        """Return the candidates that agree with the first one, on positive inputs and on inputs of both signs."""
         first, left = next(iter(self.plans)), list(self.plans)
         for seed, signs in ((0, True), (1, False)):
             right = self._results(first, seed, signs)
@@ -271,7 +271,7 @@ class Trial:
         return {u: self.memory.array(u).copy() for u in self.outs}
 
     def seconds(self, which: Sequence[str]) -> dict[str, float]:
-        """The best times of these ways, which take turns."""
+        """Return the best time of each of these candidates, which take turns."""
         best = {name: self._timed(name, 1) for name in which}
         for turn in range(ROUNDS):
             least = min(best.values())

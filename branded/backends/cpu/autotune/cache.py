@@ -1,6 +1,6 @@
-"""What was chosen for kernels, in memory and on disk: by what a kernel does, and by all that its speed depends on.
+"""Cache of tuning choices, in memory and on disk, keyed by the kernel and everything that affects its speed.
 
-It is kept in tinygrad's database, beside the programs, and bounded as they are; another process finds it there.
+The entries are in tinygrad's database, next to the programs and with the same size limit; other processes share them.
 """
 
 from __future__ import annotations
@@ -18,31 +18,33 @@ from branded.tinygrad_compat.speed import program_cache
 
 TABLE = "branded_tuned"
 MOST = 4096
-"""So many are kept in memory."""
+"""The maximum number of choices in memory."""
 
 
 class Choice(NamedTuple):
-    """The form of a kernel, and its time beside that of the rule's form."""
+    """The chosen variant of a kernel, with its time and the time of the default."""
 
     kernel: str
-    """What tinygrad calls it in the rule's form."""
+    """tinygrad's name for the kernel in its default variant."""
     form: str
     options: Options | None
-    """What tinygrad is to apply; None where the rule says it."""
+    """The tinygrad options to apply; None for the default rule."""
     seconds: float
     by_rule: float
     tried: int
-    """So many forms were run; 0 where a kernel was not worth it in the programs that had it."""
+    """The number of benchmarked variants; 0 if the kernel was not worth tuning in the programs that contained it."""
     at_first: float
-    """What the rule's form took when it was first seen, which says how much of a program it is: it does not change, or
-    another process would find another kernel worth a trial."""
+    """The default variant's first measured time, for the kernel's share of a program.
+
+    It never changes; otherwise another process would select other kernels for tuning.
+    """
 
 
 _known: dict[str, Choice] = {}
 
 
 def key(kernel: UOp, renderer: Any, how: str) -> str:
-    """The name of a choice: the kernel's graph, the options, the compiler and the machine."""
+    """Return the cache key of a choice: the kernel's graph, the options, the compiler and the machine."""
     said = private_api.to_program_key(kernel, renderer), program_cache.made_by(), cores.count(), how
     return hashlib.sha256(repr(said).encode()).hexdigest()
 
@@ -76,14 +78,14 @@ def _on_disk(name: str) -> Any:
 
 
 def _written(choice: Choice) -> tuple[Any, ...]:
-    """As plain values, which any version can read."""
+    """Return the choice as plain values, which any version can read."""
     options = choice.options
     plain = None if options is None else tuple((o.op.name, o.axis, o.arg) for o in options)
     return (*choice[:2], plain, *choice[3:])
 
 
 def _read(x: Any) -> Choice | None:
-    """None for what is not there, or is not whole: it is tried anew."""
+    """Return the choice, or None for a missing or corrupt entry, which is benchmarked again."""
     try:
         kernel, form, plain, *times, tried, at_first = x
         seconds, by_rule = map(float, times)

@@ -1,6 +1,6 @@
-"""`jit(f, tune=...)`: what is asked for while a program is compiled, and what was found; `tuned` does the work.
+"""Tuning state while a program is compiled, for `jit(f, tune=...)`; `search` does the work.
 
-This is little, for all programs ask it whether kernels are tried.
+This module is small because every program asks it whether to tune kernels.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from typing import Literal, NamedTuple
 from branded.tinygrad_compat.fixes.runtime.interrupt_safe_context import Afterwards
 
 How = Literal["fast", "best"]
-"""What `tune` may be, beside None."""
+"""The values of `tune`, in addition to None."""
 BEAM: dict[How, int] = {"fast": 2, "best": 4}
-"""So wide tinygrad's own search is on another device than the CPU."""
+"""The beam width of tinygrad's own search on devices other than the CPU."""
 
 
 class Tuned(NamedTuple):
-    """A kernel of a program, and the form that it has."""
+    """A kernel of a program, and its chosen variant."""
 
     kernel: str
-    """Its name, in the form that a rule gives it."""
+    """The kernel's name in its default variant."""
     form: str
-    """"rule" where no other was faster."""
+    """The variant; "rule" if none was faster than the default."""
     seconds: float
-    """The time of a run, with the parts for several cores one after the other."""
+    """The time of a run in seconds, with the parts for several cores run serially."""
     by_rule: float
-    """That of the form which a rule gives it."""
+    """The time of the default variant."""
     tried: int
-    """So many forms were run now; 0 where the choice was known, in this process or on disk."""
+    """The number of variants benchmarked now; 0 if the choice was cached, in this process or on disk."""
 
     @property
     def gain(self) -> float:
@@ -36,13 +36,13 @@ class Tuned(NamedTuple):
 
 
 class Report(tuple[Tuned, ...]):
-    """The kernels of a program that were tried, each once; `print` shows a table."""
+    """The tuned kernels of a program, each once; `print` shows a table."""
 
     __slots__ = ()
 
     @property
     def tried(self) -> int:
-        """So many forms were run now."""
+        """The number of variants benchmarked now."""
         return sum(x.tried for x in self)
 
     def __str__(self) -> str:
@@ -57,40 +57,40 @@ class Report(tuple[Tuned, ...]):
 
 
 class Tune(NamedTuple):
-    """Whether the kernels of a program are tried, and which were, by their key."""
+    """The tuning level of a program, and its tuned kernels by their key."""
 
     how: How | None
     found: dict[str, Tuned]
 
 
 class Now(NamedTuple):
-    """What holds while a program is compiled whose kernels are tried."""
+    """The state while a program with tuning is compiled."""
 
     how: How
     found: dict[str, Tuned]
-    """The kernels that were tried, by their key."""
+    """The tuned kernels, by their key."""
     is_step: bool = False
-    """Is it the step of a loop, which runs often?"""
+    """Whether the program is the step of a loop, which runs often."""
 
 
 class _Tuning(threading.local):
     now: Now | None = None
     waits: bool = False
-    """Is it said later which kernels are products?"""
+    """Whether the replacement of kernels by products is deferred."""
 
 
 state = _Tuning()
 
 
 def asked(how: How | None, found: dict[str, Tuned]) -> Afterwards:
-    """A block in which kernels are tried, if `how` is not None."""
+    """Return a block in which kernels are tuned, unless `how` is None."""
     block = Afterwards(setattr, state, "now", state.now)
     state.now = None if how is None else Now(how, found)
     return block
 
 
 def in_a_step() -> Afterwards:
-    """A block in which the kernels are those of a step."""
+    """Return a block in which kernels belong to the step of a loop."""
     block = Afterwards(setattr, state, "now", state.now)
     if state.now is not None:
         state.now = state.now._replace(is_step=True)
@@ -98,14 +98,14 @@ def in_a_step() -> Afterwards:
 
 
 def waiting() -> Afterwards:
-    """A block in which no kernel is made a product, if kernels are tried: that is tried too."""
+    """Return a block that defers the replacement by products while tuning, since products are candidates too."""
     block = Afterwards(setattr, state, "waits", state.waits)
     state.waits = state.now is not None
     return block
 
 
 def beam(device: object) -> int:
-    """How wide tinygrad's own search is to be for the kernels of a device: 0 for none, as on the CPU."""
+    """Return the beam width of tinygrad's own search for a device: 0 for no search, as on the CPU."""
     if state.now is None or device is None or str(device).split(":")[0] == "CPU":
         return 0
     return BEAM[state.now.how]

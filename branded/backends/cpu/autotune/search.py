@@ -1,7 +1,7 @@
-"""The kernels of a program, each in the form that was fastest when it was tried.
+"""Autotuning: select the fastest variant of each kernel of a program.
 
-A kernel is tried once, wherever it stands: in its forms (`forms`), and where it is a product of matrices, as BLAS does
-it and as a kernel.  What takes little of a program's time is left to the rule.
+Each distinct kernel is tuned once: in its variants (`space`) and, if it is a matrix multiplication, both by BLAS and as
+a kernel.  A kernel that takes a small share of its program's time keeps the default.
 """
 
 from __future__ import annotations
@@ -23,56 +23,56 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import KernelInfo
 
 LEAST, LEAST_IN_A_STEP = 2e-6, 4e-7
-"""What takes less seconds is not tried; the step of a loop runs often."""
+"""The minimum seconds for tuning a kernel; lower in the step of a loop, which runs often."""
 SHARE = 0.02
-"""Nor is what takes less of the time of its program."""
+"""The minimum share of the program's time for tuning a kernel."""
 MARGIN = 0.1
-"""So much less time another form must take: what is as fast stays as the rule has it."""
+"""The relative gain that another variant needs to replace the default."""
 BY_BLAS, BY_KERNEL = "BLAS", "kernel"
 LARGE = 1 << 16
-"""A product of matrices of so many multiplications is left to BLAS."""
+"""The number of multiplications above which a matrix multiplication is left to BLAS."""
 
 
 class _Work(NamedTuple):
-    """A call to try."""
+    """A call to tune."""
 
     call: UOp
-    """A kernel, as tinygrad scheduled it."""
+    """The kernel as tinygrad scheduled it."""
     rule: tuple[UOp, ...]
-    """What the rule puts in its place."""
+    """The default replacement of the call."""
     used: dict[UOp, int]
-    """How much of its buffers is used."""
+    """The used size of each buffer."""
     is_whole: bool
-    """May it be a product?  Else it is what the rule left beside one."""
+    """Whether it may be a product; otherwise it is a kernel that the rule emitted next to a product."""
     name: str
-    """What its choice is kept by."""
+    """The cache key of its choice."""
 
     @property
     def is_kernel(self) -> bool:
-        """Does the rule leave it a kernel?"""
+        """Whether the default is a kernel."""
         return len(self.rule) == 1 and self.rule[0].src[0].op is Ops.SINK
 
     @property
     def kernel(self) -> UOp:
-        """The call as a kernel, whatever the rule takes for it."""
+        """The call as a kernel, whatever the default is."""
         if self.is_kernel:
             return self.rule[0]
         return self.call.replace(src=(match.exact(self.call.src[0]), *self.call.src[1:]))
 
 
 def tuned(linear: UOp) -> UOp:
-    """These calls in the forms that were fastest; no rule has looked at them yet."""
+    """Return these calls in their fastest variants; the default rule has not been applied to them yet."""
     now = state.now
     if now is None or not (room.value and linear.src and all(map(_is_here, linear.src))):
         return by_rule(linear)
     first = _chosen(linear.src, now, True)
-    # what stands beside a product are kernels too
+    # the kernels that accompany a product are tuned too
     second = iter(_chosen([c for c, is_done in first if not is_done], now, False))
     return linear.replace(src=tuple(c if is_done else next(second)[0] for c, is_done in first))
 
 
 def by_rule(linear: UOp) -> UOp:
-    """These calls as they are without a trial."""
+    """Return these calls with the default rule applied, without tuning."""
     return linear.replace(src=tuple(made for call in linear.src for made in _of_rule(call)))
 
 
@@ -83,12 +83,12 @@ def _of_rule(call: UOp, always: bool = False) -> tuple[UOp, ...]:
 
 
 def _is_here(call: UOp) -> bool:
-    """Is all of this in the memory of this process, and are its kernels functions of C?"""
+    """Return whether the call's buffers are in this process's memory and its kernels are C functions."""
     return all(isinstance(u.device, str) and native.can_run(u.device) for u in private_api.get_call_arg_uops(call))
 
 
 def _chosen(calls: Sequence[UOp], now: Now, is_whole: bool) -> list[tuple[UOp, bool]]:
-    """The calls in place of these, and of each whether its form is chosen."""
+    """Return the replacements of these calls, each with whether its variant is final."""
     rules = [_of_rule(call) if is_whole else (call,) for call in calls]
     works = [_work(call, rule, now, is_whole) for call, rule in zip(calls, rules, strict=True)]
     _try([w for w in works if w is not None], now)
@@ -106,7 +106,7 @@ def _chosen(calls: Sequence[UOp], now: Now, is_whole: bool) -> list[tuple[UOp, b
 
 
 def _work(call: UOp, rule: tuple[UOp, ...], now: Now, is_whole: bool) -> _Work | None:
-    """None for what is not tried."""
+    """Return the work to tune, or None for a call that is not tuned."""
     ast = call.src[0]
     if ast.op is not Ops.SINK or not isinstance(ast.arg, KernelInfo) or ast.tag is not None:
         return None
@@ -123,7 +123,7 @@ def _work(call: UOp, rule: tuple[UOp, ...], now: Now, is_whole: bool) -> _Work |
 
 
 def _is_large(call: UOp) -> bool:
-    """Is this a product that no kernel does as fast as BLAS?"""
+    """Return whether this is a product so large that no kernel matches BLAS."""
     name = call.src[0].arg
     if not isinstance(name, blas.ProductName):
         return False
@@ -144,7 +144,7 @@ def _with(call: UOp, options: space.Options) -> UOp:
 
 
 def _try(works: Sequence[_Work], now: Now) -> None:
-    """Try what was not tried before, and is worth it."""
+    """Tune the works that are not in the cache and are worth it."""
     distinct = {w.name: w for w in works}
     known = {name: found for name in distinct if (found := cache.find(name)) is not None}
     new = [w for name, w in distinct.items() if name not in known]
@@ -164,7 +164,7 @@ def _try(works: Sequence[_Work], now: Now) -> None:
 
 
 def _compiled(ways: Sequence[Sequence[UOp]]) -> list[bench.Way]:
-    """What a rule takes, compiled: side by side, and kept, for these are the programs of others too."""
+    """Compile these calls in parallel and cache the kernels, which other programs use too."""
     if not ways:
         return []
     made = iter(private_api.compile_linear(UOp(Ops.LINEAR, src=tuple(c for calls in ways for c in calls))).src)
@@ -180,7 +180,7 @@ def _seconds(way: bench.Way, work: _Work) -> float:
 
 
 def _best(work: _Work, before: Choice, how: How) -> Choice:
-    """The fastest of the forms that give the same numbers as the rule's."""
+    """Return the fastest variant whose results agree with the default's."""
     kernel, ways = work.kernel, {space.RULE: _compiled([work.rule])[0]}
     k = space.loops_of(kernel.src[0], _renderer())
     found = space.others(k, how) if k is not None and bench.is_safe(k.ast) else {}
@@ -199,17 +199,17 @@ def _best(work: _Work, before: Choice, how: How) -> Choice:
     seconds = trial.seconds(trial.agreeing())
     best = _fastest(seconds, ways)
     options = tuple(found[best].applied_opts) if best in found else None
-    if options is not None:  # it is what is compiled in a moment
+    if options is not None:  # this is compiled next
         ast = _with(kernel, options).src[0]
         private_api.codegen.to_program_cache[private_api.to_program_key(ast, _renderer())] = programs[best]
     return Choice(before.kernel, best, options, seconds[best], seconds[space.RULE], len(ways), before.at_first)
 
 
 def _fastest(seconds: Mapping[str, float], ways: Mapping[str, bench.Way]) -> str:
-    """The rule's form, or another one that takes less time."""
+    """Return the default variant, or a faster one."""
 
     def by_clock(name: str) -> float:
-        """What is left of the time of a kernel if its parts are done side by side."""
+        """Estimate a kernel's wall-clock time if its parts run in parallel."""
         parts = min(int(ways[name].calls[0].src[0].arg.global_size[0]), cores.count())
         return seconds[name] / parts if seconds[name] * 1e9 >= cores.LARGE else seconds[name]
 
@@ -217,7 +217,7 @@ def _fastest(seconds: Mapping[str, float], ways: Mapping[str, bench.Way]) -> str
     best = min(kernels, key=by_clock, default=space.RULE)
     if space.RULE in kernels and by_clock(best) > by_clock(space.RULE) * (1 - MARGIN):
         best = space.RULE
-    # the parts of what stands beside a product are not known to be side by side
+    # the parts of kernels that accompany a product are not known to run in parallel
     if BY_BLAS in seconds and seconds[BY_BLAS] <= seconds[best] * (1 - MARGIN):
         return BY_BLAS
     if space.RULE not in kernels and seconds[best] > seconds[space.RULE] * (1 - MARGIN):

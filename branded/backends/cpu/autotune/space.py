@@ -1,6 +1,6 @@
-"""The forms that a kernel may have: its loops, after options of tinygrad's were applied to them.
+"""The search space of autotuning: a kernel's loops after applying tinygrad's options.
 
-The rule of `kernels` takes one of them by what a kernel looks like.  Here are the others that are worth a trial.
+The rule in `loops` chooses one variant by the form of a kernel.  This module lists the others worth benchmarking.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from branded.tinygrad_compat.private_api import KernelOptError, Opt, OptOps, Sch
 Options = tuple[Opt, ...]
 
 RULE = "rule"
-"""The form that a kernel has without a trial."""
+"""The name of the variant that a kernel has without tuning."""
 WIDEST = 16
-"""So far tinygrad takes a loop apart in one option."""
+"""The maximum factor by which tinygrad splits a loop in one option."""
 WRITTEN_OUT: dict[How, int] = {"fast": 1000, "best": 3000}
-"""So many operations a form may have in its innermost loops; a thousand of them take a tenth of a second to be made."""
+"""The limit on operations in a variant's innermost loops; a thousand of them take a tenth of a second to compile."""
 AS_LONG = 30
-"""So many operations is an `exp` or the like."""
+"""The number of operations that an `exp` or similar counts as."""
 TERMS = 4
-"""So many terms of a sum are written out."""
+"""The unroll factor of a sum."""
 TILES = ((2, 8), (4, 4), (4, 8), (4, 16), (8, 8))
 STRIPES = (4, 16, 32)
-"""What "best" tries beside: so many rows and numbers of each, and so many numbers of one row."""
+"""The additional candidates of "best": tiles of rows and elements, and lengths of a single row."""
 
 
 class Looked(Exception):
-    """Raised where tinygrad would choose the options of a kernel, with its loops as they are then."""
+    """Raised where tinygrad would choose a kernel's options, to return its loops at that point."""
 
     def __init__(self, k: Scheduler) -> None:
         self.k = k
 
 
 def loops_of(kernel: UOp, renderer: object) -> Scheduler | None:
-    """The loops of a kernel before any option; None where tinygrad chooses none for it."""
+    """Return the loops of a kernel before any option; None if tinygrad chooses no options for it."""
     with Afterwards(setattr, loops.looks, "raises", None):
         loops.looks.raises = Looked
         try:
@@ -58,15 +58,15 @@ def rule(k: Scheduler) -> Scheduler:
 
 
 def tinygrads(k: Scheduler) -> Scheduler:
-    """What tinygrad takes by itself."""
+    """Return the variant that tinygrad chooses."""
     found: Scheduler = private_api.heuristic.hand_coded_optimizations.__wrapped__(k)
     return found
 
 
 def others(k: Scheduler, how: How) -> dict[str, Scheduler]:
-    """The forms beside that of the rule, by their names; `how` is "fast" or "best".
+    """Return the variants other than the rule's, by name; `how` is "fast" or "best".
 
-    A kernel of numbers in order without a sum is memory and arithmetic alone, in whatever form.
+    A kernel with contiguous accesses and no sum has none: memory and arithmetic alone determine its time.
     """
     if not all(isinstance(n, int) for n in k.full_shape) or (not k.reduceops and loops.suits(k)):
         return {}
@@ -86,7 +86,7 @@ def _all(k: Scheduler, how: How) -> Iterator[tuple[str, Scheduler | None]]:
     yield "tinygrad's", tinygrads(k)
     lane = _lane(k)
     row = None if lane is None else _row(k, lane)
-    if loops.is_gated(k):  # clang makes no vectors of it
+    if loops.is_gated(k):  # clang does not vectorize it
         yield "no options", k
     else:
         yield "loops", _parted(k, [LOOPS])
@@ -107,7 +107,7 @@ def _all(k: Scheduler, how: How) -> Iterator[tuple[str, Scheduler | None]]:
 
 
 def _parted(k: Scheduler, opts: Sequence[Opt]) -> Scheduler | None:
-    """With these options, and one part for each core; None where tinygrad does not take them."""
+    """Apply the options and divide the kernel into one part per core; return None if tinygrad rejects them."""
     made = k.copy()
     try:
         for opt in opts:
@@ -123,9 +123,9 @@ def _parted(k: Scheduler, opts: Sequence[Opt]) -> Scheduler | None:
 def _tile(
     k: Scheduler, lane: int, row: int | None, tile: tuple[int, int], what: str, terms: int = 1
 ) -> Iterator[tuple[str, Scheduler | None]]:
-    """A tile of rows and of so many numbers of each, which are neighbours in memory; of a sum, so many terms at once.
+    """Yield a tile of rows and contiguous elements; in a reduction, `terms` terms are unrolled.
 
-    As vectors of tinygrad's, or as it stands, for clang to make vectors of.
+    `what` "vectors" uses tinygrad's vectors, "loops" leaves the vectorization to clang.
     """
     rows, wide = tile
     if k.full_shape[lane] % wide or (rows > 1 and (row is None or k.full_shape[row] % rows)):
@@ -135,7 +135,7 @@ def _tile(
     opts = [LOOPS] if what == "loops" else []
     opts += _upcast(lane, wide)
     if rows > 1 and row is not None:
-        # a loop that is taken apart as a whole is gone, and those behind it have other numbers
+        # a fully unrolled loop disappears, and the axes after it are renumbered
         opts += _upcast(row - (k.full_shape[lane] == wide and lane < row), rows)
     if terms > 1:
         opts.append(Opt(OptOps.UNROLL, 0, terms))
@@ -149,14 +149,14 @@ def _upcast(axis: int, n: int) -> list[Opt]:
 
 
 def _lane(k: Scheduler) -> int | None:
-    """The loop of the result that goes through memory number by number, in most of the buffers."""
+    """Return the loop of the result that accesses memory contiguously in most buffers."""
     found = {i: _steps(k, i).count(1) for i in k.axes_of(AxisType.WEAK)}
     best = max(found, key=lambda i: (found[i], i), default=None)
     return best if best is not None and found[best] else None
 
 
 def _row(k: Scheduler, lane: int) -> int | None:
-    """Another loop of the result, for whose steps most buffers stay where they are, or are read in order."""
+    """Return another loop of the result, along which most buffers are constant or contiguous."""
     found = dict[int, tuple[int, int]]()
     for i in k.axes_of(AxisType.WEAK):
         steps = _steps(k, i)

@@ -1,8 +1,7 @@
-"""Products of matrices by the BLAS that numpy carries, called from C.
+"""Matrix multiplications by the BLAS that numpy ships, called from C.
 
-tinygrad's buffers are read and written where they are.  numpy's wheels have OpenBLAS as a shared library, whose
-functions have 64-bit sizes and names of their own; where it is not found, or there is no C compiler, `is_there` is
-False and kernels do the work.
+BLAS reads and writes tinygrad's buffers in place.  numpy's wheels include OpenBLAS as a shared library with 64-bit
+sizes and prefixed names.  Without it or without a C compiler, `is_there` returns False and kernels do the work.
 """
 
 from __future__ import annotations
@@ -26,28 +25,28 @@ from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import TinyELF
 
 LOOPS = 3
-"""So many axes may go around a product of two matrices."""
+"""The maximum number of axes around a product of two matrices."""
 
 
 class OuterAxis(NamedTuple):
-    """An axis around the products: its size, and the steps of each operand and of the result, in elements."""
+    """An axis around the products: its size, and the strides of each operand and of the result, in elements."""
 
     size: int
     a: int
     b: int
     out: int
-    """0: what the products give is added up."""
+    """The stride of the result; 0 if the products along the axis are summed."""
 
 
 class Beginning(NamedTuple):
-    """Where an operand begins in its buffer, in elements, and how far it moves with each step of a variable."""
+    """The offset of an operand in its buffer, in elements, and its increment per step of a variable."""
 
     offset: int = 0
     by_variable: int = 0
 
 
 class Product(NamedTuple):
-    """`out = alpha * a @ b`, m by k times k by n, in rows; with n = 1 and `is_vector`, `ldb` and `ldc` are steps."""
+    """`out = alpha * a @ b`, m by k times k by n, row-major; if `is_vector`, n is 1 and `ldb`, `ldc` are strides."""
 
     dtype: DType
     m: int
@@ -73,10 +72,10 @@ class Product(NamedTuple):
         return found
 
     def numbers(self) -> list[int]:
-        """What the function in C takes behind the addresses and the variable."""
+        """Return the C function's arguments after the addresses and the variable."""
         form = self.a_is_transposed + 2 * self.b_is_transposed + 4 * self.is_vector + 8 * (self.dtype == dtypes.float64)
         if self.is_vector and self.a_is_transposed:
-            sizes = (self.k, self.m)  # of the matrix as it lies in memory
+            sizes = (self.k, self.m)  # the sizes of the matrix as stored
         elif self.is_vector:
             sizes = (self.m, self.k)
         else:
@@ -91,7 +90,7 @@ class Product(NamedTuple):
 
 
 class ProductName(str):
-    """The name of a product in tinygrad's graph, which keeps the product."""
+    """The name of a product in tinygrad's graph; it carries the product."""
 
     product: Product
 
@@ -110,7 +109,7 @@ class ProductName(str):
 
 
 def call(product: Product, variable: UOp | None) -> UOp:
-    """The product as what a CALL in tinygrad's graph is of: of a result and two operands."""
+    """Return the product as the target of a CALL in tinygrad's graph, for a result and two operands."""
     return UOp(Ops.CUSTOM_FUNCTION, src=() if variable is None else (variable,), arg=ProductName(product))
 
 
@@ -121,7 +120,7 @@ _FUNCTIONS = ("scipy_cblas_sgemm64_", "scipy_cblas_dgemm64_", "scipy_cblas_sgemv
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """The OpenBLAS that numpy carries; None where there is none."""
+    """Return the OpenBLAS that numpy ships, or None if numpy has another BLAS."""
     beside = Path(np.__file__).parent
     folders = (beside.parent / "numpy.libs", beside / ".dylibs")
     for path in (p for folder in folders for p in sorted(folder.glob("*scipy_openblas64_*"))):
@@ -135,7 +134,7 @@ def library() -> ctypes.CDLL | None:
 
 
 def is_there(device: str) -> bool:
-    """Can products be done by BLAS on this device?"""
+    """Return whether BLAS can multiply matrices on this device."""
     return native.can_run(device) and library() is not None
 
 
@@ -148,25 +147,26 @@ def _function(dtype: DType, is_vector: bool) -> int:
 # ---- threads ----
 
 _THREADED = {False: 262_144, True: 9_216}
-"""OpenBLAS takes threads for products of more multiplications than this, as matrices and as vectors.
+"""The multiplications above which OpenBLAS uses threads, by `is_vector`.
 
-Its threads wait for one another by turns of the scheduler: on a machine whose cores have other things to do, a product
-of 50 us takes 40 ms.  It is asked for one thread, and what is large goes to threads of this module in parts.  Whoever
-is free takes the next part; a thread that the scheduler lets begin late finds nothing left, and nobody waits for it.
+OpenBLAS's threads wait for each other through the scheduler: on a busy machine a product of 50 us takes 40 ms.  So
+OpenBLAS gets one thread, and threads of this module share large products.  Each free thread takes the next part; a
+thread that starts late finds no part left, and no other thread waits for it.
 """
 PARTS = 2
-"""For each thread."""
+"""The number of parts per thread."""
 _WORTH = 1 << 22
-"""So many multiplications are worth a thread."""
+"""The number of multiplications that justify a thread."""
 MOST = 16
 _BY_LOOP, _BY_ROWS, _BY_COLUMNS = 1, 2, 3
 
 
 @functools.cache
 def _system() -> tuple[int, Any, int]:
-    """Where the functions are that set the number of threads of OpenBLAS, and those for threads in `_SOURCE`.
+    """Return the address of a table of C functions, the object that keeps it alive, and the maximum number of threads.
 
-    With it goes what keeps this, and how many threads there may be; 0 where one of them is missing.
+    The table has OpenBLAS's `set_num_threads` and the functions that `_SOURCE` uses for threads.  The address is 0 if
+    one of them is missing.
     """
     blas = library()
     try:
@@ -181,7 +181,7 @@ def _system() -> tuple[int, Any, int]:
 
 
 def _shared(p: Product) -> tuple[int, int]:
-    """How a product is parted, as a number for C, and where the functions for this are; 0 for those that are small."""
+    """Return how to divide a product, encoded for C, and the address of the table; both are 0 for small products."""
     system, _, most = _system()
     threads = max(min(most, p.multiplications // _WORTH), 1)
     if threads == 1 and p.m * p.n * p.k <= _THREADED[p.is_vector]:
@@ -197,7 +197,7 @@ def _shared(p: Product) -> tuple[int, int]:
 
 
 def _calls(real: str) -> str:
-    """The loops around BLAS: rows, no or yes transposed, are 101, 111 and 112 for it."""
+    """Return the C loops around BLAS; its 101, 111 and 112 mean row-major, not transposed and transposed."""
     sizes = "long long, long long"
     matrix = f"int, int, int, {sizes}, long long, {real}, {real} *, long long, {real} *, long long"
     vector = f"int, int, {sizes}, {real}, {real} *, long long, {real} *, long long"
@@ -223,7 +223,7 @@ _TAKES = (
     *(f"{x}{i}" for i in range(LOOPS) for x in "nabc"),
     "system",
 )
-# what is not optimized is compiled in half the time, and runs as fast as can be measured
+# without optimization this compiles in half the time, at no measurable cost in speed
 _SOURCE = f"""
 typedef unsigned long long u64;
 typedef long long i64;
@@ -311,12 +311,12 @@ def _glue() -> tuple[Any, Any]:
     device: Any = Device["CPU"]
     lib = device.renderer.compiler.compile_cached(_SOURCE)
     program = private_api.CPUProgram(device, TinyELF(lib, "branded_product", device.renderer.target, ()))
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # a thread that begins late may run it when Python ends
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # a thread that starts late may run it when Python ends
     return ctypes.CFUNCTYPE(None, ctypes.c_uint64)(program.addr), program
 
 
 def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, known: dict[str, int]) -> native.Hosted:
-    """A product as C calls it, on the buffers of each turn; its variable is the step of a loop, or known."""
+    """Return a product as a C call on the buffers of each turn; its variable is a loop's step or has a known value."""
     name: ProductName = call.src[0].arg
     p, variables = name.product, [v.expr for v in call.src[0].src]
     first = [_function(p.dtype, p.is_vector)]
@@ -329,7 +329,7 @@ def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, known
 
 
 def run(call: UOp, addresses: Sequence[int], known: dict[str, int]) -> None:
-    """Do a product now."""
+    """Run a product now."""
     (args,) = kernel(call, [addresses], None, known).args
     words = array("Q", cast("Sequence[int]", args))
     _glue()[0](words.buffer_info()[0])

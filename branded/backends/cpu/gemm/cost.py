@@ -1,4 +1,4 @@
-"""How a sum of products may be done by BLAS, and what it costs there and in a kernel."""
+"""Ways to compute a sum of products by BLAS, and their costs compared with a kernel."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from branded.backends.cpu.gemm.layout import product
 from branded.backends.cpu.renderer import loops as kernels
 
 FACTORS = 5
-"""Sums of products of more factors than these are not looked at."""
+"""The maximum number of factors of a product that is considered."""
 
-# ---- what it costs in ns, as measured on a core of a server with AVX-512; what matters is which is more ----
+# ---- costs in ns, measured on one core of an AVX-512 server; only comparisons between them matter ----
 
 CALL, LAUNCH = 50.0, 150.0
-"""A product, and a kernel that comes before or after it."""
+"""A call of BLAS, and an additional kernel."""
 IN_MATRIX, IN_VECTOR, TURNED = 0.025, 0.1, 0.5
-"""A multiplication in a product of matrices, in that of a matrix and a vector; an entry of a right side in columns."""
+"""A multiplication in a matrix-matrix product and in a matrix-vector one; an element of a transposed right side."""
 IN_KERNEL, IN_KERNEL_OF_VECTOR = 0.09, 0.12
-"""The same multiplications in a kernel of tinygrad."""
+"""The same multiplications in one of tinygrad's kernels."""
 IN_LOOPS, IN_LOOPS_OF_VECTOR = 0.036, 0.08
-"""And in one that is left as plain loops."""
+"""The same multiplications in a kernel of plain loops."""
 IN_COLUMN, DOWN = 0.4, 40
-"""And where a kernel goes down a column of more rows than these, which is one addition after the other."""
+"""A multiplication in a kernel down a column of more than `DOWN` rows, which is a serial chain of additions."""
 ELEMENT, ELEMENT_IN_ORDER, FAR, NEAR = 0.6, 0.2, 0.3, 1 << 18
-"""To work out an entry of a factor before, or to read and write a sum after; more if they are more than a cache has."""
+"""To precompute an element of a factor, or to write and read a sum; more for arrays larger than the cache."""
 ALONE, TOGETHER = 5.0, 0.5
-"""An exp or the like of a number by itself, as it follows each sum of a kernel, and of one of many."""
+"""An `exp` or similar operation alone, as after each sum of a kernel, and as one of many in a vector loop."""
 ELEMENT_AGAIN, LEAST = 0.05, 1 << 13
-"""To read an entry that was worked out before in each turn of a loop; fewer entries in all are worked out again."""
+"""To read a precomputed element in each turn of a loop; with fewer elements than `LEAST`, recomputing is cheaper."""
 SMALL = 1 << 20
-"""The factors that are worked out before may take so many bytes, and four times those of the arrays that are there."""
+"""The bytes allowed for precomputed factors, in addition to four times the bytes of the existing arrays."""
 
 
 # ---- reading indices ----
 
 
 class Strides(NamedTuple):
-    """An index, as what each loop and each variable adds to it."""
+    """An affine index: an offset, and the stride of each loop and variable."""
 
     offset: int
     of: dict[UOp, int]
@@ -59,7 +59,7 @@ class Strides(NamedTuple):
 
 
 def strides(index: UOp) -> Strides | None:
-    """None where it is no sum of multiples.  Of loops i and j:
+    """Return the strides of an affine index, or None for any other index.  With loops i and j:
 
     (i * 4 + j) * 2 + 1    Strides(1, {i: 8, j: 2})      i * j + 1    None
     """
@@ -82,7 +82,7 @@ def strides(index: UOp) -> Strides | None:
 
 
 class Access(NamedTuple):
-    """A buffer, read or written at a sum of multiples."""
+    """A buffer, read or written at an affine index."""
 
     slot: int
     place: Beginning
@@ -113,7 +113,7 @@ def elements(ranges: Iterable[UOp]) -> int:
 
 
 def moved(ranges: Iterable[UOp], each: float = ELEMENT_IN_ORDER) -> float:
-    """What it costs to write an array, and to read it."""
+    """Return the cost of writing and reading an array."""
     n = elements(ranges)
     return each * n + FAR * max(n - NEAR, 0)
 
@@ -122,7 +122,7 @@ def moved(ranges: Iterable[UOp], each: float = ELEMENT_IN_ORDER) -> float:
 
 
 class Factors(NamedTuple):
-    """A factor of the products: the product of these, over these loops."""
+    """An operand of the product: the product of its factors, and the loops that they depend on."""
 
     factors: tuple[UOp, ...]
     ranges: frozenset[UOp]
@@ -141,7 +141,7 @@ def _factors(u: UOp) -> Iterator[UOp]:
 
 
 def _pairs(factors: Sequence[UOp], sums: frozenset[UOp]) -> Iterator[tuple[Factors, Factors]]:
-    """The ways to see factors as two operands, each with all the axes that are added up and one of its own at least."""
+    """Yield the ways to group factors into two operands that both have every summed axis and differ in another one."""
     ranges = [frozenset(u.ranges) for u in factors]
     for chosen in range(1, 1 << (len(factors) - 1)):
         two: list[list[int]] = [[], []]
@@ -153,24 +153,24 @@ def _pairs(factors: Sequence[UOp], sums: frozenset[UOp]) -> Iterator[tuple[Facto
 
 
 class ProductPlan(NamedTuple):
-    """A way to work out a sum of products."""
+    """A way to compute a sum of products."""
 
     cost: float
     product: Product
     variable: UOp | None
     before: tuple[tuple[Factors, Access], ...]
-    """What is worked out before, and where to."""
+    """The operands to precompute, and the arrays that receive them."""
     a: Access
     b: Access
     out: Access
 
 
 NEW = 1 << 16
-"""The slots of new buffers begin here."""
+"""The first slot of new buffers."""
 
 
 def laid_out(slot: int, ranges: Iterable[UOp], near: Sequence[Mapping[UOp, int]] = ()) -> Access:
-    """A new array with these axes, in the order in which the arrays that are there have them."""
+    """Return a new array with these axes, ordered as in the existing arrays `near`."""
 
     def key(r: UOp) -> tuple[Any, ...]:
         return (*(-of.get(r, 0) for of in near), r.arg)
@@ -179,7 +179,7 @@ def laid_out(slot: int, ranges: Iterable[UOp], near: Sequence[Mapping[UOp, int]]
 
 
 def in_rows(slot: int, axes: Sequence[UOp]) -> Access:
-    """A new array with these axes in this order."""
+    """Return a new array with these axes in this order."""
     of, step = dict[UOp, int](), 1
     for r in reversed(axes):
         of[r], step = step, step * size(r)
@@ -187,7 +187,7 @@ def in_rows(slot: int, axes: Sequence[UOp]) -> Access:
 
 
 def _ways(x: Factors, other: Factors, red: UOp, result: Access, slot: int) -> Iterator[Access]:
-    """Where an operand is or may be laid out before.  BLAS takes either side transposed."""
+    """Yield the existing layout of an operand and possible precomputed layouts; BLAS accepts both sides transposed."""
     if (there := _there(x, red.dtype)) is not None:
         yield there
     beside = _there(other, red.dtype)
@@ -195,19 +195,19 @@ def _ways(x: Factors, other: Factors, red: UOp, result: Access, slot: int) -> It
     yield laid_out(slot, x.ranges, [dict.fromkeys(own, 1), *near])
     others = [n for r, n in result.of.items() if r not in x.ranges]
     inner = {r for r in own if others and result.of[r] < min(others)}
-    if inner:  # what lies together in the result comes last, and what is added up before it
+    if inner:  # axes that are contiguous in the result come last, after the summed ones
         order = {r: 0 if r in inner else 2 if r in own else 1 for r in x.ranges}
         yield laid_out(slot, x.ranges, [order, *near])
 
 
 def _there(x: Factors, dtype: DType) -> Access | None:
-    """The operand, if it is a buffer."""
+    """Return the operand's access if it is a buffer that has all its axes, else None."""
     found = array(x.factors[0], dtype) if len(x.factors) == 1 else None
     return found if found is not None and found.of.keys() == x.ranges else None
 
 
 def _in_order(x: Factors, to: Access) -> bool:
-    """Is it worked out by a loop that goes through memory number by number?"""
+    """Return whether the loop that computes the operand accesses memory contiguously."""
     return kernels.in_order(indices(x.factors), min(to.of, key=to.of.__getitem__))
 
 
@@ -218,10 +218,10 @@ def indices(us: Iterable[UOp]) -> list[UOp]:
 def plan(
     red: UOp, by: float, out: Access | None, after: float, slot: int, limit: int, always: bool = False
 ) -> ProductPlan | None:
-    """The best way to do a sum, times a number, by BLAS, if that is better than a kernel.
+    """Return the best way to compute a sum, times a number, by BLAS, or None if a kernel is faster.
 
-    It may go to `out` at once.  What comes after it costs `after`; new arrays take the slots from `slot` on, and not
-    more bytes than `limit`.  `always` gives the best way also where a kernel is better.
+    The sum may go directly to `out`.  `after` is the cost of the operations that follow.  New arrays use the slots from
+    `slot` on, and at most `limit` bytes.  `always` returns the best way even if a kernel is faster.
     """
     sums, factors = frozenset(red.src[1:]), list(_factors(red.src[0]))
     every = sums | frozenset(red.ranges)
@@ -245,7 +245,7 @@ def plan(
 
 
 def _in_kernel(red: UOp, instead: ProductPlan) -> float:
-    """What a multiplication costs where this is left to a kernel."""
+    """Return the cost of a multiplication if the sum is left to a kernel."""
     inner, is_vector = max(red.src[1:], key=lambda r: r.arg), instead.product.is_vector
     if kernels.reduces_in_order(red, inner):
         return IN_LOOPS_OF_VECTOR if is_vector else IN_LOOPS
@@ -255,9 +255,9 @@ def _in_kernel(red: UOp, instead: ProductPlan) -> float:
 
 
 def apart(red: UOp, value: UOp, to: UOp, slot: int) -> Access | None:
-    """Where a sum goes that is left to plain loops and comes before `value`, which is worked out of it; or None.
+    """Return where to store a sum that plain loops compute before the rest of `value`, or None to keep one kernel.
 
-    What takes long is worked out number by number where it follows each sum, and in vectors by a kernel of its own.
+    Slow operations after each sum run element by element; a separate kernel vectorizes them.
     """
     within = red.backward_slice_with_self
     after = [u for u in value.toposort() if u not in within]
@@ -272,9 +272,9 @@ def apart(red: UOp, value: UOp, to: UOp, slot: int) -> Access | None:
 
 
 def repeated(value: UOp, over: Iterable[UOp], limit: int) -> list[UOp]:
-    """The parts of a kernel that take long, and that it works out again in each turn of a loop around them.
+    """Return the slow parts of a kernel that it recomputes in each turn of an enclosing loop.
 
-    `b.exp()` in `x * b.exp()` is one, if it is the same for each row of `x`: its loop stands within that of the rows.
+    In `x * b.exp()`, where `b` is the same for each row of `x`, `b.exp()` is recomputed for every row.
     """
     found, seen, around = list[UOp](), set[UOp](), {*over, *(r for r in value.toposort() if r.op is Ops.RANGE)}
     left = [value]
@@ -290,12 +290,14 @@ def repeated(value: UOp, over: Iterable[UOp], limit: int) -> list[UOp]:
 
 
 _ARITHMETIC = GroupOp.Elementwise - {Ops.RECIPROCAL, Ops.FDIV, Ops.MUL}
-"""What may be worked out before, with the same bits: `x / b` and `x + b * c` are rounded once, and not as `1 / b` and
-`b * c` are too."""
+"""The operations that can be precomputed without changing bits.
+
+`x / b` and `x + b * c` are rounded once; with `1 / b` or `b * c` precomputed they would be rounded twice.
+"""
 
 
 def _pays(u: UOp, around: Iterable[UOp], limit: int) -> bool:
-    """Is it better worked out before, once for each of its entries?"""
+    """Return whether precomputing each element once is cheaper."""
     ranges = u.ranges
     if not ranges or u.dtype not in (dtypes.float32, dtypes.float64) or not all(map(is_plain, ranges)):
         return False
@@ -312,12 +314,12 @@ def _pays(u: UOp, around: Iterable[UOp], limit: int) -> bool:
 
 
 def _depth(r: UOp) -> tuple[Any, ...]:
-    """Loops that add up stand within the others."""
+    """Return the nesting depth of a loop, as a sort key: reductions are inside the other loops."""
     return r.arg[-1] is AxisType.REDUCE, r.arg[:-1]
 
 
 def _is_inside(u: UOp) -> bool:
-    """Is there an entry at each index, whatever a condition around it says?"""
+    """Return whether the index is always within the buffer, regardless of surrounding conditions."""
     return (
         len(u.src) == 2 and strides(u.src[1]) is not None and 0 <= u.src[1].vmin <= u.src[1].vmax < u.src[0].max_numel()
     )

@@ -1,8 +1,8 @@
-"""Axes as BLAS knows them: which loops over three arrays are one product of matrices, with loops around it.
+"""Axes in BLAS terms: recognize loops over three arrays as one matrix multiplication with loops around it.
 
-An axis has a size and a step in each of `a`, `b` and the result: 0 where the array does not have it.  Those of `a` and
-the result are rows, those of `b` and the result columns, those of `a` and `b` are added up, those of all three are a
-batch.  Axes that lie behind one another in memory are one.
+An axis has a size and a stride in each of `a`, `b` and the result: 0 if the array lacks the axis.  Axes of `a` and the
+result are rows, and axes of `b` and the result are columns.  Axes of `a` and `b` are summed, and axes of all three are
+batch axes.  Axes that are contiguous to each other in memory are merged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ONE = OuterAxis(1, 0, 0, 0)
 
 
 class Matrices(NamedTuple):
-    """Axes by what they are."""
+    """Axes by their role."""
 
     rows: list[OuterAxis]
     columns: list[OuterAxis]
@@ -28,7 +28,7 @@ class Matrices(NamedTuple):
 
 
 def sorted_out(axes: Iterable[OuterAxis]) -> Matrices | None:
-    """None where an axis is of no product of matrices."""
+    """Return the axes by role, or None if an axis has no role in a matrix multiplication."""
     found = Matrices([], [], [], [])
     kinds = {(True, False, True): 0, (False, True, True): 1, (True, True, False): 2, (True, True, True): 3}
     for x in axes:
@@ -40,7 +40,7 @@ def sorted_out(axes: Iterable[OuterAxis]) -> Matrices | None:
 
 
 def merged(axes: Sequence[OuterAxis]) -> list[OuterAxis]:
-    """Axes of one kind, those that lie behind one another in all arrays as one."""
+    """Merge axes of one role that are contiguous to each other in all arrays."""
     out = list(axes)
     while True:
         pair = next((p for p in itertools.permutations(out, 2) if _is_behind(*p)), None)
@@ -58,7 +58,7 @@ def _is_behind(outer: OuterAxis, inner: OuterAxis) -> bool:
 def product(
     axes: Iterable[OuterAxis], dtype: DType, a: Beginning, b: Beginning, out: Beginning, alpha: float
 ) -> tuple[Product, bool] | None:
-    """The product that does most in one call, and whether its operands change places; None where BLAS cannot do it."""
+    """Return the product with the most work per call and whether its operands are swapped; None if BLAS has none."""
     if (found := sorted_out(axes)) is None or any(s < 0 for group in found for axis in group for s in axis[1:]):
         return None
     best: tuple[Product, bool] | None = None
@@ -67,7 +67,7 @@ def product(
         loops = tuple(x for x in (*found.batch, *around) if x.size > 1)
         if len(loops) > LOOPS or m.size * n.size == 1:
             continue
-        # what is added up goes innermost: the result is then still near
+        # summed axes go innermost, so the result stays in the cache
         loops = tuple(sorted(loops, key=lambda x: -x.out))
         made = _one(m, n, k, loops, dtype, a, b, out, alpha)
         turned = _one(_turned(n), _turned(m), _turned(k), tuple(map(_turned, loops)), dtype, b, a, out, alpha)
@@ -113,7 +113,7 @@ def _one(
 
 
 def _leading(rows: int, columns: int, down: int, right: int) -> tuple[int, bool] | None:
-    """From one row to the next, and are those the columns?  None where neither lies in one piece."""
+    """Return the leading dimension of a matrix and whether it is transposed; None if neither axis is contiguous."""
     if (columns == 1 or right == 1) and (rows == 1 or down >= columns):
         return (down if rows > 1 else columns), False
     if (rows == 1 or down == 1) and (columns == 1 or right >= rows):

@@ -1,15 +1,15 @@
-"""Which kernels are products of matrices, and what stands in their place.
+"""Kernels that are matrix multiplications, and the calls that replace them.
 
-A kernel is loops over an expression.  Where it adds up products of two factors, of which one depends on loops that the
-other does not, that is a product of matrices, whatever its axes are called: `a @ b`, an einsum, a matrix times a vector
-for each example of a batch.  BLAS does it then, straight on the buffers where their steps allow it.  A factor that is
-no buffer (an `exp`, a mask, a window) is worked out before, once for each of its elements, where this takes less than
-to do it in the loops; what is done to the sums is done after.
+A kernel is loops over an expression.  A sum of products of two factors is a matrix multiplication if each factor
+depends on loops that the other one does not.  The names of the axes do not matter: `a @ b`, an einsum, and a
+matrix-vector product for each example of a batch all match.  BLAS then works directly on the buffers if their strides
+allow it.  A factor that is not a buffer (an `exp`, a mask, a window) is precomputed if that is cheaper than
+computing it in the loops.  Operations on the sums follow.
 
-tinygrad rounds each product of halves, and adds them up in float32; here they are float32 before.
+tinygrad rounds each product of float16 or bfloat16 and sums in float32; here the factors are converted to float32.
 
-So is what any kernel would work out again in each turn of a loop, as the `exp` of a row that is for all rows.  And sums
-of columns are worked out of some rows at a time: see `columns`.
+Two rewrites apply to any kernel.  A value that each turn of a loop would recompute, such as the `exp` of a row shared
+by all rows, is precomputed.  Column sums are computed for groups of rows: see `columns`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _TYPES, _HALVES = (dtypes.float32, dtypes.float64), (dtypes.float16, dtypes.bflo
 
 
 class Replacement(NamedTuple):
-    """A call that stands in place of a kernel, and on what: the slots of the arguments of that, and of new buffers."""
+    """A call that replaces a kernel, and its arguments: slots of the kernel's arguments and of new buffers."""
 
     code: UOp
     args: tuple[int, ...]
@@ -60,21 +60,21 @@ class Replacement(NamedTuple):
 class Recipe(NamedTuple):
     parts: tuple[Replacement, ...]
     buffers: tuple[tuple[int, int, DType], ...]
-    """New buffers: their slots, sizes and dtypes."""
+    """The slots, sizes and dtypes of new buffers."""
 
 
 @functools.lru_cache(maxsize=1024)
 def recipe(ast: UOp, is_read: bool, always: bool = False) -> Recipe | None:
-    """What to do in place of a kernel; None where that is the kernel.  `is_read`: of the buffer that it writes.
+    """Return the calls that replace a kernel, or None to keep it; with `is_read` it reads the buffer that it writes.
 
-    `always` takes BLAS wherever it can be taken, and not only where it is better.
+    `always` uses BLAS wherever it is possible, even if it is slower.
     """
     if not isinstance(ast.arg, KernelInfo) or ast.arg.opts_to_apply is not None or len(ast.src) != 1:
         return None
     if not any(u.op is Ops.REDUCE or u.op in kernels.DEAR for u in ast.toposort()):
         return None
     if any(u.op is Ops.RANGE and u.src[0].op is not Ops.CONST for u in ast.toposort()):
-        return None  # a loop whose length is a Variable has none until the kernel runs
+        return None  # a loop over a Variable has no constant length before the kernel runs
     if any(u.op is Ops.FLOORMOD for u in ast.toposort()):
         ast = graph_rewrite(
             ast, private_api.pm_split_ranges + private_api.pm_flatten_range, ctx={}, name="split ranges"
@@ -83,13 +83,13 @@ def recipe(ast: UOp, is_read: bool, always: bool = False) -> Recipe | None:
     if end.op is not Ops.END or end.src[0].op is not Ops.STORE or len(end.src[0].src) != 2:
         return None
     if end.src[0].src[0].src[0].op is not Ops.PARAM:
-        return None  # a buffer in another shape, as a chunk has it
+        return None  # a buffer in another shape, as in a chunk
     return _Maker(*end.src[0].src, end.src[1:], is_read, always).made()
 
 
 @functools.lru_cache(maxsize=1024)
 def exact(ast: UOp) -> UOp:
-    """The kernel, but that products of halves which are added up in float32 are not rounded before."""
+    """Return the kernel with float16 and bfloat16 factors converted before a float32 sum of their products."""
     if not isinstance(ast.arg, KernelInfo) or ast.arg.opts_to_apply is not None:
         return ast
     found = [u for u in ast.toposort() if u.op is Ops.REDUCE and u.arg[0] is Ops.ADD and u.dtype == dtypes.float32]
@@ -107,14 +107,14 @@ def _may_be(u: UOp) -> bool:
 
 
 class _Maker:
-    """A recipe in the making: of a kernel that stores `value` at `to`, over some loops."""
+    """A recipe under construction, for a kernel that stores `value` at `to` over some loops."""
 
     def __init__(self, to: UOp, value: UOp, over: Sequence[UOp], is_read: bool, always: bool) -> None:
         self.always = always
         self.to, self.value, self.over = to, value, over
         params = [u for u in UOp.sink(to, value).toposort() if u.op is Ops.PARAM and u.arg.slot >= 0]
         self.sizes = {u.arg.slot: int(u.max_numel()) for u in params}
-        # each value that comes before the kernel is one more argument of it, next to the variables
+        # each precomputed value is another argument of the kernel, in addition to the variables
         self.room = max(cores.SIZES[-1] - 3 - len(self.sizes), 0)
         self.device = params[0].arg.device
         used = {u.src[0]: bufferize_policy.parts(u) for u in UOp.sink(to, value).toposort() if u.op is Ops.INDEX}
@@ -128,7 +128,7 @@ class _Maker:
                 self.readers.setdefault(s, []).append(u)
         found = array(to, value.dtype)
         self.whole = found if found is not None and not is_read and _is_onto(found, over) else None
-        """What the kernel writes, where the sums may go to at once: each is stored once, and nothing of it is read."""
+        """The kernel's output if sums may go there directly: each element is stored once and never read."""
 
     def made(self) -> Recipe | None:
         for i, red in enumerate([u for u in self.value.toposort() if _may_be(u)]):
@@ -151,7 +151,7 @@ class _Maker:
         return out
 
     def _one(self, red: UOp, slot: int) -> None:
-        """A sum of products by BLAS, if that is better."""
+        """Compute a sum of products by BLAS if that is faster."""
         is_whole = frozenset(red.ranges) == frozenset(self.over) and red.dtype == self.value.dtype
         result, by = self._scaled(red)
         is_whole &= result is self.value or not self._reads_beside()
@@ -176,7 +176,7 @@ class _Maker:
             self.whole = None
 
     def _apart(self) -> None:
-        """A sum that is left to plain loops comes before what is done to it, if that is slow within them."""
+        """Store a sum of plain loops first if the operations on it are slow within those loops."""
         reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
         if len(reds) != 1 or not _may_be(red := reds[0]) or frozenset(red.ranges) != frozenset(self.over):
             return
@@ -187,7 +187,7 @@ class _Maker:
             self.parts.append(_stored(self.new[red], red, sorted(x.of, key=x.of.__getitem__, reverse=True)))
 
     def _before(self) -> None:
-        """What each turn of a loop would work out again comes before all, if it takes long."""
+        """Precompute slow values that each turn of a loop would recompute."""
         for i, u in enumerate(repeated(self.value, self.over, self.limit)[: self.room]):
             x = laid_out(NEW + i, u.ranges)
             self.sizes[x.slot] = elements(u.ranges)
@@ -196,7 +196,7 @@ class _Maker:
             self.parts.append(_stored(self.new[u], u, sorted(x.of, key=x.of.__getitem__, reverse=True)))
 
     def _columns(self) -> None:
-        """A sum of columns, of some rows at a time."""
+        """Compute a column sum in groups of rows."""
         reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
         if len(reds) != 1 or frozenset(reds[0].ranges) != frozenset(self.over):
             return
@@ -212,7 +212,7 @@ class _Maker:
             self.new[reds[0]] = now
 
     def _scaled(self, red: UOp) -> tuple[UOp, float]:
-        """What BLAS is to work out: the sum, or the sum times a number where nothing else is asked of it."""
+        """Return the value for BLAS to compute: the sum, or the sum times a constant if that is its only use."""
         readers = self.readers.get(red, [])
         if red is not self.value and len(readers) == 1 and readers[0].op is Ops.MUL:
             (other,) = (s for s in readers[0].src if s is not red)
@@ -221,7 +221,7 @@ class _Maker:
         return red, 1.0
 
     def _reads_beside(self) -> bool:
-        """Is something read just where the result is written?  Then that may lie there, if it was donated."""
+        """Return whether an input is read at the index being written; a donated input may share the output's memory."""
         return any(
             u.op is Ops.INDEX and u is not self.to and u.src[1:] == self.to.src[1:] for u in self.value.toposort()
         )
@@ -235,7 +235,7 @@ class _Maker:
 
 
 def _is_onto(x: Access, over: Sequence[UOp]) -> bool:
-    """Does each step of the loops write to another place?"""
+    """Return whether each step of the loops writes to a different index."""
     reach = 1
     for r, n in sorted(x.of.items(), key=lambda item: item[1]):
         if n < reach:
@@ -245,7 +245,7 @@ def _is_onto(x: Access, over: Sequence[UOp]) -> bool:
 
 
 def _stored(to: UOp, value: UOp, over: Iterable[UOp]) -> Replacement:
-    """A kernel with these loops, the outermost first, and parameters of its own."""
+    """Return a kernel with these loops, outermost first, and its own parameters."""
     loops = list(over)
     body = to.store(value).end(*loops).sink(arg=KernelInfo())
     found = body.toposort()
@@ -266,7 +266,7 @@ def _replaced(call: UOp) -> UOp | None:
 
 
 def replaced(call: UOp, always: bool = False) -> UOp | None:
-    """What is done in place of a kernel; None where that is the kernel.  `always` is that of `recipe`."""
+    """Return the calls that replace a kernel call, or None to keep it; `always` is passed to `recipe`."""
     args = [u for u in call.src[1:] if not u.is_bound_var]
     if not (kernels.room.value and args and all(isinstance(u.device, str) and blas.is_there(u.device) for u in args)):
         return None
@@ -303,7 +303,7 @@ def _estimates(name: blas.ProductName) -> Estimates:
 
 
 def install() -> None:
-    """Not where tinygrad is to be left as it is."""
+    """Install the replacement of kernels, unless tinygrad is unpatched."""
     if not tinygrad_compat.installed:
         return
     kernels = UPat(Ops.CALL, src=(UPat(Ops.SINK),), allow_any_len=True, name="call")

@@ -1,4 +1,4 @@
-"""Running products and maxima, recurrences, entries by their places: C with a step for each entry of the last axis."""
+"""Running products and maxima, recurrences, and gathers: C with one step per entry of the last axis."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ static void go(struct job *j) {
   } while (next(j));
 }
 """
-# ints wrap around, as tinygrad's do: WIDE has no sign; a maximum stays at the first NaN
+# ints wrap around, as in tinygrad, so WIDE is unsigned; a maximum stays at the first NaN
 _BODIES = {
     "cumprod": "TYPE y = 1; for (i = 0; i < n; i++) out[i] = y = (TYPE)((WIDE)y * (WIDE)a[i]);",
     "cummax": "TYPE y = a[0]; for (i = 0; i < n; i++) { if (!(a[i] <= y) && y == y) y = a[i]; out[i] = y; }",
@@ -42,7 +42,7 @@ _BODIES = {
 
 
 def source(name: str, dtype: DType) -> str:
-    """The function for entries of one type."""
+    """Return the C function for entries of one dtype."""
     own = _TYPES[dtype]
     text = _GO.replace("BODY", _BODIES[name]).replace("OUT", "int" if name == "cumargmax" else own)
     text = text.replace("const B *b = (B *)", "const {0} *b = ({0} *)".format("int" if name == "gather" else own))
@@ -57,7 +57,7 @@ def _glue(name: str, dtype: DType) -> tuple[Any, int]:
 
 @functools.cache
 def along(name: str) -> InC:
-    """One of these for arguments `[..., m]` and a result `[..., n]`."""
+    """Return the named function for arguments `[..., m]` and a result `[..., n]`."""
 
     def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
         x, y = args[0], results[0]

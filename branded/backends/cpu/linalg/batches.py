@@ -1,6 +1,6 @@
-"""How C goes through the examples of a batch: operands broadcast, and results lie one behind another.
+"""Iteration over the examples of a batch in C: operands broadcast, and results are contiguous.
 
-A batch that takes long is shared out to the threads of `cores`, each part of it the neighbours along one axis.
+The threads of `cores` share a slow batch; each part is a contiguous range along one axis.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import TinyELF
 
 LOOPS = 4
-"""So many axes of a batch go in steps of their own."""
+"""The maximum number of batch axes after merging."""
 TAKES = (
     *("table", "alone", "option", "m", "n", "k"),
     *(f"{x}{i}" for x in ("size", "a_step", "b_step") for i in range(LOOPS)),
     *("runner", "pool", "parts", "bytes0", "bytes1", "bytes2"),
     *("out0", "out1", "out2", "a", "b"),
 )
-"""What a function in C takes, behind its number and whether it failed: where others are, numbers, the batch, how it is
-shared out, and where its results and operands are."""
+"""The arguments of a C function, after the call's id and failure flag.
+
+They are a table of C functions, numbers, the batch, its division, and the addresses of results and operands.
+"""
 BY_ONE = (0,) * 6
-"""It is not shared out."""
+"""The arguments for a batch that is not divided."""
 
 BEFORE = f"""
 typedef unsigned long long u64;
@@ -57,9 +59,9 @@ static void *taken(struct job *j, u64 malloc, i64 bytes) {{
 
 
 def entry(name: str, body: str, before: str = "", after: str = "") -> str:
-    """The function that is called: `body`, for each part of the batch, has a `struct job j` of what it takes.
+    """Return the C entry point: for each part of the batch, `body` sees its arguments as `struct job j`.
 
-    `before` and `after` are done once, and have all of what is taken.
+    `before` and `after` run once, with access to all arguments.
     """
     taken = f"u64 *call = (u64 *)at, {', '.join(f'{x} = call[{i + 2}]' for i, x in enumerate(TAKES))};"
     return f"""
@@ -96,7 +98,7 @@ void {name}(u64 at) {{
 
 
 def shared(work: float, steps: Sequence[int], results: Sequence[ArrayType], examples: int) -> Sequence[int]:
-    """How a batch of so many examples, which takes so many nanoseconds, is shared out, if the C for it is there."""
+    """Return how to divide a batch that takes `work` nanoseconds among threads, if the C code for it is ready."""
     size, threads = next((n for n in steps[:LOOPS] if n > 1), 1), min(private_api.NUM_CPU_THREADS.value, cores.MOST)
     if work < cores.LARGE or size == 1 or threads == 1 or not cores.address() or not native.is_compiled():
         return BY_ONE
@@ -105,7 +107,7 @@ def shared(work: float, steps: Sequence[int], results: Sequence[ArrayType], exam
 
 
 def compiled(source: str, name: str) -> tuple[Any, int]:
-    """Such a function, for Python and as an address."""
+    """Compile a C function and return it for Python and as an address."""
     device: Any = Device["CPU"]
     lib = device.renderer.compiler.compile_cached(source)
     program = private_api.CPUProgram(device, TinyELF(lib, name, device.renderer.target, ()))
@@ -114,15 +116,15 @@ def compiled(source: str, name: str) -> tuple[Any, int]:
 
 
 def words(numbers: Sequence[int], results: int, at: Sequence[Any]) -> list[Any]:
-    """What it is called with, on buffers that are there: of so many results, and of the operands."""
+    """Return the arguments of a call, given the addresses of its results and operands."""
     places = [*at[:results], *[0] * (3 - results), *at[results:]]
     return [*numbers, *places, *[0] * (5 - len(places))]
 
 
 def steps(batch: Sequence[int], args: Sequence[ArrayType], own: Sequence[int]) -> list[int] | None:
-    """The sizes of the batch, and how many bytes each operand moves with a step of them; None where they are many.
+    """Return the sizes of the batch axes and the byte strides of each operand, or None for too many axes.
 
-    Of each operand so many axes at the end are its own; those before them broadcast to the batch as numpy's do.
+    The last `own` axes of an operand belong to each example; the axes before them broadcast to the batch as in numpy.
     """
     moves = []
     for x, k in zip(args, own, strict=True):

@@ -1,6 +1,6 @@
-"""Places in sorted sequences, sums by numbers, running sums, in C: a kernel among others, of a step for each entry.
+"""C functions, called among the kernels, for sorted searches, order statistics, segment reductions and running sums.
 
-As operations of tinygrad the first two compare each entry with each number, and the last adds up all that are before.
+The equivalent tinygrad operations compare every pair of entries, or add up all the entries before each one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ static void go(struct job *j) {{
   }} while (next(j));
 }}
 """
-# a key is the number as an unsigned int in the same order, and where it is: no two are equal
+# a key combines the value, as an unsigned int in the same order, with its index: no two keys are equal
 _STANDING = """
 typedef unsigned u32;
 static u32 key(int x) { return (u32)x ^ 0x80000000u; }
@@ -114,8 +114,8 @@ static unsigned key_of_float(float x) {
 }
 """
 _FEW = 64
-"""So few of the first places are kept while the entries go by."""
-# ints wrap around, as tinygrad's do: WIDE has no sign
+"""The number of leading order statistics that a single pass keeps."""
+# ints wrap around, as in tinygrad, so WIDE is unsigned
 _SEGMENTS = """
 static void go(struct job *j) {
   i64 rest = j->m, n = j->n, num = j->k;
@@ -143,7 +143,7 @@ _STEPS = {
 
 
 _BESIDE = 64
-# sums of floats are of doubles; of one row a sum waits for the last one only each fourth time
+# float sums accumulate in double; within a row, only every fourth sum depends on the one before it
 _RUNNING = """
 static void go(struct job *j) {
   i64 rest = j->m, n = j->n, i;
@@ -176,7 +176,7 @@ static void go(struct job *j) {
 
 
 def _first(name: str, dtype: DType) -> str:
-    """What there is before the first entry."""
+    """Return the initial value of a reduction."""
     if name in ("sum", "prod"):
         return str(int(name == "prod"))
     if dtypes.is_float(dtype):
@@ -186,7 +186,7 @@ def _first(name: str, dtype: DType) -> str:
 
 
 def source(what: str, dtype: DType) -> str:
-    """The function for a search or a reduction of one type."""
+    """Return the C function for a search or a reduction of one dtype."""
     name, is_float = _TYPES[dtype], dtypes.is_float(dtype)
     wide = name if is_float else f"unsigned {name}"
     step = _STEPS.get(what, "").replace(" || NAN", " || from[r] != from[r]" if is_float else "")
@@ -218,14 +218,14 @@ def _made(
 
 @functools.cache
 def _memory() -> Any:
-    """Where the functions are that give memory and take it back; C keeps where this is."""
+    """Return a table with the addresses of `malloc` and `free`; cached, because C keeps its address."""
     here = ctypes.CDLL(None)
     return (ctypes.c_uint64 * 2)(*(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (here.malloc, here.free)))
 
 
 @functools.cache
 def search(side: str) -> InC:
-    """How many of sorted ints `[..., n]` come before each of others `[..., *shape]`, as `i32[..., *shape]`."""
+    """Return an `InC` that counts the sorted ints `[..., n]` before each of `[..., *shape]`, as `i32[..., *shape]`."""
 
     def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
         own, wanted = args
@@ -243,7 +243,7 @@ def search(side: str) -> InC:
 
 @functools.cache
 def segments(reduction: str) -> InC:
-    """The entries of data `[..., n, *rest]` with the same of ids `[..., n]`, together, as `[..., num, *rest]`."""
+    """Return an `InC` that reduces entries of `[..., n, *rest]` with equal ids `[..., n]`, as `[..., num, *rest]`."""
 
     def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
         x, ids = args
@@ -262,7 +262,7 @@ def segments(reduction: str) -> InC:
 
 @functools.cache
 def standing(descending: bool) -> InC:
-    """Which of entries `[..., n]` have the places `i32[..., m]` in their order, as `i32[..., m]`."""
+    """Return an `InC` that finds the indices of entries `[..., n]` with the ranks `i32[..., m]`, as `i32[..., m]`."""
 
     def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
         x, places = args
@@ -276,7 +276,7 @@ def standing(descending: bool) -> InC:
 
 @functools.cache
 def running(after: int) -> InC:
-    """The sums of entries `[..., n, *rest]` up to each, where `rest` has so many axes."""
+    """Return an `InC` that computes running sums of `[..., n, *rest]` along n, where `rest` has `after` axes."""
 
     def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
         (x,), (y,) = args, results

@@ -1,7 +1,7 @@
-"""Operations on batches of matrices by the LAPACK that numpy carries, called from C: a kernel among others.
+"""Operations on batches of matrices by the LAPACK that numpy ships, called from C among the kernels.
 
-Where numpy has another LAPACK, or there is no C compiler, `in_c` gives None, and numpy does the work
-(`branded/linalg/lapack.py`).  `BRANDED_LAPACK=0` in the environment leaves it to numpy everywhere.
+If numpy has another LAPACK, or there is no C compiler, the function that `in_c` returns gives None and numpy does the
+work (`branded/linalg/lapack.py`).  `BRANDED_LAPACK=0` in the environment always uses numpy.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from branded.backends.cpu.linalg.lapack_source import KINDS, ROUTINES, SYSTEM
 from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction, InC
 
 SMALL = 1 << 26
-"""Less work than this, in multiplications, is not worth the threads of OpenBLAS: they wait for one another."""
+"""The work in multiplications below which OpenBLAS's threads do not pay: they wait for each other."""
 STRAIGHT, ITERATED = 0.3, 10.0
-"""So many nanoseconds for each multiplication of two such matrices: of what is eliminated, and of what is iterated."""
+"""The nanoseconds per multiplication of two such matrices, for eliminations and for iterative methods."""
 _ITERATED = {"eigh", "eigvalsh", "svd", "svdvals"}
 _TAILS = {"det": 0, "slogdet": 0, "eigh": 1, "eigvalsh": 1, "svdvals": 1}
-"""The axes of the first result behind those of the batch, where it is no matrix."""
+"""The axes of the first result after the batch axes, if the result is not a matrix."""
 
 
 @functools.cache
 def in_c(kind: str, option: int = 0) -> InC | None:
-    """The operation as C does it: a function of the arrays of a call that says what to call, or None."""
+    """Return a function of an operation's result and argument types that gives the C function to call, or None."""
     return None if kind not in KINDS else functools.partial(_called, kind, option)
 
 
@@ -59,7 +59,7 @@ def _called(kind: str, option: int, results: Sequence[ArrayType], args: Sequence
 
 @functools.cache
 def _table(dtype: DType) -> Any:
-    """The addresses of what C calls; None where one of them is missing."""
+    """Return the addresses of the functions that C calls, or None if one of them is missing."""
     library, real = blas.library(), "d" if dtype == dtypes.float64 else "s"
     if library is None or os.environ.get("BRANDED_LAPACK") == "0":
         return None
@@ -69,7 +69,7 @@ def _table(dtype: DType) -> Any:
         found += [getattr(library, f"scipy_{real}{name}_64_") for name in ROUTINES]
     except (AttributeError, OSError, TypeError):
         return None
-    # C keeps where it is, so it stays there
+    # C keeps the address, so the cache keeps the table alive
     return (ctypes.c_uint64 * len(found))(*(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in found))
 
 

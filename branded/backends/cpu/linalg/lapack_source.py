@@ -1,8 +1,8 @@
-"""The C of `lapack.py`: LAPACK on every matrix of a batch, with no Python between them.
+"""The C source of `lapack.py`: LAPACK on every matrix of a batch, without Python in between.
 
-A matrix of ours lies in rows, and one of LAPACK in columns: what lies in rows is the transpose to it.  Where that makes
-no difference, as to an inverse or to a determinant, nothing is moved; elsewhere a matrix is turned round on its way to
-LAPACK and back, so that signs and pivots are those of numpy.
+Our matrices are row-major and LAPACK's are column-major, so LAPACK sees the transpose.  If that makes no difference, as
+for an inverse or a determinant, nothing is copied.  Otherwise a matrix is transposed on its way to LAPACK and back, so
+signs and pivots equal numpy's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from branded.backends.cpu.linalg.small_matrices import FEW, LOOPS_OF_REALS, SMAL
 
 SYSTEM = ("openblas_set_num_threads_local", "malloc", "free", "log")
 ROUTINES = ("potrf", "trsm", "trsv", "getrf", "getri", "geqrf", "orgqr", "syevd", "gesdd")
-"""What is called of LAPACK, behind those of the system in the table of addresses."""
+"""The LAPACK and BLAS routines, after the system's functions in the table of addresses."""
 
 _COMMON = f"""
 enum {{ {", ".join(x.upper() for x in (*SYSTEM, *ROUTINES))} }};
@@ -270,9 +270,9 @@ KINDS = tuple(_CALLS)
 
 
 def source(kind: str, is_double: bool) -> str:
-    """The function for an operation on one kind of numbers: what is not called takes the compiler no time."""
+    """Return the C function for an operation in one precision; unused static functions cost no compile time."""
     setting = f"((int (*)(int))((u64 *)table)[{SYSTEM[0].upper()}])"
-    # threads of OpenBLAS wait for one another: a matrix that is not large is for one alone
+    # OpenBLAS's threads wait for each other, so a matrix that is not large uses one thread
     before, after = f"int before = alone ? {setting}(1) : 0;", f"if (alone) {setting}(before);"
     text = _OF_REALS + LOOPS_OF_REALS + _OPERATIONS + entry("branded_lapack", _CALLS[kind], before, after)
     end = "" if is_double else "f"

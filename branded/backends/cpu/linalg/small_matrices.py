@@ -1,12 +1,12 @@
-"""The C that factors matrices of a few rows, as they lie: LAPACK takes longer to begin than these loops to end.
+"""C source that factors matrices of a few rows in place, faster than LAPACK's call overhead.
 
-The pivots are those of LAPACK, and the reflections too, so results are the same but for the last bits.
+Pivots and reflections are chosen as in LAPACK, so results agree except in the last bits.
 """
 
 from __future__ import annotations
 
 SMALL, FEW, TINY = 64, 24, 16
-"""Matrices of so many rows at most are factored, made orthogonal and inverted by loops of our own."""
+"""The maximum number of rows for factorizations, orthogonalizations and inversions by these loops."""
 
 # REAL is float or double, as in `lapack_source.py`
 LOOPS_OF_REALS = r"""

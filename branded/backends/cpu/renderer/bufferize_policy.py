@@ -1,12 +1,12 @@
-"""Which values are worked out once and kept in memory, and not again by each kernel that reads them.
+"""Policy for values that are computed once and kept in memory instead of being recomputed by each kernel.
 
-tinygrad's scheduler puts a value into memory where kernels that go through it in different ways read it, and takes it
-out again where it is worked out from few buffers, whatever that costs: softmax has each `exp` twice, once for the sum
-and once for what is divided by it.  What has an `exp`, a `log` or the like in it stays in memory, on the CPU, if it is
-no larger than what it is worked out from: an outer product that is summed at once never is there as a whole.
+tinygrad's scheduler stores a value that kernels read in different orders.  It inlines the value again if few buffers
+feed it, whatever the recomputation costs: softmax computes each `exp` twice, for the sum and for the quotient.  On the
+CPU, a value that contains `exp`, `log` or similar stays in memory if it is not larger than its inputs.  So an outer
+product that is summed immediately is never materialized.
 
-A value that reads many elements stays in memory too, on every device.  A kernel that reads it in two places has it
-twice, so a chain of such values would double at each step: 18 steps of a stencil do not end in tinygrad alone.
+A value that reads many elements stays in memory too, on every device.  A kernel that reads such a value in two places
+computes it twice, so a chain of them doubles at each step: in tinygrad alone, 18 steps of a stencil never finish.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import AddrSpace
 
 DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.POW, Ops.RECIPROCAL}
-"""What takes longer to work out than to read: `tanh`, `sigmoid`, `erf` and `gelu` have an `exp` and a division."""
+"""Operations slower than a read; `tanh`, `sigmoid`, `erf` and `gelu` contain an `exp` and a division."""
 FEW, MANY = 1 << 12, 1 << 20
-"""So few numbers are worked out again before a kernel more pays; an `exp` alone where no cache has so many."""
+"""Below `FEW` elements recomputation beats another kernel; above `MANY`, beyond any cache, it beats storing `exp`."""
 READS, OPERATIONS = 8, 512
-"""A value that reads more elements for each of its own, or has more operations, is not computed in several places."""
+"""The reads per element and the operations above which a value is not computed in several places."""
 _MEMORY = {Ops.AFTER, Ops.STAGE, Ops.PARAM, Ops.BUFFER, Ops.MSTACK, Ops.MSELECT}
 
 
 def is_kept(value: UOp, stage: UOp) -> bool:
-    """Is what the scheduler would work out again better kept?  `stage` says which memory it would take."""
+    """Return whether to keep a value that the scheduler would recompute; `stage` describes its memory."""
     if not (stage.arg.addrspace == AddrSpace.GLOBAL and str(stage.arg.device).split(":")[0] == "CPU"):
         return False
     if not all(isinstance(n, int) for n in stage.shape) or (size := stage.numel()) < FEW:
@@ -48,14 +48,14 @@ def is_kept(value: UOp, stage: UOp) -> bool:
 
 
 def parts(index: UOp) -> int:
-    """Of so many parts of a buffer one is read at a time: of all steps of a loop that of one."""
+    """Return the number of parts of a buffer read one at a time: a loop reads the part of one step."""
     within = UOp.sink(*index.src[1:]).toposort()
     variables = [v for v in within if v.op in (Ops.PARAM, Ops.BUFFER) and v.addrspace is AddrSpace.ALU]
     return math.prod(int(v.vmax - v.vmin) + 1 for v in variables)
 
 
 def is_long(value: UOp) -> bool:
-    """Would a chain of values like this one double at each step?"""
+    """Return whether a chain of values like this one would double at each step."""
     inside = value.toposort(gate=lambda u: u.op not in _MEMORY)
     return len(inside) > OPERATIONS or sum(u.op is Ops.INDEX for u in inside) > READS
 

@@ -1,11 +1,11 @@
-"""Sums of columns, products, and what is largest in each: some rows at a time, and then what these give.
+"""Column reductions (sum, product, maximum) in stages: groups of rows first, then the partial results.
 
-A kernel works out a column at a time, or four, and goes down it: from row to row that is far in memory, and of all that
-comes with a number none is used before it is gone.  A few rows are read side by side, number by number, in vectors:
+A kernel computes one column at a time, or four, and goes down it.  Consecutive rows are far apart in memory, so most of
+each cache line is evicted before it is used.  A group of rows is read in parallel, element by element, in vectors:
 
     x of 2048 x 1024    sums of 16 rows    128 x 1024    sums of 16 rows    8 x 1024    their sum
 
-The largest number is so without NaN, as it is of tinygrad's one after the other: NaN is the least of all here.
+The maximum ignores NaN, as tinygrad's sequential maximum does: NaN counts as the smallest value.
 """
 
 from __future__ import annotations
@@ -21,25 +21,24 @@ from branded.backends.cpu.gemm.cost import elements, indices, is_plain, size
 from branded.backends.cpu.renderer import loops as kernels
 
 ROWS = 16
-"""So many rows at a time: of more, one takes the place of another in the cache.  Each `exp` and the like counts."""
+"""The number of rows in a group: more rows evict each other from the cache.  Each `exp` or similar counts."""
 FEW, SHORT, MANY = 8, 32, 1 << 16
-"""Of fewer rows at a time there is no gain; so many are written out in one kernel; of fewer numbers than the last there
-is no gain that pays for another kernel."""
+"""The thresholds for another kernel: rows in a group, total rows (fewer are unrolled in one kernel), and elements."""
 _REDUCED = {Ops.ADD, Ops.MUL, Ops.MAX}
 
 
 class Some(NamedTuple):
-    """The sums of some rows, or what else is asked of them."""
+    """A partial reduction over a group of rows."""
 
     value: UOp
     loops: Sequence[UOp]
-    """Those around it, the outermost first: of them is the result."""
+    """The loops of the partial result, outermost first."""
     left: Sequence[UOp]
-    """Those of them over which the results are to be added up."""
+    """The loops over which the partial results remain to be reduced."""
 
 
 def some_rows(red: UOp, over: Sequence[UOp]) -> Some | None:
-    """The first step of a sum in a kernel with these loops; None where it is left as it is."""
+    """Return the first stage of a reduction in a kernel with these loops, or None to leave it unchanged."""
     order = sorted(over, key=lambda r: r.arg)
     op, axes = red.arg
     if op not in _REDUCED or axes != 0 or not order or not all(map(is_plain, (*order, *red.src[1:]))):
@@ -67,18 +66,18 @@ def some_rows(red: UOp, over: Sequence[UOp]) -> Some | None:
 
 
 def _outside(u: UOp) -> dict[UOp, None]:
-    """What a value is worked out of, but for where it is read."""
+    """Return the nodes that compute a value, without the index expressions of its reads."""
     found: dict[UOp, None] = u.toposort(gate=lambda v: v.op is not Ops.INDEX)
     return found
 
 
 def _are_columns(red: UOp, column: UOp) -> bool:
-    """Do the numbers of a row lie one behind another, and not those that are added up?"""
+    """Return whether the elements of a row are contiguous and the reduced ones are not."""
     reads = [u for u in red.src[0].toposort() if u.op is Ops.INDEX]
     if any(len(u.src) < 2 or u.src[1].get_valid().op is not Ops.CONST for u in reads):
         return False
     if any(u.op in GroupOp.Comparison and not {*red.src[1:]}.isdisjoint(_outside(u)) for u in _outside(red.src[0])):
-        return False  # rows are chosen by their number: tinygrad makes an index of that
+        return False  # rows are selected by their index: tinygrad turns that into an index expression
     inner = max(red.src[1:], key=lambda r: r.arg)
     found = indices(reads)
     if not kernels.in_order(found, column) or kernels.reduces_in_order(red, inner):

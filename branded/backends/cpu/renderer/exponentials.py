@@ -1,12 +1,12 @@
-"""Powers of e and of 2, of a float32 on the CPU, as functions of C in which there is nothing to choose.
+"""Powers of e and of 2 of a float32 on the CPU, as branch-free C functions.
 
     k = round(y / ln 2), f = y - k ln 2    ln 2 in two parts: k times the first is exact
     e^y = e^f 2^k                          a polynomial for |f| <= ln 2 / 2
     2^k = 2^h 2^(k - h), h = round(k / 2)  each is a float32, also where e^y is infinite or less than the smallest
 
-The error is less than a unit in the last place, for all numbers; without instructions that multiply and add at once,
-less than 1.2.  tinygrad takes e^y for 2^x with x = y / ln 2, a quotient that is rounded: for y = 80 up to 60 units.
-Here a power of 2 of such a product is a power of e again.
+The error is below one unit in the last place for all inputs, and below 1.2 without fused multiply-add.  tinygrad
+computes e^y as 2^x with x = y / ln 2, a rounded quotient: for y = 80 the error reaches 60 units.  Here a power of 2 of
+such a product is turned back into a power of e.
 
 Source: Cody and Waite 1980.  The coefficients are a fit of this project.
 """
@@ -22,18 +22,18 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.backends.cpu.renderer import libm_calls
 
 COEFFICIENTS = (0.49999994, 0.1666652, 0.041668393, 0.008368781, 0.0013814467)
-"""Of (e^f - 1 - f) / f^2, up to ln 2 / 2: the relative error of e^f is 3e-9."""
+"""The coefficients of (e^f - 1 - f) / f^2 up to ln 2 / 2; the relative error of e^f is 3e-9."""
 ROUNDS = 1.5 * 2**23 + 127
-"""What is added to this is rounded to an integer k, and the last bits of the sum are the exponent of 2^k."""
+"""Adding this rounds a number to an integer k; the last bits of the sum are the exponent of 2^k."""
 LEAST, MOST = -151, 129
-"""2 to these powers is 0 and infinite."""
+"""The exponents for which 2^x is 0 and infinite."""
 FIRST_BITS = 15
-"""So many bits has the first part of ln 2; k has 8, and a float32 24."""
+"""The number of bits in the first part of ln 2; k has 8, and a float32 has 24."""
 
 
 @functools.cache
 def source() -> str:
-    """The two functions, of which the powers of 2 have no remainder to find."""
+    """Return the C source of both functions; powers of 2 need no remainder."""
     first = math.floor(math.log(2) * 2**FIRST_BITS) / 2**FIRST_BITS
     rest, inverse = math.log(2) - first, 1 / math.log(2)
     polynomial = functools.reduce(
@@ -70,7 +70,7 @@ def _hex(x: float) -> str:
 
 
 def _of_e(x: UOp) -> tuple[UOp, float] | None:
-    """The y, and by what it is multiplied without being rounded, whose power of e is the power of 2 of x."""
+    """Return y and a factor, multiplied without rounding, such that 2^x is e^(factor y); None if x has another form."""
     if x.op is not Ops.MUL:
         return None
     for c, y in (x.src, x.src[::-1]):

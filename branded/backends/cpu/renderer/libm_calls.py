@@ -1,9 +1,9 @@
-"""Operations of a float32 that kernels of the CPU call as functions of C, of which clang makes vectors.
+"""Float32 operations that CPU kernels call as C functions, which clang vectorizes.
 
-tinygrad makes other operations of an exponential or of a sine, some thirty for each number of a tile, with a choice for
-each kind of number.  Here it stays one operation until the kernel is written, and is a call of a function then.
+tinygrad expands an exponential or a sine into some thirty operations per element of a tile, with a select for each
+kind of input.  Here it stays one operation until the kernel is written, and becomes a function call then.
 
-The processes in which tinygrad compiles install these modules too; see `kernels`.
+The processes in which tinygrad compiles install these modules too; see `loops`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ def _is_ours(ctx: Any, u: UOp) -> bool:
 
 
 def install(op: Ops, source: Callable[[], str], call: Callable[[UOp, Callable[[UOp], str]], str]) -> None:
-    """From here on `op` is written as `call` says, behind the functions in `source`.
+    """Render `op` by `call`, after the functions in `source`.
 
-    `call` gets what it is of, and a function that gives the text of a value.
+    `call` receives the operand and a function that returns the text of a value.
     """
     clang = private_api.cstyle.ClangRenderer
     original = private_api.codegen.get_transcendental_patterns
     by_tinygrad = original(tuple(x for x in _KNOWN if x is not op), False)
 
     def taken_apart(ctx: Any, u: UOp) -> UOp | None:
-        """As ever, but for those of ours, which stay until they are written as C."""
+        """Expand as tinygrad does, except our operations, which remain until they are rendered as C."""
         if type(ctx) is not clang or _is_ours(ctx, u):
             return None
         found: UOp | None = by_tinygrad.rewrite(u, ctx)
@@ -53,7 +53,7 @@ def install(op: Ops, source: Callable[[], str], call: Callable[[UOp, Callable[[U
         return call(u.src[0], ctx.__getitem__)
 
     private_api.codegen.get_transcendental_patterns = get_transcendental_patterns
-    clang.code_for_op = {**clang.code_for_op, op: lambda x, dtype: x}  # that it is there is what tinygrad asks
+    clang.code_for_op = {**clang.code_for_op, op: lambda x, dtype: x}  # tinygrad checks that the key exists
     clang.string_rewrite = PatternMatcher([(UPat(op, name="u"), written)]) + clang.string_rewrite
     clang.render = _with_functions(clang.render, op, source)
 

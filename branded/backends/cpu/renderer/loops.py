@@ -1,14 +1,14 @@
-"""Kernels of the CPU as plain loops, which the vectorizer of clang makes vectors of.
+"""CPU kernels as plain loops, which clang vectorizes.
 
-tinygrad writes tiles of 4 x 4 numbers, vectors of 4, and each sum as one chain of additions.  That suits a GPU; clang
-has no way out of it.  Of the loops as they stand it makes vectors as wide as the machine has them, where it may: not of
-a sum of floats, which another order of the terms changes in the last bits.  So a kernel that `suits` gets no options of
-tinygrad's, and what it adds up may be added in any order, and that alone: all else is worked out as it was written, so
-NaN, infinities and signed zeros keep their meaning, and what has no sums keeps its bits.
+tinygrad writes tiles of 4 x 4 elements, vectors of 4, and each sum as one chain of additions.  That suits a GPU, but
+clang cannot undo it.  Clang vectorizes plain loops at the full width of the machine, except float sums, whose last bits
+depend on the order of the terms.  So a kernel that `suits` gets no tinygrad options, and its sums may be reassociated.
+Everything else is computed as written: NaN, infinities and signed zeros keep their meaning, and kernels without sums
+are bitwise unchanged.
 
-The processes in which tinygrad compiles install this module too, so of this package it imports no more than they have:
-`tg` and an option.  What is chosen stands in the source of the kernel, by which tinygrad keeps what it compiled; the
-option is a part of the key of each program.
+tinygrad's compile processes install this module too, so it imports only modules that they have: `private_api` and one
+option.  The choice is part of the kernel's source, which is tinygrad's cache key.  The option is part of the key of
+each program.
 """
 
 from __future__ import annotations
@@ -28,31 +28,33 @@ from branded.tinygrad_compat.private_api import AddrSpace, KernelOptError, Opt, 
 from branded.tinygrad_compat.thread_local_options import PerThread
 
 LONG = 16
-"""A loop of fewer steps than this is no gain as vectors."""
+"""The minimum number of steps for which vectorizing a loop pays."""
 LONG_SUM, LONG_SUM_OF_NUMBERS, LONG_MAX = 28, 37, 96
-"""Nor is a sum of so few cheap terms, of so few numbers as they stand, or the largest of so few."""
+"""The minimum lengths for a sum of cheap terms, a sum of plain elements, and a maximum."""
 DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT, Ops.RECIPROCAL, Ops.POW, Ops.FDIV}
-"""What takes so long that vectors of it are a gain in any loop that is long enough for one."""
+"""Operations so slow that vectorizing them pays in any loop of at least `LONG` steps."""
 WRITTEN_OUT = 128
-"""So many times tinygrad may write out what is in the innermost loops: a tile of a convolution with its 3 x 3 terms
-takes half a second to be made, and is then faster by a fourth, or slower.  Each `exp` and the like counts."""
+"""The limit on unrolled copies of a loop's body, where each `exp` or similar counts.
+
+A convolution tile with 3 x 3 terms takes half a second to compile and is then a fourth faster, or slower.
+"""
 ROW, ROWS = 8, 8
-"""A row of so few numbers is written out, if there are so many rows."""
+"""A row of up to `ROW` elements is unrolled if there are at least `ROWS` rows."""
 PARTS = (32, 16, 12, 8, 6, 5, 4, 3, 2)
 FEW, FEW_NUMBERS = 9, 12
-"""A sum of so many terms is a gain with those of the rows beside it, or of so many numbers as they stand."""
+"""The minimum lengths for summing neighboring rows together: for computed terms, and for plain elements."""
 ABREAST = ((8, FEW), (4, LONG))
-"""So many rows are added up at a time, if each has so many terms or more."""
+"""Pairs of a number of rows to sum together and the minimum number of terms in each row."""
 MANY, NARROW = 64, 64
-"""Down narrow columns, which lie in less than so many bytes, so many terms are a gain as plain loops."""
+"""The minimum number of terms for plain loops down columns that span less than `NARROW` bytes."""
 STEPS, DEAREST, FLAT = 1 << 17, 8, 1 << 14
-"""A part of a kernel has so many steps, in which what is dear counts so often; a loop that is divided has so many."""
+"""The minimum steps of a part, the weight of a slow operation in it, and the minimum steps of a loop to divide."""
 LOOPS = Opt(OptOps.NOLOCALS)
-"""The mark of a kernel that was chosen: an option that means nothing on the CPU, where tinygrad never takes it."""
+"""The mark of a chosen kernel: an option without effect on the CPU, where tinygrad never uses it."""
 
 
 class _Room(PerThread):
-    """Are kernels made here, or as tinygrad makes them?  Each thread has its own answer."""
+    """The switch, per thread, between CPU code generation here and in tinygrad."""
 
     def __init__(self, key: str) -> None:
         self.own = threading.local()
@@ -65,7 +67,7 @@ room = _Room("BRANDED_CPU")
 
 class _Looks(threading.local):
     raises: Callable[[Scheduler], BaseException] | None = None
-    """Where a kernel is not made: what is raised of its loops, before any option."""
+    """A hook that raises instead of making a kernel: it returns the error for the loops, before any option."""
 
 
 looks = _Looks()
@@ -74,7 +76,7 @@ looks = _Looks()
 
 
 def step(index: UOp, r: UOp) -> int | None:
-    """How far the index goes when the loop goes on by one; None where that is not always as far."""
+    """Return the index's increment per step of the loop, or None if it is not constant."""
     found = 0
     for term in index.get_idx().split_uop(Ops.ADD):
         if term is r:
@@ -87,12 +89,12 @@ def step(index: UOp, r: UOp) -> int | None:
 
 
 def in_order(indices: list[UOp], r: UOp, least: int = LONG) -> bool:
-    """Does a loop go through memory number by number, or stay where it is, and that for long enough?"""
+    """Return whether a loop of at least `least` steps accesses memory contiguously or at a fixed place."""
     return r.vmax + 1 >= least and all(step(i, r) in (0, 1) for i in indices)
 
 
 def reduces_in_order(reduce: UOp, inner: UOp) -> bool:
-    """Are the numbers that a reduction reads in the order of memory in its innermost loop, and are they enough?"""
+    """Return whether the innermost loop of a reduction reads contiguously and is long enough to vectorize."""
     least = LONG if _is_dear(reduce) else LONG_MAX if reduce.arg[0] is Ops.MAX else _long_sum(reduce)
     return in_order(_indices(reduce), inner, least)
 
@@ -106,7 +108,7 @@ def _is_dear(reduce: UOp) -> bool:
 
 
 def _works(reduce: UOp) -> bool:
-    """Are the terms worked out from numbers, and not these themselves?"""
+    """Return whether the terms are computed, and not plain elements."""
     return any(u.op in GroupOp.ALU and u.dtype == reduce.dtype for u in reduce.src[0].backward_slice_with_self)
 
 
@@ -115,14 +117,14 @@ def _long_sum(reduce: UOp) -> int:
 
 
 def is_gated(k: Scheduler) -> bool:
-    """Has a load a condition?  Then clang is kept from making vectors of it."""
+    """Return whether a load has a condition, which keeps clang from vectorizing it."""
     return any(len(b.src) < 2 or b.src[1].get_valid().op is not Ops.CONST for b in k.bufs)
 
 
 def suits(k: Scheduler) -> bool:
-    """Is this kernel fastest as plain loops?  By its form alone; nothing is timed.
+    """Return whether this kernel is fastest as plain loops, judged by its form alone without timing.
 
-    It is where the innermost loop, that of the sum or else that of the result, goes through memory in order.
+    It is if the innermost loop, of the reduction or else of the result, accesses memory contiguously.
     """
     if not k.rngs or is_gated(k):
         return False
@@ -132,7 +134,7 @@ def suits(k: Scheduler) -> bool:
 
 
 def _innermost(k: Scheduler, reduce: UOp) -> UOp | None:
-    """The innermost loop of a reduction."""
+    """Return the innermost loop of a reduction."""
     return max((r for r in reduce.src[1:] if r in k.rngs), key=k.rngs.index, default=None)
 
 
@@ -155,9 +157,9 @@ def plain(k: Scheduler) -> Scheduler | None:
 
 
 def over_rows(k: Scheduler) -> Scheduler | None:
-    """A kernel whose innermost loops are of few steps, with these written out: its vectors go from row to row.
+    """Unroll short innermost loops, so that vectors run across rows; None if the kernel does not fit.
 
-    Rows of two to eight numbers lie one behind another, and each number of a vector is of another row.
+    Rows of two to eight elements are contiguous, and each element of a vector comes from another row.
     """
     if is_gated(k) or not all(isinstance(n, int) for n in k.full_shape):
         return None
@@ -182,7 +184,7 @@ def over_rows(k: Scheduler) -> Scheduler | None:
 
 
 def _sums(k: Scheduler) -> list[tuple[UOp, UOp]]:
-    """The reductions of a kernel with their innermost loops, if all are sums or products of floats."""
+    """Return the reductions with their innermost loops, or an empty list unless all are float sums or products."""
     if is_gated(k) or not all(isinstance(n, int) for n in k.full_shape):
         return []
     found = [(reduce, inner) for reduce in k.reduceops if (inner := _innermost(k, reduce)) is not None]
@@ -191,7 +193,7 @@ def _sums(k: Scheduler) -> list[tuple[UOp, UOp]]:
 
 
 def is_short(k: Scheduler) -> bool:
-    """Is this a kernel of sums of floats, each of a few terms that lie one beside another?"""
+    """Return whether all reductions are float sums of a few contiguous terms."""
     found = _sums(k)
     for reduce, inner in found:
         least = FEW if _works(reduce) else FEW_NUMBERS
@@ -201,10 +203,10 @@ def is_short(k: Scheduler) -> bool:
 
 
 def abreast(k: Scheduler) -> Scheduler | None:
-    """Several rows of a kernel of short sums at a time: of their loop clang makes vectors.
+    """Compute several rows of short sums at a time, so that clang vectorizes across rows.
 
-    The loop of one row it writes out, being short, and then it adds number by number.  Where no result has numbers of
-    its own, as in products of small matrices, a tile has less to read.
+    Clang unrolls the short loop of a single row and then adds element by element.  A tile reads less if no result has
+    elements of its own, as in products of small matrices.
     """
     axes, sums = k.axes_of(AxisType.WEAK), _sums(k)
     terms = min(int(inner.vmax + 1) for _, inner in sums)
@@ -218,7 +220,7 @@ def abreast(k: Scheduler) -> Scheduler | None:
 
 
 def narrow(k: Scheduler) -> Scheduler | None:
-    """A kernel of long sums of floats down a few columns that lie side by side, with all columns at a time."""
+    """Sum down a few long adjacent float columns with all columns at a time; None if the kernel does not fit."""
     sums, axes = _sums(k), k.axes_of(AxisType.WEAK)
     if not sums or not axes or not 1 < k.full_shape[axes[-1]] <= ROW:
         return None
@@ -232,10 +234,10 @@ def narrow(k: Scheduler) -> Scheduler | None:
 
 
 def parted(k: Scheduler, steps: int | None = None) -> Scheduler:
-    """Plain loops in parts, one for each core, as tinygrad divides its own kernels; what is dear counts more here.
+    """Divide plain loops into parts, one per core, as tinygrad divides its kernels; slow operations count more here.
 
-    The innermost loop of a result is left as it is, if it is not long enough for all of them.  `steps` is how many
-    there are, if some are written out.
+    The innermost loop of a result is not divided unless it is long enough.  `steps` is the number of steps if some
+    loops are unrolled.
     """
     most = k.ren.global_max[0] if k.ren.has_threads and k.ren.global_max else 1
     if not all(isinstance(n, int) for n in k.full_shape):
@@ -246,13 +248,13 @@ def parted(k: Scheduler, steps: int | None = None) -> Scheduler:
         for axis in (i for i in axes if k.full_shape[i] % n == 0):
             try:
                 return _with(k, [Opt(OptOps.THREAD, axis, n)])
-            except KernelOptError:  # not a loop that all results have
+            except KernelOptError:  # a loop that not all results have
                 continue
     return k
 
 
 def _shorter(k: Scheduler, found: Scheduler) -> Scheduler:
-    """A kernel as tinygrad has it, but with the loops of its sums, where it would be written out too many times."""
+    """Keep tinygrad's kernel, without unrolling its sums if that would copy the body too many times."""
     dear = sum(u.op in DEAR for u in k.ast.toposort())
     if found.upcast_size() * max(dear, 1) <= WRITTEN_OUT:
         return found
@@ -268,8 +270,7 @@ def _with(k: Scheduler, opts: Sequence[Opt]) -> Scheduler:
 
 # ---- sums in any order ----
 
-# a product that is one operation with the sum, as clang makes it otherwise, is worked out under the conditions of its
-# factors, and then there are no vectors
+# clang by default fuses a product with its sum under the conditions of the factors, which prevents vectorization
 _BODIES = {
     "sum": "({t} a, {t} b) {{\n#pragma clang fp reassociate(on)\n  return a + b;\n}}",
     "sum_of_products": "({t} a, {t} b, {t} c) {{\n#pragma clang fp reassociate(on) contract(fast)\n"
@@ -290,7 +291,7 @@ def _function(what: str, dtype: DType) -> str:
 
 
 def _reduction(store: UOp) -> tuple[str, tuple[UOp, ...]] | None:
-    """What a store does with the number that it replaces, and with what else."""
+    """Return the kind of reduction that a store performs and its operands, or None."""
     at, value = store.src[0], store.src[1]
     if at.addrspace is not AddrSpace.REG or value.dtype not in _FLOATS or value.max_numel() != 1:
         return None
@@ -312,12 +313,12 @@ def _reduction(store: UOp) -> tuple[str, tuple[UOp, ...]] | None:
 
 
 def any_order(uops: list[UOp]) -> tuple[list[UOp], list[str]]:
-    """The program with what is added up in each step as a call, and the functions that are called."""
+    """Return the program with each accumulation as a call, and the functions that are called."""
     new: dict[UOp, UOp] = {}
     made: dict[str, None] = {}
 
     def put(u: UOp) -> UOp:
-        """A line of the program, or what stands for it; that which it is worked out from comes before it."""
+        """Return the line or its replacement, after adding its operands."""
         if u not in new:
             new[u] = u.replace(src=tuple(put(s) for s in u.src))
         return new[u]
@@ -336,7 +337,7 @@ def any_order(uops: list[UOp]) -> tuple[list[UOp], list[str]]:
 
 
 def _used(lines: list[UOp]) -> list[UOp]:
-    """Without what only the replaced sums used."""
+    """Return the lines without those that only replaced sums used."""
     there = lines[-1].backward_slice_with_self
     return [u for u in lines if u in there]
 
@@ -357,7 +358,7 @@ def _rendered(original: Callable[..., str]) -> Callable[..., str]:
 
 
 def _with_bounds(original: Callable[..., str]) -> Callable[..., str]:
-    """Says how many parts or steps there are: clang makes no vectors of a short loop at a place that has no bounds."""
+    """Declare the bounds of integer variables: clang does not vectorize a short loop at an unbounded offset."""
 
     @functools.wraps(original)
     def render_kernel(self: Any, name: str, lines: list[str], bufs: list[Any], uops: list[UOp], *rest: Any) -> str:

@@ -1,9 +1,9 @@
-"""What several kernels would work out again is worked out once, by a kernel of its own.
+"""Materialization of values that several kernels would recompute.
 
-tinygrad makes one kernel of all that a sum or a result is worked out from, up to what is in memory, and each of them
-has the whole of it: numbers that are drawn, some hundred operations, stand in every kernel of a gradient that reads
-them, and each such kernel takes its time to be made and to be compiled.  A value of few numbers and many operations
-that goes into several kernels goes to memory.  `kept` says which of the values that tinygrad puts there stay.
+tinygrad fuses everything that a sum or a result depends on into one kernel, up to values in memory.  Random samples,
+some hundred operations, are therefore repeated in every kernel of a gradient that reads them.  Each such kernel takes
+longer to build and compile.  Here a small value with many operations that several kernels read goes to memory.
+`bufferize_policy` decides which values that tinygrad stores remain stored.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from branded.backends.cpu.renderer.bufferize_policy import FEW
 from branded.backends.cpu.renderer.loops import room
 
 KERNELS, MANY = 3, 40
-"""A value that goes into so many kernels, and takes so many operations, is worked out once."""
+"""The minimum number of reading kernels and of operations for which a value is computed once."""
 _DRAW = 100
-"""So many operations is a draw of bits."""
+"""The number of operations that a random sample counts as."""
 _ENDS = {Ops.REDUCE, Ops.BUFFER, Ops.PARAM, Ops.AFTER, Ops.CONTIGUOUS, Ops.COPY, Ops.CALL, Ops.CUSTOM_FUNCTION}
-"""Where another kernel begins, or none is."""
+"""Operations that end a kernel, or belong to no kernel."""
 
 
 def once(values: Sequence[UOp]) -> list[UOp]:
-    """The values, of which parts are worked out on their own."""
+    """Return the values with shared parts materialized."""
     values = list(values)
     if not room.value or not all(str(u.device).startswith("CPU") for u in values):
         return values
@@ -45,7 +45,7 @@ def once(values: Sequence[UOp]) -> list[UOp]:
 
 def _found(values: Sequence[UOp], order: Sequence[UOp]) -> set[UOp]:
     into: dict[UOp, set[UOp]] = {u: set() for u in order}
-    """The kernels that a value goes into, if they are few: each by what it ends with."""
+    """The kernels that read a value, up to `KERNELS`, each identified by its last node."""
     for u in values:
         into[u].add(u)
     found = set[UOp]()

@@ -1,18 +1,18 @@
-"""Sine and cosine of a float32 on the CPU as a function of C, of which clang makes vectors.
+"""Sine and cosine of a float32 on the CPU, as a C function that clang vectorizes.
 
-tinygrad finds the remainder of an angle by pi in two ways, one of them for large angles in integers of 64 bits, and
-then picks one: fifteen times the time of `exp`.  Here it is one way for all:
+tinygrad computes the remainder of an angle by pi in two ways, one of them in 64-bit integers for large angles, and
+then selects one: fifteen times the cost of `exp`.  Here one method serves all angles:
 
-    x = s 2^e, where s is less than 2^24, and e is 0 for an x that is less
+    x = s 2^e, where s is less than 2^24, and e is 0 for smaller x
     y = s (2^e mod 2 pi)                   has the sine of x; a table has 2^e mod 2 pi in two parts
     r = y - k pi / 2, k = round(2 y / pi)  in float64, where the products of the first parts are exact
     sin x                                  sin r, cos r, -sin r or -cos r, by k mod 4; polynomials for |r| <= pi / 4
 
-The remainder is exact beyond the last bit of a float32, also next to a zero of the sine, so the error is that of the
-polynomials in float32: less than 2 units in the last place, for all angles.
+The remainder is exact beyond the last bit of a float32, even next to a zero of the sine.  So the error is the error of
+the float32 polynomials: less than 2 units in the last place, for all angles.
 
-tinygrad's cosine is the sine of pi / 2 - x, a difference that is as far off as a float32 of its size: for x = 1000 by
-3e-5.  Here it is the sine of a k that is larger by one, so nothing is lost.
+tinygrad's cosine is the sine of pi / 2 - x, a difference with the rounding error of a float32: 3e-5 for x = 1000. Here
+k is increased by one instead, which is exact.
 
 Source: Payne and Hanek 1983; Cody and Waite 1980.  The coefficients are a fit of this project.
 """
@@ -28,19 +28,19 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.backends.cpu.renderer import libm_calls
 
 LARGEST = 105
-"""The largest float32 is less than 2^24 times 2 to this power."""
+"""The exponent such that every float32 is less than 2^24 times 2 to this power."""
 PARTS = 27
-"""So many bits times those of k, of which there are 26, are a float64; so are they times those of s."""
+"""The bits of a part: its products with k, which has 26 bits, and with s are exact in float64."""
 SINE = (-0.1666665461, 0.008332160526, -0.0001951525056)
-"""Of (sin r - r) / r^3 as a polynomial of r^2, up to pi / 4: the relative error of the sine is 4e-9."""
+"""The coefficients of (sin r - r) / r^3 in r^2, up to pi / 4; the relative error of the sine is 4e-9."""
 COSINE = (0.04166664568, -0.001388731593, 2.443311972e-05)
-"""Of (cos r - 1 + r^2 / 2) / r^4."""
+"""The coefficients of (cos r - 1 + r^2 / 2) / r^4."""
 
 # ---- the function ----
 
 
 def pi(bits: int) -> int:
-    """pi 2^bits, by Machin's formula: 16 arctan(1/5) - 4 arctan(1/239)."""
+    """Return pi 2^bits by Machin's formula: 16 arctan(1/5) - 4 arctan(1/239)."""
 
     def arctan(n: int) -> int:
         term = total = (1 << bits + 32) // n
@@ -53,7 +53,7 @@ def pi(bits: int) -> int:
 
 
 def parts(x: int, bits: int) -> tuple[float, float, float]:
-    """x / 2^bits as three floats, of which two have a few bits."""
+    """Return x / 2^bits as a sum of three floats, the first two with few bits."""
     found = []
     for _ in range(2):
         short = max(x.bit_length() - PARTS, 0)
@@ -68,7 +68,7 @@ def _polynomial(coefficients: tuple[float, ...]) -> str:
 
 @functools.cache
 def function() -> str:
-    """The function in C: the sine of x, or its cosine for a turn of 1."""
+    """Return the C function: the sine of x, or its cosine for `turn` 1."""
     bits = 320
     whole = pi(bits)
     table = [parts((1 << bits + e) % (2 * whole) if e else 1 << bits, bits) for e in range(LARGEST + 1)]
@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) float sine(float x, int turn) {{
 
 
 def _of_cosine(x: UOp) -> UOp | None:
-    """The angle y of pi / 2 - y or y + pi / 2, whose sine is the cosine of y."""
+    """Return the angle y of pi / 2 - y or y + pi / 2, whose sine is the cosine of y; None for other forms."""
     if x.op not in (Ops.ADD, Ops.SUB):
         return None
     for c, y in (x.src, x.src[::-1]) if x.op is Ops.ADD else (x.src,):

@@ -1,11 +1,11 @@
-"""The parts of a kernel side by side, on all cores.
+"""Parallel execution of one kernel's parts on all cores.
 
-tinygrad divides a large kernel into parts, of which each writes its own entries, and its CPU device runs them one after
-the other.  Here threads of C take them too: whoever is free takes the next part, so a thread that the scheduler lets
-begin late finds nothing left, and nobody waits for it.  The threads sleep between kernels, and are started by the first
-kernel that is large enough.  Which thread does a part changes no bit of it.
+tinygrad divides a large kernel into parts that write disjoint elements, and its CPU device runs them one after the
+other.  Here C threads share the parts: each free thread takes the next one.  A thread that starts late finds no part
+left, and no other thread waits for it.  The threads sleep between kernels; the first large enough kernel starts them.
+The results are bitwise the same for every assignment of parts to threads.
 
-`NUM_CPU_THREADS=1`, which is tinygrad's, leaves kernels whole.
+tinygrad's `NUM_CPU_THREADS=1` leaves kernels undivided.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.tinygrad_compat import private_api
 
 SIZES = (6, 12, 32, 63)
-"""So many arguments a call may have; those that a kernel does not take do no harm."""
+"""The supported argument counts of a call; a kernel ignores the arguments that it does not take."""
 MOST = 16
-"""So many cores."""
+"""The maximum number of cores."""
 LARGE = 120_000
-"""It is worth to wake a thread for a kernel of so many nanoseconds, as `work` has them."""
+"""The duration in nanoseconds, as estimated by `work`, from which a kernel is worth waking a thread."""
 PAYS = 100_000_000
-"""After so many nanoseconds in large kernels the C that runs parts side by side has paid for its compiler."""
+"""The nanoseconds in large kernels after which the parallel C code has repaid its compile time."""
 _FUNCTIONS = ("mutex_lock", "mutex_unlock", "cond_wait", "cond_signal", "create", "detach", "sigmask")
 _WORDS = 32
-"""So many words are a mutex or a condition, and what has all signals in it: more than any system takes."""
+"""The size in words of a mutex, a condition and a signal set: more than any system needs."""
 
 
 def call(n: int) -> str:
-    """The call of a kernel of `n` arguments."""
+    """Return the C call of a kernel of `n` arguments."""
     return f"((void (*)({', '.join(['u64'] * n)}))kernel)({', '.join(f'a[{i}]' for i in range(n))})"
 
 
-# Calls of many arguments are few, and take the compiler long: they are not optimized, nor is what is done once.
-# A job is taken under the lock, and is over when nobody is in it any more: then it may go from the stack.
+# Calls of many arguments are rare and slow to compile, so they are not optimized; neither is code that runs once. A job
+# is taken under the lock. It lives on the stack until its last user has left.
 SOURCE = f"""
 typedef unsigned long long u64;
 typedef long long i64;
@@ -116,7 +116,7 @@ __attribute__((optnone, noinline)) static void side_by_side(struct pool *pool, u
 
 
 class _Pool(ctypes.Structure):
-    """What the threads share, as it is in C; it lives as long as the process."""
+    """The state that the threads share, laid out as in C; it lives as long as the process."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in _FUNCTIONS),
@@ -127,7 +127,7 @@ class _Pool(ctypes.Structure):
     )
 
     def begin_anew(self, here: Any) -> None:
-        """Without threads: at first, and in a child, which has those of its parent no more."""
+        """Reset to a pool without threads: at the start, and in a forked child, which does not inherit the threads."""
         self.helpers = self.busy = 0
         self.job = None
         for name, initialize in (("mutex", "mutex"), ("begin", "cond"), ("end", "cond")):
@@ -135,13 +135,13 @@ class _Pool(ctypes.Structure):
 
 
 def count() -> int:
-    """So many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @functools.cache
 def _pool() -> _Pool | None:
-    """None where there are no threads, or one core."""
+    """Return the pool, or None on one core or without threads."""
     if (cores := count()) == 1:
         return None
     pool = _Pool(most=min(cores, MOST) - 1)
@@ -161,22 +161,22 @@ def _pool() -> _Pool | None:
 
 
 def address() -> int:
-    """Where C finds what the threads share; 0 where one thread does all."""
+    """Return the address of the pool for C, or 0 if one thread runs everything."""
     pool = _pool()
     return ctypes.addressof(pool) if pool is not None else 0
 
 
 def helpers() -> int:
-    """So many threads were started."""
+    """Return the number of threads that were started."""
     pool = _pool()
     return int(pool.helpers) if pool is not None else 0
 
 
 def work(program: UOp, is_loops: bool) -> int:
-    """The nanoseconds that a kernel takes that has parts, as a guess; 0 where there is none, or the kernel is whole.
+    """Estimate the nanoseconds that a divided kernel takes; return 0 without an estimate or for an undivided kernel.
 
-    Those that are plain loops do a hundred operations in one, and move ninety bytes; what they read again is in the
-    cache, or in a register, and costs half.  Tiles do less than half of it, and what they move twice they read twice.
+    Plain loops take one nanosecond for a hundred operations or for ninety bytes.  A repeated read hits the cache or a
+    register and costs half.  Tiles are less than half as fast, and their repeated reads cost the full price.
     """
     found = program.src[0].arg.estimates
     if found is None or program.arg.global_size[0] == 1:
@@ -188,9 +188,9 @@ def work(program: UOp, is_loops: bool) -> int:
 
 
 CALLED = {Ops.EXP2: 15, Ops.SIN: 100}
-"""What a kernel calls as a function of C is so many operations more than the one that it is said to be."""
+"""The operations that a call of a C function takes in addition to the one that tinygrad counts."""
 _TURNS = {Ops.RANGE, Ops.END, Ops.SPECIAL, Ops.PARAM}
-"""What says how often a line of a kernel runs."""
+"""The operations that determine how often a line of a kernel runs."""
 
 
 def _called(program: UOp) -> int:

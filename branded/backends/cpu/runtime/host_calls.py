@@ -1,8 +1,8 @@
-"""Functions of the host among the kernels of a program: Python, on arrays of numpy that lie in tinygrad's buffers.
+"""Host callbacks among the kernels of a program: Python functions on numpy arrays that view tinygrad's buffers.
 
-In the graph that tinygrad schedules, such a call is one CALL of a CUSTOM_FUNCTION on the buffers of its results and of
-its arguments, as a loop is.  Where a program runs from C, C calls `_entry` with the addresses of the buffers; what the
-function raises is kept until C has come back (`native.failures`).  On other devices the arrays are copies.
+In tinygrad's scheduled graph, a host callback is a CALL of a CUSTOM_FUNCTION on its result and argument buffers, as a
+loop is.  If the program runs from C, C calls `_entry` with the buffers' addresses.  An error of the function is kept in
+`native.failures` until C has returned.  On other devices the arrays are copies.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from branded.backends.cpu.runtime.native import Address
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import _to_np_dtype
 
-if TYPE_CHECKING:  # in a browser there is none
+if TYPE_CHECKING:  # the browser build has no numpy
     import numpy as np
 
 
 class ArrayType(NamedTuple):
-    """What an array is: one without elements has no buffer."""
+    """The shape and dtype of an array; an array without elements has no buffer."""
 
     shape: tuple[int, ...]
     dtype: DType
@@ -41,16 +41,16 @@ class ArrayType(NamedTuple):
 
 
 class CFunction(NamedTuple):
-    """What C calls in place of a function of Python that does the same."""
+    """A C function that replaces an equivalent Python function."""
 
     address: int
     function: Any
-    """The same for Python."""
+    """The same function as a Python callable."""
     args: Callable[[Sequence[Any]], list[Any]]
-    """What it takes, of the addresses of the results and of the arguments."""
+    """The C arguments, computed from the addresses of the results and of the arguments."""
 
     def run(self, name: object, at: Sequence[int]) -> None:
-        """Call it by this name, on what is at these addresses."""
+        """Run the function on the memory at these addresses; `name` is for the error message."""
         call = array("Q", [0, 1, *self.args(at)])
         self.function(call.buffer_info()[0])
         if call[1]:
@@ -58,15 +58,15 @@ class CFunction(NamedTuple):
 
 
 InC = Callable[[Sequence[ArrayType], Sequence[ArrayType]], CFunction | None]
-"""What C calls in place of a function of arrays, for results and arguments that are these."""
+"""A lookup of the C function for these result and argument types."""
 
 
 class HostWork(Protocol):
-    """What runs: it reads arguments, and writes all of the results."""
+    """A host callback: `work` reads the arguments and writes every result."""
 
     name: str
     number: int
-    """Tells it from all others."""
+    """The callback's unique id."""
 
     def work(self, args: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None: ...
 
@@ -78,7 +78,7 @@ _names: weakref.WeakValueDictionary[int, HostName] = weakref.WeakValueDictionary
 
 
 class HostName(str):
-    """The name of a call in tinygrad's graph, which keeps what it does."""
+    """The name of a call in tinygrad's graph; it carries the callback."""
 
     host: HostWork
     results: tuple[ArrayType, ...]
@@ -98,16 +98,16 @@ class HostName(str):
 
     @property
     def outs(self) -> int:
-        """So many buffers are written; those behind them are read."""
+        """The number of buffers that are written; they precede the buffers that are read."""
         return sum(x.nbytes > 0 for x in self.results)
 
     @functools.cached_property
     def in_c(self) -> CFunction | None:
-        """The same without Python, where there is such a function."""
+        """The equivalent C function, if there is one."""
         return self.host.in_c(self.results, self.args) if native.can_run("CPU") else None
 
     def run(self, memory: Sequence[Any]) -> None:
-        """Run on the memory of what has elements: of the results, then of the arguments."""
+        """Run on the memory of the results, then of the arguments; arrays without elements have no memory."""
         of = iter(memory)
         results = [_array(x, of) for x in self.results]
         args = [_array(x, of) for x in self.args]
@@ -132,12 +132,12 @@ def _array(x: ArrayType, of: Any) -> np.ndarray:
 # ---- from C ----
 
 _HEAD = 2
-"""Before the addresses: the number of the call, and whether it failed."""
+"""The number of words before the addresses: the id of the call, and whether it failed."""
 
 
 @functools.cache
 def _entry() -> tuple[int, Any]:
-    """What C calls, with the address of its arguments."""
+    """Return the address that C calls with the address of its arguments, and the object that keeps it alive."""
 
     def enter(at: int) -> None:
         words = (ctypes.c_uint64 * _HEAD).from_address(at)
@@ -155,7 +155,7 @@ def _entry() -> tuple[int, Any]:
 
 
 def hosted(name: HostName, args: Sequence[Sequence[Address]], device: str) -> native.Hosted | None:
-    """The call on the buffers of each turn, as C makes it."""
+    """Return the call that C makes on the buffers of each turn, or None if the device cannot run C calls."""
     if not native.can_run(device):
         return None
     if (found := name.in_c) is not None:
@@ -164,11 +164,11 @@ def hosted(name: HostName, args: Sequence[Sequence[Address]], device: str) -> na
     return native.Hosted(_entry()[0], [[name.number, 1, *given] for given in args], name)
 
 
-# ---- by hand ----
+# ---- directly ----
 
 
 def run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
-    """The call on any device."""
+    """Run the call on any device; return None if it is not a host callback."""
     name = ast.arg
     if not isinstance(name, HostName):
         return None
@@ -186,17 +186,17 @@ def run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
 
 
 def _writable(b: Buffer) -> memoryview:
-    """The memory of a buffer, or memory of the host that is copied into it later."""
+    """Return the memory of a buffer, or host memory that is copied into the buffer later."""
     return b.as_memoryview(force_zero_copy=True) if _is_here(b) else memoryview(bytearray(b.nbytes))
 
 
 def _is_here(b: Buffer) -> bool:
-    """Is its memory that of this process?"""
+    """Return whether the buffer's memory belongs to this process."""
     return b.device.split(":")[0] in ("CPU", "PYTHON")
 
 
 def for_hosts(original: Callable[..., Any], ours: Callable[[HostName], Any]) -> Callable[..., Any]:
-    """What tinygrad asks of a call, which of ours is answered by its name."""
+    """Wrap a tinygrad function of a call so that host callbacks are answered by their name."""
 
     def either(call: UOp, *args: Any, **kwargs: Any) -> Any:
         name = call.src[0].arg

@@ -1,7 +1,7 @@
-"""Running compiled kernels on the CPU from C: one call for a whole program, the loops in it included.
+"""Running compiled CPU kernels from C: one call for a whole program, including its loops.
 
-A program is a table of operations that C goes through: kernels with what they are called with, and loops, which are
-tables of their own.  Where a buffer is, a run may say (`Ref`), so a program that was laid out once serves for others.
+A program is a table of operations that C interprets: kernels with their arguments, and loops, which are nested tables.
+Buffer addresses may be filled in by each run (`Ref`), so a program that was laid out once serves other buffers.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from branded.tinygrad_compat.private_api import ClangCompiler, TinyELF
 MAX_ARGS = cores.SIZES[-1]
 _HEADER, _HEAD, _COPY, _PARTS = 12, 8, 4, 6
 SLICE = 1 << 14
-"""So many steps at a time, so that a loop without an end can be interrupted."""
+"""The number of steps per C call, so that an endless loop can be interrupted."""
 WITHOUT_END = 2**63
 """The length of a loop that a flag ends."""
 _NONE = 2**64 - 1
 _FAILED = 2
 FULL = 3
-"""What a function leaves where it says whether it failed, if there is no memory left for it to work in."""
+"""The status of a function that found no memory for its workspace."""
 
 failures: list[BaseException] = []
-"""What a function of the host raised, until C has come back to Python."""
+"""The errors that host callbacks raised, until C has returned to Python."""
 inside = 0
-"""In how many functions of the host is what runs here?"""
+"""The nesting depth of running host callbacks."""
 
 
 class Ref(NamedTuple):
-    """An address that each run gives: so many bytes behind the one in a slot."""
+    """An address that each run fills in: the address in a slot plus an offset in bytes."""
 
     slot: int
     offset: int = 0
@@ -51,26 +51,26 @@ def behind(a: Address, offset: int) -> Address:
 
 
 class KernelCall(NamedTuple):
-    """A kernel: what it is called with, in a loop in the first step and in every second one after it."""
+    """A kernel with its arguments; a loop has arguments for its first step and for two kinds of alternating steps."""
 
     address: int
     args: Sequence[Sequence[Address]]
     threads: int = 1
     core: int = -1
-    """The argument that is the number of the thread, or -1."""
+    """The index of the argument that receives the thread's index, or -1."""
     step: int = -1
-    """The argument that is the number of the step, or -1."""
+    """The index of the argument that receives the step, or -1."""
     work: int = 0
-    """The nanoseconds that one with several threads takes."""
+    """The estimated nanoseconds of a kernel with several threads."""
 
     @property
     def is_large(self) -> bool:
-        """Is it worth to have its threads side by side?"""
+        """Whether running its threads in parallel is worthwhile."""
         return self.work >= cores.LARGE
 
 
 class CarryCopy(NamedTuple):
-    """At the end of a loop that went on for an even number of steps: its carry, to where the result is to be."""
+    """The copy of a loop's carry to the result's memory after an even number of steps."""
 
     to: Address
     spare: Address
@@ -79,9 +79,9 @@ class CarryCopy(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Operations that run one after the other, as often as there are steps.
+    """Operations that run in order, once per step.
 
-    Each step asks `tests` first, and goes on while there is something at `flag`, if it has one.
+    With a `flag`, each step first runs `tests` and the loop ends if the byte at `flag` is zero.
     """
 
     ops: Sequence[Op]
@@ -93,36 +93,37 @@ class Table(NamedTuple):
 
 
 class Inner(NamedTuple):
-    """A loop in a table, as it is in each turn of that."""
+    """A loop in a table, with one table per turn of the outer loop."""
 
     turns: Sequence[Table]
 
 
 class Hosted(NamedTuple):
-    """A call of a function of the host, which gets the address of its arguments.
+    """A call of a host callback with the address of its arguments.
 
-    The first of them says which function, the second whether it failed.
+    The first argument is the callback's id, the second one whether the call failed.
     """
 
     address: int
     args: Sequence[Sequence[Address]]
     of: object
-    """What must not go as long as the call may be made: its text is what the function is called."""
+    """The object to keep alive while the call may be made; its text is the callback's name in messages."""
     is_c: bool = False
-    """Is it one of C, which calls nothing of Python?"""
+    """Whether this is a C function that calls no Python."""
     step: int = -1
-    """The argument that is the number of the step, or -1."""
+    """The index of the argument that receives the step, or -1."""
 
 
 Op = KernelCall | Inner | Hosted
 
 
-# A table t: 0 length, 1 from the last step down, 2 the end of the tests, 3 the end of all, 4 the flag, 5 is there one,
-# 6 the step and 7 the operation to go on with, 8 the steps that were made, 9 and 10 the copies, 11 memmove.
-# An operation: 0 its size, 1 the kernel, 2 how many arguments, 3 threads, 4 and 5 which argument is the number of the
-# thread and of the step, 6 is it a loop (1) or a function of the host (2), 7 where the threads are, or 0; then the
-# arguments of each turn, or where the table of each turn is.
-# The turns of a loop: the first step, then in turn those that write the result and those that write the spare.
+# A table t: 0 length, 1 whether it counts down, 2 the end of the tests, 3 the end of the operations, 4 the flag, 5
+# whether there is a flag, 6 the step and 7 the operation to resume at, 8 the steps taken, 9 and 10 the copies, 11
+# memmove.
+# An operation: 0 its size, 1 the kernel, 2 the number of arguments, 3 threads, 4 and 5 the index of the argument for
+# the thread's index and for the step, 6 a loop (1) or a host callback (2), 7 the thread pool or 0. Then follow the
+# arguments or the table of each turn.
+# The turns of a loop: the first step, then alternating steps that write the result and the spare.
 _SOURCE = f"""{cores.SOURCE}
 static u64 run(u64 *base, u64 *t, u64 *budget) {{
   u64 length = t[0], tests = t[2], all = t[3], k = t[6], o = t[7], *ops = t + {_HEADER};
@@ -182,31 +183,31 @@ u64 branded_replay(u64 *call) {{
 def _replay() -> tuple[Any, Any]:
     device: Any = Device["CPU"]
     lib = device.renderer.compiler.compile_cached(_SOURCE)
-    # with it come the renderers of all CPUs, for which the import of this package does not wait
+    # loading the program imports the renderers of all CPUs, so the import of this package does not do it
     program = private_api.CPUProgram(device, TinyELF(lib, "branded_replay", device.renderer.target, ()))
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # threads sleep in it when Python ends
     return ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)(program.addr), program
 
 
 def replay_address() -> int:
-    """Where the C is that goes through a table, or runs the parts of a kernel."""
+    """Return the address of the C function that interprets a table or runs the parts of a kernel."""
     return int(_replay()[1].addr)
 
 
 def is_loaded() -> bool:
-    """Is the C that goes through a table there?"""
+    """Return whether the C interpreter of tables is loaded in this process."""
     return _replay.cache_info().currsize > 0
 
 
 def is_compiled() -> bool:
-    """Has this process or another one compiled it?"""
+    """Return whether the C interpreter of tables is compiled, by this process or in the disk cache."""
     compiler: Any = Device["CPU"].renderer.compiler
     key = compiler.cachekey
     return is_loaded() or (key and private_api.helpers.diskcache_get(key, _SOURCE) is not None)
 
 
 def run_parts(kernel: int, args: Sequence[int], core: int, count: int) -> None:
-    """Run so many parts of a kernel side by side; the argument `core` is the number of the part."""
+    """Run `count` parts of a kernel in parallel; the argument at index `core` receives the part's index."""
     n = next(n for n in cores.SIZES if len(args) <= n)
     words = array("Q", [0, cores.address(), kernel, n, core, count, *args, *[0] * (n - len(args))])
     _replay()[0](words.buffer_info()[0])
@@ -214,19 +215,19 @@ def run_parts(kernel: int, args: Sequence[int], core: int, count: int) -> None:
 
 @functools.cache
 def memmove() -> int:
-    """The address of the function of C."""
+    """Return the address of C's `memmove`."""
     return int(ctypes.cast(ctypes.memmove, ctypes.c_void_p).value or 0)
 
 
 def can_run(device: str) -> bool:
-    """Is this a device whose kernels are functions of this process, and is there a C compiler?"""
+    """Return whether the device's kernels are functions of this process and there is a C compiler."""
     if device.split(":")[0] != "CPU":
         return False
     return isinstance(getattr(Device[device].renderer, "compiler", None), ClangCompiler)
 
 
 class _TableWriter:
-    """A table in the making: its words, and which of them are addresses that a run gives."""
+    """The words of a table under construction, and the positions of the addresses that a run fills in."""
 
     def __init__(self) -> None:
         self.words: list[int] = []
@@ -278,18 +279,18 @@ class _TableWriter:
 
 
 def failed() -> BaseException:
-    """What a function of the host raised, or an interrupt that came before it could begin."""
+    """Return the error of a host callback, or an interrupt that arrived before the callback began."""
     return failures.pop() if failures else KeyboardInterrupt()
 
 
 _running: list[tuple[object, int]] = []
-"""The programs that have called a function of the host, and how deep it is in others."""
+"""The programs that have called a host callback, each with its nesting depth."""
 
 
 def check_not_running(program: object) -> None:
-    """Refuse what would run within itself, called by a function of the host: its memory is in use."""
+    """Raise if a host callback calls the program that it runs in: the program's memory is in use."""
     while _running and _running[-1][1] >= inside:
-        _running.pop()  # those are over
+        _running.pop()  # those have ended
     if any(x is program for x, _ in _running):
         raise within_itself()
     _running.append((program, inside))
@@ -303,7 +304,7 @@ def within_itself() -> UnsupportedError:
 
 
 def full(name: object) -> OutOfMemoryError:
-    """The error where C has no memory for what a function works in."""
+    """Return the error for a function that found no memory for its workspace."""
     return OutOfMemoryError(
         f"{name}: there is no memory left to work in",
         fix="smaller operands, or fewer programs and tensors at a time",
@@ -311,7 +312,7 @@ def full(name: object) -> OutOfMemoryError:
 
 
 class Plan:
-    """A program that can be run: on the buffers that a run gives, by one thread at a time."""
+    """A program to run on the buffers of each run, by one thread at a time."""
 
     def __init__(self, table: Table) -> None:
         made = _TableWriter()
@@ -330,9 +331,9 @@ class Plan:
         self.at, self.slots = self.call.buffer_info()[0], slots
 
     def run(self, addresses: Sequence[int], length: int | None = None) -> int:
-        """Run to the end, with an address for each slot; the number of steps that were made.
+        """Run to the end, with an address for each slot, and return the number of steps taken.
 
-        A loop that was laid out for another length may have this one, if both are even or both odd.
+        A loop that was laid out for one length runs any other length of the same parity.
         """
         if length is not None:
             self.words[0] = length

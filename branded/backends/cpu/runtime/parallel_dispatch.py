@@ -1,6 +1,6 @@
-"""The parts of a kernel that tinygrad runs, as `realize` and `TinyJit` do, are done side by side too.
+"""Parallel execution of the kernels that tinygrad itself runs, in `realize` and `TinyJit`.
 
-`cores` knows how much a kernel does; here that is found by its first runs, one part after the other.
+`cores` estimates a kernel's duration from its work; here the first runs, one part after the other, measure it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.import_hook import when_imported
 
 FOUND = "_branded_found"
-"""Where a program keeps what is known of it."""
+"""The attribute of a program that holds its measurements."""
 RUNS = 2
-"""So many runs tell how long a kernel takes: the shortest, for what else the machine did is in the others."""
+"""The number of runs that measure a kernel; the shortest counts, since other load on the machine slows the others."""
 
 
 class _Found:
-    """What is known of a program: its shortest run in nanoseconds, of so many."""
+    """The measurements of a program: its shortest run in nanoseconds, and the number of runs left to measure."""
 
     __slots__ = ("left", "took")
 
@@ -33,11 +33,11 @@ class _Found:
 
 
 _pays = cores.PAYS
-"""So long may large kernels still run one part after the other, before C is compiled for them."""
+"""The nanoseconds that large kernels may still run serially before the parallel C code is compiled for them."""
 
 
 def _is_ready(found: _Found) -> bool:
-    """Is this a kernel for all cores, and is the C there that gives it to them, or worth to be compiled?"""
+    """Return whether the kernel is large and the parallel C code is available or worth compiling."""
     global _pays
     if found.took < cores.LARGE or not cores.address():
         return False
@@ -48,7 +48,7 @@ def _is_ready(found: _Found) -> bool:
 
 
 def _all_cores(original: Callable[..., float | None]) -> Callable[..., float | None]:
-    def __call__(  # noqa: N807  its name there
+    def __call__(  # noqa: N807  tinygrad's name
         self: Any,
         *bufs: Any,
         global_size: tuple[int, ...] = (1, 1, 1),

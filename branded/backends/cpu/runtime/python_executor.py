@@ -1,8 +1,8 @@
-"""Programs of a few kernels, called from Python: there is nothing for which C would have to be compiled.
+"""Execution of small programs from Python, without compiling C.
 
-The C that goes through a table (`native.py`) takes as long to be compiled as two small kernels, by whoever is the first
-on a machine.  A kernel that Python calls takes half a microsecond more, and a large one has one core, so a program that
-runs often or long has the C compiled after all.
+The C that interprets tables (`native.py`) takes as long to compile as two small kernels, once per machine.  A kernel
+called from Python costs half a microsecond more, and a large one gets a single core.  So C is compiled after all for a
+program that runs often or long.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from branded.backends.cpu.runtime.native import Address, Hosted, Inner, KernelCa
 
 
 class Direct:
-    """A program of a few operations without loops: Python calls them, and no C is compiled for it."""
+    """A program of a few operations without loops that Python calls directly."""
 
     MOST, MOST_WITHOUT_C = 2, 12
-    """So many calls take no longer than from C; so many are made where that would have to be compiled first."""
+    """The number of calls that are as fast as from C, and the number made directly while C is not compiled yet."""
     OFTEN = 5_000
-    """After so many runs C would have paid."""
+    """The number of runs after which compiling C pays."""
 
     def __init__(self, ops: Sequence[KernelCall | Hosted], memory: int) -> None:
-        """`memory` is the address in the first slot, which is the same in each run."""
+        """Lay out the calls; `memory` is the address in the first slot, the same in every run."""
         calls = [(op, words) for op in ops for words in _calls(op, memory)]
         self.constants = list(dict.fromkeys(a for _, words in calls for a in words if not isinstance(a, Ref)))
-        """What stands before the addresses that a run gives."""
+        """The words that precede the addresses of a run."""
         self.calls = [self._call(op, words) for op, words in calls]
         self.calls_python = any(isinstance(op, Hosted) and not op.is_c for op in ops)
         self.ops, self.left = ops, self.OFTEN if len(self.calls) > self.MOST else -1
@@ -37,17 +37,17 @@ class Direct:
             self.left = min(self.OFTEN, cores.PAYS // work + 1)
 
     def _call(self, op: KernelCall | Hosted, words: Sequence[Address]) -> tuple[Any, Any, object]:
-        """The function, what it is called with, and who says whether it failed."""
+        """Return the function, the selector of its arguments, and the name for errors of a host callback."""
         before = len(self.constants)
         where = [before + a.slot if isinstance(a, Ref) else self.constants.index(a) for a in words]
         if len(where) == 1:
-            where *= 2  # an argument that it does not take does no harm
+            where *= 2  # a surplus argument does no harm; itemgetter of one index returns no tuple
         who = op.of if isinstance(op, Hosted) else None
         types = [ctypes.c_uint64] * (len(where) if who is None else 1)
         return ctypes.CFUNCTYPE(None, *types)(op.address), operator.itemgetter(*where), who
 
     def run(self, addresses: list[int]) -> int:
-        """Run, with an address for each slot."""
+        """Run with an address for each slot, and return the number of steps: 1."""
         self.left -= 1
         if not self.left:
             setattr(self, "run", Plan(Table(self.ops)).run)  # noqa: B010  mypy: a method is not assigned
@@ -67,7 +67,7 @@ class Direct:
 
 
 def _calls(op: KernelCall | Hosted, memory: int) -> Iterator[list[Address]]:
-    """What it is called with, once for each thread."""
+    """Yield the arguments of each call: one per thread."""
     for core in range(op.threads if isinstance(op, KernelCall) else 1):
         words = [memory + a.offset if isinstance(a, Ref) and not a.slot else a for a in op.args[0]]
         if isinstance(op, KernelCall) and op.core >= 0:
@@ -76,14 +76,14 @@ def _calls(op: KernelCall | Hosted, memory: int) -> Iterator[list[Address]]:
 
 
 def _is_direct(op: Op) -> bool:
-    """Is this called in one way, on the beginnings of what a run gives and on what is the same in each?"""
+    """Return whether the operation has one set of arguments without offsets into a run's buffers."""
     if isinstance(op, Inner) or len(op.args) != 1 or op.step >= 0:
         return False
     return not any(isinstance(a, Ref) and a.slot and a.offset for a in op.args[0])
 
 
 def planned(ops: Sequence[Op], memory: int) -> Plan | Direct:
-    """What runs these operations once, one after the other; the address in the first slot is the same in each run."""
+    """Return an executor of these operations; `memory` is the address in the first slot, the same in every run."""
     direct = [op for op in ops if not isinstance(op, Inner) and _is_direct(op)]
     if len(direct) == len(ops):
         calls = sum(op.threads if isinstance(op, KernelCall) else 1 for op in direct)

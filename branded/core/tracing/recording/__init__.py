@@ -1,7 +1,7 @@
-"""Recording the operations that a user calls, in order.
+"""Recording of the operations that a user calls, in order.
 
-A `Frame` is the record of one program, or of the body of a loop or branch in it.  Nothing is recorded unless
-`make_expr` asks for it; then the operations of tinygrad and of this package put down what they took and gave.
+A `Frame` is the record of one program, or of the body of a loop or branch in it.  Recording is off unless `make_expr`
+requests it; then the operations of tinygrad and of this package record their arguments and results.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from branded.graph.scope import Block, Blocks
 
 
 class Call(NamedTuple):
-    """One operation: what it took (UOps, and numbers that stand for themselves), what it gave."""
+    """One operation: its operands (UOps, and literal numbers) and its results."""
 
     op: str
     operands: tuple[Any, ...]
@@ -27,7 +27,7 @@ class Call(NamedTuple):
     results: tuple[UOp, ...]
     where: Where | None
     bodies: dict[str, Any]
-    """The bodies by their names: a `BodyRecord`, or a list of them."""
+    """The bodies by name: a `BodyRecord`, or a list of them."""
     names: Said = UNSAID
 
 
@@ -40,7 +40,7 @@ class BodyRecord(NamedTuple):
 
 
 class Derived(NamedTuple):
-    """What a derivative gave: `gradient of loss`, and where it was asked for."""
+    """The results of a derivative, such as `gradient of loss`, and the place in the code that requested it."""
 
     what: str
     where: Where | None
@@ -51,17 +51,17 @@ class Derived(NamedTuple):
 class Frame:
     calls: list[Call] = field(default_factory=list)
     derived: list[Derived] = field(default_factory=list)
-    """The derivatives, which are no operations: what they give is written down as what it is made of."""
+    """The derivatives, which are not operations: their results are recorded as the operations that compute them."""
 
 
 @dataclass(eq=False)
 class Unfinished:
-    """A loop or branch in the making, in the record that it is part of."""
+    """A loop or branch during tracing, in the record that contains it."""
 
     frame: Frame
     where: Where | None = None
     bodies: list[BodyRecord] = field(default_factory=list)
-    """Those that were traced since it began."""
+    """The bodies traced since it began."""
 
     def put(
         self, op: str, operands: Sequence[Any], params: dict[str, Any], results: Sequence[UOp], bodies: dict[str, Any]
@@ -72,18 +72,18 @@ class Unfinished:
 
 _frames: Blocks[Frame] = Blocks("branded_frames")
 _operations: Blocks[Any] = Blocks("branded_operations")
-"""The recorded operations that run here, by their frame or structure: of a frame only the outermost is written down."""
+"""The running recorded operations, by their frame or structure; a frame records only its outermost operation."""
 
 
 is_recording = _frames.any_open
-"""Is a program written down here?"""
+"""Whether a program is being recorded."""
 
 
 may_be_recording = _frames.may_hold
 
 
 def _frame() -> Frame | None:
-    """Where to write down what happens here."""
+    """Return the frame to record into, or None."""
     frames = _frames.get()
     if not frames or any(getattr(op, "frame", op) is frames[-1] for op in _operations.get()):
         return None
@@ -98,31 +98,31 @@ def framed() -> Block[Frame]:
 
 
 def put(op: str, operands: Sequence[Any], params: dict[str, Any], results: Sequence[UOp]) -> None:
-    """Write down an operation, if anything is recorded here."""
+    """Record an operation if a program is being recorded."""
     if (f := _frame()) is not None:
         f.calls.append(Call(op, tuple(operands), params, tuple(results), here(), {}, names_of(operands)))
 
 
 def derived(what: str, f: object, results: Sequence[UOp]) -> None:
-    """Write down that this is a derivative of `f`, if anything is recorded here."""
+    """Record results as a derivative of `f` if a program is being recorded."""
     if (frame := _frame()) is not None:
         name = getattr(f, "__name__", type(f).__name__)
         frame.derived.append(Derived(f"{what} of {name}", here(), tuple(results)))
 
 
 def within() -> Block[Frame | None]:
-    """While a recorded operation runs: what it does in turn is not written down."""
+    """Return a block for a recorded operation: operations inside it are not recorded."""
     return _operations.during(_frame())
 
 
 def structured() -> Block[Unfinished | None]:
-    """While a loop or branch is made, whose bodies become programs of their own; None where nothing is recorded."""
+    """Return a block for a loop or branch, whose bodies are recorded separately; it yields None without a record."""
     f = _frame()
     return _operations.during(None if f is None else Unfinished(f, here()))
 
 
-class body(Block[Frame]):  # noqa: N801  a function for whoever uses it
-    """While a body is traced: it is recorded in a frame of its own, which is done when its parameters are told."""
+class body(Block[Frame]):  # noqa: N801  used as a function
+    """A block in which a body is traced and recorded in its own frame, completed when its parameters are known."""
 
     def __init__(self) -> None:
         super().__init__(_frames, Frame())

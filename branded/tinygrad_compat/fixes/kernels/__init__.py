@@ -1,1 +1,1 @@
-"""Fixes of how tinygrad builds kernels."""
+"""Fixes for the way tinygrad builds kernels."""

@@ -1,9 +1,8 @@
-"""The variables of a kernel come behind all of its buffers.
+"""A fix for the argument order of kernels: variables follow all buffers.
 
-tinygrad gives a variable, such as the number of the thread, a slot counted from the number of buffers that the kernel
-has.  Where a buffer was simplified away, that slot is another buffer's, and the two change places: a segmentation
-fault.  Here they are counted from the highest slot, and a compiled kernel says its arguments by position, as they are
-passed.
+tinygrad gives a variable, such as the thread index, a slot counted from the number of buffers of the kernel. If a
+buffer was simplified away, another buffer has that slot, and the two are swapped: a segmentation fault. Here variables
+are counted from the highest slot, and a compiled kernel lists its arguments by position, as they are passed.
 """
 
 from __future__ import annotations

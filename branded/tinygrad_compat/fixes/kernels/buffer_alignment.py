@@ -1,7 +1,7 @@
-"""A part of a buffer that is made contiguous begins where vectors may be loaded, or it is a copy.
+"""A fix for unaligned views: a contiguous part of a buffer is copied unless it starts at a vector boundary.
 
-tinygrad makes `x[1:65].contiguous()` a view of `x` that begins at its second entry, and compiles kernels that load four
-entries at once from there: a segmentation fault, since such a load must begin at a multiple of 16 bytes.
+tinygrad makes `x[1:65].contiguous()` a view of `x` that starts at its second element. It then compiles kernels that
+load four elements at a time from there: a segmentation fault, since such a load must be aligned to 16 bytes.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from tinygrad.uop.ops import Ops, PatternMatcher, UOp
 from branded.tinygrad_compat import private_api
 
 VECTOR = 16
-"""The longest vector that a kernel loads, in bytes."""
+"""The size of the longest vector that a kernel loads, in bytes."""
 
 _original: Any = private_api.tensor.contiguous_mops_to_view
 
 
 def _view(ctx: Any, c: UOp, src: UOp) -> UOp | None:
-    """The rule of tinygrad, which would look for the view again: that was an eighth of the calls of a short program."""
+    """Apply tinygrad's rule without its second search for the view, an eighth of the calls of a short program."""
     buffer = src.base
     while buffer.op is Ops.BITCAST:
         buffer = buffer.src[0].base
@@ -42,7 +42,7 @@ def _view(ctx: Any, c: UOp, src: UOp) -> UOp | None:
 
 
 def is_view(u: UOp) -> bool:
-    """Is this, made contiguous, the memory that it is a part of, and no copy?"""
+    """Return whether `u.contiguous()` is a view of existing memory, not a copy."""
     found = u.contiguous_view()
     return found is not None and not found[1] * found[0].element_size() % VECTOR
 

@@ -1,9 +1,9 @@
-"""A value that the scheduler keeps in memory is laid out as the value that it is computed from.
+"""A memory layout for stored values that follows the values from which they are computed.
 
-tinygrad lays it out in the order of its axes.  Of `x.permute(1, 0).softmax()` the exponentials are written column by
-column, and read so again: a vmap over the last axis moves that axis to the front, and took five times as long as the
-same by hand.  Here the axes are in the order in which they lie in the memory that is read for all of them; where there
-is none, or two differ, they stay as they are.  The loops of a kernel are in the order in which it writes.
+tinygrad stores a value in the order of its axes. For `x.permute(1, 0).softmax()`, it writes and reads the exponentials
+column by column. A vmap over the last axis moves that axis to the front, and took five times as long as handwritten
+code. Here the axes follow the order of the memory that is read along all of them. Without such memory, or if two orders
+conflict, the axes keep their order. The loops of a kernel follow the order of its writes.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from branded.tinygrad_compat import private_api
 
 _MEMORY = {Ops.STAGE, Ops.AFTER, Ops.PARAM, Ops.BUFFER, Ops.MSTACK, Ops.MSELECT}
 FAR = 8
-"""Memory is by far the largest that has so many times the numbers of any other that is read."""
+"""The ratio of element counts from which one memory dominates all others that are read."""
 _FREE = 1 << 20
-"""The first of the numbers that no loop has."""
+"""The first loop number that is never in use."""
 
 
 def laid_out(sink: UOp) -> UOp:
-    """The graph of loops with other layouts."""
+    """Return the graph of loops with the new layouts."""
     order = list(sink.toposort())
     read_whole = {s for u in order for i, s in enumerate(u.src) if s.op is Ops.STAGE and (u.op is not Ops.INDEX or i)}
     new: dict[UOp, UOp] = {}
@@ -48,12 +48,12 @@ def laid_out(sink: UOp) -> UOp:
 
 
 def _reads(value: UOp) -> list[UOp]:
-    """Where a value is read from memory."""
+    """Return the memory reads in the computation of a value."""
     return [u for u in value.toposort(gate=lambda u: u.op not in _MEMORY) if u.op is Ops.INDEX]
 
 
 def _order(loops: Sequence[UOp], reads: Sequence[UOp]) -> list[int] | None:
-    """Which axis comes where, by the steps that loops make through memory; None where they are in order."""
+    """Return the order of the axes by the strides of their loops in memory, or None if they are in order."""
     numbers = [i for i, r in enumerate(loops) if r.op is Ops.RANGE]
     if len(numbers) < 2 or not all(_is_plain(loops[i]) for i in numbers):
         return None
@@ -61,7 +61,7 @@ def _order(loops: Sequence[UOp], reads: Sequence[UOp]) -> list[int] | None:
     for read in reads:
         steps = [_step(read, loops[i]) for i in numbers]
         if None in steps or 0 in steps or len(set(steps)) < len(steps):
-            continue  # not of all loops
+            continue  # does not depend on all loops
         one = [i for _, i in sorted(zip(steps, numbers, strict=True), reverse=True)]
         if found is not None and one != found:
             return None
@@ -74,9 +74,9 @@ def _order(loops: Sequence[UOp], reads: Sequence[UOp]) -> list[int] | None:
 
 
 def _innermost(loops: Sequence[UOp], numbers: Sequence[int], reads: Sequence[UOp]) -> int | None:
-    """The axis along which the numbers lie that are read, in all memory or in that which is by far the largest.
+    """Return the axis along which the read elements are adjacent, in all memory or in the dominant one.
 
-    Of the examples in a product of w and x, both for each example, or of w and many x.
+    An example is the batch axis in a product of `w` and `x`, if both are batched, or only `x` with many examples.
     """
     found: dict[int, int] = {}
     for read in reads:
@@ -94,7 +94,7 @@ def _is_plain(r: UOp) -> bool:
 
 
 def _step(read: UOp, loop: UOp) -> int | None:
-    """How far a read goes in memory from one turn of a loop to the next; None where it is not always as far."""
+    """Return the stride of a loop in the memory that is read, or None if it is not constant."""
     whole, stride = 0, 1
     for size, index in zip(reversed(read.src[0].shape), reversed(read.src[1:]), strict=True):
         if not isinstance(size, int):
@@ -111,7 +111,7 @@ def _step(read: UOp, loop: UOp) -> int | None:
 
 
 def _bound(u: UOp, loops: Sequence[UOp]) -> UOp:
-    """The same with its loops in this order; they are numbered in order too, as those of kernels are."""
+    """Return `u` with its loops in this order, renumbered in order like the loops of kernels."""
     ranges = [r for r in loops if r.op is Ops.RANGE]
     numbers = sorted(r.arg for r in ranges)
     between = [r.replace(arg=(_FREE + i, *r.arg[1:])) for i, r in enumerate(ranges)]
@@ -130,9 +130,9 @@ _SEEN_THROUGH = _AS_THEY_ARE | {Ops.PERMUTE, Ops.FLIP, Ops.PAD, Ops.SHRINK}
 
 
 def moved_back(values: Sequence[UOp]) -> dict[UOp, UOp]:
-    """The values that are to be in memory, of which axes were moved before and are moved back, and what they are of.
+    """Return the values to store whose axes were moved and are moved back, with the values before the last move.
 
-    tinygrad has the memory of a permuted value in the order of what is permuted.
+    tinygrad stores a permuted value in the order of the value before the permutation.
     """
     found = {
         u: u.src[0]
@@ -144,11 +144,11 @@ def moved_back(values: Sequence[UOp]) -> dict[UOp, UOp]:
 
 
 def _axes(value: UOp) -> tuple[int, ...] | None:
-    """The axes of a value as those of the memory that it is computed from lie in it; None where nothing says it."""
+    """Return the axes of a value in the order of the memory from which it is computed, or None if it is unknown."""
     axes: dict[UOp, tuple[int, ...] | None] = {}
 
     def of(u: UOp) -> tuple[int, ...] | None:
-        if u not in axes:  # where the walk ends
+        if u not in axes:  # a leaf of the traversal
             is_memory = private_api.has_shape(u) and u.has_buffer_identity()  # type: ignore[no-untyped-call]
             axes[u] = tuple(range(len(u.shape))) if is_memory else None
         return axes[u]

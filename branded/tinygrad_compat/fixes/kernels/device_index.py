@@ -1,9 +1,8 @@
-"""The number of a device in a kernel for several devices is not taken for the index of a loop.
+"""A fix for kernels on several devices: the device index is not confused with a loop index.
 
-A kernel that runs on several devices knows by a range which of them it is on.  The loops that the options of a kernel
-make are numbered behind those that it has, and that range is not counted: the first of them may have its number, and
-then the code generator unrolls both.  `X.shard(("CPU:0", "CPU:1"), 0).sum(1) + Tensor.arange(2)` stops with
-"attempting multiple stores".
+In such a kernel, a range gives the index of the device. The loops that optimizations add are numbered after the
+existing loops, but tinygrad does not count that range. The first new loop may get its number, and the code generator
+then unrolls both. `X.shard(("CPU:0", "CPU:1"), 0).sum(1) + Tensor.arange(2)` raises "attempting multiple stores".
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A precompiled function takes an argument without entries.
+"""A fix for empty arguments of precompiled functions.
 
-tinygrad gives 0 for what has no entries, which no kernel reads, and then finds a number where a call has to have a
-buffer: `function(lambda x: x.sum(), precompile=True)(Tensor.empty(0))` raises "UOp verification failed".  A buffer of
-one entry, which is not read either, stands in for such an argument.
+tinygrad replaces an empty value by 0, because no kernel reads it. A call then gets a number where it needs a buffer:
+`function(lambda x: x.sum(), precompile=True)(Tensor.empty(0))` raises "UOp verification failed". Here a buffer with one
+element, which is not read either, replaces such an argument.
 """
 
 from __future__ import annotations

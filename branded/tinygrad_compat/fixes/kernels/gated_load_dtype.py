@@ -1,8 +1,8 @@
-"""What stands where a load is not done keeps its dtype.
+"""A fix for the dtype of the alternative of a conditional load.
 
-tinygrad makes `where(gate, load.cast(dtype), other)` one load with `other` as what it gives where the gate is closed,
-and for that takes `other` as a value of what is loaded: with bools and ints, `b.cast("int32").cat(i)` gives 0 and 1 for
-all that is in `i`.
+tinygrad turns `where(gate, load.cast(dtype), other)` into one load with `other` as its value if the gate is closed. It
+converts `other` to the dtype of the load: for bools and ints, `b.cast("int32").cat(i)` returns 0 or 1 for all elements
+of `i`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""clang does not make vectors of a loop in which some loads are done only under a condition.
+"""A workaround for clang: loops with conditional loads are not vectorized.
 
-clang 22 does it wrongly for CPUs with AVX-512: of `x.roll(1, 1).cumsum(0)` for an `x` of (8, 16), the loads that turn
-around at the end of a row go on into the next one.  Vectors that tinygrad itself writes stay.
+clang 22 vectorizes them incorrectly for CPUs with AVX-512. In `x.roll(1, 1).cumsum(0)` for an `x` of shape (8, 16), the
+loads that wrap around at the end of a row continue into the next row. tinygrad's own vectors are not affected.
 """
 
 from __future__ import annotations

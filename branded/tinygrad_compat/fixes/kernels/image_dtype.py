@@ -1,8 +1,8 @@
-"""An array of shape (a, b, 4) inside a precompiled function is not an image.
+"""A fix for arrays of shape (a, b, 4) in precompiled functions, which are not images.
 
-`@function(precompile=True)` keeps the shapes of its parameters, and tinygrad takes every parameter whose last of three
-axes is 4 for an image, of floats whatever its dtype: `x + x` of ints gives the bits of floats.  Images exist under
-IMAGE=1 alone, for which nothing is changed.
+`@function(precompile=True)` keeps the shapes of its parameters. tinygrad takes every parameter with three axes, the
+last of size 4, for a float image, whatever its dtype: `x + x` of ints returns the bits of floats. Images exist only
+with IMAGE=1, where nothing changes.
 """
 
 from __future__ import annotations

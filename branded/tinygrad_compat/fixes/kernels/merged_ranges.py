@@ -1,8 +1,8 @@
-"""Two loops of a kernel that were merged are not merged again.
+"""A fix for merged loops of a kernel, which are not merged again.
 
-tinygrad tries to merge each pair of the loops of a reduction, and goes on through the list of pairs that it made before
-the first merge.  A pair with a loop that is gone makes the other one longer: `x.cat(x).sum()` counts each entry of a
-(2, 2) four times.
+tinygrad tries to merge each pair of the loops of a reduction, from a list of pairs made before the first merge. A pair
+with a loop that no longer exists makes the other loop longer: `x.cat(x).sum()` counts each element of a (2, 2) tensor
+four times.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""A tensor can be read beside its copy to several devices.
+"""A fix for expressions that read a tensor and its copy on several devices.
 
-`(W.to(("CPU:0", "CPU:1")) * 2).to("CPU:0") + W.sum(0)` raises "UOp verification failed": the device that has `W` has no
-copy of it, and tinygrad does not find a buffer in the view of all of it that stands there.  So the copy is one of the
-buffer, and the view is one of the copy; but not where each device takes its part of it, which is then all that moves.
+`(W.to(("CPU:0", "CPU:1")) * 2).to("CPU:0") + W.sum(0)` raises "UOp verification failed". The device that holds `W` has
+only a view of the whole buffer instead of a copy, and tinygrad does not find the buffer in it. Here the buffer is
+copied, and the view is taken from the copy. Shards are excluded, because each device should receive its part only.
 
-`Tensor([2.0]).expand(2).shard(("CPU:0", "CPU:1"), 0)` raises the same: each device gets one entry of what is repeated,
-which is all of the buffer, and tinygrad does not find that in the view.  So it is a copy of the buffer.
+`Tensor([2.0]).expand(2).shard(("CPU:0", "CPU:1"), 0)` raises the same error: each device gets one element of the
+repeated value, which is the whole buffer. Here the buffer is copied.
 
-`x.sum().reshape(1).expand(2).exp().to(("CPU:0", "CPU:1"))` raises it too: on the device that has the value, its copy is
-the value itself, of which tinygrad keeps one entry and repeats it, which no kernel reads.  So all of it is in memory.
+`x.sum().reshape(1).expand(2).exp().to(("CPU:0", "CPU:1"))` raises it too: on the device that holds the value, the copy
+is the value itself. tinygrad stores one element and a repeated view, which no kernel reads. Here the value is stored
+in full.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ def _reader(u: UOp) -> UOp | None:
 
 
 def _of_all(copy: UOp, view: UOp) -> UOp | None:
-    """A copy of a view that has each entry of a buffer, in its order: a copy of the buffer."""
+    """Replace the copy of a view that has each element of a buffer, in order, by a copy of the buffer."""
     if view.numel() != view.base.numel() or (whole := view.base.reshape(view.shape)) is view:
         return None
     return copy.replace(src=(whole,)) if view.contiguous_view_offset() == 0 else None
 
 
 def _whole(stack: UOp) -> UOp | None:
-    """What several devices have, of which one has the original."""
+    """Store the original in full on the device that holds it, in a value on several devices."""
     src = tuple(map(_original, stack.src))
     return None if src == stack.src else stack.replace(src=src)
 

@@ -1,8 +1,8 @@
-"""A part of a part of a buffer can be read where the first part was made contiguous.
+"""A fix for views of contiguous views of a buffer.
 
-`x[:1].contiguous()` is a view of the buffer of `x`, and so is `x[:1].contiguous()[:, :1]`; tinygrad does not see that
-through the `contiguous`, and reading it raises "non-contiguous view is not supported".  So it does of `x.detach().T`
-where that is contiguous, after it was realized: the `detach` stays in the view, as does a `contiguous_backward`.
+`x[:1].contiguous()` is a view of the buffer of `x`, and so is `x[:1].contiguous()[:, :1]`. tinygrad does not look
+through the `contiguous`, and reading the second view raises "non-contiguous view is not supported". A realized
+`x.detach().T` that is contiguous has the same problem, since `detach` and `contiguous_backward` stay in the view.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The operations of a long kernel that are alike keep the order of its graph.
+"""A fix for slow ordering of long kernels: similar operations keep the order of the graph.
 
-tinygrad puts operations of the same priority in the order of all that they are made of, as nested tuples.  Two
-chains that begin with another number, as four neighbours in a row do, differ at the bottom alone, and to compare two of
-their operations takes the square of their length: 1,000 operations take a second, and 4,000 more than a minute.
+tinygrad sorts operations of equal priority by their operands, as nested tuples. Two chains that differ only in their
+first number, such as four adjacent elements of a row, take quadratic time to compare. So 1,000 operations take a
+second, and 4,000 more than a minute.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tinygrad.uop.ops import UOp
 from branded.tinygrad_compat import private_api
 
 LONG = 400
-"""Kernels of more operations are put in order in this way; those of fewer take tinygrad less than 0.1 s."""
+"""The number of operations above which a kernel is ordered this way; tinygrad needs less than 0.1 s below it."""
 
 
 def install() -> None:

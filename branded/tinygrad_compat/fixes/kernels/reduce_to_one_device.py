@@ -1,7 +1,8 @@
-"""A sum over several devices that one device alone gets is a reduce, where tinygrad sends it to all of them first.
+"""A reduce to one device, for sums over several devices that only one of them receives.
 
-Of `x.sum(0).to("CPU:0")`, with the rows of `x` on n devices: each sends its own sum there, n - 1 in all, and not one to
-each other, n (n - 1).  So is the gradient by a weight on one device, of examples on several.
+tinygrad does an all-reduce first. For `x.sum(0).to("CPU:0")` with the rows of `x` on n devices, every device sends its
+sum to every other: n (n - 1) transfers. Here each sends its sum to the target: n - 1 transfers. This also covers the
+gradient with respect to a weight on one device, for examples on several.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def _to_one(copy: UOp) -> UOp | None:
 
 
 def _one(u: UOp) -> int | None:
-    """The operand from which the devices have what they have in `u`, all alike; None where there is no one such."""
+    """Return the index of the only operand with a device, if `u` is a movement or elementwise, else None."""
     if u.op not in GroupOp.Movement and u.op not in GroupOp.Elementwise:
         return None
     found = [i for i, s in enumerate(u.src) if s.device is not None]

@@ -1,1 +1,1 @@
-"""Fixes of wrong values: integers, NaN, division, conversions."""
+"""Fixes for incorrect values: integers, NaN, division, conversions."""

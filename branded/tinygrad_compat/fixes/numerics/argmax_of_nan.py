@@ -1,7 +1,7 @@
-"""`argmax` and `argmin` of entries with NaN are where the first NaN is, as in numpy and in JAX.
+"""A fix for `argmax` and `argmin` with NaN: they return the index of the first NaN, as numpy and JAX do.
 
-tinygrad looks for the entry that is equal to the largest, which none is where that is NaN: `argmax` of three entries
-was 3.  Where NaN is not the first entry, the largest may be one of the others, whose place was given.
+tinygrad searches for the element that equals the maximum. If the maximum is NaN, no element does: `argmax` of three
+elements was 3. If NaN is not the first element, the index could be that of the largest other element.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def install() -> None:
             return original(self, axis, keepdim)
         at = axis % self.ndim
         n: Any = self.shape[at]
-        # the first of equal ones is the largest
+        # rank equal elements so that the first is the largest
         left = Tensor.arange(n, 0, -1).reshape(n, *(1,) * (self.ndim - at - 1))
         rated = self.isnan().where(left + n, self.eq(self.max(at, keepdim=True)) * left)
         best = rated.max(at, keepdim=keepdim)

@@ -1,8 +1,8 @@
-"""The product of a bool over loops that it does not depend on is the bool.
+"""A fix for the product of a bool over loops on which it does not depend: the product is the bool.
 
-tinygrad makes it a power, and of that a product with the number 1, which is no bool any more: for a `b` of bools,
-`b.reshape(2, 1).expand(2, 4).all(1)` beside another bool raises "UOp verification failed", and in a `where` "cond must
-be bool".
+tinygrad makes it a power, and the power a product with the number 1, which is not a bool. For bools `b`, using
+`b.reshape(2, 1).expand(2, 4).all(1)` with another bool raises "UOp verification failed". In a `where` it raises "cond
+must be bool".
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Arrays of numpy whose bytes are in the other order.
+"""A fix for numpy arrays with a non-native byte order.
 
-What is wrong: in tinygrad 0.14 `Tensor(numpy.array([1.0], dtype=">f4"))` takes the bytes of the array as they are, and
-so has other numbers, without a word.
+tinygrad 0.14 copies the bytes of `Tensor(numpy.array([1.0], dtype=">f4"))` unchanged, and silently reads other numbers.
 
-How one can tell: `Tensor(numpy.array([1.0], dtype=">f4")).item()` is 1.0 in tinygrad itself.
+The bug is fixed upstream once `Tensor(numpy.array([1.0], dtype=">f4")).item()` is 1.0 in tinygrad itself.
 """
 
 from __future__ import annotations

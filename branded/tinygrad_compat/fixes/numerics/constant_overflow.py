@@ -1,8 +1,8 @@
-"""A number that is too large for its int dtype goes round, as it does in memory.
+"""A fix for constants that overflow their int dtype: they wrap around, as in memory.
 
-tinygrad works out what it knows of numbers by ints of Python, which have no end, and what comes of it keeps its value
-under a cast: of the u8 197, three times it is 79, and as an int 591; `Tensor(300).cast("uint8").cast("int32")` is 300.
-A negative number of an unsigned dtype stays one: tinygrad subtracts by adding it.
+tinygrad folds constants with unbounded Python ints, and the result keeps its value in a cast. For the uint8 value 197,
+three times it is 79, but 591 after a cast to int; `Tensor(300).cast("uint8").cast("int32")` is 300. A negative number
+of an unsigned dtype is kept, because tinygrad subtracts by adding it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def install() -> None:
         if (found := ends.get(self)) is None:
             return original(self, val)
         low, high, first, n = found
-        x = val if type(val) is int else original(self, val)  # most are ints, and stay what they are
+        x = val if type(val) is int else original(self, val)  # most are ints, which need no conversion
         return x if type(x) is not int or low <= x <= high else (x - first) % n + first
 
     DType.const = const  # type: ignore[method-assign]

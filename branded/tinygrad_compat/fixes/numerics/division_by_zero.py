@@ -1,7 +1,7 @@
-"""An int that is divided by 0 is 0 on the CPU, and so is the remainder, as in numpy.
+"""A fix for int division by 0 on the CPU: the quotient and the remainder are 0, as in numpy.
 
-C leaves it undefined, and x86 ends the process: also where the quotient is not used, as in `(y != 0).where(x // y, 0)`.
-The lowest int divided by -1, which goes round to itself, does the same.
+It is undefined in C, and x86 ends the process, even if the quotient is not used, as in `(y != 0).where(x // y, 0)`.
+The lowest int divided by -1, which wraps around to itself, has the same effect.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A float32 that becomes a float16 is rounded, also where it becomes a float32 again in the same kernel.
+"""A fix for casts to float16: the value is rounded, even if the same kernel converts it back to float32.
 
-tinygrad leaves out both conversions, for the sake of images, whose float16 are float32: `x.half().float()` is `x`.  A
-matrix product of float16 is summed in float32, so `X.half() @ Y.half()` was the product of the float32 `X` and `Y`
-where the float16 were not in memory.
+tinygrad drops both casts for the sake of images, whose float16 values are float32: `x.half().float()` is `x`. A matrix
+multiplication of float16 accumulates in float32. So `X.half() @ Y.half()` was the product of the float32 `X` and `Y`,
+unless the float16 values were in memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The sine of a float64 of 30 or more has the digits that a float64 leaves it.
+"""A fix for the sine of large float64 angles, which gets the precision that float64 allows.
 
-tinygrad finds the remainder of such an angle by π/2 with 32 bits of the angle, which are enough for a float32: the
-sine of 40000 was wrong in the fifth digit. The way that it has for small angles is wrong by 3e-17 of the angle at most.
+From 30 on, tinygrad reduces the angle modulo π/2 with 32 bits of it, which suffice for float32: the sine of 40000 was
+wrong in the fifth digit. The reduction for small angles has an error of at most 3e-17 times the angle.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tinygrad.uop.ops import UOp
 from branded.tinygrad_compat import private_api
 
 LARGE = 1e14
-"""From here on neither way has a digit that is right."""
+"""The angle from which on neither reduction returns a correct digit."""
 
 
 def install() -> None:

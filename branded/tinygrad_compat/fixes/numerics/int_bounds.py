@@ -1,8 +1,8 @@
-"""The bounds of an int that may wrap around are those of its dtype.
+"""A fix for the bounds of ints that may wrap around: they are the bounds of the dtype.
 
-tinygrad keeps for each value the least and the largest that it can be, and what it knows of them decides comparisons.
-Of an int that wraps around it keeps bounds outside of the dtype, or cuts them off: an int32 between 200 and 300 is then
-never below 0 as an int8.  Thirty squares of an int have bounds of a billion digits, whose computation does not end.
+tinygrad tracks the minimum and maximum of each value, and decides comparisons by them. For an int that wraps around,
+these are outside the dtype, or clipped: an int32 between 200 and 300 is then never below 0 as an int8. After thirty
+squarings the bounds have a billion digits, and computing them never ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A power of ints is exact, by repeated squaring, and wraps around as products do.
+"""A fix for powers of ints: exact, by repeated squaring, and wrapping around like products.
 
-tinygrad computes it in float32, by `exp2` and `log2`: `Tensor([3]) ** Tensor([5])` is 242, and `Tensor([10, 3]) **
-Tensor([2, 5])` does not compile.  A negative exponent gives the integer part, which is 0 for all bases but 1 and -1.
+tinygrad computes them in float32 with `exp2` and `log2`: `Tensor([3]) ** Tensor([5])` is 242, and `Tensor([10, 3]) **
+Tensor([2, 5])` does not compile. A negative exponent returns the integer part, 0 for all bases except 1 and -1.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Products and means of ints are computed in dtypes that hold them.
+"""A fix for products and means of ints: they are computed in dtypes that can hold the results.
 
-tinygrad multiplies in the dtype of the operands, and converts the products to the dtype of the sum.  A product of two
-int8 is an int8, and wraps around: `X.matmul(M, dtype="int32")` is exact in numpy.  (In tinygrad it is too, in kernels
-whose C computes products of int8 in 32 bits: see `small_ints`.)  It sums the ints of a mean in 32 bits, and the squares
-of a variance as ints: the mean of two numbers 2**31 - 1 is -1, and the variance of 1 and 2 is 0.
+tinygrad multiplies in the dtype of the operands, and converts the products to the dtype of the sum. A product of two
+int8 is an int8 and wraps around, but `X.matmul(M, dtype="int32")` is exact in numpy. (In tinygrad it is exact only in
+kernels whose C computes int8 products in 32 bits: see `small_ints`.) tinygrad also sums the ints of a mean in 32 bits,
+and the squares of a variance as ints: the mean of two numbers 2**31 - 1 is -1, and the variance of 1 and 2 is 0.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from branded.tinygrad_compat.tensor_methods import nested
 
 
 def _widened(xs: Sequence[Any], dtype: Any) -> list[Any]:
-    """The operands in the dtype of the sum, if they are ints."""
+    """Cast the operands to the dtype of the sum, if they are ints."""
     if not all(isinstance(x, Tensor) for x in xs):
         return list(xs)
     of = least_upper_dtype(*(x.dtype for x in xs))

@@ -1,7 +1,7 @@
-"""NaN is not equal to itself, also where both are known.
+"""A fix for comparisons of constants: NaN is not equal to itself.
 
-tinygrad keeps numbers as floats of which one NaN equals another, so that equal constants are one, and compares them as
-such: `c.where(nan, x).isnan()` was False everywhere.
+tinygrad stores constants as floats for which NaN equals NaN, so that equal constants are shared. It also compares them
+this way: `c.where(nan, x).isnan()` was False everywhere.
 """
 
 from __future__ import annotations

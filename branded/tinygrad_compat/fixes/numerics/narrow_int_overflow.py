@@ -1,9 +1,9 @@
-"""Ints go round in C as they do in memory.
+"""A fix for int overflow in C: ints wrap around as they do in memory.
 
-C works ints of less than 32 bits out as ints of 32 bits, and tinygrad takes the result for one of the small dtype only
-where it is stored: of the u8 200 and 100, `(a + b).cast("int32")` is 300 if it is one kernel, and 44 if `a + b` is
-computed first.  Of signed ints a C compiler assumes that they stay within their dtype: of an int32 whose square goes
-round, `(x * x).cast("int64")` is not below 0.  Indices stay within it, and are left as they are.
+C computes ints below 32 bits as 32-bit ints, and tinygrad truncates the result only when it is stored. For the uint8
+values 200 and 100, `(a + b).cast("int32")` is 300 in one kernel, but 44 if `a + b` is computed first. C compilers also
+assume that signed ints do not overflow: for an int32 whose square wraps around, `(x * x).cast("int64")` is never
+negative. Indices do not overflow, so they are not changed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _UNSIGNED = {dtypes.int32: dtypes.uint32, dtypes.int64: dtypes.uint64}
 def install() -> None:
     stays_signed = UPat((Ops.ADD, Ops.SUB, Ops.MUL, Ops.NEG), dtype=tuple(_UNSIGNED), name="x")
     goes_round = UPat((Ops.ADD, Ops.SUB, Ops.MUL, Ops.SHL, Ops.NEG), dtype=_SMALL, name="x")
-    least = UPat.cvar("c").cast(dtypes.int64)  # its digits without the sign are no int of C's
+    least = UPat.cvar("c").cast(dtypes.int64)  # its digits without the sign do not fit an int of C
     mine = PatternMatcher([(goes_round, _render), (stays_signed, _render_signed), (least, _least)])
     renderers: list[Any] = [x for x in vars(private_api.cstyle).values() if isinstance(x, type)]
     for x in renderers:

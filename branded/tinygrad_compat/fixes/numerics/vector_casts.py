@@ -1,7 +1,7 @@
-"""A vector of known numbers is converted to another dtype, as other vectors are.
+"""A fix for casts of constant vectors, which are converted like other vectors.
 
-In C a cast of a vector reads its bytes as another one's.  tinygrad writes `__builtin_convertvector` for vectors in
-registers, and a cast for one that is known: four equal halves, `(float4){1, 1, 1, 1}` as halves, do not compile.
+In C, a cast of a vector reinterprets its bytes. tinygrad writes `__builtin_convertvector` for vectors in registers, but
+a plain cast for a constant one: `(float4){1, 1, 1, 1}` cast to four float16 does not compile.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A shift by as many bits as an int has, or more, leaves nothing of it but its sign.
+"""A fix for shifts by at least the number of bits of an int: only the sign remains.
 
-C leaves such a shift undefined: `Tensor([100], dtype="uint8") >> 65` was 50.  And tinygrad computes ints of 64 bits as
-ints of 32 where all of them fit, also where they are shifted by more bits than are left then: `x.cast("int64") >> 32`
-of a bool gave what stood in a register.
+C leaves such a shift undefined: `Tensor([100], dtype="uint8") >> 65` was 50. tinygrad also computes 64-bit ints as
+32-bit ints if all values fit, even if they are shifted by more than 31 bits: `x.cast("int64") >> 32` of a bool
+returned the content of a register.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Fixes of the running process: threads, forks, interrupts, caches, writes."""
+"""Fixes for the running process: threads, forks, interrupts, caches, writes."""

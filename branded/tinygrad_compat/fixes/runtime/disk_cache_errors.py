@@ -1,7 +1,7 @@
-"""tinygrad keeps the kernels that it compiled in a database, and raises where it cannot open it or write into it.
+"""A fix for an unusable disk cache: tinygrad raises if it cannot open or write the database of compiled kernels.
 
-So with a home that is read-only or full, or with a cache folder that is a file, nothing computes.  Here the cache is
-left out then, with one warning: kernels are compiled anew by each process.
+With a read-only or full home, or with a cache folder that is a file, no computation runs. The fix disables the cache
+and warns once: each process then compiles its kernels again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _or_without(original: Callable[..., Any], instead: Callable[..., Any]) -> Ca
         try:
             return original(*args, **kwargs)
         except sqlite3.ProgrammingError:
-            raise  # a wrong use, which says nothing of the file
+            raise  # an incorrect call, not a problem of the file
         except (OSError, sqlite3.DatabaseError) as error:
             _off(error)
             return instead(*args, **kwargs)

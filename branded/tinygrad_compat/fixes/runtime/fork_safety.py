@@ -1,7 +1,7 @@
-"""A forked process has the memory of its tensors to itself; each thread has its own connection to the cache on disk.
+"""A fix for forks: a child gets private tensor memory, and each thread its own connection to the disk cache.
 
-tinygrad asks for CPU memory that parent and child share, so each would write over the other's tensors; and sqlite
-cannot be used through a connection of another thread, and must not be through one from before a fork.
+tinygrad requests CPU memory that parent and child share, so each would overwrite the other's tensors. An sqlite
+connection cannot be used by another thread, and must not be used after a fork.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.import_hook import when_imported
 
 _connections: dict[tuple[int, int], Any] = {}
-"""By process and thread.  Those of a parent are kept: a child must not close them either."""
+"""The connections by process and thread. A parent's connections stay here, because a child must not close them."""
 
 
 class _Private:
-    """The module `mmap`, as tinygrad's allocator gets it: what it asks for is of one process."""
+    """A replacement for the module `mmap` in tinygrad's allocator, which makes shared memory private."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(mmap, "MAP_PRIVATE" if name == "MAP_SHARED" else name)
@@ -31,7 +31,7 @@ def install() -> None:
     opened = private_api.helpers.db_connection
 
     def db_connection() -> Any:
-        """Without a lock: threads that compile need it while another has the lock and waits for them."""
+        """Return this thread's connection; no lock, because compile threads need it while the lock's holder waits."""
         key = os.getpid(), threading.get_ident()
         if key not in _connections:
             own = FunctionType(opened.__code__, {**vars(private_api.helpers), "_db_connection": None})

@@ -1,7 +1,7 @@
-"""A write to all of a tensor through an index is a write to the tensor.
+"""A fix for `x[i] = v` that covers all of `x`: it becomes a write to `x`.
 
-`x[i] = v` writes to the view `x[i]`.  Where that is all of `x`, as for an `x` of one row, the view is a mere reshape,
-and tinygrad takes it for a tensor of its own: with `x = Tensor([5.0]).realize()`, `x[0] = 7` leaves `x` as it was.
+`x[i] = v` writes to the view `x[i]`. If the view covers all of `x`, for example if `x` has one row, it is only a
+reshape. tinygrad treats it as a separate tensor: after `x = Tensor([5.0]).realize()`, `x[0] = 7` does not change `x`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A gradient says once which methods its operations come from, and not of constants, which all graphs share.
+"""A fix for the metadata of gradients: each method name is stored once, and constants store none.
 
-tinygrad adds the names of the methods to what it has said of each operation before, as if all of them were new.  The
-constants of a gradient are not: with each gradient a process keeps one more name for good, and every kernel with such
-a constant is kept on disk with all of them.  After some thousand gradients that takes longer than to make the kernel.
+tinygrad appends the names of the methods to the metadata of each operation, as if all operations were new. But all
+graphs share the constants, so each gradient adds a name that the process keeps, and the disk cache stores them with
+every kernel. After some thousand gradients, that takes longer than compiling the kernel.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from branded.tinygrad_compat import private_api
 
 
 class Once:
-    """The names of the methods that operations come from, as a gradient adds to them."""
+    """A view of the method names by operation, through which a gradient adds names."""
 
     def __init__(self, names: MutableMapping[UOp, tuple[Any, ...]]) -> None:
         self._names = names

@@ -1,10 +1,8 @@
-"""tinygrad forbids the use of devices while a kernel is made, and an interrupt at its end leaves them forbidden.
+"""A fix for interrupts that leave devices forbidden or the garbage collector off.
 
-And it switches the collector of garbage off while tensors are computed, and an interrupt at the end leaves it off.
-
-It sets its options for a block with `Context`, whose `__exit__` is a function of Python like another: when Ctrl-C comes
-into it, "usage of device CPU disallowed" is all that one gets from then on.  Here the option is set back by C, and
-so is the collector.
+tinygrad forbids devices while it compiles a kernel, and disables garbage collection while it computes tensors.
+`Context.__exit__`, which restores an option, is Python code that Ctrl-C can interrupt. After that, every call raises
+"usage of device CPU disallowed". Here C code restores both states, so no interrupt can skip that.
 """
 
 from __future__ import annotations
@@ -21,13 +19,13 @@ from branded.tinygrad_compat import private_api
 
 
 class Afterwards(io.BytesIO):
-    """A `with` block after which a function is called, by C alone."""
+    """A context manager that calls a function at its exit, from C alone."""
 
     close: Any
 
     def __init__(self, function: Callable[..., object], *args: object) -> None:
         super().__init__()
-        # a map is run through once: what closes a file when it is freed comes a second time
+        # a map runs once, so the second `close`, when the file is freed, does nothing
         self.close = functools.partial(deque, map(function, *((x,) for x in args)), 0)
 
 
@@ -35,20 +33,20 @@ def _allowed_again(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
         option = private_api.device.ALLOW_DEVICE_USAGE
-        with Afterwards(setattr, getattr(option, "own", option), "value", option.value):  # `own`: of each thread
+        with Afterwards(setattr, getattr(option, "own", option), "value", option.value):  # `own` is thread-local
             return original(*args, **kwargs)
 
     return call
 
 
 def _off(_: Any) -> Afterwards:
-    """A `with` block after which garbage is collected if it was before."""
+    """Disable garbage collection and return a context manager that enables it again if it was enabled."""
     block = Afterwards(operator.call, gc.enable if gc.isenabled() else int)
     try:
         gc.disable()
         return block
     except BaseException:
-        block.close()  # the block will not run
+        block.close()  # the caller's block will not run
         raise
 
 

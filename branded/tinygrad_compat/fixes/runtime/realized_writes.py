@@ -1,7 +1,7 @@
-"""What writes have become, for the threads that do not know of it.
+"""The current form of writes, for threads that hold an outdated form.
 
-tinygrad tells all tensors that a write is done, or that what it writes has another form now.  What a thread is just
-making of them is not a tensor yet, and would do the write again: it looks here before it is computed.
+tinygrad updates all tensors when a write is done, or when the written value gets another form. But the graph that
+another thread is building is not a tensor yet, and would write again. It is updated from here before it is computed.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from branded.tinygrad_compat.tinygrad_lock import LOCK
 EMBEDDING = "Embed View Assign"
 
 became: weakref.WeakKeyDictionary[UOp, UOp] = weakref.WeakKeyDictionary()
-"""Where a write that is done left its value, or what a write that is not done is now.
+"""The value that a finished write left, or the current form of an unfinished write.
 
-`u` in `x.assign(u)` holds the earlier writes that it reads, so the write of `u` is another node once these are done.
-A write that is yet to be done, in the form that tensors have, is no key.  The lock is held where this is looked at.
+The value `u` in `x.assign(u)` contains the earlier writes that it reads, so the write is another node once they are
+done. An unfinished write in the form that tensors hold is not a key. Accesses require the lock.
 """
 
 
 def _is_kept() -> bool:
-    """Is there, or was there, a thread beside this one?"""
+    """Return whether there is, or was, another thread."""
     return threading.active_count() > 1 or len(became) > 0
 
 
@@ -38,10 +38,10 @@ def _due(*us: UOp) -> dict[UOp, UOp]:
 
 
 def _catch_up() -> None:
-    """All tensors are of what writes have become, also those that threads have made in the meantime."""
+    """Update all tensors to the current form of the writes, including new tensors of other threads."""
     while len(became) and (due := _due(*(t.uop for t in _tensors()))):
         if not _substitute(due, "writes of other threads"):
-            return  # they are in the body of a function, which stays as it is
+            return  # the rest is in the body of a function, which is not rewritten
 
 
 def _tensors() -> list[Tensor]:
@@ -49,13 +49,13 @@ def _tensors() -> list[Tensor]:
 
 
 def _substitute(applied: dict[UOp, UOp], name: str) -> bool:
-    """What tinygrad does, noting what writes are in all these tensors now; whether any is another."""
+    """Substitute as tinygrad does, record the new form of the writes, and return whether anything changed."""
     in_scope: dict[UOp, bool] = {}
 
     def is_in(u: UOp) -> bool:
         return u in applied or any(in_scope.get(s, False) for s in u.src)
 
-    # a tensor that is made from here on holds writes as they were
+    # tensors created after this line hold the old form of the writes
     tensors = [(t, u) for t in _tensors() if (u := t.uop).topovisit(is_in, in_scope)]
     old = UOp.sink(*(u for _, u in tensors))
     new = old.substitute(applied, name=f"substitute {name}", walk=True)
@@ -67,7 +67,7 @@ def _substitute(applied: dict[UOp, UOp], name: str) -> bool:
 
 
 def _note(old: UOp, new: UOp, applied: dict[UOp, UOp], name: str) -> None:
-    """What the writes in `old` are in `new`, which is `old` but for what was applied."""
+    """Record the writes of `old` in their form in `new`, the result of the substitutions in `applied`."""
     walked, stack = set[UOp](), [(old, new)]
     while stack:
         u, v = stack.pop()
@@ -82,7 +82,7 @@ def _note(old: UOp, new: UOp, applied: dict[UOp, UOp], name: str) -> None:
 
 
 def noting(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`_apply_map_to_tensors`, noting what becomes of writes."""
+    """Wrap `_apply_map_to_tensors` to record the new form of the writes."""
 
     @functools.wraps(original)
     def apply_map(applied_map: dict[UOp, UOp], name: str) -> None:
@@ -99,7 +99,7 @@ def noting(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def caught_up(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`linear_with_vars`, of what tensors have become."""
+    """Wrap `linear_with_vars` to update the tensors first."""
 
     @functools.wraps(original)
     def linear_with_vars(self: Tensor, *others: Tensor) -> Any:
@@ -112,7 +112,7 @@ def caught_up(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def writing(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`assign`, into what a tensor has become; it is yet to be done, also where one just like it was done before."""
+    """Wrap `assign` to update its target first, and to mark the write as unfinished even if an equal one is done."""
 
     @functools.wraps(original)
     def assign(self: Tensor, x: Any) -> Tensor:
@@ -128,7 +128,7 @@ def writing(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _last(u: UOp) -> tuple[UOp, ...]:
-    """The write that was made last, and what joins it to the whole where it is one into a part."""
+    """Return the last write to `u`, with the nodes that join it to the whole if it wrote a part."""
     while u.op in GroupOp.Movement | {Ops.BITCAST, Ops.DETACH}:
         u = u.src[0]
     return (u, *u.src[1:]) if u.op is Ops.AFTER else ()

@@ -1,9 +1,9 @@
-"""tinygrad takes tensors for computed before it computes them, and leaves them so when that fails or is interrupted.
+"""A fix for a failed `realize`: tinygrad marks tensors as computed before it computes them, and never undoes that.
 
-`y = x * 3; y.realize()`, with a compiler that is not there, without memory, or with Ctrl-C: `y` reads as zeros from
-then on, and so does all that was made of it.  Here the tensors are given back what they were, and the next read
-computes them.  Where kernels of this run may have written into a buffer that was there before (`assign`), that would
-write twice: the tensors stay, and a note on the exception says so.
+Suppose `y = x * 3; y.realize()` fails for lack of a compiler or memory, or by Ctrl-C. From then on, `y` and everything
+computed from it read as zeros. Here the tensors get their old graphs back, and the next read computes them. If kernels
+of this run may have written to an existing buffer (`assign`), that would write twice. The tensors then keep their new
+state, and a note on the exception says so.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ NOTE = "tinygrad: this ended in the midst of writes: what was written into holds
 
 
 class _Run:
-    """One `realize`: what the tensors were before it, and how far it came."""
+    """The state of one `realize`: the graphs of the tensors before it, and its progress."""
 
     def __init__(self) -> None:
         self.before: list[tuple[Tensor, UOp]] = []
         self.became: dict[UOp, UOp] | None = None
         self.has_begun = False
         self.there = set[UOp]()
-        """The buffers that its kernels use, and that were computed before."""
+        """The buffers that its kernels use and that were computed before."""
 
     def take_back(self, error: BaseException) -> None:
         if self.has_begun and any(self._may_write_again(u) for _, u in self.before):
@@ -49,7 +49,7 @@ class _Run:
 
 
 def _storage(u: UOp) -> UOp:
-    """The buffer of which this is a view, on one device or on several."""
+    """Return the buffer under a view, on one device or on several."""
     while u.op is not Ops.BUFFER and u.src:
         u = u.src[0]
     return u
@@ -68,7 +68,7 @@ def _realize(original: Callable[..., Any]) -> Callable[..., Any]:
             except BaseException as error:
                 run.take_back(error)
                 raise
-        except BaseException as error:  # an interrupt may have come into the first
+        except BaseException as error:  # an interrupt may come inside the first `except`
             run.take_back(error)
             raise
         finally:
@@ -92,7 +92,7 @@ def _run_linear(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def run_linear(linear: UOp, *args: Any, **kwargs: Any) -> Any:
         if (run := _run.get()) is not None:
-            used = UOp.sink(*(u for call in linear.src for u in call.src[1:])).toposort()  # views of buffers, too
+            used = UOp.sink(*(u for call in linear.src for u in call.src[1:])).toposort()  # includes views of buffers
             run.there = {u for u in used if u.op is Ops.BUFFER and u.is_realized}
         return original(linear, *args, **kwargs)
 
@@ -103,7 +103,7 @@ def _exec_context(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def exec_context(*args: Any, **kwargs: Any) -> Any:
         if (run := _run.get()) is not None:
-            run.has_begun = True  # all is compiled
+            run.has_begun = True  # everything is compiled
         return original(*args, **kwargs)
 
     return exec_context
@@ -119,5 +119,5 @@ def install() -> None:
     if all(hasattr(holder, name) for holder, name, _ in hooks):
         for holder, name, wrapped in hooks:
             setattr(holder, name, wrapped(getattr(holder, name)))
-        # what is taken back is taken back before another thread goes on
+        # roll back before another thread continues
         setattr(Tensor, "realize", serial(getattr(Tensor, "realize")))  # noqa: B009, B010  mypy: a method

@@ -1,8 +1,7 @@
-"""tinygrad in several threads: one at a time where it works with what all threads share, and its own state in each.
+"""A fix for tinygrad in several threads: shared state is used by one thread at a time, the rest is thread-local.
 
-What a thread is doing (is it capturing for a TinyJit, is it in the body of a @function, which method runs) is kept
-for each thread.  Scheduling, compiling, running and writing are done by one at a time.  Tables that any thread may
-change are walked through as they were when the walk began.
+Each thread has its own active TinyJit captures, depth of @function bodies and running method. Scheduling, compiling,
+running and writing are serialized. A loop over a table that any thread may change uses a snapshot of the table.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from branded.tinygrad_compat.fixes.runtime import realized_writes
 from branded.tinygrad_compat.thread_local_options import PerThread
 from branded.tinygrad_compat.tinygrad_lock import LOCK, serial
 
-# ---- what a thread is doing ----
+# ---- thread-local state ----
 
 
 class _Capturing(threading.local):
@@ -46,9 +45,9 @@ class _Capturing(threading.local):
 
 
 class _Method:
-    """The method of Tensor that this thread runs, by which kernels are named; each of them asks for it.
+    """The running method of Tensor in this thread; every method reads it to name its kernels.
 
-    No context variable: a tensor that is freed sets it, perhaps within another set, which Python 3.11 does not survive.
+    It is not a context variable: freeing a tensor sets it, perhaps during another set, which crashes Python 3.11.
     """
 
     def __init__(self) -> None:
@@ -63,9 +62,9 @@ class _Method:
 
 
 class _Level(ContextVar[int]):
-    """TRACEMETA, which each method compares with a number: the module of the methods has it as a number.
+    """The option TRACEMETA, stored as an int in the module `tensor`, because each method compares it with a number.
 
-    Comparing the option itself runs Python, which takes longer than it takes to ask what this thread runs.
+    Comparing the option itself runs Python code, which takes longer than reading the running method.
     """
 
     @property
@@ -86,7 +85,7 @@ _depth = _Depth()
 
 
 class _Functions(type):
-    """The type of the class of `@function`s, which counts those that this thread is in."""
+    """The metaclass of the class of `@function`s, whose `depth` counts the functions that this thread is inside."""
 
     @property
     def depth(cls) -> int:
@@ -98,7 +97,7 @@ class _Functions(type):
 
 
 class _Allowed(PerThread):
-    """May this thread use devices?"""
+    """The option that allows this thread to use devices."""
 
     def __init__(self, before: ContextVar[int]) -> None:
         self.key, self.at_first, self.own = before.key, before.value, threading.local()
@@ -109,9 +108,9 @@ class _Allowed(PerThread):
 
 
 class _Tensors(dict[Any, None]):
-    """All tensors; a walk through them is one through those that were there when it began.
+    """The table of all tensors, whose iteration uses a snapshot.
 
-    A tensor that was a part of a ring leaves a reference to nothing behind: those go when there are many.
+    A tensor in a reference cycle leaves a dead reference behind. Dead references are removed when the table is large.
     """
 
     many = 1024
@@ -131,14 +130,14 @@ class _Tensors(dict[Any, None]):
 
 
 def _forgotten(forget: Callable[..., None], ref: Callable[[Any], Any]) -> Callable[[Any], None]:
-    def __del__(self: Any) -> None:  # noqa: N807  its name there; it needs nothing that goes before it as Python ends
+    def __del__(self: Any) -> None:  # noqa: N807  Python's name; it uses no global, because these are cleared at exit
         forget(ref(self), None)
 
     return __del__
 
 
 class _Buffers:
-    """All buffers, for a TinyJit."""
+    """The snapshot of all buffers that a TinyJit iterates over."""
 
     def __iter__(self) -> Iterator[UOp]:
         return iter([u for ref in private_api.buffers.keyrefs() if (u := ref()) is not None])
@@ -147,14 +146,14 @@ class _Buffers:
         return private_api.buffers.get(u)
 
 
-# ---- one at a time ----
+# ---- serialization ----
 
 
 _LOCK = "_branded_lock"
 
 
 def _alone(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A TinyJit is called by one thread at a time: its function is the user's, so the lock is its own."""
+    """Let one thread at a time call a TinyJit, with a lock per TinyJit because its function is the user's."""
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,13 +1,13 @@
-"""tinygrad keeps one UOp for equal ones in a table, which two threads can both find without it, and both fill.
+"""A fix for a race in UOp interning: two threads can both miss a key in the table, and both insert a UOp.
 
     one thread                another                       in the table
-    key is not there          key is not there
-    makes u, puts it in                                     u
-                              makes v, puts it in           v: equal to u, which others have, and another UOp
+    key is missing            key is missing
+    makes u, inserts it                                     u
+                              makes v, inserts it           v: equal to u, which others hold, but another UOp
 
-Everything takes the two for different values.  The same happens when a thread takes a UOp out of the table while
-another is about to delete it: the entry goes, and the UOp lives on.  Here what counts is one operation on the table
-each, which no other thread comes between.
+tinygrad then treats the two as different values. The same happens if a thread takes a UOp from the table while
+another is about to delete it: the entry is removed, but the UOp stays alive. Here each decisive step is one atomic
+operation on the table.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def install() -> None:
     forget = _forgetting(table)
     setattr(private_api.UOpMetaClass, "__call__", _making(table, forget))  # noqa: B010  mypy: a method is not assigned
     setattr(UOp, "__del__", _deleting(table, forget))  # noqa: B010
-    UOp.const(0.577215664901532)  # the first to go says how many references one has that goes
+    UOp.const(0.577215664901532)  # its deletion measures the reference count of a dying UOp
 
 
 def _making(table: dict[Any, Any], forget: _Forget) -> Callable[..., Any]:
-    """`UOp(...)`: the one in the table, or a new one, unless another thread has put its own there meanwhile."""
+    """Return `UOp.__call__` with an atomic insertion: if another thread inserts an equal UOp first, return that one."""
     original, metadata_of, spec, infer = (
         private_api.UOpMetaClass.__call__,
         private_api.all_metadata,
@@ -67,7 +67,7 @@ def _making(table: dict[Any, Any], forget: _Forget) -> Callable[..., Any]:
         mine = ref(made)
         while (found := table.setdefault(key, mine)) is not mine:
             if (u := found()) is not None:
-                made.op = None  # another thread was first: this one, which nobody has, is in no table
+                made.op = None  # another thread was first; this UOp is in no table and has no other reference
                 return u
             forget(key, found)
         if metadata is not None:
@@ -78,11 +78,11 @@ def _making(table: dict[Any, Any], forget: _Forget) -> Callable[..., Any]:
 
 
 def _deleting(table: dict[Any, Any], forget: _Forget) -> Callable[[UOp], None]:
-    """`UOp.__del__`: it leaves the table, and comes back into it if another thread has taken it out of it meanwhile.
+    """Return `UOp.__del__`: remove the UOp from the table, but put it back if another thread has taken it meanwhile.
 
-    That shows in the number of references: one more than a UOp has that goes, which the first one to go tells.
+    A taken UOp has more references than a dying one. The first deletion measures the count of a dying UOp.
     """
-    # bound here: at the end of the process modules are taken apart before the last UOps
+    # bound here because Python clears modules at exit before it deletes the last UOps
     buffers, buffer, ref, count = private_api.buffers, Ops.BUFFER, weakref.ref, getrefcount
     own = unknown = 2**31
 
@@ -93,18 +93,18 @@ def _deleting(table: dict[Any, Any], forget: _Forget) -> Callable[[UOp], None]:
                 b.ref(-1)
             key = (self.op, self.dtype, self.src, self.arg, self.tag)
             table.pop(key, None)
-            if (n := count(self)) > own:  # another thread has it: it lives on, and Python will not ask again
+            if (n := count(self)) > own:  # another thread holds it: it stays alive, and __del__ is not called again
                 table.setdefault(key, ref(self, lambda entry: forget(key, entry)))
             elif own == unknown:
                 own = n
         except (AttributeError, TypeError):
-            pass  # it was never made
+            pass  # its construction failed
 
     return delete
 
 
 def _forgetting(table: dict[Any, Any]) -> _Forget:
-    """Takes an entry, of which the UOp is gone, out of the table, if it is still there."""
+    """Return a function that removes the entry of a dead UOp from the table, if it is still there."""
 
     def forget(key: Any, entry: Any) -> None:
         with TABLE:
