@@ -36,7 +36,7 @@ def text() -> str:
         for p, f in matcher.patterns:
             code = f.__code__
             try:
-                body, _ = pattern_compiler.written(
+                body, _ = pattern_compiler.match_body(
                     p, "ctx" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
                 )
             except pattern_compiler._TooLong:

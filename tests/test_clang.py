@@ -221,7 +221,7 @@ def test_a_program_may_close_all_that_is_open(alone: clang_batches._Clangs) -> N
 @pytest.mark.parametrize("cc", ["true", "false", "echo", "/no/compiler"])
 def test_what_is_no_clang_compiles_as_tinygrad_says(cc: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clang_batches, "_known", {})
-    monkeypatch.setattr(clang_batches, "_asked", lambda *_: [cc, "-c", "-", "-o", "-"])
+    monkeypatch.setattr(clang_batches, "_driver_command", lambda *_: [cc, "-c", "-", "-o", "-"])
     assert clang_batches._words(COMPILER) is None and clang_batches._by_the_driver(COMPILER, b"") is None
     assert list(clang_batches._known.values()) == [None] and clang_batches._words(COMPILER) is None
 

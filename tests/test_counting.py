@@ -226,4 +226,4 @@ def test_entries_by_their_place_in_c(dtype: Any, descending: bool) -> None:
             found = host_kernels.standing(descending)(types[:1], types[1:])
             assert found is not None
             found.run("it", [y.ctypes.data for y in (out, x, p)])
-            np.testing.assert_array_equal(out, _host.stood(x, p, descending))
+            np.testing.assert_array_equal(out, _host.standing_in_numpy(x, p, descending))

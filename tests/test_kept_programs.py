@@ -110,7 +110,7 @@ def test_a_program_is_written_once_and_another_one_takes_its_place(monkeypatch: 
     """tinygrad puts it in where it is made, and where it is used; tuning puts in the one that was fastest."""
     written: list[UOp] = []
     monkeypatch.setattr(private_api.helpers, "diskcache_put", lambda table, key, program: written.append(program))
-    monkeypatch.setattr(program_cache, "found", lambda table, key: None)
+    monkeypatch.setattr(program_cache, "load_graph", lambda table, key: None)
     first, other = UOp.const(1), UOp.const(2)
     kept = program_cache.Programs()
     with Context(CACHELEVEL=1):

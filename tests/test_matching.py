@@ -41,7 +41,7 @@ def _matches(text: str, values: dict[str, Any], us: Iterable[UOp], name: str = "
 def _same(p: UPat, us: Iterable[UOp]) -> int:
     """How often the pattern matches, both ways."""
     some = [u for u in us if p.op is None or u.op in p.op]
-    body, values = pattern_compiler.written(p, False)
+    body, values = pattern_compiler.match_body(p, False)
     ours = _matches(pattern_compiler.function(body), values, some)
     by_tinygrad = upat._get_code(p, False)
     theirs = [p.match(u, {}) for u in some] if by_tinygrad is None else _matches(*by_tinygrad, some, "_fxn")
@@ -64,7 +64,7 @@ def test_all_patterns_match_as_they_do_in_tinygrad(monkeypatch: pytest.MonkeyPat
     written = []
     for p in patterns:
         try:
-            pattern_compiler.written(p, False)
+            pattern_compiler.match_body(p, False)
         except pattern_compiler._TooLong:
             continue
         written.append(p)
@@ -98,7 +98,7 @@ def test_choices_are_tried_in_order(p: UPat, times: int) -> None:
 def test_what_cannot_be_written_down_is_interpreted() -> None:
     def fails(p: UPat) -> Callable[[UOp, Any], Any]:
         with pytest.raises(pattern_compiler._TooLong):
-            pattern_compiler.written(p, False)
+            pattern_compiler.match_body(p, False)
         made = upat.upat_compile(p, lambda a: a) or upat_interpret(p, lambda a: a)
         assert callable(made)
         return made
@@ -107,7 +107,7 @@ def test_what_cannot_be_written_down_is_interpreted() -> None:
     x = UOp.param(0, dtypes.float, (2,), "CPU")
     assert fails(UPat(Ops.ADD, src=UPat.var("a")))(x + x, None) is x
     many = UPat(Ops.ADD, src=[UPat(Ops.ADD, src=[A, UPat(Ops.ADD, src=[UPat.var(), UPat(Ops.MUL)])])] * 2)
-    assert pattern_compiler.written(many, False)
+    assert pattern_compiler.match_body(many, False)
     p = UPat.any(*[UPat(Ops.ADD, src=[UPat(Ops.CONST), UPat.var("a")]) for _ in range(20)])
     fails(UPat(Ops.MUL, src=(p, p)))
 
@@ -129,7 +129,7 @@ def test_the_file_has_the_functions_of_tinygrads_patterns() -> None:
         if not f.__module__.startswith("tinygrad") or f.__module__ in OF_OTHER_DEVICES:
             continue
         try:
-            body, _ = pattern_compiler.written(p, "ctx" in f.__code__.co_varnames[: f.__code__.co_argcount])
+            body, _ = pattern_compiler.match_body(p, "ctx" in f.__code__.co_varnames[: f.__code__.co_argcount])
         except pattern_compiler._TooLong:
             continue
         assert pattern_compiler.name(body) in found, p
@@ -139,13 +139,13 @@ def test_the_functions_of_the_file_are_those_of_their_texts(monkeypatch: pytest.
     name, body = max(_functions().items(), key=lambda item: len(item[1]))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
-    kept = getattr(pattern_compiler.kept, "__wrapped__")  # noqa: B009
+    kept = getattr(pattern_compiler.load_code, "__wrapped__")  # noqa: B009
     assert kept() == {}  # to compile all of them in each process takes longer than those that it needs
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     there = kept()
     assert len(there) > 400 and list(tmp_path.rglob("patterns*.pyc"))
-    monkeypatch.setattr(pattern_compiler, "kept", dict)
-    by_text = getattr(pattern_compiler._compiled, "__wrapped__")(body)  # noqa: B009
+    monkeypatch.setattr(pattern_compiler, "load_code", dict)
+    by_text = getattr(pattern_compiler._compile_body, "__wrapped__")(body)  # noqa: B009
     assert there[name].co_code == by_text.co_code
     monkeypatch.setattr(pattern_compiler, "FILE", tmp_path / "patterns.py")
     assert kept() == {}

@@ -24,7 +24,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 def test_an_untried_tinygrad_says_so_in_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tinygrad_compat, "version", lambda: "0.15.1")
     with pytest.warns(RuntimeWarning) as said:
-        assert not tinygrad_compat.tried() and tinygrad_compat.chosen("1") == []
+        assert not tinygrad_compat.check_version() and tinygrad_compat.select_patches("1") == []
     (one,) = said
     assert str(one.message) == (
         "branded: tinygrad 0.15.1 is untried; the tests passed with 0.14.x, and what is mended there is left as it is "
@@ -34,7 +34,9 @@ def test_an_untried_tinygrad_says_so_in_one_warning(monkeypatch: pytest.MonkeyPa
 
 def test_the_tinygrad_that_is_mended_is_the_one_that_is_required() -> None:
     (needed,) = [x for x in PROJECT["project"]["dependencies"] if x.startswith("tinygrad")]
-    assert needed == "tinygrad>=0.14.0,<0.15" and tinygrad_compat.TINYGRAD == "0.14." and tinygrad_compat.tried()
+    assert (
+        needed == "tinygrad>=0.14.0,<0.15" and tinygrad_compat.TINYGRAD == "0.14." and tinygrad_compat.check_version()
+    )
 
 
 def test_the_version_of_tinygrad_is_that_of_its_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,9 +102,9 @@ def test_small_ints_go_round_with_any_operand() -> None:
 
 
 def test_patches_can_be_switched_off() -> None:
-    assert tinygrad_compat.chosen("1") == list(tinygrad_compat.PATCHES)
-    assert tinygrad_compat.chosen("0") == []
-    assert tinygrad_compat.chosen("-ranges, -whole") == [
+    assert tinygrad_compat.select_patches("1") == list(tinygrad_compat.PATCHES)
+    assert tinygrad_compat.select_patches("0") == []
+    assert tinygrad_compat.select_patches("-ranges, -whole") == [
         name for name in tinygrad_compat.PATCHES if name not in ("ranges", "whole")
     ]
     program = "import branded, tests.faults; tests.faults.main(['ranges', 'whole'])"
@@ -130,7 +130,7 @@ def test_the_processes_that_compile_have_what_they_need() -> None:
 
 def test_a_tinygrad_that_was_not_tried_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tinygrad_compat, "TINYGRAD", "0.13.")
-    assert tinygrad_compat.chosen("1") == []
+    assert tinygrad_compat.select_patches("1") == []
     assert tinygrad_compat.version.cache_info().misses == 1  # it is looked for once, for all who ask
 
 
@@ -181,7 +181,7 @@ def test_writes_that_were_right_stay_right() -> None:
 
 def test_a_compiler_that_was_chosen_and_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "nosuch-cc")
-    said = str(c_compiler._failed(FileNotFoundError(2, "No such file or directory")))
+    said = str(c_compiler._compiler_error(FileNotFoundError(2, "No such file or directory")))
     assert "the one that was chosen cannot be run\n  CC:   nosuch-cc" in said
 
 

@@ -124,7 +124,7 @@ def test_rules_that_go_round_are_stopped(by_tinygrad: Callable[[Callable[[], Any
 def test_what_an_index_becomes_is_known_while_a_kernel_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     i, tried = UOp.range(12, 0), list[UOp]()
     index = ((i * 8 + 3) // 4 + i * 5).simplify
-    original = fast_rewrite._applied
+    original = fast_rewrite._bind_rules
 
     def applied(matcher: Any, ctx: Any) -> Callable[[UOp], UOp | None]:
         rule = original(matcher, ctx)
@@ -135,7 +135,7 @@ def test_what_an_index_becomes_is_known_while_a_kernel_is_made(monkeypatch: pyte
 
         return noted
 
-    monkeypatch.setattr(fast_rewrite, "_applied", applied)
+    monkeypatch.setattr(fast_rewrite, "_bind_rules", applied)
 
     def twice() -> tuple[UOp, int, UOp, int]:
         tried.clear()

@@ -21,7 +21,7 @@ from mypy import main
 from mypy.fscache import FileSystemCache
 from tinygrad import Tensor
 
-from branded.mypy.check import parse, read_options
+from branded.mypy.check import parse_message, read_options
 from tests.pages import PAGES, page_code
 from tests.warm import CHECK, MYPY, STRICT, warm
 
@@ -362,7 +362,7 @@ def page_errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]
     assert not done.stderr, done.stderr
     errors: dict[str, list[str]] = {page: [] for page in names.values()}
     for line in done.stdout.splitlines():
-        if (said := parse(json.loads(line))).severity == "error":
+        if (said := parse_message(json.loads(line))).severity == "error":
             errors[names[said.file]].append(f"{said.line}: {said.raw}")
     assert (done.returncode == 0) == (not any(errors.values())), done.stdout
     return errors

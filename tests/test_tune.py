@@ -429,10 +429,12 @@ def test_what_is_kept_is_read_as_it_was() -> None:
     whole = choices.Choice(
         "r_4", "loops", (kernels.LOOPS, private_api.Opt(private_api.OptOps.UPCAST, 0, 4)), 1e-3, 2e-3, 5, 3e-3
     )
-    assert choices._read(choices._written(whole)) == whole
-    assert choices._read(choices._written(choices.by_rule("r_4", 1e-3))) == choices.by_rule("r_4", 1e-3)
+    assert choices._parse_choice(choices._serialize_choice(whole)) == whole
+    assert choices._parse_choice(choices._serialize_choice(choices.by_rule("r_4", 1e-3))) == choices.by_rule(
+        "r_4", 1e-3
+    )
     for odd in (None, 3, (), ("r", "loops", (("NONE", 0, 1),), 1, 1, 1, 1), ("r", "loops", None, "x", 1, 1, 1)):
-        assert choices._read(odd) is None
+        assert choices._parse_choice(odd) is None
 
 
 def test_a_trial_does_not_change_what_is_worth_one(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -546,8 +548,8 @@ def test_the_search_of_tinygrad_elsewhere(monkeypatch: pytest.MonkeyPatch) -> No
     x, y = UOp.new_buffer("NULL", 4, dtypes.float32), UOp.new_buffer("NULL", 4, dtypes.float32)
     hows: tuple[config.How | None, ...] = (None, "fast", "best")
     for how in hows:
-        with config.asked(how, {}):
-            linear_program._scheduled([(y, x + 1)], [y, x], True)
+        with config.tuning_block(how, {}):
+            linear_program._schedule([(y, x + 1)], [y, x], True)
     assert found == [0, 2, 4] and config.how() is None
 
 

@@ -10,7 +10,7 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.autodiff.captured_writes import Outside, noted
+from branded.autodiff.captured_writes import Outside, record_captured_writes
 from branded.autodiff.custom_rules.custom_vjp_call import check_transposed
 from branded.autodiff.custom_rules.tangent_rows import transposed
 from branded.autodiff.forward import push
@@ -18,8 +18,8 @@ from branded.autodiff.tags import Level, differentiated_from, leaf, strip_tags, 
 from branded.core.boundary import live_tensor, live_tensors, lower
 from branded.core.tracing import recording
 from branded.core.tracing.state import is_differentiating
-from branded.core.validation.arguments import as_int, called, check_function
-from branded.errors import DerivativeError, counted
+from branded.core.validation.arguments import as_int, call_checked, check_function
+from branded.errors import DerivativeError, count_noun
 from branded.graph.rows import no_change
 from branded.graph.scope import open_brands
 from branded.graph.uops import tensor
@@ -49,7 +49,7 @@ def _positions(argnums: Any, args: Sequence[Any], what: str) -> tuple[int, ...]:
         if i is None or not -len(args) <= i < len(args):
             raise DerivativeError(
                 f"{what}: argnums={tree.short_repr(argnums)} for a call with "
-                f"{counted(len(args), 'positional argument')}",
+                f"{count_noun(len(args), 'positional argument')}",
                 fix="the positions of the arguments to differentiate with respect to, counted from 0",
             )
         found.append(i % len(args))
@@ -81,8 +81,8 @@ class Differentiated:
         self.levels: list[Level] = [t.uop.arg for t in given]
         own = differentiated_from(next(UOp.unique_num))
         self.outside = Outside()
-        with transforming(self.levels), track_leaves(self._leaves), own, noted(self.outside):
-            self.out = called(f, full, kwargs, what, "a function with a parameter for each argument")
+        with transforming(self.levels), track_leaves(self._leaves), own, record_captured_writes(self.outside):
+            self.out = call_checked(f, full, kwargs, what, "a function with a parameter for each argument")
         if self.outside.memory:
             self._settle()
 
@@ -99,7 +99,7 @@ class Differentiated:
 
     def gave(self, kind: str, us: Iterable[UOp]) -> None:
         """Record in the IR that these values are the `kind` of this call: its gradient, tangent or Jacobian."""
-        recording.derived(kind, self.f, tuple(us))
+        recording.record_derivative(kind, self.f, tuple(us))
 
     def split(self, has_aux: bool) -> tuple[Any, Any]:
         if not has_aux:
@@ -156,7 +156,7 @@ def with_tensors(x: Any, us: Sequence[UOp]) -> Any:
     return tree.rebuild(x, leaves) if us else x
 
 
-def pushed(ys: Sequence[Tensor], leaves: Sequence[UOp], dxs: Sequence[UOp]) -> list[Tensor]:
+def push_tangents(ys: Sequence[Tensor], leaves: Sequence[UOp], dxs: Sequence[UOp]) -> list[Tensor]:
     """Push the tangents of the leaves forward and return the tangents of the results."""
     # hide closed brands from custom rules; values below a leaf may have left such a brand
     lowered = lower([*(t.uop for t in ys), *leaves], open_brands())

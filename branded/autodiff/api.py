@@ -11,7 +11,7 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.autodiff.ad_call import Argnums, Differentiated, check, outputs, pushed, tensors, uops, with_tensors
+from branded.autodiff.ad_call import Argnums, Differentiated, check, outputs, push_tangents, tensors, uops, with_tensors
 from branded.autodiff.tags import in_reverse, pull, transforming
 from branded.core.boundary import live_tensor
 from branded.core.brand import Brand
@@ -290,7 +290,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
     y, aux = call.split(has_aux)
     ys = outputs(y, "jvp")
     with transforming(call.levels):
-        dys = pushed(ys, call.leaves, dxs)
+        dys = push_tangents(ys, call.leaves, dxs)
     call.gave("tangent", (d.uop for d in dys))
     out = call.results((y, tree.rebuild(y, iter(dys)), aux))
     return out if has_aux else out[:2]

@@ -18,7 +18,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.core.analysis import aliasing
 from branded.graph.rows import is_differentiated, is_marked
 from branded.graph.scope import Block, Blocks
-from branded.graph.uops import replaced, tensor
+from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat.private_api import all_tensors
 from branded.tinygrad_compat.tinygrad_lock import LOCK
 
@@ -56,7 +56,7 @@ class Outside:
         if not self._states:
             return list(us)
         states = {u: self._states.get(_which(u)) for u in self.written(us)}
-        return replaced(us, lambda _: None, at={u: t.uop for u, t in states.items() if t is not None})
+        return replace_ops(us, lambda _: None, at={u: t.uop for u, t in states.items() if t is not None})
 
 
 class _Write(NamedTuple):
@@ -80,7 +80,7 @@ def _which(u: UOp) -> _Write:
 _open: Blocks[Outside] = Blocks("branded_outside")
 
 
-def noted(outside: Outside) -> Block[Outside]:
+def record_captured_writes(outside: Outside) -> Block[Outside]:
     """Record the captured writes of a function while it runs."""
     return _open.during(outside)
 

@@ -61,7 +61,7 @@ class Elementwise(Primitive):
         """Apply the function to the whole batch: vmap(f)(xs) = f(xs)."""
         row: Row = functools.reduce(union, (a.row for a in args), ())
         shape = (*(b.size for b in row), *u.src[0].src[0].shape)
-        return Bundle(UOp.maketuple(self(*(tensor(_aligned(a, row, shape)) for a in args)).uop), (row,))
+        return Bundle(UOp.maketuple(self(*(tensor(_broadcast_brands(a, row, shape)) for a in args)).uop), (row,))
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         moved = [(d, s) for d, s in zip(tangents, self._slopes(u), strict=True) if d is not None]
@@ -80,7 +80,7 @@ def _wide(x: Tensor) -> Tensor:
     return x if x.dtype.itemsize >= 4 else x.cast(dtypes.float32)
 
 
-def _aligned(x: Batched, row: Row, shape: tuple[int | UOp, ...]) -> UOp:
+def _broadcast_brands(x: Batched, row: Row, shape: tuple[int | UOp, ...]) -> UOp:
     """Put the brands of `row` in front, broadcasting along the brands that `x` lacks."""
     own = x.uop.shape[len(x.row) :]
     out: UOp = broadcast_to(x.uop.reshape((*(b.size if b in x.row else 1 for b in row), *own)), shape)

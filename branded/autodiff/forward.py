@@ -15,16 +15,16 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.core import boundary
-from branded.core.analysis.aliasing import part, viewed, written
+from branded.core.analysis.aliasing import apply_views, part, write_view
 from branded.core.boundary import copied, stage
 from branded.core.tracing.closure_conversion import with_arguments
-from branded.core.tracing.effect_tokens import differentiated
+from branded.core.tracing.effect_tokens import derivative_block
 from branded.errors import UnsupportedError
 from branded.graph.primitive import at_slot, params, primitive_of, results
 from branded.graph.rows import is_differentiated, is_marked, is_zero, row_of, type_text
 from branded.graph.scope import brand_of, scope_at
 from branded.graph.uops import again, is_float, on_device, tensor
-from branded.tinygrad_compat.private_api import broadcast_to, reduced
+from branded.tinygrad_compat.private_api import broadcast_to, reduce_axes
 
 Tangent = UOp | None
 Push = Callable[..., Tangent]
@@ -82,7 +82,7 @@ def add(a: Tangent, b: Tangent) -> Tangent:
     return b if a is None else a if b is None else a + b
 
 
-def _scaled(d: Tangent, by: Callable[[], UOp]) -> Tangent:
+def _scale_tangent(d: Tangent, by: Callable[[], UOp]) -> Tangent:
     return None if d is None else d * by()
 
 
@@ -108,7 +108,7 @@ def index(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
 
 
 @tangent(Ops.STAGE)
-def staged(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
+def stage_tangent(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
     """Stack the tangents of all examples along the brand."""
     if d is None:
         return None
@@ -139,7 +139,7 @@ def add_(u: UOp, a: Tangent, b: Tangent) -> Tangent:
 def mul(u: UOp, a: Tangent, b: Tangent) -> Tangent:
     """Apply the product rule: d(x y) = dx y + x dy."""
     x, y = u.src
-    return add(_scaled(a, lambda: y), _scaled(b, lambda: x))
+    return add(_scale_tangent(a, lambda: y), _scale_tangent(b, lambda: x))
 
 
 @tangent(Ops.RECIPROCAL)
@@ -184,7 +184,7 @@ def sqrt(u: UOp, d: UOp) -> Tangent:
 @tangent(Ops.POW)
 def pow_(u: UOp, a: Tangent, b: Tangent) -> Tangent:
     """Compute d(xⁿ) = n xⁿ⁻¹ dx + xⁿ log x dn."""
-    return add(_scaled(a, lambda: power_by_base(u)), _scaled(b, lambda: power_by_exponent(u)))
+    return add(_scale_tangent(a, lambda: power_by_base(u)), _scale_tangent(b, lambda: power_by_exponent(u)))
 
 
 def power_by_base(u: UOp) -> UOp:
@@ -252,21 +252,21 @@ def reduce(u: UOp, d: UOp, *_: Tangent) -> Tangent:
     if len(u.src) > 1:
         raise no_range_rule("jvp", u)
     if op is Ops.MAX:
-        mask = attained(x, n, d.dtype) if is_inexact(x) else x.eq(u).cast(d.dtype)
-        mean: UOp = reduced(mask * d, Ops.ADD, axes) / reduced(mask, Ops.ADD, axes)
+        mask = max_mask(x, n, d.dtype) if is_inexact(x) else x.eq(u).cast(d.dtype)
+        mean: UOp = reduce_axes(mask * d, Ops.ADD, axes) / reduce_axes(mask, Ops.ADD, axes)
         return mean
-    total: UOp = reduced(products_of_others(x, n) * d, Ops.ADD, axes)
+    total: UOp = reduce_axes(products_of_others(x, n) * d, Ops.ADD, axes)
     return total
 
 
-def attained(x: UOp, n: int, dtype: Any) -> UOp:
+def max_mask(x: UOp, n: int, dtype: Any) -> UOp:
     """Mark the elements that attain the maximum over the leading axes, as 0 or 1 in `dtype`.
 
     Two kernels that both compute `x` may round differently. Then no element equals the maximum of the other kernel, and
     the derivative would be 0 / 0. So the values are materialized, and the maximum is taken of these.
     """
     kept = x.contiguous()
-    mask: UOp = kept.eq(reduced(kept, Ops.MAX, tuple(range(n)))).cast(dtype)
+    mask: UOp = kept.eq(reduce_axes(kept, Ops.MAX, tuple(range(n)))).cast(dtype)
     return mask
 
 
@@ -322,21 +322,21 @@ def after(u: UOp, d: Tangent, written_: Tangent, *rest: Tangent) -> Tangent:
     if d is None and written_ is None:
         return None
     old = zero(u) if d is None else d
-    view = viewed(views, old)
-    return written(view, view.const_like(0) if written_ is None else broadcast_to(written_, view.shape), old)
+    view = apply_views(views, old)
+    return write_view(view, view.const_like(0) if written_ is None else broadcast_to(written_, view.shape), old)
 
 
 def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
     """Return the call that computes values and tangents, and for each result the index of its tangent."""
     if (p := primitive_of(u)) is not None:
-        with differentiated(p.is_rule):
+        with derivative_block(p.is_rule):
             return p.push(u, ts)
     if u.arg.grad_fxn is not None:
         raise UnsupportedError(
             "jvp: a function with a gradient of its own (grad_fxn) has no rule in forward mode",
             fix="branded.custom_jvp, whose rule both modes use",
         )
-    with differentiated(False):
+    with derivative_block(False):
         return through_body(u, ts)
 
 

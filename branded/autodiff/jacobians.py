@@ -10,7 +10,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import strong_dtype
 
 from branded import tree
-from branded.autodiff.ad_call import Argnums, Differentiated, check, outputs, pushed, tensors, uops, with_tensors
+from branded.autodiff.ad_call import Argnums, Differentiated, check, outputs, push_tangents, tensors, uops, with_tensors
 from branded.autodiff.tags import in_reverse, pull, transforming
 from branded.core.brand import Brand
 from branded.core.vmap import vmap
@@ -33,7 +33,7 @@ def _basis(ts: Sequence[Tensor]) -> list[Tensor]:
     return out
 
 
-def _split(j: Tensor, ts: Sequence[Tensor], axis: int) -> list[Tensor]:
+def _split_jacobian(j: Tensor, ts: Sequence[Tensor], axis: int) -> list[Tensor]:
     """Split axis `axis` (0 or -1) of a Jacobian over all elements into one Jacobian for each tensor."""
     out, at = [], 0
     for t in ts:
@@ -89,11 +89,11 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         if not call.values or not ys:
             return call.without_entries(y, aux, has_aux)
         with transforming(call.levels):
-            columns = vmap(lambda basis: pushed(ys, call.leaves, [d.uop for d in basis]), out_axes=-1)(
+            columns = vmap(lambda basis: push_tangents(ys, call.leaves, [d.uop for d in basis]), out_axes=-1)(
                 _basis(call.values)
             )
         call.gave("Jacobian", uops(columns))
-        rows = [call.like_arguments(_split(j, call.values, -1)) for j in columns]
+        rows = [call.like_arguments(_split_jacobian(j, call.values, -1)) for j in columns]
         out = call.results((tree.rebuild(y, iter(rows)), aux))
         return out if has_aux else out[0]
 
@@ -140,7 +140,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
             by_argument = vmap(lambda basis: tensors(pull(us, [d.uop for d in basis], call.leaves)[0]))(_basis(ys))
             aux = with_tensors(aux, in_reverse(uops(aux), call.leaves))
         call.gave("Jacobian", uops(by_argument))
-        rows = zip(*(_split(j, ys, 0) for j in by_argument), strict=True)
+        rows = zip(*(_split_jacobian(j, ys, 0) for j in by_argument), strict=True)
         out = call.results((tree.rebuild(y, iter([call.like_arguments(r) for r in rows])), aux))
         return out if has_aux else out[0]
 

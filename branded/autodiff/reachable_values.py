@@ -26,13 +26,13 @@ def reaches(xs: Iterable[Any], is_it: Callable[[Any], bool]) -> bool:
             return True
         if isinstance(x, _PLAIN):
             continue
-        if (held := _held(x)) is None:
+        if (held := _references(x)) is None:
             return True
         todo += held
     return False
 
 
-def _held(x: Any) -> list[Any] | None:
+def _references(x: Any) -> list[Any] | None:
     """Return the values that `x` holds, or None if they are unknown."""
     if isinstance(x, types.FunctionType):
         cells = [c.cell_contents for c in x.__closure__ or () if not _is_empty(c)]

@@ -11,7 +11,7 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded import tree
-from branded.autodiff.captured_writes import Outside, noted
+from branded.autodiff.captured_writes import Outside, record_captured_writes
 from branded.autodiff.forward import through_body
 from branded.autodiff.reverse import gradients
 from branded.autodiff.tags import Level, in_place_of
@@ -22,12 +22,12 @@ from branded.core.tracing.closure_conversion import closure_converted
 from branded.core.tracing.predication import safe_body
 from branded.core.tracing.recording import is_recording
 from branded.core.tracing.step import like, param
-from branded.core.validation.arguments import called, check_function
+from branded.core.validation.arguments import call_checked, check_function
 from branded.errors import OptionError
 from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, params, results, slots
 from branded.graph.rows import check_live
 from branded.graph.scope import call_body, open_brands
-from branded.graph.uops import replaced, tensor
+from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat.private_api import CallInfo
 from branded.tree.formatting import short_repr as shown
 
@@ -97,18 +97,18 @@ def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dic
     args, kwargs = tree.rebuild((args, kwargs), iter(given))
     outside = Outside()
     leaves = [tensor(p) for p in places]  # if the function reads a value, tinygrad renames the tensors' graphs
-    with call_body(), noted(outside):
-        out = called(f, args, kwargs, "checkpoint", "a function with a parameter for each argument")
+    with call_body(), record_captured_writes(outside):
+        out = call_checked(f, args, kwargs, "checkpoint", "a function with a parameter for each argument")
     places, values = [t.uop for t in leaves], tree.leaves(out)
     ys = [y.uop for y in values if isinstance(y, Tensor)]
     own = [param(p.shape, p.dtype, p.device) for p in places]
     at = dict[UOp, UOp]()
     if outside.memory:  # other tensors see the written values, too: the body takes them as arguments
-        done = functools.partial(replaced, new=in_place_of(level, [p.src[0] for p in places]))
+        done = functools.partial(replace_ops, new=in_place_of(level, [p.src[0] for p in places]))
         outside.settle(done)
         written = outside.written(ys)
         at |= zip(written, done(written), strict=True)
-    body, fixed = closure_converted(lower(replaced(ys, in_place_of(level, own), at=at), open_brands()), own)
+    body, fixed = closure_converted(lower(replace_ops(ys, in_place_of(level, own), at=at), open_brands()), own)
     if not ys or not (places or fixed):
         return out
     u = UOp(Ops.FUNCTION, dtypes.void, (body, *(p.src[0] for p in places), *fixed), _info(Remat(policy)))
@@ -151,30 +151,30 @@ class Remat(Primitive):
         args, body = u.src[1:], u.src[0]
         old = {p.arg.slot: p for p in params(body)}
         new = [like(old.get(i, x)) for i, x in enumerate(args)]
-        outs = replaced(body.src, {p: new[i] for i, p in old.items()}.get)
+        outs = replace_ops(body.src, {p: new[i] for i, p in old.items()}.get)
         given = [i for i, ct in enumerate(cotangents) if ct is not None and dtypes.is_float(outs[i].dtype)]
         cts = {i: param(outs[i].shape, outs[i].dtype, outs[i].device) for i in given}
         wanted = [i for i in sorted(needed) if i in old and dtypes.is_float(args[i].dtype)]
         grads, _ = gradients([outs[i] for i in given], list(cts.values()), [new[i] for i in wanted])
         first = dict(zip(new, args, strict=True))
-        scratch = {i: _memory(old[i]) for i in _written(body)}
+        scratch = {i: _memory(old[i]) for i in _scratch_slots(body)}
         copies = scratch | {i: _copy(args[i]) for i in _starts(body, args) if i not in scratch}
         at = first | {new[i]: x for i, x in copies.items()}
         at |= {p: ct for i, p in cts.items() if (ct := cotangents[i]) is not None}
         if self.policy == "dots":
             dots = [x for x in UOp(Ops.SINK, src=tuple(outs)).toposort(enter_calls=False) if _is_dot(x)]
-            at |= dict(zip(dots, replaced(dots, first.get), strict=True))
-        found = dict(zip(wanted, replaced(grads, lambda _: None, at=at), strict=True))
+            at |= dict(zip(dots, replace_ops(dots, first.get), strict=True))
+        found = dict(zip(wanted, replace_ops(grads, lambda _: None, at=at), strict=True))
         return [found.get(i) for i in range(len(args))]
 
 
-def _written(body: UOp) -> set[int]:
+def _scratch_slots(body: UOp) -> set[int]:
     """Return the argument slots of memory that a body, or a function inside it, writes before reading it."""
     found = set[int]()
     for u in body.toposort(enter_calls=False):
         targets = [u.src[0]] if u.op is Ops.STORE else []
         if u.op is Ops.FUNCTION:
-            targets = [u.src[1 + i] for i in _written(u.src[0])]
+            targets = [u.src[1 + i] for i in _scratch_slots(u.src[0])]
         roots = map(aliasing.root, targets)
         found |= {x.arg.slot for x in roots if x.op is Ops.PARAM}
     return found

@@ -9,7 +9,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.graph.rows import is_zero, no_change
 from branded.graph.scope import Blocks
-from branded.graph.uops import replaced
+from branded.graph.uops import replace_ops
 from branded.tinygrad_compat.private_api import compute_gradient
 
 _ran_again: Blocks[dict[UOp, Sequence[UOp]]] = Blocks("branded_ran_again")
@@ -46,7 +46,7 @@ def once(roots: list[UOp], found: dict[UOp, Sequence[UOp]]) -> list[UOp]:
     """Deduplicate work: calls that run in another form for reverse mode also provide their results."""
     again = {u.gettuple(i): x for u, results in found.items() for i, x in enumerate(results)}
     for _ in found:  # a replaced call may be an argument of the next one
-        new = replaced(roots, lambda _: None, at=again)
+        new = replace_ops(roots, lambda _: None, at=again)
         if all(a is b for a, b in zip(new, roots, strict=True)):
             break
         roots = new

@@ -18,13 +18,13 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.autodiff.reverse import gradients, once
 from branded.core.analysis.invariance import same
 from branded.core.boundary import copied, enter, lower, stage
-from branded.core.tracing.effect_tokens import differentiated
+from branded.core.tracing.effect_tokens import derivative_block
 from branded.core.tracing.state import is_differentiating, transforms
 from branded.dispatch import Pass, full
 from branded.graph.primitive import Batched, derives_from, primitive_of
 from branded.graph.rows import Mark, is_leaf, is_marked, is_place, is_zero, left_brands, no_change, row_of
 from branded.graph.scope import Block, Blocks, Row, Scope, open_brands, scope_at, undone, union
-from branded.graph.uops import replaced, tensor
+from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat.private_api import all_tensors, keep_shape
 
 T = TypeVar("T")
@@ -100,7 +100,7 @@ def strip_tags(us: Sequence[UOp]) -> list[UOp]:
     """Remove the leaves from the values; inside another transform they stay, as the outermost one removes them all."""
     if is_differentiating():
         return list(us)
-    return replaced(us, lambda u: u.src[0] if is_marked(u) else None)
+    return replace_ops(us, lambda u: u.src[0] if is_marked(u) else None)
 
 
 # ---- down to them ----
@@ -127,7 +127,7 @@ def pull(
         grads, _ = pull(list(itertools.compress(ys, meant)), list(itertools.compress(cts, meant)), targets)
         return grads, [*ys, *others]
     n, left = len(ys), left_brands([*ys, *cts], beside=True)
-    above, crossed = _exchanged([*ys, *cts], targets) if left else (set(targets), [])
+    above, crossed = _find_exchanges([*ys, *cts], targets) if left else (set(targets), [])
     if not crossed:
         new = lower([*ys, *cts, *targets, *others], open_brands())
         end = len(new) - len(others)
@@ -135,13 +135,13 @@ def pull(
     # an exchange over a brand without examples contributes nothing
     empty = {b.range for b in crossed if not b.size}
     if nothing := {u: u.const_like(0) for u in above if u.op is Ops.STAGE and u.src[1] in empty}:
-        new = replaced([*ys, *cts], lambda _: None, at=nothing)
+        new = replace_ops([*ys, *cts], lambda _: None, at=nothing)
         return pull(new[:n], new[n:], targets)[0], [*ys, *others]
     closing = tuple(b for b in left if b in crossed or not b.is_open)
     return _pulled_together(ys, cts, targets, above, crossed, closing), [*ys, *others]
 
 
-def _exchanged(roots: Sequence[UOp], targets: Sequence[UOp]) -> tuple[set[UOp], list[Scope]]:
+def _find_exchanges(roots: Sequence[UOp], targets: Sequence[UOp]) -> tuple[set[UOp], list[Scope]]:
     """Return the values that depend on the targets, and the open brands over which examples exchange such values."""
     above, exchanged = set(targets), dict[Scope, None]()
     for u in UOp(Ops.SINK, src=tuple(roots)).toposort(enter_calls=False):
@@ -189,7 +189,7 @@ def in_reverse(ys: Sequence[UOp], targets: Sequence[UOp]) -> list[UOp]:
         above.add(u)
         call = u.src[0] if u.op is Ops.GETTUPLE else u
         if u is not call and call not in found and (p := primitive_of(call)) is not None:
-            with transforming(), differentiated(p.is_rule):
+            with transforming(), derivative_block(p.is_rule):
                 values = p.in_reverse(call, {i for i, x in enumerate(call.src[1:]) if x in above})
             if values is not None:
                 found[call] = values

@@ -180,7 +180,7 @@ def pure_callback(
         raise host.no_method(what, tuple(dict.fromkeys(row)))
     flat = Flat(callback, (args, kwargs), [True] * len(given), announced.skeleton)
     made = host.Host.of(what, flat, method, True)
-    return announced.rebuilt([tensor(u) for u in host.called(made, announced.types, [x.uop for x in given])])
+    return announced.rebuilt([tensor(u) for u in host.call_on_graphs(made, announced.types, [x.uop for x in given])])
 
 
 def checked_method(vmap_method: object, what: str) -> host.Method | None:

@@ -11,7 +11,7 @@ from tinygrad.uop.ops import UOp
 
 from branded.callbacks import host
 from branded.callbacks.host import Host, ShapeDtype
-from branded.control_flow.effects import calls_of, done, own_brands, reach_a_leaf
+from branded.control_flow.effects import calls_of, own_brands, perform_once, reach_a_leaf
 from branded.core.boundary import closed, enter_all
 from branded.core.sharding.resharding import on_one
 from branded.core.tracing.effect_tokens import TOKEN, Body, before, body, flags, is_through_a_body, refusal
@@ -29,7 +29,7 @@ def effect(what: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], 
     """
     _check(what, types, args)
     around = body()
-    given = _given(args, around)
+    given = _guarded_arguments(args, around)
     if one_by_one and (row := own_brands(given, None)):
         raise host.no_order(what, row)
     own = own_brands(given, around)
@@ -40,10 +40,10 @@ def effect(what: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], 
     made.is_effect, made.is_ordered, made.is_guarded = True, one_by_one, len(given) > len(args)
     token = before(around, device)
     # one call handles all examples, so its arguments are gathered on one device
-    ones = [on_one(host.spread(x, own), device) for x in closed(given, own)]
+    ones = [on_one(host.expand_to_row(x, own), device) for x in closed(given, own)]
     sizes = tuple(b.size for b in own)
     of_all = [t._replace(shape=(*sizes, *t.shape)) for t in (*types, ShapeDtype((), TOKEN))]
-    outs = done(around, [*host.called(made.over(own), of_all, [*ones, token])])
+    outs = perform_once(around, [*host.call_on_graphs(made.over(own), of_all, [*ones, token])])
     return [enter_all(y, own) for y in outs]
 
 
@@ -67,7 +67,7 @@ def _check(what: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> None:
         )
 
 
-def _given(args: Sequence[UOp], around: Body | None) -> list[UOp]:
+def _guarded_arguments(args: Sequence[UOp], around: Body | None) -> list[UOp]:
     """Return the arguments; inside branches, they follow a flag that tells whether all of these branches are taken."""
     if not (found := flags()):
         return list(args)

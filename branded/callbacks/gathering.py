@@ -13,7 +13,7 @@ from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg import host_kernels
 from branded.backends.cpu.linalg.along import along
-from branded.callbacks.host import ShapeDtype, TotalHost, batch_of, called, sizes, summed_to
+from branded.callbacks.host import ShapeDtype, TotalHost, batch_of, call_on_graphs, sizes, summed_to
 from branded.graph.primitive import results
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 def gather(x: UOp, at: UOp) -> UOp:
     """Return the entries of `x`, `[..., n]`, at the indices `at`, `i32[..., k]`; 0 for an index out of range."""
-    return called(_gather(), [ShapeDtype((*batch_of(x, at), sizes(at)[-1]), x.dtype)], [x, at])[0]
+    return call_on_graphs(_gather(), [ShapeDtype((*batch_of(x, at), sizes(at)[-1]), x.dtype)], [x, at])[0]
 
 
 def scatter(x: UOp, at: UOp, n: int) -> UOp:
     """Add the entries of `x`, `[..., k]`, at the indices `at` of a zero array `[..., n]`."""
-    return called(_scatter(n), [ShapeDtype((*batch_of(x, at), n), x.dtype)], [x, at])[0]
+    return call_on_graphs(_scatter(n), [ShapeDtype((*batch_of(x, at), n), x.dtype)], [x, at])[0]
 
 
 class Gather(TotalHost):
@@ -60,14 +60,14 @@ class Scatter(TotalHost):
 
 @functools.cache
 def _gather() -> Gather:
-    made = Gather("gather", gathered, "expand_dims", False)
+    made = Gather("gather", numpy_gather, "expand_dims", False)
     made.by_c = along("gather")
     return made
 
 
 @functools.lru_cache(maxsize=256)
 def _scatter(n: int) -> Scatter:
-    made = Scatter("scatter", functools.partial(scattered, n=n), "expand_dims", False)
+    made = Scatter("scatter", functools.partial(numpy_scatter, n=n), "expand_dims", False)
     made.by_c = host_kernels.segments("sum")
     return made
 
@@ -75,7 +75,7 @@ def _scatter(n: int) -> Scatter:
 # ---- NumPy implementations ----
 
 
-def gathered(x: np.ndarray, at: np.ndarray) -> np.ndarray:
+def numpy_gather(x: np.ndarray, at: np.ndarray) -> np.ndarray:
     """Compute the gather in NumPy, for all examples."""
     import numpy as np
 
@@ -83,7 +83,7 @@ def gathered(x: np.ndarray, at: np.ndarray) -> np.ndarray:
     return np.where(known, np.take_along_axis(x, np.where(known, at, 0), -1), x.dtype.type(0))
 
 
-def scattered(x: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
+def numpy_scatter(x: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
     """Compute the scatter in NumPy, for all examples."""
     import numpy as np
 

@@ -88,7 +88,7 @@ def call(
     """
     made = Host.of(name, f, vmap_method, copies)
     made.by_c = in_c
-    return [tensor(u) for u in called(made, results, [x.uop for x in args])]
+    return [tensor(u) for u in call_on_graphs(made, results, [x.uop for x in args])]
 
 
 @functools.cache
@@ -102,16 +102,16 @@ def serves(x: Tensor) -> bool:
     return isinstance(device, str) and device.split(":")[0] == "CPU" and bool(room.value) and _has_numpy()
 
 
-def called(made: Host, outs: Sequence[ShapeDtype], args: Sequence[UOp]) -> list[UOp]:
+def call_on_graphs(made: Host, outs: Sequence[ShapeDtype], args: Sequence[UOp]) -> list[UOp]:
     """Return the results of a call on graphs, cast to the announced dtypes."""
     device = next((x.device for x in args if x.device is not None), canonicalize_device(None))
     if isinstance(device, tuple) or any(isinstance(x.device, tuple) for x in args):
         raise UnsupportedError(f"{made.name}: a sharded tensor cannot go to the host", fix="gather it with .to() first")
     if not all(all_int(x.shape) for x in args):
         raise UnsupportedError(f"{made.name}: an argument has a size that is not known yet")
-    given = [on_device(_known(x), device) for x in args]
+    given = [on_device(_cast_for_numpy(x), device) for x in args]
     given = [x if x.device == device else x.copy_to_device(device) for x in given]
-    types = [ShapeDtype(tuple(t.shape), _carried(t.dtype)) for t in outs]
+    types = [ShapeDtype(tuple(t.shape), _numpy_dtype(t.dtype)) for t in outs]
     # contiguous: a result that one reader computed is kept for the next
     ys = [y.contiguous() for y in results(_call(made, types, given, device))]
     return [y if y.dtype == t.dtype else y.cast(t.dtype) for y, t in zip(ys, outs, strict=True)]
@@ -120,14 +120,14 @@ def called(made: Host, outs: Sequence[ShapeDtype], args: Sequence[UOp]) -> list[
 _OF_NUMPY = {*dtypes.ints, dtypes.bool, dtypes.float16, dtypes.float32, dtypes.float64}
 
 
-def _carried(dtype: DType) -> DType:
+def _numpy_dtype(dtype: DType) -> DType:
     """Return the dtype in which NumPy receives a value."""
     dtype = strong_dtype(dtype)
     return dtype if dtype in _OF_NUMPY else dtypes.float32
 
 
-def _known(x: UOp) -> UOp:
-    return x if x.dtype == (dtype := _carried(x.dtype)) else x.cast(dtype)
+def _cast_for_numpy(x: UOp) -> UOp:
+    return x if x.dtype == (dtype := _numpy_dtype(x.dtype)) else x.cast(dtype)
 
 
 def _call(made: Host, types: Sequence[ShapeDtype], args: Sequence[UOp], device: Any) -> UOp:
@@ -234,7 +234,7 @@ class Host(Primitive):
         if any(not b.size for b in row):
             return Bundle(UOp.maketuple(*(UOp.const(0, t.dtype).expand(t.shape) for t in types)), (row,) * len(types))
         of_own = self.method == "legacy_vectorized"
-        new = [x.uop if of_own and i >= self.is_guarded else spread(x, row) for i, x in enumerate(args)]
+        new = [x.uop if of_own and i >= self.is_guarded else expand_to_row(x, row) for i, x in enumerate(args)]
         return Bundle(_call(self.over(row), types, new, results(u)[0].device), (row,) * len(types))
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
@@ -389,7 +389,7 @@ def no_order(name: str, row: Row) -> UnsupportedError:
     )
 
 
-def spread(x: Batched, row: Row) -> UOp:
+def expand_to_row(x: Batched, row: Row) -> UOp:
     """Reshape `x` to one axis for each brand of the row, with size 1 for brands that it does not carry."""
     return reshape(x.uop, (*(b.size if b in x.row else 1 for b in row), *x.uop.shape[len(x.row) :]))
 

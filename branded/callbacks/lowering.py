@@ -21,7 +21,7 @@ from branded.tinygrad_compat.tensor_methods import wrap
 from branded.tinygrad_compat.tinygrad_lock import serial
 
 
-def lowered(u: UOp) -> UOp | None:
+def lower_host_call(u: UOp) -> UOp | None:
     """Lower a call to tinygrad's own operations: buffers, after a call that writes them."""
     made = primitive_of(u)
     if not isinstance(made, Host):
@@ -47,13 +47,13 @@ def _all_results(original: Callable[..., Any]) -> Callable[..., Any]:
     def linear_with_vars(self: Tensor, *others: Tensor) -> Any:
         graph = dict.fromkeys(UOp.sink(self.uop, *(t.uop for t in others)).toposort(enter_calls=False))
         calls = [u for u in graph if u.op is Ops.FUNCTION and (p := primitive_of(u)) is not None and p.is_one]
-        beside = [y for u in calls if len(u.src[0].src) > 1 for y in _had(u) if y not in graph]
+        beside = [y for u in calls if len(u.src[0].src) > 1 for y in _used_results(u) if y not in graph]
         return original(self, *others, *map(tensor, beside))
 
     return linear_with_vars
 
 
-def _had(u: UOp) -> Iterator[UOp]:
+def _used_results(u: UOp) -> Iterator[UOp]:
     """Yield the results of a call that some graph uses, in the form in which they are realized."""
     for i, y in enumerate(u.src[0].src):
         if 0 not in y.shape and (own := _known_as(Ops.GETTUPLE, y.dtype, u, i)) is not None:
@@ -71,7 +71,7 @@ def _known_as(op: Ops, dtype: DType, x: UOp, arg: Any) -> UOp | None:
 def install() -> None:
     wrap("linear_with_vars", _all_results)
     functions = UPat(Ops.FUNCTION, name="u")
-    first = PatternMatcher([(functions, lowered)])
+    first = PatternMatcher([(functions, lower_host_call)])
     private_api.tensor.pm_early_transform_tensor_graph = first + private_api.tensor.pm_early_transform_tensor_graph
     private_api.rangeify.earliest_rewrites = first + private_api.rangeify.earliest_rewrites
     mine = UPat(Ops.CALL, src=(UPat(Ops.CUSTOM_FUNCTION, name="ast"),), allow_any_len=True, name="call")

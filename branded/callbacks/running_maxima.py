@@ -15,7 +15,7 @@ from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg.along import along
-from branded.callbacks.host import Host, ShapeDtype, TotalHost, called, sizes, summed_to
+from branded.callbacks.host import Host, ShapeDtype, TotalHost, call_on_graphs, sizes, summed_to
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
 
@@ -31,7 +31,7 @@ def cummax(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
 
 
 def _call(made: Host, dtype: DType, x: UOp, *rest: UOp) -> UOp:
-    return called(made, [ShapeDtype(sizes(x), dtype)], [x, *rest])[0]
+    return call_on_graphs(made, [ShapeDtype(sizes(x), dtype)], [x, *rest])[0]
 
 
 class RunningMaxima(TotalHost):
@@ -55,13 +55,13 @@ class Shares(TotalHost):
         if (d := tangents[1]) is None:
             return u, [None]
         x, y = u.src[1], results(u)[0]
-        return UOp.maketuple(y, called(self, [ShapeDtype(sizes(y), y.dtype)], [x, d])[0]), [1]
+        return UOp.maketuple(y, call_on_graphs(self, [ShapeDtype(sizes(y), y.dtype)], [x, d])[0]), [1]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         if (ct := cotangents[0]) is None:
             return [None, None]
         x, d = u.src[1:]
-        return [None, summed_to(called(self.transpose, [ShapeDtype(sizes(ct), ct.dtype)], [x, ct])[0], d)]
+        return [None, summed_to(call_on_graphs(self.transpose, [ShapeDtype(sizes(ct), ct.dtype)], [x, ct])[0], d)]
 
 
 # ---- NumPy implementations ----
@@ -144,11 +144,11 @@ def _cotangents(x: np.ndarray, y: np.ndarray, ct: np.ndarray) -> np.ndarray:
     return out
 
 
-def _made(kind: type[Host], name: str, f: Callable[..., np.ndarray]) -> Host:
+def _new_primitive(kind: type[Host], name: str, f: Callable[..., np.ndarray]) -> Host:
     return kind(name, f, "expand_dims", False)
 
 
-_MAXIMA, _PLACES = _made(RunningMaxima, "cummax", maxima), _made(TotalHost, "cumargmax", places)
+_MAXIMA, _PLACES = _new_primitive(RunningMaxima, "cummax", maxima), _new_primitive(TotalHost, "cumargmax", places)
 _MAXIMA.by_c, _PLACES.by_c = along("cummax"), along("cumargmax")
 _TANGENTS, _COTANGENTS = (Shares(f"{f.__name__} of cummax", f, "expand_dims", False) for f in (tangents, cotangents))
 _TANGENTS.space = _COTANGENTS.space = 6.0  # float64 at each level of the recursion

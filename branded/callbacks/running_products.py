@@ -14,7 +14,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg.along import along
-from branded.callbacks.host import Host, ShapeDtype, TotalHost, batch_of, called, sizes, summed_to
+from branded.callbacks.host import Host, ShapeDtype, TotalHost, batch_of, call_on_graphs, sizes, summed_to
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
 
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 def cumprod(x: Tensor, axis: int) -> Tensor:
     """Return the cumulative products along an axis."""
     last = x.transpose(axis, -1).uop
-    return tensor(called(_PRODUCTS, [ShapeDtype(sizes(last), last.dtype)], [last])[0]).transpose(axis, -1)
+    return tensor(call_on_graphs(_PRODUCTS, [ShapeDtype(sizes(last), last.dtype)], [last])[0]).transpose(axis, -1)
 
 
 def recurrence(a: UOp, b: UOp) -> UOp:
     """Return `y` along the last axis with `y[i] = a[i] y[i - 1] + b[i]`, and `y[0] = b[0]`."""
-    return called(_RECURRENCE, [ShapeDtype((*batch_of(a, b), sizes(b)[-1]), b.dtype)], [a, b])[0]
+    return call_on_graphs(_RECURRENCE, [ShapeDtype((*batch_of(a, b), sizes(b)[-1]), b.dtype)], [a, b])[0]
 
 
 def _backward(a: UOp, g: UOp) -> UOp:
     """Apply the transpose of a recurrence in `b`: `y[i] = a[i + 1] y[i + 1] + g[i]`."""
-    return _flip(recurrence(_shifted(_flip(a), 0), _flip(g)))
+    return _flip(recurrence(_shift(_flip(a), 0), _flip(g)))
 
 
 def _flip(x: UOp) -> UOp:
     return tensor(x).flip(-1).uop
 
 
-def _shifted(x: UOp, first: float) -> UOp:
+def _shift(x: UOp, first: float) -> UOp:
     """Shift each entry by one position, after a new first entry."""
     t = tensor(x)
     return t[..., :-1].pad((*(None,) * (t.ndim - 1), (1, 0)), value=first).uop
@@ -56,12 +56,12 @@ class RunningProducts(TotalHost):
         if (d := tangents[0]) is None:
             return u, [None]
         (y,) = results(u)
-        return UOp.maketuple(y, recurrence(u.src[1], _shifted(y, 1) * d)), [1]
+        return UOp.maketuple(y, recurrence(u.src[1], _shift(y, 1) * d)), [1]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         if (ct := cotangents[0]) is None:
             return [None]
-        return [_backward(u.src[1], ct) * _shifted(results(u)[0], 1)]
+        return [_backward(u.src[1], ct) * _shift(results(u)[0], 1)]
 
 
 class Recurrence(TotalHost):
@@ -72,7 +72,7 @@ class Recurrence(TotalHost):
         (y,), a, (da, db) = results(u), u.src[1], tangents
         if da is None and db is None:
             return u, [None]
-        moved = None if da is None else da * _shifted(y, 0)
+        moved = None if da is None else da * _shift(y, 0)
         change = db if moved is None else moved if db is None else moved + db
         assert change is not None
         return UOp.maketuple(y, recurrence(a, change)), [1]
@@ -82,13 +82,13 @@ class Recurrence(TotalHost):
             return [None, None]
         (y,), (a, b) = results(u), u.src[1:]
         back = _backward(a, ct)
-        return [summed_to(back * _shifted(y, 0), a), summed_to(back, b)]
+        return [summed_to(back * _shift(y, 0), a), summed_to(back, b)]
 
 
 # ---- NumPy implementations ----
 
 
-def producted(x: np.ndarray) -> np.ndarray:
+def numpy_cumprod(x: np.ndarray) -> np.ndarray:
     """Compute the products in NumPy, for all examples."""
     import numpy as np
 
@@ -96,7 +96,7 @@ def producted(x: np.ndarray) -> np.ndarray:
     return found
 
 
-def recurred(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def numpy_recurrence(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Compute the recurrence in NumPy, for all examples."""
     import numpy as np
 
@@ -107,11 +107,11 @@ def recurred(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
-def _made(kind: type[Host], name: str, f: Callable[..., np.ndarray]) -> Host:
+def _new_primitive(kind: type[Host], name: str, f: Callable[..., np.ndarray]) -> Host:
     made = kind(name, f, "expand_dims", False)
     made.by_c = along(name)
     return made
 
 
-_PRODUCTS = _made(RunningProducts, "cumprod", producted)
-_RECURRENCE = _made(Recurrence, "recurrence", recurred)
+_PRODUCTS = _new_primitive(RunningProducts, "cumprod", numpy_cumprod)
+_RECURRENCE = _new_primitive(Recurrence, "recurrence", numpy_recurrence)

@@ -13,7 +13,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg import host_kernels
-from branded.callbacks.host import ShapeDtype, TotalHost, called
+from branded.callbacks.host import ShapeDtype, TotalHost, call_on_graphs
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
 
@@ -28,7 +28,7 @@ def cumsum(x: Tensor, axis: int) -> Tensor:
 
 def _sums(x: UOp, after: int) -> UOp:
     types = [ShapeDtype(tuple(int(n) for n in x.shape), x.dtype)]
-    return called(_summing(after), types, [x])[0]
+    return call_on_graphs(_summing(after), types, [x])[0]
 
 
 class RunningSums(TotalHost):
@@ -53,12 +53,12 @@ class RunningSums(TotalHost):
 
 @functools.cache
 def _summing(after: int) -> RunningSums:
-    made = RunningSums("cumsum", functools.partial(summed, after=after), "expand_dims", False)
+    made = RunningSums("cumsum", functools.partial(numpy_cumsum, after=after), "expand_dims", False)
     made.after, made.by_c = after, host_kernels.running(after)
     return made
 
 
-def summed(x: np.ndarray, after: int) -> np.ndarray:
+def numpy_cumsum(x: np.ndarray, after: int) -> np.ndarray:
     """Compute the sums in NumPy, for all examples."""
     import numpy as np
 

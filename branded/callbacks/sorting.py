@@ -16,7 +16,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
 from branded.callbacks.gathering import gather, scatter
-from branded.callbacks.host import Host, ShapeDtype, TotalHost, called, sizes
+from branded.callbacks.host import Host, ShapeDtype, TotalHost, call_on_graphs, sizes
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
 
@@ -30,7 +30,7 @@ def sort(x: Tensor, dim: int, descending: bool, first: int | None = None) -> tup
     *batch, n = (int(n) for n in last.shape)
     k = n if first is None else first
     by = _sorter(descending, k, n)
-    (new,) = called(by, [ShapeDtype((*batch, k), x.dtype)], [last.uop])
+    (new,) = call_on_graphs(by, [ShapeDtype((*batch, k), x.dtype)], [last.uop])
     return tensor(new).transpose(dim, -1), tensor(by.places(last.uop)).transpose(dim, -1).cast(dtypes.default_int)
 
 
@@ -42,7 +42,7 @@ class Sorted(TotalHost):
 
     def places(self, x: UOp) -> UOp:
         """Return the indices of the sorted values."""
-        return called(self.where, [ShapeDtype((*sizes(x)[:-1], self.first), dtypes.int32)], [x])[0]
+        return call_on_graphs(self.where, [ShapeDtype((*sizes(x)[:-1], self.first), dtypes.int32)], [x])[0]
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         if (d := tangents[0]) is None:

@@ -15,10 +15,10 @@ from branded.core.analysis.aliasing import in_memory
 from branded.core.boundary import lower
 from branded.core.brand import Brand
 from branded.core.chunks import ChunkOptions, Draws, lookers
-from branded.core.sharding.layout import gathered
+from branded.core.sharding.layout import to_first_device
 from branded.graph.rows import row_of
 from branded.graph.scope import in_call_body, open_brands, outside
-from branded.graph.uops import joined, tensor
+from branded.graph.uops import concatenate_chunks, tensor
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.kernels.buffer_alignment import is_view
 from branded.tinygrad_compat.private_api import _function, all_tensors
@@ -112,7 +112,7 @@ class Chunked:
         self.how, self.size, self.out_axes, self.where = how, size, out_axes, where
         self.run, self.leaves, self.axes = run, leaves, axes
         if devices:
-            self.leaves = [x if a is None else gathered(x) for x, a in zip(leaves, axes, strict=True)]
+            self.leaves = [x if a is None else to_first_device(x) for x, a in zip(leaves, axes, strict=True)]
 
     def result(self) -> Any:
         chunk = self._chunk()
@@ -146,7 +146,7 @@ class Chunked:
         is_whole = stop - start == self.size
         pieces = [i for i, a in enumerate(axes) if a is not None and (is_whole or ys[i].shape[a] != self.size)]
         if self.devices:
-            ys = [gathered(y) if i in pieces else y for i, y in enumerate(ys)]
+            ys = [to_first_device(y) if i in pieces else y for i, y in enumerate(ys)]
         return given, (out, ys, pieces)
 
     def _axes(self, out: Any) -> list[tree.Axis]:
@@ -155,7 +155,8 @@ class Chunked:
     def _whole(self, out: Any, parts: Sequence[Sequence[Any]], pieces: Sequence[int]) -> Any:
         axes = self._axes(out)
         whole = [
-            joined(list(ys), axes[i] or 0) if i in pieces else ys[0] for i, ys in enumerate(zip(*parts, strict=True))
+            concatenate_chunks(list(ys), axes[i] or 0) if i in pieces else ys[0]
+            for i, ys in enumerate(zip(*parts, strict=True))
         ]
         return tree.rebuild(out, iter(whole))
 

@@ -20,7 +20,7 @@ from branded.compile.loop_executor import LoopName, laid_out
 from branded.control_flow.primitive import Loop
 from branded.core.boundary import closed
 from branded.graph.rows import is_marked
-from branded.graph.uops import nbytes, replaced
+from branded.graph.uops import nbytes, replace_ops
 from branded.tinygrad_compat import private_api
 
 
@@ -53,13 +53,13 @@ def footprint(values: Sequence[UOp], *, is_replayed: bool = False) -> Footprint:
     argument.  With `is_replayed`, the result is the memory of a call of the compiled program.
     """
     roots = [x.uop for x in closed(values)]
-    roots = replaced(roots, lambda u: u.src[0] if is_marked(u) else None)
+    roots = replace_ops(roots, lambda u: u.src[0] if is_marked(u) else None)
     roots = [u for u in dict.fromkeys(roots) if u.device is not None and 0 not in u.shape]
     wanted = [u for u in roots if not u.is_virtual and not u.base.is_realized and u.base.op is not Ops.BUFFER]
     results = sum(int(u.max_numel()) * u.dtype.itemsize for u in wanted)
     if not wanted:
         return Footprint(0, sum(map(nbytes, {u.base for u in roots if not u.is_virtual})), 0, 0, ())
-    plain, planned = _replayed(wanted) if is_replayed else _run(wanted)
+    plain, planned = _replay_calls(wanted) if is_replayed else _run(wanted)
     made = {b for call in plain for i, b in enumerate(_arguments(call)) if i in writes(call)}
     there = {b for call in plain for b in _arguments(call) if b not in made or b.is_realized}
     taken, work = _most(planned, there)
@@ -75,7 +75,7 @@ def _run(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
     return linear.src, private_api.memory_plan_rewrite(linear, held).src
 
 
-def _replayed(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
+def _replay_calls(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
     """Return the calls of the compiled program, before and after memory planning."""
     places = [UOp.new_buffer(u.device, int(u.max_numel()), u.dtype).reshape(u.shape) for u in wanted]
     given = [u for u in UOp.sink(*wanted).toposort() if u.op is Ops.BUFFER and not u.is_realized]

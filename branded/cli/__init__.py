@@ -28,14 +28,14 @@ from branded.tools.user_files import (
     MISUSED,
     OK,
     UsageError,
-    called,
-    compiled,
-    executed,
+    call_and_print,
+    compile_file,
+    execute_file,
     first_line,
     function,
     functions_of,
-    guarded,
     message,
+    run_guarded,
     split_target,
     surroundings,
 )
@@ -89,18 +89,18 @@ def _folder(name: str) -> Path:
 def run(args: argparse.Namespace) -> int:
     """Run a file as Python does, or call one function of it and print the result."""
     path, name = split_target(args.target)
-    code = compiled(path)
+    code = compile_file(path)
     if code is None:
         return FAILED
     # a whole file is the main program; for one function the file runs as if imported
     module = types.ModuleType("__main__" if name is None else "__run__")
     module.__dict__["__file__"] = str(path)
     with surroundings(module, path, args.args):
-        status = executed(code, module, path)
+        status = execute_file(code, module, path)
         if status != OK or name is None:
             return status
         f = function(module, name, path)
-        return called(f, path)
+        return call_and_print(f, path)
 
 
 def check(args: argparse.Namespace) -> int:
@@ -185,19 +185,19 @@ def _with_function(
     path: Path, name: str, as_module: str, what: Callable[[Callable[..., Any], types.ModuleType], Callable[[], object]]
 ) -> int:
     """Run a file, then build and run an action on its function `name`."""
-    code = compiled(path)
+    code = compile_file(path)
     if code is None:
         return FAILED
     module = types.ModuleType(as_module)
     module.__dict__["__file__"] = str(path)
     with surroundings(module, path, []):
-        status = executed(code, module, path)
+        status = execute_file(code, module, path)
         if status != OK:
             return status
         if name not in module.__dict__:
             raise UsageError(f"there is no function `{name}` in {path}")
         f = module.__dict__[name]
-        return guarded(what(f, module), path, first_line(f))
+        return run_guarded(what(f, module), path, first_line(f))
 
 
 def _arguments(text: str | None, module: types.ModuleType) -> tuple[Any, ...]:

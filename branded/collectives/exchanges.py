@@ -19,13 +19,13 @@ from branded.collectives.named_axes import (
     neighbours,
     of_all,
     own,
-    recorded,
+    record_collective,
     size_of,
     sources,
 )
-from branded.collectives.reductions import psum, summed
+from branded.collectives.reductions import psum, sum_examples
 from branded.core.brand import Brand
-from branded.core.sharding.resharding import passed_on, resharded
+from branded.core.sharding.resharding import passed_on, reshard
 from branded.core.tracing.state import is_differentiating
 from branded.graph.rows import row_of
 from branded.graph.uops import tensor
@@ -41,7 +41,7 @@ B = TypeVar("B", bound=Brand)
 def ppermute(x: Vec[S, T], axis_name: type[B], perm: Sequence[tuple[int, int]]) -> Vec[S | B, T]: ...
 @overload
 def ppermute(x: A, axis_name: Names, perm: Sequence[tuple[int, int]]) -> A: ...
-@recorded
+@record_collective
 def ppermute(x: Any, axis_name: Names, perm: Sequence[tuple[int, int]]) -> Any:
     """Send values between examples: for each pair `(s, d)` of `perm`, example `d` gets the value of `s`.
 
@@ -115,7 +115,7 @@ def all_to_all(
 ) -> Vec[S | B, T]: ...
 @overload
 def all_to_all(x: A, axis_name: Names, split_axis: int, concat_axis: int, *, tiled: bool = False) -> A: ...
-@recorded
+@record_collective
 def all_to_all(x: Any, axis_name: Names, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Any:
     """Exchange the brand and the axis `split_axis`: example `i` gets the `i`-th piece of each example's value.
 
@@ -161,7 +161,7 @@ def psum_scatter(
 ) -> Vec[S | B, T]: ...
 @overload
 def psum_scatter(x: A, axis_name: Names, *, scatter_dimension: int = 0, tiled: bool = False) -> A: ...
-@recorded
+@record_collective
 def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled: bool = False) -> Any:
     """Sum over the brand and scatter: each example receives one piece of the sum along `scatter_dimension`.
 
@@ -201,7 +201,7 @@ def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled:
             return own(move(psum(t, brands), at, 0), brands)
         # a reduce_scatter: each device sums its examples and sends the sums
         n, every = len(b.devices), of_all(t, brands, "psum_scatter", 0)
-        of_each = summed(every.reshape(n, b.size // n, *t.shape).transpose(0, 1))
-        return own(move(summed(tensor(resharded(of_each.uop, b.devices, 1 + at))), at, 0), brands)
+        of_each = sum_examples(every.reshape(n, b.size // n, *t.shape).transpose(0, 1))
+        return own(move(sum_examples(tensor(reshard(of_each.uop, b.devices, 1 + at))), at, 0), brands)
 
     return each(x, "psum_scatter", one)

@@ -11,7 +11,7 @@ from tinygrad import Tensor
 from branded import tree
 from branded.core.boundary import copied, enter_all, stage
 from branded.core.brand import Brand
-from branded.core.sharding.resharding import Rows, everywhere, resharded
+from branded.core.sharding.resharding import Rows, everywhere, reshard
 from branded.core.tracing.recorded_calls import leafwise
 from branded.core.tracing.state import is_differentiating
 from branded.core.validation.arguments import as_int
@@ -76,7 +76,7 @@ def _of_one(x: Tensor, b: Brand, what: str, part: int | None) -> Tensor:
         return tensor(stage(copied(x.uop, (b,)), b))  # a derivative must see one copy for each example
     every = stage(x.uop, b)
     if is_spread(b) and part != 0:
-        every = everywhere(every, b.devices) if part is None else resharded(every, b.devices, part)
+        every = everywhere(every, b.devices) if part is None else reshard(every, b.devices, part)
     return tensor(every)
 
 
@@ -116,7 +116,7 @@ COLLECTIVES: dict[str, Callable[..., Any]] = {}
 """The collectives that the IR records."""
 
 
-def recorded(f: F) -> F:
+def record_collective(f: F) -> F:
     """Record a collective in the IR as one operation for each leaf."""
     COLLECTIVES[f.__name__] = leafwise(f, "axis_name", lambda name: one_or_all(find(name, f.__name__)))
     return cast(F, COLLECTIVES[f.__name__])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from tinygrad import Tensor, dtypes
 
-from branded.collectives.named_axes import Names, axis_of, each, find, move, of_all, own, recorded, size_of
+from branded.collectives.named_axes import Names, axis_of, each, find, move, of_all, own, record_collective, size_of
 from branded.core.brand import Brand
 from branded.core.tracing.state import is_differentiating
 from branded.graph.rows import row_of
@@ -31,7 +31,7 @@ B = TypeVar("B", bound=Brand)
 # ---- reductions ----
 
 
-def _reduced(
+def _reduce_tree(
     x: Any, names: Any, what: str, over: Callable[[Tensor], Tensor], same: Callable[[Tensor, int], Tensor]
 ) -> Any:
     brands = find(names, what)
@@ -56,7 +56,7 @@ def _over(
     return t
 
 
-def summed(t: Tensor) -> Tensor:
+def sum_examples(t: Tensor) -> Tensor:
     return t.sum(0).cast(dtypes.int32 if t.dtype == dtypes.bool else t.dtype)
 
 
@@ -72,7 +72,7 @@ def psum(x: Vec[S, T], axis_name: Rest[S, R]) -> Vec[R, T]: ...
 def psum(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 @overload
 def psum(x: A, axis_name: Names) -> A: ...
-@recorded
+@record_collective
 def psum(x: Any, axis_name: Any) -> Any:
     """Sum over all examples of a brand: `psum(x, i)` is `Σᵢ x`, which no longer varies over the brand.
 
@@ -100,7 +100,7 @@ def psum(x: Any, axis_name: Any) -> Any:
     """
     if isinstance(x, int | float) and not isinstance(x, bool):
         return x * size_of(axis_name, "psum")
-    return _reduced(x, axis_name, "psum", summed, _times)
+    return _reduce_tree(x, axis_name, "psum", sum_examples, _times)
 
 
 @overload
@@ -111,7 +111,7 @@ def pmean(x: Vec[S, T], axis_name: Rest[S, R]) -> Vec[R, T]: ...
 def pmean(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 @overload
 def pmean(x: A, axis_name: Names) -> A: ...
-@recorded
+@record_collective
 def pmean(x: Any, axis_name: Any) -> Any:
     """Average over all examples of a brand: `pmean(x, i)` is `psum(x, i) / axis_size(i)`.
 
@@ -132,11 +132,11 @@ def pmean(x: Any, axis_name: Any) -> Any:
 
     def mean(t: Tensor) -> Tensor:
         if t.dtype in dtypes.weaks:
-            return _over(t, brands, "pmean", summed, _times) / n
+            return _over(t, brands, "pmean", sum_examples, _times) / n
         wide = t.cast(least_upper_dtype(t.dtype, dtypes.float32))  # the sum may overflow small ints and floats
         if dtypes.is_float(t.dtype) and t.dtype != wide.dtype:  # tinygrad sums these across devices in half precision
-            return _over(wide / n, brands, "pmean", summed, _times).cast(t.dtype)
-        return _over(wide, brands, "pmean", summed, _times) / n
+            return _over(wide / n, brands, "pmean", sum_examples, _times).cast(t.dtype)
+        return _over(wide, brands, "pmean", sum_examples, _times) / n
 
     return each(x, "pmean", mean)
 
@@ -149,7 +149,7 @@ def pmax(x: Vec[S, T], axis_name: Rest[S, R]) -> Vec[R, T]: ...
 def pmax(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 @overload
 def pmax(x: A, axis_name: Names) -> A: ...
-@recorded
+@record_collective
 def pmax(x: Any, axis_name: Any) -> Any:
     """Take the maximum over all examples of a brand: `pmax(x, i)` is `maxᵢ x`.
 
@@ -166,7 +166,7 @@ def pmax(x: Any, axis_name: Any) -> Any:
 
     Source: `jax.lax.pmax`.
     """
-    return _reduced(x, axis_name, "pmax", lambda t: t.max(0), lambda t, _: t)
+    return _reduce_tree(x, axis_name, "pmax", lambda t: t.max(0), lambda t, _: t)
 
 
 @overload
@@ -177,7 +177,7 @@ def pmin(x: Vec[S, T], axis_name: Rest[S, R]) -> Vec[R, T]: ...
 def pmin(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]: ...
 @overload
 def pmin(x: A, axis_name: Names) -> A: ...
-@recorded
+@record_collective
 def pmin(x: Any, axis_name: Any) -> Any:
     """Take the minimum over all examples of a brand: `pmin(x, i)` is `minᵢ x`.
 
@@ -194,7 +194,7 @@ def pmin(x: Any, axis_name: Any) -> Any:
 
     Source: `jax.lax.pmin`.
     """
-    return _reduced(x, axis_name, "pmin", lambda t: t.min(0), lambda t, _: t)
+    return _reduce_tree(x, axis_name, "pmin", lambda t: t.min(0), lambda t, _: t)
 
 
 @overload
@@ -205,7 +205,7 @@ def all_gather(x: Vec[S, T], axis_name: Rest[S, R], *, axis: int = 0, tiled: boo
 def all_gather(x: Vec[S | B, T], axis_name: type[B], *, axis: int = 0, tiled: bool = False) -> Vec[S, T]: ...
 @overload
 def all_gather(x: A, axis_name: Names, *, axis: int = 0, tiled: bool = False) -> A: ...
-@recorded
+@record_collective
 def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) -> Any:
     """Gather the values of all examples: `all_gather(x, i)` is `stack([x for each i])`, for every example.
 
@@ -248,7 +248,7 @@ def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) ->
 def axis_index(axis_name: type[B]) -> Vec[B]: ...
 @overload
 def axis_index(axis_name: Names) -> Vec[Any]: ...
-@recorded
+@record_collective
 def axis_index(axis_name: Names) -> Any:
     """Return the example's index in its brand, from 0: `i32[]`; `axis_name` is as for `psum`.
 

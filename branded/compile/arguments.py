@@ -11,7 +11,7 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.compile.output_pool import KNOWN, known
+from branded.compile.output_pool import KNOWN, value_in_memory
 from branded.graph.rows import check_live
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import canonicalize_device
@@ -51,10 +51,10 @@ def read_each(xs: Iterable[Any], form: list[Any], leaves: list[Any], depth: int 
             form.append(k[0])
             leaves.append(k)
         else:
-            read(x, form, leaves, depth)
+            read_argument(x, form, leaves, depth)
 
 
-def read(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) -> None:
+def read_argument(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) -> None:
     """Append the description of `x` without its values to `form`, and its variables to `leaves`.
 
         x         {"b": 2.0, "a": [t, None]}
@@ -92,7 +92,7 @@ def _large(x: int) -> tuple[Any, ...]:
 
 
 def _tensor(x: Tensor, form: list[Any], leaves: list[Any]) -> None:
-    if (found := known(x.uop)) is not None:
+    if (found := value_in_memory(x.uop)) is not None:
         form.append(found.type)
         leaves.append(found)
     else:

@@ -10,7 +10,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.compile.linear_program import Linear
-from branded.compile.output_pool import KNOWN, Handed, Result, known
+from branded.compile.output_pool import KNOWN, Handed, Result, value_in_memory
 from branded.core.boundary import Donated
 from branded.graph.uops import base_of
 
@@ -62,21 +62,21 @@ def _is_param(u: UOp, slot: int) -> bool:
 # ---- reusing the memory ----
 
 
-def gone(t: Tensor) -> UOp:
+def donate(t: Tensor) -> UOp:
     """Mark a tensor as donated, so that later uses raise an error, and return its former UOp."""
     u = t.uop
-    t.uop = _gone(u.shape, u.dtype, u.device)
+    t.uop = _donated_placeholder(u.shape, u.dtype, u.device)
     return u
 
 
 @functools.lru_cache(maxsize=256)
-def _gone(shape: Any, dtype: Any, device: Any) -> UOp:
+def _donated_placeholder(shape: Any, dtype: Any, device: Any) -> UOp:
     return Donated().of(shape, dtype, device)
 
 
-def taken(t: Tensor, result: Result) -> Handed | None:
+def take_memory(t: Tensor, result: Result) -> Handed | None:
     """Return the memory of a donated tensor for a result, or None if something else refers to it."""
-    u = gone(t)
+    u = donate(t)
     is_reshaped, ref = u.op is Ops.RESHAPE, u.__dict__.get(Handed.KEY)
     remembered = ref() if ref is not None else None
     if _counts(u) != _alone(is_reshaped, remembered is not None) or (is_reshaped and u.src[0].op is Ops.RESHAPE):
@@ -96,7 +96,7 @@ def _alone(is_reshaped: bool, is_remembered: bool) -> tuple[int, int, int]:
     """Return the reference counts of a value, its base and its buffer if only one variable refers to them."""
     u: UOp = UOp.new_buffer("CPU", 4, dtypes.float32).reshape((2, 2) if is_reshaped else (4,))
     base_of(u).buffer.ensure_allocated()  # type: ignore[union-attr]
-    known(u)
+    value_in_memory(u)
     remembered = Handed(u) if is_remembered else None
     counts = _counts(u)
     del remembered

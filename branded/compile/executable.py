@@ -23,18 +23,18 @@ from branded.backends.cpu.autotune import config
 from branded.backends.cpu.autotune.config import How, Tune
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Ref
-from branded.backends.cpu.runtime.python_executor import Direct, planned
+from branded.backends.cpu.runtime.python_executor import Direct, make_executor
 from branded.compile import loop_executor as replay
 from branded.compile.arguments import NUMBERS
-from branded.compile.donation import gone, may_be_one, taken
+from branded.compile.donation import donate, may_be_one, take_memory
 from branded.compile.linear_program import Arena, Linear
-from branded.compile.output_pool import Handed, Known, Result, known, part_of
+from branded.compile.output_pool import Handed, Known, Result, part_of, value_in_memory
 from branded.core.sharding.resharding import of_buffers
 from branded.core.tracing.body import Traced
 from branded.graph.primitive import primitive_of
 from branded.graph.rows import is_marked, row_of
 from branded.graph.scope import branches
-from branded.graph.uops import base_of, replaced, tensor, tensors
+from branded.graph.uops import base_of, replace_ops, tensor, tensors
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype, all_int, all_tensors, canonicalize_device
@@ -61,7 +61,7 @@ class Executable:
             out = (self.run or self._compile()).call(leaves, donors)
             if donors:
                 for t in donors.values():
-                    gone(t)
+                    donate(t)
             return out
 
     def _written(self) -> None:
@@ -73,7 +73,7 @@ class Executable:
     @disable_gc()
     def _compile(self) -> _Compiled | _Replayed:
         # results and the program's token may share a call, with and without a mark: without marks it is one call
-        values = replaced([y.uop for y in self.leaves], lambda u: u.src[0] if is_marked(u) else None)
+        values = replace_ops([y.uop for y in self.leaves], lambda u: u.src[0] if is_marked(u) else None)
         leaves = list(map(tensor, values))
         if _is_plain(self.params, values):
             self.run = _Compiled(self.params, leaves, self.donated, self.tune)
@@ -120,8 +120,8 @@ class _Compiled:
         bases = [UOp.new_buffer(p.device, n, p.dtype) for p, n in zip(params, sizes, strict=True)]
         given = [p.const_like(0) if 0 in p.shape else b.reshape(p.shape) for p, b in zip(params, bases, strict=True)]
         dests = [UOp.new_buffer(r.device, r.size, r.dtype).reshape(r.shape) for r in self.results]
-        full = replaced(full, dict(zip(params, given, strict=True)).get, at=_constants(full))
-        with config.asked(*tune):
+        full = replace_ops(full, dict(zip(params, given, strict=True)).get, at=_constants(full))
+        with config.tuning_block(*tune):
             self.linear = Linear(list(zip(dests, full, strict=True)), [*map(base_of, dests), *bases])
         self.inputs = [_Input(p, self.linear.alignment) for p in params]
         self.plan: native.Plan | Direct | None = None
@@ -154,7 +154,7 @@ class _Compiled:
         for j, i in self.reused.items():
             x = leaves[i]
             sole = i in donors and type(x) is Known and given.count(id(x.buffer)) == 1
-            if sole and (h := taken(donors[i], self.results[j])) is not None:
+            if sole and (h := take_memory(donors[i], self.results[j])) is not None:
                 found[j] = h
         used = found.values()  # other results may remember them too, and would consider them free
         return [found.get(j) or r.take(used) for j, r in enumerate(self.results)]
@@ -163,15 +163,15 @@ class _Compiled:
         """Build the plan for C, if C can run the program."""
         memory = Arena()
         slots = [Ref(1 + i) for i in range(len(self.results) + len(self.inputs))]
-        with config.asked(*self.tune):  # for the steps of loops, which are compiled here
+        with config.tuning_block(*self.tune):  # for the steps of loops, which are compiled here
             ops = self.linear.ops([slots], memory, replay.tables)
         if not ops:
             return
         self.scratch = Buffer("CPU", max(memory.most, 1), dtypes.uint8, preallocate=True)
         """The memory for intermediate values."""
         self.memory = self.scratch.get_buf("CPU").va_addr
-        self.plan = planned(ops, self.memory)
-        self.fixed = [k for u in self.linear.outside if (k := known(u)) is not None]
+        self.plan = make_executor(ops, self.memory)
+        self.fixed = [k for u in self.linear.outside if (k := value_in_memory(u)) is not None]
         self.kernels = len(ops)
 
     def call(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
@@ -217,7 +217,7 @@ class _Compiled:
                     private_api.graph_split_rewrite(linear, max_batch_size=JIT_BATCH_SIZE.value)
                 )
             self.graphed = linear
-        with config.asked(*self.tune):
+        with config.tuning_block(*self.tune):
             private_api.run_linear(self.graphed, self.linear.vals, input_uops=[*outs, *ins], jit=True)
 
 
@@ -230,15 +230,15 @@ def _constants(us: Sequence[UOp]) -> dict[UOp, UOp]:
     """Realize the constants from Python numbers and arrays, which are the same in every call."""
     graph = UOp.sink(*us).toposort(enter_calls=False)
     made = [u for u in graph if u.op is Ops.COPY and str(u.src[0].device).startswith(("PYTHON", "NPY"))]
-    return {u: _realized(u) for u in made if isinstance(u.device, str) and u.dtype not in dtypes.weaks}
+    return {u: _realize_copy(u) for u in made if isinstance(u.device, str) and u.dtype not in dtypes.weaks}
 
 
 def _nothing(u: UOp) -> UOp:
     """Return an empty result in memory, because the graph of `u` may refer to the arguments."""
-    return _realized(Tensor.empty(u.shape, dtype=u.dtype, device=u.device).uop)
+    return _realize_copy(Tensor.empty(u.shape, dtype=u.dtype, device=u.device).uop)
 
 
-def _realized(u: UOp) -> UOp:
+def _realize_copy(u: UOp) -> UOp:
     t = tensor(u).clone()
     Tensor.realize(t)
     return t.uop
@@ -267,7 +267,7 @@ class _Input:
         """Return the address of a contiguous part of a tensor in memory, such as `x[0]`; 0 for anything else."""
         if type(x) is not Tensor or x.dtype != self.dtype or (part := part_of(x.uop)) is None:
             return 0
-        whole = known(part[0])
+        whole = value_in_memory(part[0])
         if whole is None or whole.device != self.device or not whole.address:
             return 0
         at = whole.address + part[1] * self.dtype.itemsize
@@ -307,7 +307,7 @@ class _Input:
         """Return the address of the staging buffer `view`, which is allocated on first use."""
         if self.staged is None:
             self.stage = Result(self.shape, self.dtype, self.device).make()
-            self.staged = known(self.stage.uop)
+            self.staged = value_in_memory(self.stage.uop)
             assert self.staged is not None
             self.view = self.staged.buffer.as_memoryview(force_zero_copy=True)
         return self.staged.address
@@ -315,10 +315,10 @@ class _Input:
     def _known(self, x: Any, held: list[UOp]) -> Known:
         """Return the argument in a buffer: its own, or a copy."""
         t = _tensor(x).cast(self.dtype)
-        if (found := known(t.uop)) is None:
+        if (found := value_in_memory(t.uop)) is None:
             t = t.clone(device=self.device)
             Tensor.realize(t)
-            found = known(t.uop)
+            found = value_in_memory(t.uop)
         assert found is not None
         held.append(t.uop)
         return found
@@ -339,7 +339,7 @@ class _Replayed:
         self.tune = tune
         empty = {p: p.const_like(0) for p in params if 0 in p.shape}
         self.params = params
-        self.leaves = [tensor(u) for u in replaced([y.uop for y in leaves], empty.get)]
+        self.leaves = [tensor(u) for u in replace_ops([y.uop for y in leaves], empty.get)]
         # not a bound method: a reference cycle would delay the release of the memory
         self.run = functools.partial(_run, [p for p in params if p not in empty], self.leaves)
         self.replayed = TinyJit(self.run)
@@ -349,7 +349,7 @@ class _Replayed:
     def call(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
         inputs = self._buffers(leaves)
         has_elements = any(0 not in y.shape for y in self.leaves)
-        with config.asked(*self.tune):
+        with config.tuning_block(*self.tune):
             width = config.beam(inputs[0].device if inputs else None)
         with Context(BEAM=max(width, private_api.BEAM.value)):  # type: ignore[no-untyped-call]
             # TinyJit returns the same buffers at each replay
@@ -377,7 +377,7 @@ class _Replayed:
 
 def _run(params: Sequence[UOp], leaves: Sequence[Tensor], *xs: Tensor) -> list[Tensor]:
     of = dict(zip(params, [x.uop for x in xs], strict=True))
-    outs = of_buffers(replaced([y.uop for y in leaves], of.get))
+    outs = of_buffers(replace_ops([y.uop for y in leaves], of.get))
     own = [tensor(u.cast(strong_dtype(u.dtype))).clone() for u in outs]
     if own:
         Tensor.realize(*own)

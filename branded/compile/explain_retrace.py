@@ -30,7 +30,7 @@ def is_wanted() -> bool:
     return "traces" in os.environ.get("BRANDED_LOG", "").split(",")
 
 
-def seen(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], fixed: Sequence[bool]) -> Call:
+def describe_call(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], fixed: Sequence[bool]) -> Call:
     """Return a description of each argument leaf of a call, by its path."""
     try:
         known = list(inspect.signature(f).parameters)
@@ -61,7 +61,7 @@ def reason(before: Call, now: Call) -> str:
     """Return the first difference between two calls: `shape of x: f32[3] -> f32[4]`."""
     if before.keys() != now.keys():
         gone, new = [k for k in before if k not in now], [k for k in now if k not in before]
-        return "; ".join([*_listed("without", gone), *_listed("with", new)])
+        return "; ".join([*_list_paths("without", gone), *_list_paths("with", new)])
     for path, x in before.items():
         y = now[path]
         if x.kind != y.kind:
@@ -73,7 +73,7 @@ def reason(before: Call, now: Call) -> str:
     return "other containers of the arguments"
 
 
-def _listed(how: str, paths: Collection[str]) -> list[str]:
+def _list_paths(how: str, paths: Collection[str]) -> list[str]:
     shown = ", ".join(list(paths)[:3])
     return [f"{how} {shown}{', ...' if len(paths) > 3 else ''}"] if paths else []
 

@@ -16,14 +16,14 @@ from branded import tree
 from branded.backends.cpu.autotune.config import How, Report, Tuned
 from branded.backends.cpu.renderer import loops as kernels
 from branded.compile import explain_retrace
-from branded.compile.arguments import Static, builder, exactly, read, read_each
+from branded.compile.arguments import Static, builder, exactly, read_argument, read_each
 from branded.compile.executable import Executable
 from branded.core.boundary import live_results
 from branded.core.tracing import recording
 from branded.core.tracing.body import LeafType, Traced, trace
 from branded.core.tracing.recording import may_be_recording
 from branded.core.tracing.state import is_differentiating, may_be_differentiating
-from branded.core.validation.arguments import called, check_function, check_tune, positions, static_arguments
+from branded.core.validation.arguments import call_checked, check_function, check_tune, positions, static_arguments
 from branded.errors import OptionError
 from branded.graph.rows import check_live
 from branded.graph.scope import in_call_body, may_be_in_brand, may_be_in_call_body, open_brands
@@ -150,11 +150,11 @@ class Jitted:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if may_be_recording() or may_be_in_brand() or may_be_in_call_body() or may_be_differentiating():
             if recording.is_recording():
-                return _written(self._f, args, kwargs)
+                return _record_equation(self._f, args, kwargs)
             if open_brands() or in_call_body() or is_differentiating():
-                return _called(self._f, args, kwargs)
+                return _call_function(self._f, args, kwargs)
         if _function.depth or capturing:
-            return _called(self._f, args, kwargs)
+            return _call_function(self._f, args, kwargs)
         form: list[Any] = [len(args), kernels.room.value]
         leaves: list[Any] = []
         donors: dict[int, Tensor] | None = None
@@ -190,7 +190,7 @@ class Jitted:
                 form.append(Static(exactly(x)))
                 continue
             first = len(leaves)
-            read(x, form, leaves)
+            read_argument(x, form, leaves)
             if is_donated:
                 variables = [y for y in tree.leaves(x) if tree.as_tensor(y) is not None]
                 donors |= {first + i: y for i, y in enumerate(variables) if isinstance(y, Tensor)}
@@ -225,7 +225,7 @@ class Jitted:
             raise self._not_hashable(args, kwargs) from None
         fixed = self._options(args, kwargs)[0]
         if explain_retrace.is_wanted():
-            now = explain_retrace.seen(self._f, args, kwargs, fixed)
+            now = explain_retrace.describe_call(self._f, args, kwargs, fixed)
             if self._seen is not None:
                 explain_retrace.note(self._f, self._seen, now)
             self._seen = now
@@ -254,8 +254,8 @@ class Jitted:
         )
 
 
-def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    return called(f, args, kwargs, "jit", "a function with a parameter for each argument")
+def _call_function(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return call_checked(f, args, kwargs, "jit", "a function with a parameter for each argument")
 
 
 class _Program:
@@ -279,7 +279,7 @@ class _Program:
             values = iter(given)
             new = iter([next(values) if isinstance(x, Tensor) else x for x in leaves])
             whole = [next(new) if is_fixed else tree.rebuild(a, new) for a, is_fixed in trees]
-            return _called(f, whole[: len(args)], dict(zip(kwargs, whole[len(args) :], strict=True)))
+            return _call_function(f, whole[: len(args)], dict(zip(kwargs, whole[len(args) :], strict=True)))
 
         variables = [x for x in leaves if isinstance(x, Tensor)]
         # a number goes to the device of the first tensor
@@ -319,14 +319,14 @@ def _input(x: Any) -> Any:
     return t
 
 
-def _written(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _record_equation(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record the call as one equation of the IR."""
-    with recording.structured() as made:
+    with recording.record_structure() as made:
         if made is None:
-            return _called(f, args, kwargs)
+            return _call_function(f, args, kwargs)
         given = [x for a in (*args, *kwargs.values()) for x in tree.leaves(a) if isinstance(x, Tensor)]
         with recording.body() as done:
-            out = _called(f, args, kwargs)
+            out = _call_function(f, args, kwargs)
             results = live_results(out, "jit")
             done([t.uop for t in given], [y.uop for y in results])
         ins = [t.uop for t in given]

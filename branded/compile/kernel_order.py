@@ -15,7 +15,7 @@ Writes = Callable[[UOp], Sequence[int]]
 """A function that returns which arguments a call writes to."""
 
 
-def ordered(calls: Sequence[UOp], writes: Writes) -> list[int]:
+def order_calls(calls: Sequence[UOp], writes: Writes) -> list[int]:
     """Return the order of the calls that takes less memory: the given order, or one result after the other."""
     plain = list(range(len(calls)))
     if any(isinstance(u.device, tuple) or u.op in (Ops.MSELECT, Ops.MSTACK) for call in calls for u in call.src[1:]):

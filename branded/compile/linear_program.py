@@ -21,7 +21,7 @@ from branded.backends.cpu.renderer.loops import LOOPS
 from branded.backends.cpu.renderer.materialize_shared import once
 from branded.backends.cpu.runtime import cores, host_calls, native
 from branded.backends.cpu.runtime.native import Address, Ref
-from branded.compile.kernel_order import ordered
+from branded.compile.kernel_order import order_calls
 from branded.tinygrad_compat import private_api
 
 
@@ -42,7 +42,7 @@ Tables = Callable[[UOp, Sequence[Sequence[Address]], Arena], Sequence[native.Tab
 """A function that lowers a call that is not a kernel to one table per turn, or returns None if C cannot run it."""
 
 
-def _scheduled(
+def _schedule(
     results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp], is_compiled: bool
 ) -> tuple[UOp, list[UOp], dict[str, int]]:
     """Return the calls in execution order, their kernels before compilation, and the values of variables.
@@ -51,27 +51,27 @@ def _scheduled(
     sum on the parameters 0, 1 and 2.
     """
     values = once([value for _, value in results])
-    sink = UOp.sink(*(_written(dest, value) for (dest, _), value in zip(results, values, strict=True)))
+    sink = UOp.sink(*(_store_into(dest, value) for (dest, _), value in zip(results, values, strict=True)))
     with Context(CAPTURING=0, NO_MEMORY_PLANNER=1):  # type: ignore[no-untyped-call]
         big, _ = private_api.transform_to_call(sink)
         with config.waiting():
             linear, vals = private_api.create_linear_with_vars(big)
     linear = linear.substitute({p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}, walk=True)
     if config.how() is not None:
-        linear = _tuned(linear, is_compiled)
+        linear = _tune_kernels(linear, is_compiled)
     kernels = [call.src[0] for call in linear.src]
     if is_compiled:
         width = max((config.beam(u.device) for u in params), default=0)
         linear = private_api.compile_linear(linear, beam=max(width, private_api.BEAM.value))
-    order = ordered(linear.src, writes)
+    order = order_calls(linear.src, writes)
     return linear.replace(src=tuple(linear.src[i] for i in order)), [kernels[i] for i in order], vals
 
 
-def _tuned(linear: UOp, is_compiled: bool) -> UOp:
+def _tune_kernels(linear: UOp, is_compiled: bool) -> UOp:
     """Return the calls with their kernels in the fastest forms; without compilation, in the forms of the rule."""
     from branded.backends.cpu.autotune import search  # imported on first use
 
-    return search.tuned(linear) if is_compiled else search.by_rule(linear)
+    return search.tune_kernels(linear) if is_compiled else search.by_rule(linear)
 
 
 class Linear:
@@ -89,7 +89,7 @@ class Linear:
 
         With `is_compiled=False`, the program only reports how much memory it needs.
         """
-        linear, self.kernels, self.vals = _scheduled(results, params, is_compiled)
+        linear, self.kernels, self.vals = _schedule(results, params, is_compiled)
         """The kernels before compilation, and the values of variables."""
         there = {u for call in linear.src for s in call.src[1:] for u in s.toposort() if u.is_realized}
         self.unplanned = linear
@@ -168,7 +168,7 @@ class Linear:
             elif isinstance(call.src[0].arg, blas.ProductName):
                 op = blas.kernel(call, args, self.var, self.vals)
             elif isinstance(name := call.src[0].arg, host_calls.HostName):
-                op = host_calls.hosted(name, args, str(call.src[1].device))
+                op = host_calls.host_call(name, args, str(call.src[1].device))
             else:
                 op = _inner(call, args, memory, tables)
             if op is None:
@@ -229,7 +229,7 @@ def _place(u: UOp) -> tuple[UOp, int] | None:
         return None
     if u.op in (Ops.PARAM, Ops.BUFFER):
         return u, 0
-    if (found := _planned(u)) is not None:
+    if (found := _planned_place(u)) is not None:
         return found
     view = u.contiguous_view()
     if view is None or view[0].base.op not in (Ops.PARAM, Ops.BUFFER):
@@ -237,7 +237,7 @@ def _place(u: UOp) -> tuple[UOp, int] | None:
     return view[0].base, view[1] * view[0].dtype.itemsize
 
 
-def _planned(u: UOp) -> tuple[UOp, int] | None:
+def _planned_place(u: UOp) -> tuple[UOp, int] | None:
     """Do the same for a part of tinygrad's planned memory, without its rewrite rules, which are slow."""
     part = u.src[0] if u.op is Ops.BITCAST else u
     if part.op is not Ops.SHRINK or part.src[0].op not in (Ops.PARAM, Ops.BUFFER) or len(part.src[0].shape) != 1:
@@ -252,7 +252,7 @@ def _address(base: UOp, offset: int, turn: Sequence[Address], own: dict[UOp, Ref
     return native.behind(own[base] if base in own else address_of(base), offset)
 
 
-def _written(dest: UOp, value: UOp) -> UOp:
+def _store_into(dest: UOp, value: UOp) -> UOp:
     """Return a buffer after `value` was written to `dest`, which may be a view of it."""
     write = dest.store(value)
     out: UOp = dest.base.after(write if dest is dest.base else dest.after(write))

@@ -54,7 +54,7 @@ class LoopName(str):
         return LoopName, (self.loop,)
 
 
-def lowered(u: UOp) -> UOp | None:
+def lower_loop(u: UOp) -> UOp | None:
     """Lower a loop to tinygrad's own operations: buffers, after a call that writes them."""
     loop = primitive_of(u)
     if not isinstance(loop, Loop):
@@ -148,7 +148,7 @@ class _Step:
         var = UOp.variable("branded_step", 0, max(most - 1, 1)) if isinstance(loop, Scan) else None
         at = var.bind(0) if var is not None else None
         to, stacks = [_storage(x) for x in outs[:n]], [_storage(x, most) for x in outs[n : self.results]]
-        reads = _read(loop, outs[:n], most)
+        reads = _allocate_reads(loop, outs[:n], most)
         tables = [UOp.new_buffer(loop.device, len(ps), dtype) for dtype, ps in numbers.items()]
         stand_ins = _stand_ins(loop, reads, at)
         for table, ps in zip(tables, numbers.values(), strict=True):
@@ -213,7 +213,7 @@ class _Step:
         return native.Table(ops, length, down, tests, flag, copies)
 
 
-def _read(loop: Loop, carries: Sequence[UOp], most: int) -> dict[int, UOp]:
+def _allocate_reads(loop: Loop, carries: Sequence[UOp], most: int) -> dict[int, UOp]:
     """Allocate the buffers that the step reads, by argument slot: all carries, and the other arguments that it uses.
 
     An unused argument keeps its slot, but is not passed to the step. For the arguments c (a carry), x and y (inputs), w
@@ -272,7 +272,7 @@ _steps: weakref.WeakValueDictionary[tuple[str, str, int, tuple[int, str | None]]
 """The compiled steps that loops still use, keyed by their computation without the numbers."""
 
 
-def _compiled(loop: Loop) -> _CompiledLoop:
+def _compile_loop(loop: Loop) -> _CompiledLoop:
     made = kernels.room.value, config.how()
     if loop.compiled is None or loop.compiled.made != made:
         outs, numbers = without_numbers(loop)
@@ -314,14 +314,14 @@ _busy: list[_Step] = []
 @disable_gc()
 def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None]:
     loop = ast.arg.loop
-    compiled = _compiled(loop)
+    compiled = _compile_loop(loop)
     # earlier entries wait for a host callback, which runs this loop
     first = len(_busy) if native.inside else 0
     if compiled.step in _busy[:first] and not hasattr(ctx, "within"):
         raise native.within_itself()
     _busy.append(compiled.step)
     try:
-        _replayed(loop, compiled, ctx, call)
+        _replay(loop, compiled, ctx, call)
     finally:
         if not hasattr(ctx, "within"):  # an inner loop may run again
             while len(_busy) > first:
@@ -329,7 +329,7 @@ def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None]:
     return []
 
 
-def _replayed(loop: Loop, compiled: _CompiledLoop, ctx: Any, call: UOp) -> None:
+def _replay(loop: Loop, compiled: _CompiledLoop, ctx: Any, call: UOp) -> None:
     step, n = compiled.step, loop.carries
     given = private_api.resolve_params(call, ctx.input_uops)
     outs, args = given[: step.results], given[step.results :]
@@ -356,7 +356,7 @@ def tables(call: UOp, args: Sequence[Sequence[Address]], memory: Arena) -> list[
     if not isinstance(call.src[0].arg, LoopName):
         return None
     loop = call.src[0].arg.loop
-    compiled = _compiled(loop)
+    compiled = _compile_loop(loop)
     step, found = compiled.step, []
     numbers = [address_of(u) for u in compiled.tables]
     before = memory.used
@@ -365,11 +365,11 @@ def tables(call: UOp, args: Sequence[Sequence[Address]], memory: Arena) -> list[
         table = step.table(loop, given[: step.results], given[step.results :], numbers, memory)
         if table is None:
             return None
-        found.append(_gated(loop, table, given, step) if loop.gated else table)
+        found.append(_wrap_in_gate(loop, table, given, step) if loop.gated else table)
     return found
 
 
-def _gated(loop: Loop, table: native.Table, given: Sequence[Address], step: _Step) -> native.Table:
+def _wrap_in_gate(loop: Loop, table: native.Table, given: Sequence[Address], step: _Step) -> native.Table:
     """Wrap a loop in its gate: if the gate is closed, the initial carries are copied to the results."""
     inits = given[step.results :][: loop.carries]
     copies = [native.CarryCopy(to, x, x, nbytes(u)) for to, x, u in zip(given, inits, step.spare, strict=False)]
@@ -378,7 +378,7 @@ def _gated(loop: Loop, table: native.Table, given: Sequence[Address], step: _Ste
 
 def calls(loop: Loop) -> tuple[Sequence[UOp], Sequence[UOp]]:
     """Return the calls of a step and the calls of the loop's test, in the order of its table."""
-    step = _compiled(loop).step
+    step = _compile_loop(loop).step
     return step.graph.linear.src, step.test.linear.src if step.test is not None else ()
 
 

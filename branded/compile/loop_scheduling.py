@@ -8,13 +8,13 @@ from typing import Any
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 from branded.backends.cpu.renderer import loops as kernels
-from branded.compile.loop_executor import LoopName, lowered, run
+from branded.compile.loop_executor import LoopName, lower_loop, run
 from branded.control_flow.while_loop import While
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import Estimates
 
 
-def _realized(g: UOp, t: UOp) -> UOp | None:
+def _keep_realized(g: UOp, t: UOp) -> UOp | None:
     """Keep a realized result in the tensor's own buffer: otherwise tinygrad would recompute it at the next read."""
     if not g.tag:
         return None
@@ -59,9 +59,9 @@ def install() -> None:
     private_api.schedule.schedule_cache = _Schedules(private_api.schedule.schedule_cache)
     loops = UPat(Ops.FUNCTION, name="u")
     realized = UPat(Ops.GETTUPLE, src=(UPat(Ops.TUPLE, name="t"),), name="g")
-    first = PatternMatcher([(loops, lowered)])
+    first = PatternMatcher([(loops, lower_loop)])
     private_api.tensor.pm_early_transform_tensor_graph = (
-        first + PatternMatcher([(realized, _realized)]) + private_api.tensor.pm_early_transform_tensor_graph
+        first + PatternMatcher([(realized, _keep_realized)]) + private_api.tensor.pm_early_transform_tensor_graph
     )
     private_api.rangeify.earliest_rewrites = first + private_api.rangeify.earliest_rewrites
     mine = UPat(Ops.CALL, src=(UPat(Ops.CUSTOM_FUNCTION, name="ast"),), allow_any_len=True, name="call")

@@ -48,7 +48,7 @@ class Known(NamedTuple):
         return self.buffers.get(self.device) is self.opaque
 
 
-def known(u: UOp) -> Known | None:
+def value_in_memory(u: UOp) -> Known | None:
     """Return the `Known` of a value that has its own memory on one device, or None."""
     found: Known | None = u.__dict__.get(KNOWN)
     if found is not None and found.is_there:
@@ -89,7 +89,7 @@ class Handed:
     """The key in the `__dict__` of a UOp that holds a weak reference to its `Handed`."""
 
     def __init__(self, uop: UOp) -> None:
-        self.uop, self.base, found = uop, base_of(uop), known(uop)
+        self.uop, self.base, found = uop, base_of(uop), value_in_memory(uop)
         assert found is not None
         self.buffer, self.table, self.opaque, self.address = found.buffer, found.buffers, found.opaque, found.address
         uop.__dict__[self.KEY] = weakref.ref(self)
@@ -137,7 +137,7 @@ class Result:
 
     def make(self) -> Handed:
         """Allocate a buffer, and keep it if there is room."""
-        made = Handed(_allocated(self.device, self.shape, self.size, self.dtype))
+        made = Handed(_allocate(self.device, self.shape, self.size, self.dtype))
         made.uops, made.bases = getrefcount(made.uop), getrefcount(made.base)
         made.buffers = getrefcount(made.buffer)
         if len(self.last) == REMEMBERED:
@@ -147,7 +147,7 @@ class Result:
         return made
 
 
-def _allocated(device: str, shape: tuple[Any, ...], size: int, dtype: DType) -> UOp:
+def _allocate(device: str, shape: tuple[Any, ...], size: int, dtype: DType) -> UOp:
     u: UOp = UOp.new_buffer(device, size, dtype).reshape(shape)
     buffer_of(base_of(u))
     return u

@@ -12,7 +12,7 @@ from branded import tree
 from branded.autodiff.api import stop_gradient
 from branded.core.boundary import live_tensor, live_tensors
 from branded.core.brand import Brand
-from branded.core.validation.arguments import called, check_function, normalize_axis
+from branded.core.validation.arguments import call_checked, check_function, normalize_axis
 from branded.core.values import vec_type
 from branded.errors import CarryError, SizeError
 from branded.vec import Vec
@@ -76,10 +76,10 @@ def associative_scan(fn: Callable[[X, X], X], elems: X, reverse: bool = False, a
 
     def combined(a: Leaves, b: Leaves) -> Leaves:
         both = (tree.rebuild(elems, iter(_back(x, axes))) for x in (a, b))
-        out = called(fn, tuple(both), {}, what, "a function of two trees like elems")
-        return _back(_checked(out, elems, _back(a, axes)), axes)
+        out = call_checked(fn, tuple(both), {}, what, "a function of two trees like elems")
+        return _back(_check_result(out, elems, _back(a, axes)), axes)
 
-    done = _scanned(combined, [x.flip(0) for x in xs] if reverse else xs)
+    done = _scan_pairs(combined, [x.flip(0) for x in xs] if reverse else xs)
     done = [y.flip(0) for y in done] if reverse else done
     result: X = tree.rebuild(elems, iter(_back(done, axes)))
     return result
@@ -89,7 +89,7 @@ def _back(xs: Sequence[Tensor], axes: Sequence[int]) -> Leaves:
     return [x.transpose(0, a) if a else x for x, a in zip(xs, axes, strict=True)]
 
 
-def _scanned(fn: Callable[[Leaves, Leaves], Leaves], xs: Leaves) -> Leaves:
+def _scan_pairs(fn: Callable[[Leaves, Leaves], Leaves], xs: Leaves) -> Leaves:
     """Combine neighbours, scan the pairs, which are every second result, and compute the results in between.
 
     given       x0, x1, x2, x3, x4
@@ -101,22 +101,22 @@ def _scanned(fn: Callable[[Leaves, Leaves], Leaves], xs: Leaves) -> Leaves:
     if n < 2:
         return xs
     half = n // 2
-    first = _scanned(fn, [y.contiguous() for y in fn([x[: 2 * half : 2] for x in xs], [x[1::2] for x in xs])])
+    first = _scan_pairs(fn, [y.contiguous() for y in fn([x[: 2 * half : 2] for x in xs], [x[1::2] for x in xs])])
     between = [x[:1] for x in xs]
     if n > 2:
         later = fn([y[: (n - 1) // 2] for y in first], [x[2::2] for x in xs])
         between = [x.cat(y) for x, y in zip(between, later, strict=True)]
-    return [_interleaved(x, y).contiguous() for x, y in zip(between, first, strict=True)]
+    return [_interleave(x, y).contiguous() for x, y in zip(between, first, strict=True)]
 
 
-def _interleaved(a: Tensor, b: Tensor) -> Tensor:
+def _interleave(a: Tensor, b: Tensor) -> Tensor:
     """Interleave as a0, b0, a1, b1, …; `a` may have one more element."""
     n = b.shape[0]
     both = a[:n].stack(b, dim=1).flatten(0, 1)
     return both.cat(a[n:]) if a.shape[0] > n else both
 
 
-def _checked(out: Any, elems: Any, given: Leaves) -> Leaves:
+def _check_result(out: Any, elems: Any, given: Leaves) -> Leaves:
     what = "associative_scan"
     if tree.form(out) != tree.form(elems):
         raise CarryError(

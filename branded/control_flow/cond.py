@@ -27,7 +27,7 @@ from branded.core.values import vec_type
 from branded.errors import CarryError
 from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import branch, undone
-from branded.graph.uops import replaced, tensor
+from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat.private_api import _function, all_tensors, capturing
 from branded.vec import Vec
 
@@ -93,13 +93,13 @@ def _shared(outs: Sequence[UOp], insides: Sequence[dict[UOp, UOp]]) -> UOp | Non
         graph = UOp(Ops.SINK, src=(u,)).toposort(lambda v, own=inside: v not in own, enter_calls=False)
         if any(v.op is Ops.STORE for v in graph):  # a write into the branch's copy of an operand
             return None
-        found |= {*replaced([u], lambda _: None, at=inside)}
+        found |= {*replace_ops([u], lambda _: None, at=inside)}
         if len(found) > 1:
             return None
     return found.pop()
 
 
-def _gated(outs: Sequence[UOp], flag: UOp, before: set[UOp], operands: set[UOp], done: set[UOp]) -> list[UOp]:
+def _add_gates(outs: Sequence[UOp], flag: UOp, before: set[UOp], operands: set[UOp], done: set[UOp]) -> list[UOp]:
     """Return the results of a branch with a gate at every outside value it uses; values in `done` stay unchanged."""
     outside = before | operands
     outs = predicate(outs, flag, done=done)
@@ -122,7 +122,7 @@ def _leaves(out: Any, what: str, name: str) -> list[Any]:
     return [x if isinstance(x, bool | int | float) else t for x, t in ts]
 
 
-def _agreed(what: str, names: Sequence[str], outs: Sequence[Any]) -> list[list[Tensor]]:
+def _matching_leaves(what: str, names: Sequence[str], outs: Sequence[Any]) -> list[list[Tensor]]:
     """Return the leaves of the branches' results; raise if trees, shapes or dtypes differ."""
     all_leaves = [_leaves(out, what, name) for out, name in zip(outs, names, strict=True)]
     for out, name in zip(outs[1:], names[1:], strict=True):
@@ -181,9 +181,9 @@ def _branch(
         check_takes(f, operands, {}, f"{what}: {name}", "a parameter for each operand, in every branch")
     if isinstance(chosen, int):  # do not run the other branches: they may write, or be slow
         out = branches[chosen](*operands)
-        return tree.rebuild(out, iter([t for (t,) in _agreed(what, names[chosen : chosen + 1], [out])]))
-    with recording.structured() as made:
-        out = _selected(what, names, branches, operands, chosen)
+        return tree.rebuild(out, iter([t for (t,) in _matching_leaves(what, names[chosen : chosen + 1], [out])]))
+    with recording.record_structure() as made:
+        out = _select_branches(what, names, branches, operands, chosen)
         if made is not None:
             bodies = made.bodies[-len(branches) :]
             by_name = dict(zip(names, bodies, strict=True)) if what == "cond" else {"branches": bodies}
@@ -191,7 +191,7 @@ def _branch(
     return out
 
 
-def _selected(
+def _select_branches(
     what: str, names: Sequence[str], branches: Sequence[Callable[..., Any]], operands: tuple[Any, ...], flags: list[UOp]
 ) -> Any:
     """Compute all branches and select for each example. Example: `cond(p, f, g, x)`, with `a` from outside.
@@ -204,7 +204,7 @@ def _selected(
     before = {t.uop for t in alive}
     runs = [_run(what, f, operands, flag, alive) for f, flag in zip(branches, flags, strict=True)]
     outs = [out for out, _ in runs]
-    leaves = _agreed(what, names, outs)
+    leaves = _matching_leaves(what, names, outs)
     if not leaves:
         return outs[0]
     around = body()
@@ -213,10 +213,10 @@ def _selected(
     shared = [_shared([t.uop for t in ts], insides) for ts in leaves]
     chosen = [[t.uop for t in ts] for ts, u in zip(leaves, shared, strict=True) if u is None]
     by_branch = [
-        _gated([ys[k] for ys in chosen], flag, before, {*inside}, done)
+        _add_gates([ys[k] for ys in chosen], flag, before, {*inside}, done)
         for k, (flag, inside) in enumerate(zip(flags, insides, strict=True))
     ]
-    each = iter([_chosen(flags, ys) for ys in zip(*by_branch, strict=True)])
+    each = iter([_select_value(flags, ys) for ys in zip(*by_branch, strict=True)])
     return tree.rebuild(outs[0], iter(numbers_kept([tensor(next(each) if u is None else u) for u in shared])))
 
 
@@ -245,7 +245,7 @@ def _run(
     return out, {u: gates.get(x, x) for u, x in inside.items()} | gates
 
 
-def _chosen(flags: Sequence[UOp], ys: Sequence[UOp]) -> UOp:
+def _select_value(flags: Sequence[UOp], ys: Sequence[UOp]) -> UOp:
     """Select for each example the value of its branch; the last branch needs no flag: `where(p, x, where(q, y, z))`."""
     out = ys[-1]
     for flag, y in zip(flags[-2::-1], ys[-2::-1], strict=True):

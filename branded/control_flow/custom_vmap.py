@@ -18,7 +18,7 @@ from branded.core.boundary import stage
 from branded.core.sharding.resharding import everywhere
 from branded.core.tracing.dry_run import looked_at
 from branded.core.tracing.recording import is_recording
-from branded.core.validation.arguments import called, check_function
+from branded.core.validation.arguments import call_checked, check_function
 from branded.core.values import vec_type
 from branded.errors import AxesError
 from branded.graph.rows import check_live, row_of
@@ -82,16 +82,16 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         here = [b for b in row if b.is_brand]
         if not here:
             fix = "an argument for each of its parameters"
-            return cast(R, called(self.fun, args, kwargs, f"custom_vmap: {name}", fix))
+            return cast(R, call_checked(self.fun, args, kwargs, f"custom_vmap: {name}", fix))
         if self.rule is None:
             raise AxesError(f"custom_vmap: {name} has no rule yet", fix=f"{name}.def_vmap(rule)")
         if self.is_in_turn and not is_recording() and (done := in_turn(self.fun, call, f"sequential_vmap: {name}")):
             return cast(R, done[0])
         b = here[-1]  # the innermost
-        given = [_staged(a, b, f"custom_vmap: argument {i + 1} of {name}") for i, a in enumerate(call)]
+        given = [_stage_argument(a, b, f"custom_vmap: argument {i + 1} of {name}") for i, a in enumerate(call)]
         xs, batched = [x for x, _ in given], [flags for _, flags in given]
         what = f"custom_vmap: the rule of {name}"
-        pair = called(self.rule, (b.size, batched, *xs), {}, what, "rule(axis_size, in_batched, *args)")
+        pair = call_checked(self.rule, (b.size, batched, *xs), {}, what, "rule(axis_size, in_batched, *args)")
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise AxesError(
                 f"custom_vmap: the rule of {name} returned {tree.describe(pair)}",
@@ -101,7 +101,7 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         return cast(R, _entries(*pair, b, name, wanted))
 
 
-def _staged(x: Any, b: Scope, where: str) -> tuple[Any, Any]:
+def _stage_argument(x: Any, b: Scope, where: str) -> tuple[Any, Any]:
     """Stack the examples of `b` along axis 0, and return for each leaf whether it has that axis."""
     leaves = tree.leaves(x)
     for v in leaves:

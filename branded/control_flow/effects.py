@@ -18,9 +18,9 @@ from branded.errors import UnsupportedError
 from branded.graph.primitive import primitive_of
 from branded.graph.rows import is_leaf, is_marked, is_touched, row_of, visible
 from branded.graph.scope import Row, union
-from branded.graph.uops import replaced, tensor
+from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.private_api import reduced
+from branded.tinygrad_compat.private_api import reduce_axes
 from branded.tinygrad_compat.tinygrad_lock import serial
 
 
@@ -42,9 +42,9 @@ def with_effect(what: str, traced: Traced, run: Callable[[list[Carry]], list[UOp
                 fix="pure_callback; or the values of io_callback before the loop, as its xs",
             )
         outs = run([])
-        done(around, made[-1:])
+        perform_once(around, made[-1:])
         return outs
-    return done(around, made)
+    return perform_once(around, made)
 
 
 def reach_a_leaf(us: Sequence[UOp]) -> bool:
@@ -59,7 +59,7 @@ def own_brands(us: Sequence[UOp], around: Body | None) -> Row:
     return tuple(b for b in row if around is None or b not in around.outer)
 
 
-def done(around: Body | None, made: Sequence[UOp]) -> list[UOp]:
+def perform_once(around: Body | None, made: Sequence[UOp]) -> list[UOp]:
     """Perform the effect of a computation whose last value is the token, once, and return the other values.
 
     All values are closed in one pass, so that they belong to one call.
@@ -71,7 +71,7 @@ def done(around: Body | None, made: Sequence[UOp]) -> list[UOp]:
     own = own_brands(made, around)
     *closed, token = Pass(own).run(made, {}, is_touched)
     axes = tuple(range(len(token.uop.shape)))  # the calls for all examples share one token
-    around.token = reduced(token.uop, Ops.MAX, axes) if axes else token.uop
+    around.token = reduce_axes(token.uop, Ops.MAX, axes) if axes else token.uop
     return [enter_all(x.uop, x.row) for x in closed]
 
 
@@ -92,7 +92,7 @@ def calls_of(token: UOp | None) -> set[UOp]:
 def perform(us: Sequence[UOp]) -> list[UOp]:
     """Evaluate the values now."""
     done = closed(us)
-    found = replaced([x.uop for x in done], lambda u: u.src[0] if is_marked(u) else None)
+    found = replace_ops([x.uop for x in done], lambda u: u.src[0] if is_marked(u) else None)
     return [enter_all(u, x.row) for u, x in zip(_worked_out(found), done, strict=True)]
 
 

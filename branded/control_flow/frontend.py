@@ -14,14 +14,14 @@ from branded import tree
 from branded.control_flow.effects import with_effect
 from branded.control_flow.progress_scan import by_parts
 from branded.control_flow.scan import scan as scan_steps
-from branded.control_flow.unroll import checkpointed, unrolled
+from branded.control_flow.unroll import checkpoint_scan, unroll_scan
 from branded.control_flow.while_loop import while_loop as while_steps
 from branded.core.tracing import recording
 from branded.core.tracing.body import State, Traced, all_carried
 from branded.core.tracing.effect_tokens import gate, without_effects
 from branded.core.tracing.state import is_deferred
 from branded.core.tracing.step import Carry, Input
-from branded.core.validation.arguments import as_int, called
+from branded.core.validation.arguments import as_int, call_checked
 from branded.core.values import vec_type
 from branded.errors import CarryError, SizeError
 from branded.graph.uops import tensor
@@ -34,7 +34,7 @@ def check_functions(what: str, **given: Any) -> None:
             raise CarryError(f"{what}: {name} is {tree.describe(f)}, not a function")
 
 
-def scanned(
+def run_scan(
     what: str,
     f: Callable[[Any, Any], Any],
     init: Any,
@@ -51,16 +51,16 @@ def scanned(
         checkpoint = False  # evaluated values have no derivative
     if checkpoint is not False:
         n = length_of(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
-        outer, inner = (functools.partial(scanned, what, unroll=u) for u in (1, unroll))
+        outer, inner = (functools.partial(run_scan, what, unroll=u) for u in (1, unroll))
         if any(isinstance(x, bool) for x in tree.leaves(init)):  # no weak bool tells the inner loop that it is a number
             state = State(what, init)
             _trace_steps(what, f, state, xs, all_carried(xs, f"{what}: xs"))
             init = state.rebuilt(state.first())
-        return checkpointed(what, outer, inner, f, init, xs, n, reverse, checkpoint)
+        return checkpoint_scan(what, outer, inner, f, init, xs, n, reverse, checkpoint)
     if unroll is not False and (unroll is True or unroll != 1):
         n = length_of(what, all_carried(xs, f"{what}: xs"), tree.paths(xs, "xs"), length)
-        own = functools.partial(scanned, what, progress=is_shown)
-        return unrolled(what, own, f, init, xs, n, reverse, unroll)
+        own = functools.partial(run_scan, what, progress=is_shown)
+        return unroll_scan(what, own, f, init, xs, n, reverse, unroll)
     return _in_steps(what, f, init, xs, length, reverse, is_shown)
 
 
@@ -70,7 +70,7 @@ def _trace_steps(what: str, f: Callable[[Any, Any], Any], state: State, xs: Any,
     def body(given: list[Tensor]) -> Any:
         k = len(state.given)
         carry, x = state.rebuilt(given[:k]), tree.rebuild(xs, iter(given[k:]))
-        return called(f, (carry, x), {}, what, "a function of the carry and of one entry of xs")
+        return call_checked(f, (carry, x), {}, what, "a function of the carry and of one entry of xs")
 
     def result(pair: Any) -> tuple[Any, list[Tensor]]:
         if not isinstance(pair, tuple) or len(pair) != 2:
@@ -122,7 +122,7 @@ def _in_steps(
     return state.last(done[:k]), tree.rebuild(traced.out, iter(done[k:]))
 
 
-def written(
+def record_loop(
     made: recording.Unfinished | None,
     op: str,
     values: Sequence[Any],
@@ -170,7 +170,7 @@ def length_of(what: str, whole: Sequence[Tensor], at: Sequence[str], length: Any
     return int(length)
 
 
-def repeated(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
+def run_while(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
     check_functions(what, cond_fun=cond_fun, body_fun=body_fun)
     state = State(what, init)
 
@@ -188,8 +188,8 @@ def repeated(what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any]
         # the condition runs first, as the body may write into its argument
         fix = "functions of the carry alone"
         with without_effects(f"{what}: the condition"):
-            go = called(cond_fun, (state.rebuilt(given),), {}, what, fix)
-        return called(body_fun, (state.rebuilt(given),), {}, what, fix), go
+            go = call_checked(cond_fun, (state.rebuilt(given),), {}, what, fix)
+        return call_checked(body_fun, (state.rebuilt(given),), {}, what, fix), go
 
     traced = state.traced(body, result, goes_on=True)
 

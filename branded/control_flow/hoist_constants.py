@@ -12,7 +12,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.control_flow.primitive import Loop
 from branded.core.tracing.body import LeafType
-from branded.graph.uops import replaced
+from branded.graph.uops import replace_ops
 
 _TAKES_NUMBERS = {Ops.ADD, Ops.MUL, Ops.MAX, Ops.CMPLT, Ops.CMPNE, Ops.CMPEQ, Ops.WHERE}
 """Operations for which a number is as fast from memory as in the code, unlike integer division and shifts."""
@@ -56,7 +56,7 @@ def without_numbers(loop: Loop) -> tuple[list[UOp], dict[DType, dict[UOp, float]
         varies.add(v := u.replace(src=src))
         return v
 
-    return replaced(loop.step.src, new), found
+    return replace_ops(loop.step.src, new), found
 
 
 def _power(u: UOp, taken: Callable[[UOp], UOp]) -> UOp | None:

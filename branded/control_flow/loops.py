@@ -11,12 +11,12 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.control_flow.frontend import check_functions, length_of, repeated, scanned, written
+from branded.control_flow.frontend import check_functions, length_of, record_loop, run_scan, run_while
 from branded.control_flow.primitive import numbers
 from branded.core.brand import Brand
 from branded.core.tracing import recording
-from branded.core.tracing.body import all_carried, carried
-from branded.core.validation.arguments import as_int, called, check_flag
+from branded.core.tracing.body import all_carried, live_carry
+from branded.core.validation.arguments import as_int, call_checked, check_flag
 from branded.core.values import vec_type
 from branded.core.vmap import vmap
 from branded.errors import CarryError, SizeError
@@ -105,15 +105,15 @@ def scan(
     """
     check_flag(progress, "progress")
     init = _arrays(init)
-    with recording.structured() as made:
+    with recording.record_structure() as made:
         # the IR records the computation, not how it runs
         how: Any = {"unroll": unroll, "checkpoint": checkpoint, "progress": progress} if made is None else {}
-        out = scanned("scan", f, init, xs, length, reverse, **how)
+        out = run_scan("scan", f, init, xs, length, reverse, **how)
         if made is not None:
             values, ys = tree.leaves(init), tree.leaves(xs)
             n = ys[0].shape[0] if length is None else length
             known: dict[str, Any] = {"length": n, "carries": len(values)} | ({"reverse": True} if reverse else {})
-            written(made, "scan", [*values, *ys], out, lambda body: {"f": body}, params=known)
+            record_loop(made, "scan", [*values, *ys], out, lambda body: {"f": body}, params=known)
     return out
 
 
@@ -176,7 +176,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
     init_val = _arrays(init_val)
     lower, upper = (_number(b, at) for b, at in ((lower, "lower"), (upper, "upper")))
     step = functools.partial(_step, body_fun)
-    with recording.structured() as made:
+    with recording.record_structure() as made:
         if isinstance(lower, int) and isinstance(upper, int):
             n = max(0, upper - lower)
             first = lower if made is None else 0  # the IR has the bounds outside the body
@@ -185,14 +185,16 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
                 steps = Tensor.arange(lower, lower + n, dtype=dtypes.int32).cast(dtypes.weakint)
             k = 1 if unroll is None or made is not None else unroll
             body_of = lambda x, i: (step(i.cast(dtypes.weakint) + first, x), None)  # noqa: E731
-            out, _ = scanned("fori_loop", body_of, init_val, steps, n, False, k)
+            out, _ = run_scan("fori_loop", body_of, init_val, steps, n, False, k)
             own = slice(0, -1)
         else:
             if unroll is not None:
                 raise SizeError("fori_loop: unroll with bounds that are tensors", fix="ints, or no unroll")
-            start, upper = _of_one_dtype(lower, *(_bound(x, at) for x, at in ((lower, "lower"), (upper, "upper"))))
-            lower, until = _bound(start, "lower"), upper
-            _, out = repeated(
+            start, upper = _of_one_dtype(
+                lower, *(_check_bound(x, at) for x, at in ((lower, "lower"), (upper, "upper")))
+            )
+            lower, until = _check_bound(start, "lower"), upper
+            _, out = run_while(
                 "fori_loop", lambda c: c[0] < until, lambda c: (c[0] + 1, step(c[0], c[1])), (start, init_val)
             )
             own = slice(1, None)
@@ -202,12 +204,12 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
                 return {"body_fun": b._replace(results=b.results[1:-1])}
             return {"body_fun": b._replace(params=(b.params[-1], *b.params[:-1]))}
 
-        written(made, "fori_loop", tree.leaves(init_val), out, body, own, (lower, upper))
+        record_loop(made, "fori_loop", tree.leaves(init_val), out, body, own, (lower, upper))
     return out
 
 
 def _step(body_fun: Callable[..., Any], i: Any, x: Any) -> Any:
-    return called(body_fun, (i, x), {}, "fori_loop", "a function of the number of the step and of the carry")
+    return call_checked(body_fun, (i, x), {}, "fori_loop", "a function of the number of the step and of the carry")
 
 
 def _number(x: Any, at: str) -> Any:
@@ -219,8 +221,8 @@ def _number(x: Any, at: str) -> Any:
     return n
 
 
-def _bound(x: Any, at: str) -> Tensor:
-    b = carried(x, f"fori_loop: {at}")
+def _check_bound(x: Any, at: str) -> Tensor:
+    b = live_carry(x, f"fori_loop: {at}")
     if b.shape or not (dtypes.is_int(b.dtype) or b.dtype == dtypes.bool):
         raise CarryError(f"fori_loop: {at} is {vec_type(b)}, not one int", fix="an int, or an int tensor: i32[]")
     return b.cast(dtypes.int32) if b.dtype == dtypes.bool else b
@@ -258,14 +260,14 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     check_functions("map", f=f)
     if batch_size is not None and (size := _batch_size(batch_size)):
         return cast(Y, _by_batches(f, xs, size))
-    with recording.structured() as made:
-        _, out = scanned("map", lambda _, x: (None, _one(f, x)), None, xs, None, False)
-        written(made, "map", tree.leaves(xs), out, lambda body: {"f": body})
+    with recording.record_structure() as made:
+        _, out = run_scan("map", lambda _, x: (None, _one(f, x)), None, xs, None, False)
+        record_loop(made, "map", tree.leaves(xs), out, lambda body: {"f": body})
     return cast(Y, out)
 
 
 def _one(f: Callable[..., Any], x: Any) -> Any:
-    return called(f, (x,), {}, "map", "a function of one entry of xs")
+    return call_checked(f, (x,), {}, "map", "a function of one entry of xs")
 
 
 def _batch_size(given: Any) -> int:
@@ -281,7 +283,7 @@ def _by_batches(f: Callable[[Any], Any], xs: Any, size: int) -> Any:
     full = n // batch_size
     parts = [x[: full * batch_size].reshape(full, batch_size, *x.shape[1:]) for x in whole]
     rest = [x[full * batch_size :] for x in whole]
-    _, out = scanned("map", lambda _, x: (None, vmap(f)(x)), None, tree.rebuild(xs, iter(parts)), None, False)
+    _, out = run_scan("map", lambda _, x: (None, vmap(f)(x)), None, tree.rebuild(xs, iter(parts)), None, False)
     done = tree.rebuild(out, iter([y.flatten(0, 1) for y in tree.leaves(out)]))
     if n == full * batch_size:
         return done
@@ -320,9 +322,9 @@ def while_loop(cond_fun: Callable[[C], Vec[Brand] | bool], body_fun: Callable[[C
     Source: `jax.lax.while_loop`.
     """
     init_val = _arrays(init_val)
-    with recording.structured() as made:
-        out: C = repeated("while_loop", cond_fun, body_fun, init_val)
-        written(made, "while_loop", tree.leaves(init_val), out, _go_and_step)
+    with recording.record_structure() as made:
+        out: C = run_while("while_loop", cond_fun, body_fun, init_val)
+        record_loop(made, "while_loop", tree.leaves(init_val), out, _go_and_step)
     return out
 
 

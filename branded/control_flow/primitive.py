@@ -26,7 +26,7 @@ from branded.core.sharding.per_shard import call_on
 from branded.core.sharding.resharding import Layout, layout_of, on_one, shared_by_all
 from branded.core.tracing.closure_conversion import closure_converted
 from branded.core.tracing.predication import predicate
-from branded.core.tracing.step import Args, Carry, Input, Step, cut, like, pairs, param, wider
+from branded.core.tracing.step import Args, Carry, Input, Step, like, pairs, param, split_arguments, wider
 from branded.dispatch import Pass, full
 from branded.errors import UnsupportedError
 from branded.graph.primitive import (
@@ -42,8 +42,8 @@ from branded.graph.primitive import (
 )
 from branded.graph.rows import left_brands, row_of
 from branded.graph.scope import Row, open_brands, union
-from branded.graph.uops import on_device, replaced
-from branded.tinygrad_compat.private_api import broadcast_to, reduced
+from branded.graph.uops import on_device, replace_ops
+from branded.tinygrad_compat.private_api import broadcast_to, reduce_axes
 
 T = TypeVar("T")
 
@@ -135,7 +135,9 @@ class Loop(Primitive):
     @staticmethod
     def gate(args: Args[Batched]) -> UOp | None:
         """Return the flag of the loop over all examples: true if any of them takes its branch."""
-        return next((reduced(x.uop, Ops.MAX, tuple(range(len(x.row)))) if x.row else x.uop for x in args.gate), None)
+        return next(
+            (reduce_axes(x.uop, Ops.MAX, tuple(range(len(x.row)))) if x.row else x.uop for x in args.gate), None
+        )
 
     def with_step(self, step: Step, args: Args[UOp]) -> list[UOp]:
         """Return the results of the loop with another step."""
@@ -143,14 +145,14 @@ class Loop(Primitive):
 
     def cut(self, xs: Sequence[T]) -> Args[T]:
         """Split a sequence with one entry for each argument into carries, inputs, constants and gate."""
-        return cut(xs, self.carries, self.inputs, self.gated)
+        return split_arguments(xs, self.carries, self.inputs, self.gated)
 
     def opened(self, u: UOp) -> Step:
         """Return the step of a call over new parameters."""
         n, m = self.carries, self.inputs
         old = {p.arg.slot: p for p in self.params()}
         new = [like(old[i]) if i in old else like(x, n <= i < n + m) for i, x in enumerate(u.src[1:])]
-        outs = replaced(self.step.src, {p: new[i] for i, p in old.items()}.get)
+        outs = replace_ops(self.step.src, {p: new[i] for i, p in old.items()}.get)
         return Step(self.cut(new), outs[:n], outs[n:])
 
     def for_all(self, step: Step, args: Args[Batched], run: BatchingRun) -> ForAll:
@@ -228,7 +230,7 @@ def _at_home(results: list[UOp], own: Sequence[UOp], device: str) -> list[UOp]:
         return u
 
     at = {s: on_one(s, device) for s in fixed if s.device not in {None, device}}
-    return replaced(results, back, at=at)
+    return replace_ops(results, back, at=at)
 
 
 @functools.lru_cache(maxsize=64)
@@ -254,7 +256,9 @@ class Parts(NamedTuple):
     """The device layouts that the results must have; the loop itself runs on one device."""
 
 
-def assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp], gate: UOp | None = None) -> Parts:
+def assemble_loop(
+    carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp], gate: UOp | None = None
+) -> Parts:
     """Build the step over numbered parameters; `outs` are its outputs in addition to the carries."""
     places = [*(layout_of(c.init) for c in carries), *(layout_of(x, 1) for x in outs)]
     device = home_of_values([c.param for c in carries] + [x.param for x in inputs])
@@ -264,7 +268,7 @@ def assembled(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[
     given = [*(c.param for c in carries), *(x.param for x in inputs)]
     own = [p if p.device in {None, device} else param(p.shape, p.dtype, device) for p in given]
     at = {old: new for old, new in pairs(given, own) if old is not new}
-    results = _at_home(replaced(results, at.get) if at else results, own, device)
+    results = _at_home(replace_ops(results, at.get) if at else results, own, device)
     step, fixed = closure_converted(results, own, device)
     if any(isinstance(x.device, tuple) for x in (*fixed, *step.src)):
         raise UnsupportedError(

@@ -9,7 +9,7 @@ from tinygrad.uop.ops import UOp
 
 from branded.core.progress import bar
 from branded.core.tracing.step import Carry, Input
-from branded.graph.uops import joined, tensor
+from branded.graph.uops import concatenate_chunks, tensor
 
 PARTS = 100
 """The maximum number of segments; the bar is updated after each. Segments of one size are compiled once."""
@@ -37,7 +37,7 @@ def by_parts(
             made(stop - start)
     if reverse:
         parts.reverse()
-    return [*map(tensor, values), *(joined(list(ys), 0) for ys in zip(*parts, strict=True))]
+    return [*map(tensor, values), *(concatenate_chunks(list(ys), 0) for ys in zip(*parts, strict=True))]
 
 
 def _steps(x: UOp, start: int, stop: int) -> UOp:

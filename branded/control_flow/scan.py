@@ -14,7 +14,7 @@ from branded.autodiff.tags import in_reverse
 from branded.control_flow.primitive import (
     Loop,
     Parts,
-    assembled,
+    assemble_loop,
     call_of,
     is_count,
     known_loop,
@@ -29,17 +29,17 @@ from branded.core.tracing.step import (
     Carry,
     Input,
     Step,
-    cut,
     like,
     pairs,
     param,
+    split_arguments,
     steady_carries,
     without_size_zero,
 )
 from branded.dispatch import full
 from branded.graph.primitive import Batched, BatchingRun, Bundle, primitive_of
 from branded.graph.scope import Row
-from branded.graph.uops import is_float, lead, replaced
+from branded.graph.uops import is_float, lead, replace_ops
 
 
 class Scan(Loop):
@@ -115,7 +115,7 @@ class Scan(Loop):
         roots = [*(step.nexts[i] for i in wanted.carries), *(step.outs[i] for i in cts)]
         targets = [x[i] for x, places in pairs(step.params, wanted) for i in places]
         found, _ = gradients(roots, [*ct_next, *ct_ys], targets)
-        grads = cut(found, len(wanted.carries), len(wanted.inputs))
+        grads = split_arguments(found, len(wanted.carries), len(wanted.inputs))
 
         before = [c for c in step.params.carries if any(c in g.toposort(enter_calls=False) for g in found)]
         again = self._step_in_reverse(step, wanted)
@@ -225,7 +225,7 @@ def scan(
     if not length:
         return [c.init for c in carries], [_zeros((0, *y.shape), y) for y in outs]
     steady = {**(known or {}), **steady_carries(carries)}
-    results = without_size_zero(carries, inputs, replaced([*(c.next for c in carries), *outs], steady.get))
+    results = without_size_zero(carries, inputs, replace_ops([*(c.next for c in carries), *outs], steady.get))
     nexts, ys = results[: len(carries)], [y.cast(strong_dtype(y.dtype)) for y in results[len(carries) :]]
     moving = [c._replace(next=x) for c, x in pairs(carries, nexts) if c.param not in steady]
     some = [x for x in inputs if 0 not in x.param.shape]
@@ -233,7 +233,7 @@ def scan(
     kept = [i for i, y in enumerate(ys) if not own.isdisjoint(y.toposort(enter_calls=False))]
     done = list[UOp]()
     if moving or kept:
-        done = _scan_call(assembled(moving, some, [ys[i] for i in kept], gate), length, reverse, gate is not None)
+        done = _scan_call(assemble_loop(moving, some, [ys[i] for i in kept], gate), length, reverse, gate is not None)
     last = {c.param: x for c, x in pairs(moving, done[: len(moving)])}
     stacked = dict(zip(kept, done[len(moving) :], strict=True))
     return (
@@ -254,7 +254,7 @@ def _scan_call(parts: Parts, length: int, reverse: bool, gated: bool) -> list[UO
         if n <= (i := p.arg.slot) < n + m:
             q = UOp.param(i, p.dtype, (length, *p.shape), p.device)
             whole[p] = q.shrink(((0, 1), *((0, s) for s in p.shape))).reshape(p.shape)
-    first = replaced(loop.step.src, whole.get)
+    first = replace_ops(loop.step.src, whole.get)
     body = [*first[:n], *(y.expand((length, *y.shape)) for y in first[n:])]
     return list(map(laid_out_as, results_of(loop, call_of(loop, body, parts.args)), parts.places))
 

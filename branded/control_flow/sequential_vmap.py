@@ -24,7 +24,7 @@ from branded.dispatch import full
 from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, at_slot, params, results, uses
 from branded.graph.rows import check_live, is_touched, is_zero, row_of
 from branded.graph.scope import Row, union
-from branded.graph.uops import on_device, replaced, reshape, tensor
+from branded.graph.uops import on_device, replace_ops, reshape, tensor
 from branded.tinygrad_compat.private_api import CallInfo
 
 
@@ -100,7 +100,7 @@ def _in_steps(outs: Sequence[UOp], own: Sequence[UOp], given: Sequence[Batched],
             known[p] = p.const_like(0)
         if x.row and {*x.row} <= {*row}:
             inputs.append(Input(known[p], reshape(full(x, row), (math.prod(sizes), *p.shape))))
-    steps = replaced(outs, known.get)
+    steps = replace_ops(outs, known.get)
     if not row:
         return steps
     _, ys = scan([], inputs, steps, math.prod(sizes), False)

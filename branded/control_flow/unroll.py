@@ -11,7 +11,7 @@ from tinygrad.dtype import strong_dtype
 
 from branded import tree
 from branded.core.tracing.body import State, all_carried
-from branded.core.validation.arguments import as_int, called
+from branded.core.validation.arguments import as_int, call_checked
 from branded.errors import SizeError
 from branded.tree.formatting import short_repr as shown
 
@@ -28,7 +28,7 @@ def times(what: str, unroll: Any, steps: int, name: str = "unroll", all_of_them:
     return min(n, steps)
 
 
-def checkpointed(
+def checkpoint_scan(
     what: str,
     scan: Scan,
     inner: Scan,
@@ -53,7 +53,7 @@ def checkpointed(
     return _in_blocks(what, scan, f, several, init, xs, steps, reverse, k)
 
 
-def unrolled(
+def unroll_scan(
     what: str, scan: Scan, f: Callable[[Any, Any], Any], init: Any, xs: Any, steps: int, reverse: bool, unroll: Any
 ) -> Any:
     """Run a scan that merges `k` steps into one, and then the remaining steps.
@@ -111,12 +111,12 @@ def _several(what: str, f: Callable[[Any, Any], Any], init: Any, k: int, reverse
         ys = []
         for j in reversed(range(k)) if reverse else range(k):
             x = tree.map(lambda v, j=j: v[j], block)
-            out = called(f, (carry, x), {}, what, "a function of the carry and of one entry of xs")
+            out = call_checked(f, (carry, x), {}, what, "a function of the carry and of one entry of xs")
             if not _is_pair(out) or _types(out[0]) != types:
                 return out  # the caller rejects it like the result of one step
             carry = out[0]
             ys.append(out[1])
-        return carry, tree.map(_stacked, *(ys[::-1] if reverse else ys))
+        return carry, tree.map(_stack, *(ys[::-1] if reverse else ys))
 
     return several
 
@@ -136,6 +136,6 @@ def _as_it_began(c: Tensor, first: Any) -> Tensor:
     return c if t is None or c.dtype != strong_dtype(t.dtype) else c.cast(t.dtype)
 
 
-def _stacked(*ys: Any) -> Tensor:
+def _stack(*ys: Any) -> Tensor:
     ts = [t for y in ys if (t := tree.as_tensor(y)) is not None]
     return ts[0].stack(*ts[1:])

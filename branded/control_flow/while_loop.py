@@ -10,7 +10,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.control_flow.primitive import (
     Loop,
-    assembled,
+    assemble_loop,
     call_of,
     known_loop,
     moved_carries,
@@ -24,8 +24,8 @@ from branded.dispatch import full
 from branded.errors import DerivativeError
 from branded.graph.primitive import Batched, BatchingRun, Bundle
 from branded.graph.scope import Row
-from branded.graph.uops import replaced
-from branded.tinygrad_compat.private_api import reduced
+from branded.graph.uops import replace_ops
+from branded.tinygrad_compat.private_api import reduce_axes
 
 
 class While(Loop):
@@ -55,14 +55,15 @@ class While(Loop):
         for taken in given.gate:
             if zipped := tuple(b for b in taken.row if b in go.row):  # over other brands the loop stops as a whole
                 taken = Batched(
-                    reduced(taken.uop, Ops.MAX, tuple(i for i, b in enumerate(taken.row) if b not in zipped)), zipped
+                    reduce_axes(taken.uop, Ops.MAX, tuple(i for i, b in enumerate(taken.row) if b not in zipped)),
+                    zipped,
                 )
                 go = go._replace(uop=go.uop & full(taken, go.row))
         flag = go.uop
         if go.row:
             kept = zip(nexts, new.carries, new.rows, strict=True)
-            nexts = [_aligned(go, row, w.shape).where(x, w) for x, w, row in kept]
-            flag = reduced(flag, Ops.MAX, tuple(range(len(go.row))))
+            nexts = [_align_flags(go, row, w.shape).where(x, w) for x, w, row in kept]
+            flag = reduce_axes(flag, Ops.MAX, tuple(range(len(go.row))))
         finals = while_loop(new.carried(given, nexts), flag, new.known, self.gate(given))
         return Bundle(UOp.maketuple(*finals), tuple(new.rows))
 
@@ -90,11 +91,11 @@ def while_loop(
 ) -> list[UOp]:
     """Build a loop in a graph that runs while `go`, of the carries, is true, and makes no step if `gate` is false."""
     steady = {**(known or {}), **steady_carries(carries)}
-    results = without_size_zero(carries, [], replaced([*(c.next for c in carries), go], steady.get))
+    results = without_size_zero(carries, [], replace_ops([*(c.next for c in carries), go], steady.get))
     moving = [c._replace(next=x) for c, x in pairs(carries, results[:-1]) if c.param not in steady]
     if not moving:
         return [c.init for c in carries]
-    parts = assembled(moving, [], [results[-1].cast(dtypes.bool)], gate)
+    parts = assemble_loop(moving, [], [results[-1].cast(dtypes.bool)], gate)
     n = len(moving)
     loop = known_loop(f"branded.while.{parts.step.key.hex()}.{n}", While(parts.step, n, 0, gate is not None))
     finals = map(laid_out_as, results_of(loop, call_of(loop, loop.step.src[:n], parts.args)), parts.places)
@@ -102,7 +103,7 @@ def while_loop(
     return [last.get(c.param, c.init) for c in carries]
 
 
-def _aligned(go: Batched, row: Row, shape: tuple[Any, ...]) -> UOp:
+def _align_flags(go: Batched, row: Row, shape: tuple[Any, ...]) -> UOp:
     """Reshape the flags of the examples to select between values with these brands and this shape."""
     own = tuple(b.size if b in go.row else 1 for b in row)
     return go.uop.reshape(own + (1,) * (len(shape) - len(row)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from tinygrad import Tensor
 
 from branded.core.brand import Brand
-from branded.errors import AxesError, AxisTypeError, SizeError, counted
+from branded.errors import AxesError, AxisTypeError, SizeError, count_noun
 from branded.graph.known_axes import names_of, tell
 from branded.graph.rows import type_text
 from branded.graph.scope import open_brands
@@ -100,7 +100,7 @@ def as_axes(x: Any, *names: Axis) -> Any:
     value, said = ("value", type_text(x.uop)), ("axes", ", ".join(map(_text, names)) or "none")
     if len(names) != len(x.shape):
         raise AxesError(
-            f"as_axes: {counted(len(names), 'name')} for a tensor with {counted(len(x.shape), 'axis', 'axes')}",
+            f"as_axes: {count_noun(len(names), 'name')} for a tensor with {count_noun(len(x.shape), 'axis', 'axes')}",
             *(value, said),
             fix="one name for each axis; None for an axis without one",
         )

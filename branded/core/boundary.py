@@ -16,15 +16,15 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.core.sharding.layout import home_of, laid
+from branded.core.sharding.layout import home_of, shard_examples
 from branded.core.sharding.resharding import copied_to_all
-from branded.core.tracing.recording import is_recording, put
+from branded.core.tracing.recording import is_recording, record_operation
 from branded.dispatch import Pass, close
 from branded.errors import BrandedError, EscapeError, ProgramTypeError, WriteError
 from branded.graph.primitive import Batched
 from branded.graph.rows import Leaving, check_live, has_left, info_of, is_touched, left_brands, row_of, type_text
 from branded.graph.scope import Row, Scope, brand_of
-from branded.graph.uops import expand, lead, replaced, tensor
+from branded.graph.uops import expand, lead, replace_ops, tensor
 from branded.tinygrad_compat.private_api import _function, keep_axis, keep_device, keep_shape
 
 
@@ -60,10 +60,10 @@ def _keep_shards(x: UOp, out: UOp, gained: int) -> UOp:
 def entered(x: Tensor, b: Scope, axis: int) -> Tensor:
     """Return `x` per example, and record the step if a typed program is being traced."""
     if b.devices:
-        x = laid(x, b, axis)
+        x = shard_examples(x, b, axis)
     out = enter(x.uop, b, axis)
     if is_recording():
-        put("enter", (x.uop,), {"brand": b, "axis": axis, **(_devices(x, axis) or placed(b))}, (out,))
+        record_operation("enter", (x.uop,), {"brand": b, "axis": axis, **(_devices(x, axis) or placed(b))}, (out,))
     return tensor(out)
 
 
@@ -84,7 +84,7 @@ def exit_brand(us: Sequence[UOp], b: Scope, axes: Sequence[int], repeat: int) ->
     out = leave(us, b, axes, repeat)
     for u, axis, y in zip(us, axes, out, strict=True) if is_recording() else ():
         if repeat == b.size or b in row_of(u):
-            put("leave", (u,), {"brand": b, "axis": axis}, (y,))
+            record_operation("leave", (u,), {"brand": b, "axis": axis}, (y,))
     return out
 
 
@@ -178,7 +178,7 @@ def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
             return None
         return Pass((b,)).run([u.src[0]], {}, is_touched)[0].uop
 
-    out = _alone(replaced(roots, closed, has_left))
+    out = _alone(replace_ops(roots, closed, has_left))
     return copied_to_all(out, _one_device(left_brands(roots))) if any(info_of(u).sharded for u in roots) else out
 
 

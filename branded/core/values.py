@@ -10,7 +10,7 @@ from tinygrad import Tensor
 
 from branded import tree
 from branded.core.brand import Brand
-from branded.core.validation.arguments import called, check_function
+from branded.core.validation.arguments import call_checked, check_function
 from branded.errors import EscapeError
 from branded.graph.rows import check_live, row_of, visible
 from branded.graph.scope import Row
@@ -149,6 +149,6 @@ def lift(f: Callable[..., Any]) -> Callable[..., Any]:
         for i, x in enumerate([leaf for a in (*args, *kwargs.values()) for leaf in tree.leaves(a)]):
             if isinstance(x, Tensor):
                 check_live(x.uop, f"lift: value {i + 1}")
-        return called(f, args, kwargs, "lift", "a function with a parameter for each argument")
+        return call_checked(f, args, kwargs, "lift", "a function with a parameter for each argument")
 
     return lifted

@@ -28,7 +28,7 @@ from branded.core.chunks import WHOLE, ChunkOptions, Draws, lookers
 from branded.core.sharding.layout import as_devices, devices_of, even_sizes
 from branded.core.validation.arguments import (
     Randomness,
-    called,
+    call_checked,
     caller,
     check_function,
     check_randomness,
@@ -37,10 +37,10 @@ from branded.core.validation.arguments import (
 )
 from branded.core.validation.axes_suggestions import as_one, parameter, readings, shared
 from branded.core.values import vec_type
-from branded.errors import AxesError, AxisTypeError, counted
+from branded.errors import AxesError, AxisTypeError, count_noun
 from branded.graph.rows import check_live, row_of
 from branded.graph.scope import in_step, open_brands, opened
-from branded.graph.uops import stored, tensor
+from branded.graph.uops import tensor, with_strong_dtype
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.tensor_methods import method_restored
 
@@ -258,7 +258,7 @@ class MappedCall:
             return _spread(axes, args, "in_axes", "the arguments")
         if len(axes) != len(args):
             raise AxesError(
-                f"in_axes: {counted(len(axes), 'axis', 'axes')} for {counted(len(args), 'positional argument')}",
+                f"in_axes: {count_noun(len(axes), 'axis', 'axes')} for {count_noun(len(args), 'positional argument')}",
                 ("axes", tree.short_repr(axes)),
                 ("call", self.options.where),
                 fix="one entry for each positional argument; keyword arguments are mapped over axis 0",
@@ -397,7 +397,7 @@ class MappedCall:
             new = iter([x if a is None else entered(x, b, a) for x, a in zip(leaves, self.axes, strict=True)])
             args = [tree.rebuild(x, new) for x in self.args]
             kwargs = {k: tree.rebuild(x, new) for k, x in self.kwargs.items()}
-            out = called(self.f, args, kwargs, "vmap", "a function with a parameter for each argument")
+            out = call_checked(self.f, args, kwargs, "vmap", "a function with a parameter for each argument")
             return self._results(out, b)
 
     def _results(self, out: Any, b: Brand) -> Any:
@@ -425,7 +425,7 @@ class MappedCall:
                 )
             if t.dtype == dtypes.weakint:
                 tree.check_fits(t, t.dtype, "vmap: a result")
-            tensors.append(stored(t) if is_chosen else t)
+            tensors.append(with_strong_dtype(t) if is_chosen else t)
             at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
         left = map(tensor, exit_brand([t.uop for t in tensors], b, at, self.size))
         return tree.rebuild(

@@ -10,14 +10,14 @@ from branded import tree
 from branded.core.brand import Brand
 from branded.core.chunks import WHOLE
 from branded.core.tracing.state import is_deferred
-from branded.core.validation.arguments import called, caller, check_function
+from branded.core.validation.arguments import call_checked, caller, check_function
 from branded.core.vmap import Axes, Options
 from branded.core.vmap import vmap as vmap_here
 from branded.dask.build import Builder
 from branded.dask.plan import MetaTrace
-from branded.dask.program import Payload, Sketch, packed, unpacked
-from branded.dask.session import current, mapped
-from branded.dask.values import arrays_of, dask_array, is_distributed, native
+from branded.dask.program import Payload, Sketch, pickle_program, unpickle_program
+from branded.dask.session import current, run_vmap
+from branded.dask.values import arrays_of, dask_array, is_distributed, native_array
 from branded.errors import UnsupportedError
 from branded.tree.leaf_tensors import as_tensor
 
@@ -82,19 +82,19 @@ def vmap(
             if not any(map(is_distributed, leaves)):
                 return vmap_here(f, in_axes, out_axes, axis_name=axis_name)(*args, **kwargs)
             around[-1].check_alone("a distributed vmap")
-            return mapped(around[-1], f, options, args, kwargs)
+            return run_vmap(around[-1], f, options, args, kwargs)
         if is_deferred():
             raise UnsupportedError(
                 "dask.vmap: this call is a part of a program, of a derivative or of a vmap of tensors, and here is "
                 "nothing to distribute",
                 fix="dask.vmap around it: dask.vmap(grad(f))(x)",
             )
-        return _distributed(f, options, args, kwargs, leaves)
+        return _run_distributed(f, options, args, kwargs, leaves)
 
     return distributed
 
 
-def _distributed(
+def _run_distributed(
     f: Callable[..., Any], options: Options, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
 ) -> Any:
     """Run the outermost distributed vmap: trace the function, then build the dask graph."""
@@ -104,7 +104,7 @@ def _distributed(
     own = tuple(tree.rebuild(x, new) for x in args), {k: tree.rebuild(x, new) for k, x in kwargs.items()}
     name = getattr(f, "__name__", "")
     name = f"vmap-{name}" if name.isidentifier() else "vmap"
-    return Builder(plan, packed((f, options, *own), "dask.vmap"), name, out).built()
+    return Builder(plan, pickle_program((f, options, *own), "dask.vmap"), name, out).built()
 
 
 # ---- functions of tensors as functions of arrays ----
@@ -119,23 +119,23 @@ class _OnArrays:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         def given(x: Any) -> Any:
-            return t if hasattr(x, "__array__") and (t := as_tensor(native(x))) is not None else x
+            return t if hasattr(x, "__array__") and (t := as_tensor(native_array(x))) is not None else x
 
         args, kwargs = tree.map(given, args), tree.map(given, kwargs)
-        out = called(self._f, args, kwargs, "on_arrays", "a function with a parameter for each argument")
+        out = call_checked(self._f, args, kwargs, "on_arrays", "a function with a parameter for each argument")
         tensors = {i: t for i, y in enumerate(tree.leaves(out)) if (t := as_tensor(y)) is not None}
         ys = dict(enumerate(tree.leaves(out))) | dict(zip(tensors, arrays_of(list(tensors.values())), strict=True))
         return tree.rebuild(out, iter(ys.values()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _on_arrays, packed(self._f, "on_arrays")
+        return _rebuild_on_arrays, pickle_program(self._f, "on_arrays")
 
     def __dask_tokenize__(self) -> str:
-        return Payload(*packed(self._f, "on_arrays"), Sketch((), (), (), ())).digest
+        return Payload(*pickle_program(self._f, "on_arrays"), Sketch((), (), (), ())).digest
 
 
-def _on_arrays(data: bytes, arrays: list[Any]) -> _OnArrays:
-    return _OnArrays(unpacked(data, arrays))
+def _rebuild_on_arrays(data: bytes, arrays: list[Any]) -> _OnArrays:
+    return _OnArrays(unpickle_program(data, arrays))
 
 
 def on_arrays(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,9 +11,9 @@ from tinygrad import Tensor
 
 from branded import tree
 from branded.dask.plan import MetaTrace
-from branded.dask.program import Payload, Sketch, Task, run
+from branded.dask.program import Payload, Sketch, Task, run_task
 from branded.dask.session import Exchange, Index, Scattered
-from branded.dask.values import block, dask_array, numpy_dtype, tensor_of
+from branded.dask.values import dask_array, numpy_dtype, tensor_of, unwrap_block
 from branded.tinygrad_compat.lazy_numpy import np
 
 
@@ -42,7 +42,7 @@ class Builder:
             if isinstance(y, Tensor):  # a result that all examples share
                 ys[i] = y = Scattered(y, (None,) * y.ndim)
             if isinstance(y, Scattered):
-                groups.setdefault(_loops(y.index), []).append(i)
+                groups.setdefault(_loops_in(y.index), []).append(i)
         for loops, members in groups.items():
             blocks = self._blocks(self._task(loops, tuple(members), None))
             for k, i in enumerate(members):
@@ -62,24 +62,26 @@ class Builder:
         args: list[Any] = [self.payload, None, task, None]
         for n in task.inputs:
             given = self.plan.inputs[n]
-            args += [given.array, _labels(given.axes, f"input{n}")]
+            args += [given.array, _axis_labels(given.axes, f"input{n}")]
         for n in task.exchanges:
             it = self.plan.exchanges_[n]
-            args += [self.exchanged[n], _labels((*it.loops, *(None for _ in it.shape)), f"exchange{n}")]
+            args += [self.exchanged[n], _axis_labels((*it.loops, *(None for _ in it.shape)), f"exchange{n}")]
         for loop in task.starts:
             chunks = self.plan.loops[loop]
-            args += [self.da.arange(sum(chunks), chunks=(chunks,)), (_label(loop),)]
+            args += [self.da.arange(sum(chunks), chunks=(chunks,)), (_loop_label(loop),)]
         how = {"dtype": object, "meta": np.empty((0,) * len(task.loops), object), "align_arrays": False}
-        return self.da.blockwise(run, tuple(map(_label, task.loops)), *args, token=self.name, concatenate=None, **how)
+        return self.da.blockwise(
+            run_task, tuple(map(_loop_label, task.loops)), *args, token=self.name, concatenate=None, **how
+        )
 
     def _part(
         self, blocks: Any, loops: Sequence[int], k: int, index: Index, shape: Sequence[int], dtype: Any, **options: Any
     ) -> Any:
         """Extract one of the arrays that the tasks return."""
-        labels = _labels(index, "result")
+        labels = _axis_labels(index, "result")
         new = {label: n for label, n, loop in zip(labels, shape, index, strict=True) if loop is None}
         return self.da.blockwise(
-            _taken, labels, blocks, tuple(map(_label, loops)), k, None, token=f"{self.name}-result", dtype=dtype,
+            _take, labels, blocks, tuple(map(_loop_label, loops)), k, None, token=f"{self.name}-result", dtype=dtype,
             meta=np.empty((0,) * len(labels), dtype), new_axes=new, align_arrays=False, **options,
         )  # fmt: skip
 
@@ -96,33 +98,33 @@ class Builder:
             index,
             sizes,
             dtype,
-            adjust_chunks={_label(it.over): 1},
+            adjust_chunks={_loop_label(it.over): 1},
         )
-        how = functools.partial(_together, it.what)
+        how = functools.partial(_combine_partials, it.what)
         return self.da.reduction(
             parts, how, how, axis=0, combine=how, dtype=dtype, meta=np.empty((0,) * (parts.ndim - 1), dtype)
         )
 
 
-def _together(what: str, x: Any, axis: Any, keepdims: bool) -> Any:
+def _combine_partials(what: str, x: Any, axis: Any, keepdims: bool) -> Any:
     """Combine the partial results of several tasks, with tinygrad's reduction."""
     t = tensor_of(x)
     out = {"pmax": t.max, "pmin": t.min}.get(what, t.sum)(axis, keepdim=keepdims)
     return out.cast(t.dtype).numpy()
 
 
-def _loops(index: Index) -> tuple[int, ...]:
+def _loops_in(index: Index) -> tuple[int, ...]:
     return tuple(sorted(loop for loop in index if loop is not None))
 
 
-def _labels(index: Index, name: str) -> tuple[Any, ...]:
-    return tuple(f"{name}-{k}" if loop is None else _label(loop) for k, loop in enumerate(index))
+def _axis_labels(index: Index, name: str) -> tuple[Any, ...]:
+    return tuple(f"{name}-{k}" if loop is None else _loop_label(loop) for k, loop in enumerate(index))
 
 
-def _label(loop: int) -> str:
+def _loop_label(loop: int) -> str:
     return f"loop-{loop}"
 
 
-def _taken(found: Any, k: int) -> Any:
-    ys = block(found)
+def _take(found: Any, k: int) -> Any:
+    ys = unwrap_block(found)
     return ys[0][None] if k < 0 else ys[k]

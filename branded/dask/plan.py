@@ -17,12 +17,12 @@ from tinygrad.dtype import DType, strong_dtype
 from branded import tree
 from branded.core.tracing.body import LeafType, Steps
 from branded.core.tracing.dry_run import looked_at
-from branded.core.tracing.effect_tokens import Body, collected
+from branded.core.tracing.effect_tokens import Body, collect_effects
 from branded.core.values import vec_type
 from branded.core.vmap import MappedCall, Options
 from branded.dask.program import Given, Kind
-from branded.dask.session import Exchange, Index, Session, current, mapped
-from branded.dask.values import dask_array, is_distributed, kind_of
+from branded.dask.session import Exchange, Index, Session, current, run_vmap
+from branded.dask.values import dask_array, is_distributed, shape_and_dtype
 from branded.errors import AxesError, UnsupportedError
 from branded.graph.rows import row_of
 from branded.graph.scope import opened
@@ -57,8 +57,8 @@ class MetaTrace(Session):
         """Return the results of the function; its writes, random samples and callbacks are discarded."""
 
         def traced() -> Any:
-            with current.during(self), collected(Body()), opened(self.scope):
-                return mapped(self, f, options, args, kwargs)
+            with current.during(self), collect_effects(Body()), opened(self.scope):
+                return run_vmap(self, f, options, args, kwargs)
 
         return looked_at(traced)
 
@@ -81,7 +81,7 @@ class MetaTrace(Session):
 
     def given(self, number: int, leaves: Sequence[Any]) -> list[Any]:
         self.given_[number] = list(leaves)
-        return [self._stand_in(*kind_of(x)) if is_distributed(x) else x for x in leaves]
+        return [self._stand_in(*shape_and_dtype(x)) if is_distributed(x) else x for x in leaves]
 
     def looped(self, number: int, call: MappedCall) -> int:
         loop, leaves = len(self.loops), self.given_.pop(number)

@@ -18,8 +18,8 @@ from tinygrad.dtype import DType, strong_dtype
 from branded import tree
 from branded.compile.jit import Jitted, jit
 from branded.core.boundary import lower_unbatched
-from branded.dask.session import Exchange, Scattered, Session, current, mapped
-from branded.dask.values import arrays_of, block, dask_array, is_distributed, native, tensor_of
+from branded.dask.session import Exchange, Scattered, Session, current, run_vmap
+from branded.dask.values import arrays_of, dask_array, is_distributed, native_array, tensor_of, unwrap_block
 from branded.errors import CallError
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
@@ -82,7 +82,7 @@ class Payload:
         return len(self.data) + sum(int(a.nbytes) for a in self.arrays)
 
 
-def packed(program: Any, what: str) -> tuple[bytes, list[Any]]:
+def pickle_program(program: Any, what: str) -> tuple[bytes, list[Any]]:
     """Pickle a function and its arguments; return the bytes and the arrays of its tensors.
 
     dask arrays are pickled without their graph.
@@ -92,10 +92,10 @@ def packed(program: Any, what: str) -> tuple[bytes, list[Any]]:
     class Pickler(importlib.import_module("cloudpickle").Pickler):  # type: ignore[misc]
         def reducer_override(self, x: Any) -> Any:
             if isinstance(x, Tensor):
-                arrays.append(_plain(x))
-                return _restored, (len(arrays) - 1, str(strong_dtype(x.dtype)).removeprefix("dtypes."))
+                arrays.append(_tensor_data(x))
+                return _restore_tensor, (len(arrays) - 1, str(strong_dtype(x.dtype)).removeprefix("dtypes."))
             if is_distributed(x):
-                return _hollow, (x.chunks, x.dtype)
+                return _hollow_array, (x.chunks, x.dtype)
             if isinstance(x, Jitted):
                 return Jitted, (x._f, x._static, x._donated)
             return super().reducer_override(x)
@@ -112,14 +112,14 @@ def packed(program: Any, what: str) -> tuple[bytes, list[Any]]:
     return file.getvalue(), arrays
 
 
-def unpacked(data: bytes, arrays: Sequence[Any]) -> Any:
+def unpickle_program(data: bytes, arrays: Sequence[Any]) -> Any:
     """Unpickle a program."""
     context = contextvars.copy_context()
     context.run(_arrays.set, arrays)
     return context.run(pickle.loads, data)
 
 
-def _plain(x: Tensor) -> Any:
+def _tensor_data(x: Tensor) -> Any:
     """Return the elements of a tensor; a dtype that numpy does not support is returned as its bits."""
     dtype = strong_dtype(x.dtype)
     if dtype in (dtypes.bfloat16, *dtypes.fp8s):
@@ -130,13 +130,13 @@ def _plain(x: Tensor) -> Any:
 _arrays: contextvars.ContextVar[Sequence[Any]] = contextvars.ContextVar("branded_dask_arrays")
 
 
-def _restored(number: int, name: str) -> Tensor:
+def _restore_tensor(number: int, name: str) -> Tensor:
     dtype: DType = getattr(dtypes, name)
     x = tensor_of(_arrays.get()[number])
     return (x if x.dtype == dtype else x.bitcast(dtype)).realize()
 
 
-def _hollow(chunks: Any, dtype: Any) -> Any:
+def _hollow_array(chunks: Any, dtype: Any) -> Any:
     """Return a dask array with a shape and no graph; tasks receive its blocks separately."""
     return dask_array("dask.vmap").Array({}, "branded-hollow", chunks, dtype)
 
@@ -188,7 +188,7 @@ class Loaded:
 
     def __init__(self, payload: Payload) -> None:
         self.sketch = payload.sketch
-        self.f, self.options, self.args, self.kwargs = unpacked(payload.data, payload.arrays)
+        self.f, self.options, self.args, self.kwargs = unpickle_program(payload.data, payload.arrays)
         self.tasks: dict[Task, Callable[..., Sequence[Tensor]]] = {}
 
     def task(self, task: Task) -> Callable[..., Sequence[Tensor]]:
@@ -197,7 +197,7 @@ class Loaded:
         def work(*blocks: Tensor) -> list[Tensor]:
             own = BlockTrace(self.sketch, task, blocks)
             with current.during(own):
-                out = mapped(own, self.f, self.options, self.args, self.kwargs)
+                out = run_vmap(own, self.f, self.options, self.args, self.kwargs)
             if task.exchange is not None:
                 assert own.partial is not None
                 return [own.partial]
@@ -212,7 +212,7 @@ _KEPT = 16
 _loading = threading.Lock()
 
 
-def _program(payload: Payload) -> Loaded:
+def _load_program(payload: Payload) -> Loaded:
     with _loading:
         if (found := _loaded.get(payload.digest)) is None:
             found = _loaded[payload.digest] = Loaded(payload)
@@ -222,14 +222,14 @@ def _program(payload: Payload) -> Loaded:
         return found
 
 
-def run(payload: Payload, task: Task, *blocks: Any) -> tuple[Any, ...]:
+def run_task(payload: Payload, task: Task, *blocks: Any) -> tuple[Any, ...]:
     """Run a task: return the results for the examples of its blocks, as arrays."""
     # dask calls this in its own thread, whose open brands must not affect the task
-    return contextvars.Context().run(_run, payload, task, [block(x) for x in blocks])
+    return contextvars.Context().run(_run_in_context, payload, task, [unwrap_block(x) for x in blocks])
 
 
-def _run(payload: Payload, task: Task, blocks: list[Any]) -> tuple[Any, ...]:
+def _run_in_context(payload: Payload, task: Task, blocks: list[Any]) -> tuple[Any, ...]:
     if task.starts:
         n = len(task.starts)
         blocks[-n:] = [np.int32(x[0] if len(x) else 0) for x in blocks[-n:]]
-    return arrays_of(_program(payload).task(task)(*map(native, blocks)))
+    return arrays_of(_load_program(payload).task(task)(*map(native_array, blocks)))

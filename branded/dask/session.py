@@ -18,7 +18,7 @@ from branded.autodiff.custom_rules.custom_derivatives import custom_jvp
 from branded.core.boundary import enter, stack_examples
 from branded.core.brand import Brand
 from branded.core.tracing.state import is_differentiating
-from branded.core.validation.arguments import called
+from branded.core.validation.arguments import call_checked
 from branded.core.vmap import MappedCall, Options
 from branded.errors import DerivativeError, OptionError, UnsupportedError
 from branded.graph.scope import Blocks, Row, in_call_body, open_brands
@@ -47,27 +47,27 @@ class Scattered:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
-        _refuse(f".{name}")
+        _raise_unavailable(f".{name}")
 
     def __bool__(self) -> bool:
-        _refuse("a condition")
+        _raise_unavailable("a condition")
 
 
-def _refused(name: str) -> Callable[..., Any]:
+def _rejecting_method(name: str) -> Callable[..., Any]:
     def refuse(*_: Any) -> NoReturn:
-        _refuse(name)
+        _raise_unavailable(name)
 
     return refuse
 
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
-    setattr(Scattered, f"__{_name}__", _refused("arithmetic"))
-    setattr(Scattered, f"__r{_name}__", _refused("arithmetic"))
+    setattr(Scattered, f"__{_name}__", _rejecting_method("arithmetic"))
+    setattr(Scattered, f"__r{_name}__", _rejecting_method("arithmetic"))
 for _name in ("neg", "abs", "invert", "lt", "le", "gt", "ge", "getitem", "iter", "len", "float", "int"):
-    setattr(Scattered, f"__{_name}__", _refused(_name))
+    setattr(Scattered, f"__{_name}__", _rejecting_method(_name))
 
 
-def _refuse(what: str) -> NoReturn:
+def _raise_unavailable(what: str) -> NoReturn:
     raise UnsupportedError(
         f"dask.vmap: {what} of the result of a vmap that is distributed within another one: no worker has all of it",
         fix="in the inner function, a collective (psum) for what needs all examples; or of the result outside",
@@ -148,30 +148,30 @@ class Session:
         self.check_alone(f"{what} over the distributed brand `{b.name}`")
         number, self.exchanges = self.exchanges, self.exchanges + 1
         others = [o for o in self.around if o is not b]
-        partial = over(_left(x, b))
+        partial = over(_stack_local_examples(x, b))
         shape, dtype = partial.shape, partial.dtype
         for o in reversed(others):
-            partial = _left(partial, o)
+            partial = _stack_local_examples(partial, o)
         it = Exchange(what, part.loop, tuple(o.part.loop for o in others), shape, dtype)
         out = self.exchange(number, it, partial)
         for o in others:
             out = tensor(enter(out.uop, o))
-        return _known(x, out)
+        return _combined_result(x, out)
 
 
-def _left(x: Tensor, b: Brand) -> Tensor:
+def _stack_local_examples(x: Tensor, b: Brand) -> Tensor:
     """Stack the values of the examples in this task along a new leading axis."""
     b.was_left = True
     return tensor(stack_examples(x.uop, b))
 
 
 @custom_jvp
-def _known(x: Tensor, out: Tensor) -> Tensor:
+def _combined_result(x: Tensor, out: Tensor) -> Tensor:
     """Return `out`, the combined result of a collective; `x` only makes a derivative through it raise."""
     return out
 
 
-@_known.defjvp
+@_combined_result.defjvp
 def _no_derivative(primals: Any, tangents: Any) -> NoReturn:
     raise DerivativeError(
         "dask.vmap: a derivative through a collective over a distributed brand, to whose value all workers give",
@@ -186,7 +186,7 @@ current: Blocks[Session] = Blocks("branded_dask_session")
 # ---- a distributed vmap ----
 
 
-def mapped(
+def run_vmap(
     session: Session, f: Callable[..., Any], options: Options, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> Any:
     """Run a vmap over the session's values for its arguments; each result carries the loops that it varies over."""
@@ -205,7 +205,7 @@ def mapped(
         assert isinstance(brand, Brand)
         session.around.append(brand)
         try:
-            out = called(f, args, kwargs, "dask.vmap", "a function with a parameter for each argument")
+            out = call_checked(f, args, kwargs, "dask.vmap", "a function with a parameter for each argument")
         finally:
             session.around.pop()
         ys = tree.leaves(out)
@@ -219,11 +219,11 @@ def mapped(
     out = call.run_on(call.leaves, call.size, part)
     ys = tree.leaves(out)
     axes = tree.broadcast_prefix(options.out_axes, out, "out_axes", "the result")
-    found = [_scattered(y, i, a, loop) for y, i, a in zip(ys, within, axes, strict=True)]
+    found = [_scatter_result(y, i, a, loop) for y, i, a in zip(ys, within, axes, strict=True)]
     return tree.rebuild(out, iter(found))
 
 
-def _scattered(y: Any, index: Index | None, axis: int | None, loop: int) -> Any:
+def _scatter_result(y: Any, index: Index | None, axis: int | None, loop: int) -> Any:
     """Mark the loop of this vmap on the axis of the result that holds its examples."""
     if not isinstance(y, Tensor):
         return y

@@ -31,7 +31,7 @@ def is_distributed(x: object) -> bool:
     return type(x).__module__.partition(".")[0] == "dask" and hasattr(x, "numblocks")
 
 
-def kind_of(x: Any) -> tuple[tuple[int, ...], DType]:
+def shape_and_dtype(x: Any) -> tuple[tuple[int, ...], DType]:
     """Return the shape of a dask array, and its dtype as a tensor."""
     if any(n != n for n in x.shape):
         raise AxisTypeError(
@@ -39,10 +39,10 @@ def kind_of(x: Any) -> tuple[tuple[int, ...], DType]:
             ("shape", str(x.shape)),
             fix="x.compute_chunk_sizes()",
         )
-    return tuple(map(int, x.shape)), _dtype(x.dtype)
+    return tuple(map(int, x.shape)), _tensor_dtype(x.dtype)
 
 
-def _dtype(dtype: Any) -> DType:
+def _tensor_dtype(dtype: Any) -> DType:
     found = getattr(dtypes, dtype.name, None) if dtype.kind in "biuf" else None
     if not isinstance(found, DType):
         raise AxisTypeError(
@@ -62,21 +62,21 @@ def numpy_dtype(given: DType, where: str) -> Any:
     return np.dtype(found)
 
 
-def block(x: Any) -> Any:
+def unwrap_block(x: Any) -> Any:
     """Return the block of an array; dask nests it in a list for each axis that the result lacks."""
     while isinstance(x, list):
         (x,) = x
     return x
 
 
-def native(x: Any) -> Any:
+def native_array(x: Any) -> Any:
     """Return a numpy array in native byte order, which a compiled function reads without a copy."""
     found = np.asarray(x)
     return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
 
 
 def tensor_of(x: Any) -> Tensor:
-    found = tree.as_tensor(native(x))
+    found = tree.as_tensor(native_array(x))
     assert found is not None  # the dtype is known
     return found
 

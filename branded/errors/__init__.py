@@ -47,7 +47,7 @@ class BrandedError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return a recipe that copies the finished message instead of formatting it again."""
-        return _copied, (type(self), self.args, self.__dict__)
+        return _restore_error, (type(self), self.args, self.__dict__)
 
 
 _PLACE = re.compile(r"\bat \S+:\d+")
@@ -59,7 +59,7 @@ def place() -> str | None:
     return None if w is None or w.file.startswith("<") else source.place(w.file, w.line)
 
 
-def _copied(cls: type[BrandedError], args: tuple[Any, ...], attributes: dict[str, Any]) -> BrandedError:
+def _restore_error(cls: type[BrandedError], args: tuple[Any, ...], attributes: dict[str, Any]) -> BrandedError:
     made: type = cls
     while made.__module__ != "builtins":  # MemoryError.__new__ rejects a class if it is not the first base
         made = made.__base__ or Exception
@@ -75,12 +75,12 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def counted(n: int, one: str, many: str = "") -> str:
+def count_noun(n: int, one: str, many: str = "") -> str:
     return f"{n} {one if n == 1 else many or one + 's'}"
 
 
 def examples(n: int) -> str:
-    return counted(n, "example")
+    return count_noun(n, "example")
 
 
 class TreeError(BrandedError, ValueError):

@@ -117,7 +117,7 @@ def line(file: str, number: int) -> str:
 
 
 @functools.lru_cache(maxsize=8)
-def _parsed(lines: tuple[str, ...]) -> ast.Module | None:
+def _parse_lines(lines: tuple[str, ...]) -> ast.Module | None:
     try:
         return ast.parse("".join(lines))
     except (SyntaxError, ValueError):
@@ -130,7 +130,7 @@ def running(f: FrameType | None = None) -> list[ast.AST]:
     The list is empty if the source is unavailable, as for code typed at a prompt.
     """
     f = f or frame()
-    if f is None or (tree := _parsed(tuple(lines(f.f_code.co_filename, f.f_globals)))) is None:
+    if f is None or (tree := _parse_lines(tuple(lines(f.f_code.co_filename, f.f_globals)))) is None:
         return []
     w = where(f)
     start, end = (w.line, w.column), (w.end_line, w.end_column)

@@ -16,8 +16,8 @@ from branded.core.tracing.recording import Frame
 from branded.errors import ExplainError, ShapeError
 from branded.explain import mistake
 from branded.explain.code import Source
-from branded.explain.data import Explained, explained, is_array
-from branded.explain.guessed import guessed
+from branded.explain.data import Explained, explain_call, is_array
+from branded.explain.guessed import guess_arguments
 from branded.explain.html import frame, page
 from branded.explain.steps import Growth as Growth
 from branded.explain.story import story
@@ -60,7 +60,7 @@ class Explanation:
             self._guessed = any(p.default is p.empty for p in _signature(self._f).parameters.values())
         _check(self._f, args, kwargs)
         try:
-            return explained(self._f, args, kwargs, self._warn, self._record)
+            return explain_call(self._f, args, kwargs, self._warn, self._record)
         except ShapeError as error:
             self.mistake = error
             raise
@@ -169,7 +169,7 @@ def example_arguments(f: Callable[..., Any]) -> tuple[tuple[Any, ...], dict[str,
     missing = [p for p in parameters if p.default is p.empty and p.kind not in optional]
     values = {p.name: p.default for p in parameters}
     if missing:
-        if (made := guessed(f, missing)) is None:
+        if (made := guess_arguments(f, missing)) is None:
             raise ExplainError(
                 f"explain: `{name}` has no example arguments",
                 ("needs", ", ".join(p.name for p in missing)),

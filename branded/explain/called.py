@@ -58,17 +58,17 @@ class Functions:
 
     def _caller(self, called: Called) -> tuple[int | None, int] | None:
         for i, f in ((None, self.own), *enumerate(self.found)):
-            if f is not called and (line := _named(f, called.name)) is not None:
+            if f is not called and (line := _first_mention(f, called.name)) is not None:
                 return i, line - f.first + 1
         if (other := _that_names(called)) is None or other in self.found:
             return None
         self.found.append(other)
-        return len(self.found) - 1, (_named(other, called.name) or other.first) - other.first + 1
+        return len(self.found) - 1, (_first_mention(other, called.name) or other.first) - other.first + 1
 
 
 def _that_names(called: Called) -> Called | None:
     """Return the first other function of the file that mentions this one."""
-    module = _parsed(called.file)
+    module = _parse_file(called.file)
     for x in () if module is None else _names(module, called.name):
         f = _around(called.file, x.lineno)
         if f is not None and f != called and _is_function(f):
@@ -77,13 +77,13 @@ def _that_names(called: Called) -> Called | None:
 
 
 def _is_function(f: Called) -> bool:
-    module = _parsed(f.file)
+    module = _parse_file(f.file)
     return module is not None and any(isinstance(x, ast.FunctionDef) and _first(x) == f.first for x in ast.walk(module))
 
 
 def _around(file: str, line: int) -> Called | None:
     """Return the innermost function that contains a line, or else the statement of the module."""
-    if (module := _parsed(file)) is None:
+    if (module := _parse_file(file)) is None:
         return None
     body = [x for x in module.body if x.lineno <= line <= (x.end_lineno or 0)]
     defs = [x for x in ast.walk(module) if isinstance(x, ast.FunctionDef) and _first(x) <= line <= (x.end_lineno or 0)]
@@ -100,9 +100,9 @@ def _first(f: ast.FunctionDef) -> int:
     return min((f.lineno, *(d.lineno for d in f.decorator_list)))
 
 
-def _named(f: Called, name: str) -> int | None:
+def _first_mention(f: Called, name: str) -> int | None:
     """Return the first line of a function that mentions another one."""
-    module = _parsed(f.file)
+    module = _parse_file(f.file)
     if module is None or not name:
         return None
     lines = [x.lineno for x in _names(module, name) if f.first <= x.lineno <= f.last]
@@ -115,7 +115,7 @@ def _names(module: ast.Module, name: str) -> Iterator[ast.Name | ast.Attribute]:
             yield x
 
 
-def _parsed(file: str) -> ast.Module | None:
+def _parse_file(file: str) -> ast.Module | None:
     return _parse("".join(source.lines(file)))
 
 

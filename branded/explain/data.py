@@ -29,7 +29,7 @@ from branded.explain.graph import graph_of
 from branded.explain.kernels import Kernel, kernels
 from branded.explain.loops import loop_of_function, loop_of_step
 from branded.explain.names import is_sharding, names_of
-from branded.explain.provenance import moved, sources
+from branded.explain.provenance import source_cells, sources
 from branded.explain.steps import Column, Growth, bytes_of, cells_of, columns, grew, kind, warning
 from branded.graph.uops import lead, tensor
 from branded.ir import Expr, make_expr
@@ -47,7 +47,7 @@ _TRIED = 1 << 28
 """The peak memory in bytes above which the kernels are not timed."""
 
 
-def explained(
+def explain_call(
     f: Callable[..., Any],
     args: Sequence[Any],
     kwargs: dict[str, Any],
@@ -63,7 +63,7 @@ def explained(
     _realize([x for x in tree.leaves((args, kwargs)) if isinstance(x, Tensor)])
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
     try:
-        with recording.named() as begun:
+        with recording.record_operand_names() as begun:
             began(begun)
             expr = make_expr(f, static_argnums=fixed)(*args, **kwargs)
     except ReadError:
@@ -239,7 +239,7 @@ class Explained:
             return None
         at = [i for i, a in enumerate(e.operands) if isinstance(a, Var)]
         if e.op in ("enter", "leave") and held:
-            return [[[0, cell]] for cell in moved(e)]
+            return [[[0, cell]] for cell in source_cells(e)]
         found = sources(self.batched[e.results[0]], [self.batched[v] for v in held], [self.cells.get(v) for v in held])
         if found is None or sum(map(len, found)) > PAIRS:
             return None

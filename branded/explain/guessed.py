@@ -31,18 +31,18 @@ _NUMBERS: dict[str, Any] = {"float": 2.0, "int": 2, "bool": True}
 Shape = tuple[int, ...]
 
 
-def guessed(f: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> dict[str, Any] | None:
+def guess_arguments(f: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> dict[str, Any] | None:
     """Return arguments for the parameters without defaults, by name, or None if they cannot be guessed.
 
     If all axes are known, the function gets tensors with these axes even if it fails: the error is then its own.
     """
-    written = _written(f)
+    written = _source_annotations(f)
     texts = {p.name: written.get(p.name) or _text(p.annotation) for p in parameters}
     numbers = {name: _NUMBERS[text] for name, text in texts.items() if text in _NUMBERS}
     tensors = [name for name, text in texts.items() if _TENSOR.search(text)]
     if len(numbers) + len(tensors) < len(texts):
         return None
-    told = _told(inspect.getdoc(f) or "", {name: texts[name] for name in tensors})
+    told = _known_axes(inspect.getdoc(f) or "", {name: texts[name] for name in tensors})
     for shapes in itertools.islice(_shapes(tensors, told), _MOST):
         made = {
             n: numbers.get(n, _example(shapes[n], told.get(n, ("", ()))[0]) if n in shapes else None) for n in texts
@@ -52,7 +52,7 @@ def guessed(f: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> d
     return None
 
 
-def _written(f: Callable[..., Any]) -> dict[str, str]:
+def _source_annotations(f: Callable[..., Any]) -> dict[str, str]:
     """Return the annotations of a function by parameter name, as written in its source."""
     try:
         (made,) = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(f)))).body
@@ -76,7 +76,7 @@ Told = dict[str, tuple[str, tuple[str, ...]]]
 """For each parameter, its dtype and the names of its axes."""
 
 
-def _told(doc: str, texts: Mapping[str, str]) -> Told:
+def _known_axes(doc: str, texts: Mapping[str, str]) -> Told:
     found: Told = {}
     for name, text in texts.items():
         if (shape := _SHAPE.search(text)) is not None:

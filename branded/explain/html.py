@@ -127,10 +127,10 @@ def document(
     data = json.dumps(
         {"entries": entries, "edit": edit, "why": why, "site": site}, ensure_ascii=False, separators=(",", ":")
     )
-    return Template(_read("page.html")).substitute(
+    return Template(_read_asset("page.html")).substitute(
         title=html.escape(title),
         policy=_POLICY if edit is None else _POLICY_OF_EDIT,
-        style=_read("style.css"),
+        style=_read_asset("style.css"),
         data=data.replace("<", "\\u003c"),
         script=_script(),
     )
@@ -138,8 +138,8 @@ def document(
 
 def _script() -> str:
     own = scripts(*_SCRIPTS, *_PAGE)
-    library = _read("vendor/dagre.min.js").partition("\n//# sourceMappingURL")[0]
-    return f'{_read("vendor/dagre.min.js.LEGAL.txt")}\n{library}\n(() => {{\n"use strict";\n{own}}})();'
+    library = _read_asset("vendor/dagre.min.js").partition("\n//# sourceMappingURL")[0]
+    return f'{_read_asset("vendor/dagre.min.js.LEGAL.txt")}\n{library}\n(() => {{\n"use strict";\n{own}}})();'
 
 
 def scripts(*names: str) -> str:
@@ -148,8 +148,8 @@ def scripts(*names: str) -> str:
     Args:
         names: Their names, in order of dependency.
     """
-    return "\n".join(_read(f"{name}.js") for name in names)
+    return "\n".join(_read_asset(f"{name}.js") for name in names)
 
 
-def _read(name: str) -> str:
+def _read_asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")

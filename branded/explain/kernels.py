@@ -19,7 +19,7 @@ from branded.backends.cpu.renderer.loops import suits
 from branded.compile.loop_executor import LoopName
 from branded.control_flow.primitive import Loop
 from branded.control_flow.scan import Scan
-from branded.graph.uops import nbytes, replaced
+from branded.graph.uops import nbytes, replace_ops
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import CStyleLanguage, Target, ansistrip, to_program
 
@@ -115,7 +115,7 @@ def _loop(call: UOp, loop: Loop) -> Kernel:
     outs = len(loop.step.src) if isinstance(loop, Scan) else loop.carries
     writes, reads = [nbytes(b) for b in call.src[1 : 1 + outs]], [nbytes(b) for b in call.src[1 + outs : results + 1]]
     stand_ins = {p: UOp.new_buffer(p.device, int(p.max_numel()), p.dtype).reshape(p.shape) for p in loop.params()}
-    step = kernels([x for x in replaced(loop.step.src, stand_ins.get) if x not in stand_ins.values()])
+    step = kernels([x for x in replace_ops(loop.step.src, stand_ins.get) if x not in stand_ins.values()])
     often = f"{loop.length} steps" if isinstance(loop, Scan) else "as many steps as its predicate wants"
     code = "\n".join([f"// {loop.what}: {often}, each of them", *(k.code for k in step)])
     return Kernel(loop.what, sum(reads), sum(writes), code, max(writes, default=0))

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from branded.collectives.named_axes import COLLECTIVES
 from branded.core.tracing.recorded_calls import WRITES
-from branded.errors import counted
+from branded.errors import count_noun
 from branded.explain.calls import NoTextError, call, empty, number, write
 from branded.explain.loop_bodies import INDENT, Bodies
 from branded.explain.names import Names, is_sharding
@@ -61,7 +61,7 @@ def loop_of_function(
     """
 
     def written(how: Callable[[_Writer], list[str]]) -> str:
-        writer = _Writer(names, _inlined(program, names), folded=folded)
+        writer = _Writer(names, _inlinable_values(program, names), folded=folded)
         lines = how(writer)
         outs = [writer.atom(a) for a in program.outs]
         parameters = [names.values[v] for v in (*program.invars, *program.constvars)]
@@ -77,14 +77,14 @@ def loop_of_function(
         return None
 
 
-def _inlined(program: Program, names: Names) -> dict[Var, Eqn | None]:
+def _inlinable_values(program: Program, names: Names) -> dict[Var, Eqn | None]:
     """Return the unnamed values that are used once, with the operation that uses them, or None for the result."""
     uses: dict[Var, list[Eqn | None]] = {}
     for user, taken in [*((e, e.operands) for e in program.eqns), (None, program.outs)]:
         for a in taken:
             if isinstance(a, Var):
                 uses.setdefault(a, []).append(user)
-    within = [_inlined(inner, names) for e in program.eqns for inner in e.programs()]
+    within = [_inlinable_values(inner, names) for e in program.eqns for inner in e.programs()]
     own = [v for e in program.eqns if (v := _single(e)) is not None and v not in names.own]
     found = {v: uses[v][0] for v in own if len(uses.get(v, [])) == 1}
     kept = {v: use for v, use in found.items() if use is None or _is_plain(use) or use.op == "leave"}
@@ -165,11 +165,11 @@ class _Writer(Bodies):
         dropped = [b for b in brands if e.op not in ("enter", "leave") and b not in result.row]
         if e.op in (*_REDUCTIONS, "all_gather"):
             return self._exchange(e, dropped)
-        if e.op == "ppermute" and len(_named(e)) == 1:
-            return self._permutation(e, _named(e)[0])
+        if e.op == "ppermute" and len(_parameter_brands(e)) == 1:
+            return self._permutation(e, _parameter_brands(e)[0])
         if e.op == "axis_index":
             return self._over(brands, [f"{self._entry(e.results[0])} = {self.index(result.row[0])}"])
-        if e.op not in ("enter", "leave") and any(b in brands for b in _named(e)):
+        if e.op not in ("enter", "leave") and any(b in brands for b in _parameter_brands(e)):
             raise NoTextError(e.op)
         if dropped and e.has_programs:
             raise NoTextError(e.op)
@@ -219,7 +219,7 @@ class _Writer(Bodies):
         """Write a reduction over the examples of brands, or a gather of all examples."""
         x = e.operands[0]
         row = x.type.row if isinstance(x, Var) else ()
-        over = [b for b in _named(e) if isinstance(b, BrandName)] or dropped
+        over = [b for b in _parameter_brands(e) if isinstance(b, BrandName)] or dropped
         if not over or any(b not in row for b in over) or not isinstance(x, Var):
             raise NoTextError(e.op)
         at = [":" if b in over else self.index(b) for b in row]
@@ -262,13 +262,14 @@ class _Writer(Bodies):
         self._inlined = {v: use for v, use in self._inlined.items() if v not in outs}
         told = part[-1].derived
         assert told is not None
-        return [f"{', '.join(map(self.atom, outs))} = ...  # {told.what}, {counted(len(part), 'step')}"]
+        return [f"{', '.join(map(self.atom, outs))} = ...  # {told.what}, {count_noun(len(part), 'step')}"]
 
     def _run(self, eqns: Sequence[Eqn]) -> int:
         """Return how many of the first equations are steps of one derivative within the open loops."""
         first = eqns[0].derived
         same = itertools.takewhile(
-            lambda e: e.derived == first and {*_mentioned(e)} <= self._inside and e.op not in ("enter", "leave"), eqns
+            lambda e: e.derived == first and {*_mentioned_brands(e)} <= self._inside and e.op not in ("enter", "leave"),
+            eqns,
         )
         return len(list(same)) if self._folded and first is not None else 0
 
@@ -285,12 +286,12 @@ class _Writer(Bodies):
                 lines += self._fold(eqns[i : i + n], eqns[i + n :])
                 i += n
                 continue
-            new = [b for b in _mentioned(eqns[i]) if b not in self._inside]
+            new = [b for b in _mentioned_brands(eqns[i]) if b not in self._inside]
             if not new:
                 lines += self._one(eqns[i])
                 i += 1
                 continue
-            end, b = max((max(k for k, e in enumerate(eqns) if b in _mentioned(e)), b) for b in new)
+            end, b = max((max(k for k, e in enumerate(eqns) if b in _mentioned_brands(e)), b) for b in new)
             part = eqns[i : end + 1]
             self._check(b, part, eqns[end + 1 :])
             for e in part:
@@ -312,8 +313,8 @@ class _Writer(Bodies):
                 raise _ExchangeError
             if leaves:
                 left |= {*e.results}
-        others = {c for e in part for c in _mentioned(e)} - {b, *self._inside}
-        if any(c in others for e in rest for c in _mentioned(e)):
+        others = {c for e in part for c in _mentioned_brands(e)} - {b, *self._inside}
+        if any(c in others for e in rest for c in _mentioned_brands(e)):
             raise _ExchangeError
 
     def _one(self, e: Eqn) -> list[str]:
@@ -328,7 +329,7 @@ class _Writer(Bodies):
         lines = self.equation(e, given, targets)
         if (v := _single(e)) is not None and v in self._inlined and len(lines) == 1:
             use, text = self._inlined[v], lines[0].partition(" = ")[2]
-            if len(text) <= _SHORT and (use is None or {*_mentioned(use)} <= self._inside):
+            if len(text) <= _SHORT and (use is None or {*_mentioned_brands(use)} <= self._inside):
                 self._given[v] = text if _is_tight(text) else f"({text})"
                 return []
         return list(map(_plain, lines))
@@ -357,7 +358,7 @@ def _types(e: Eqn) -> Iterator[Type]:
             yield a.type
 
 
-def _named(e: Eqn) -> list[BrandName]:
+def _parameter_brands(e: Eqn) -> list[BrandName]:
     """Return the brands that the parameters name."""
     found: list[BrandName] = []
     for v in e.params.values():
@@ -367,5 +368,5 @@ def _named(e: Eqn) -> list[BrandName]:
     return found
 
 
-def _mentioned(e: Eqn) -> list[BrandName]:
-    return list(dict.fromkeys([*(b for t in _types(e) for b in t.row), *_named(e)]))
+def _mentioned_brands(e: Eqn) -> list[BrandName]:
+    return list(dict.fromkeys([*(b for t in _types(e) for b in t.row), *_parameter_brands(e)]))

@@ -123,7 +123,7 @@ class _Wanted:
             self.left.add(e.results[0])
         if e.op in WRITES and isinstance(e.operands[0], Var):
             self.add(e.results[0], self.names.get(e.operands[0], ""))
-        targets = assigned(e.where)
+        targets = assigned_names(e.where)
         results = [v for f in leaves for v in f.results] or [*e.results]
         if len(targets) == len(results):
             for v, name in zip(results, targets, strict=True):
@@ -206,7 +206,7 @@ def _codes(program: Program) -> dict[Var, Where]:
 Span = tuple[int, int, int, int]
 
 
-def assigned(where: Where | None) -> tuple[str, ...]:
+def assigned_names(where: Where | None) -> tuple[str, ...]:
     """Return the names to which the expression is assigned: `x = …`, `a, b = …`, `self.h = …`, `(y := …)`."""
     if where is None:
         return ()

@@ -77,7 +77,7 @@ def sources(
     return [[name for bit, name in enumerate(names) if cell >> bit & 1] for cell in found]
 
 
-def moved(e: Eqn) -> list[int]:
+def source_cells(e: Eqn) -> list[int]:
     """Return, for each cell of a value that entered or left a brand, the cell before."""
     x, y, b, axis = e.operands[0].type, e.results[0].type, e.params["brand"], e.params["axis"]  # type: ignore[union-attr]
     own: list[Any] = list(range(len(x.shape)))
@@ -140,7 +140,7 @@ class _Graph:
         if u.op is Ops.WHERE:
             return self._where(u)
         if u.op in GroupOp.Elementwise or u.op in _SAME or copied_part(u) is not None:
-            return [functools.reduce(int.__or__, cells, 0) for cells in zip(*_aligned(u, below), strict=True)]
+            return [functools.reduce(int.__or__, cells, 0) for cells in zip(*_align_cells(u, below), strict=True)]
         if u.op in GroupOp.Movement and not _is_of_each_device(u):
             return [below[0][i] if i >= 0 else 0 for i in _positions(u)]
         if u.op is Ops.REDUCE:
@@ -155,9 +155,9 @@ class _Graph:
         return [functools.reduce(int.__or__, itertools.chain(*below), 0)] * _size(u)
 
     def _where(self, u: UOp) -> Sets:
-        flag, yes, no = _aligned(u, [self._sets[s] for s in u.src])
+        flag, yes, no = _align_cells(u, [self._sets[s] for s in u.src])
         try:
-            (taken,) = _aligned(u, [self.numbers(u.src[0])])
+            (taken,) = _align_cells(u, [self.numbers(u.src[0])])
         except _UnknownError:
             return [a | b | c for a, b, c in zip(flag, yes, no, strict=True)]
         return [f | (y if t else n) for f, y, n, t in zip(flag, yes, no, taken, strict=True)]
@@ -252,7 +252,7 @@ class _Graph:
         if u.op is Ops.CONST:
             return [u.val]
         if u.op is Ops.BUFFER:
-            return _read(u)
+            return _buffer_numbers(u)
         below = [self._numbers[s] for s in _data(u)]
         if u.op is Ops.CAST:
             return [_cast(x, u) for x in below[0]]
@@ -260,7 +260,7 @@ class _Graph:
             return below[0]
         if u.op in GroupOp.ALU:
             try:
-                return [exec_alu(u.op, u.dtype, xs) for xs in zip(*_aligned(u, below), strict=True)]
+                return [exec_alu(u.op, u.dtype, xs) for xs in zip(*_align_cells(u, below), strict=True)]
             except (KeyError, TypeError):
                 raise _UnknownError from None
         if u.op in GroupOp.Movement:
@@ -358,13 +358,13 @@ def _positions(u: UOp) -> list[int]:
     return [-1 if -1 in at else sum(at) for at in itertools.product(*axes)]
 
 
-def _aligned(u: UOp, below: Sequence[list[Any]]) -> list[list[Any]]:
+def _align_cells(u: UOp, below: Sequence[list[Any]]) -> list[list[Any]]:
     """Return the cells of each operand for each cell of an elementwise `u`: tinygrad aligns to the right."""
     to = _shape(u)
-    return [_spread(cells, _shape(s), to) for cells, s in zip(below, u.src, strict=False)]
+    return [_broadcast_cells(cells, _shape(s), to) for cells, s in zip(below, u.src, strict=False)]
 
 
-def _spread(cells: list[Any], shape: Sequence[int], to: Sequence[int]) -> list[Any]:
+def _broadcast_cells(cells: list[Any], shape: Sequence[int], to: Sequence[int]) -> list[Any]:
     if shape == to:
         return cells
     steps = _strides(shape)
@@ -384,7 +384,7 @@ def _part(cells: list[Any], t: int, length: int) -> list[Any]:
     return cells[t * n : (t + 1) * n]
 
 
-def _read(buffer: UOp) -> Numbers:
+def _buffer_numbers(buffer: UOp) -> Numbers:
     """Return the numbers in a realized buffer."""
     if not buffer.is_realized or _size(buffer) > MOST:
         raise _UnknownError

@@ -39,7 +39,7 @@ def columns(e: Eqn, names: Mapping[Var, str]) -> list[Column]:
     after = {b for v in e.results for b in v.type.row}
     own = e.params.get("brand") if e.op in ("enter", "leave") else None
     seen = [*(b for row in rows for b in row), *(b for v in e.results for b in v.type.row)]
-    brands = dict.fromkeys([*_sorted(e), *seen, *([own] if isinstance(own, BrandName) else [])])
+    brands = dict.fromkeys([*_longest_row(e), *seen, *([own] if isinstance(own, BrandName) else [])])
     found = []
     for b in brands:
         carried = tuple(b in row for row in rows)
@@ -57,7 +57,7 @@ def kind(found: Sequence[Column]) -> Kind:
 _RARE: tuple[Kind, ...] = ("enter", "leave", "broadcast", "zip")
 
 
-def _sorted(e: Eqn) -> tuple[BrandName, ...]:
+def _longest_row(e: Eqn) -> tuple[BrandName, ...]:
     """Return the brands in the order of the longest row: all rows of a program have the same order."""
     rows = [a.type.row for a in (*e.results, *e.operands) if isinstance(a, Var)]
     return max(rows, key=len, default=())
@@ -77,7 +77,7 @@ def _why(e: Eqn, b: BrandName, carried: Sequence[bool], how: Kind, names: Mappin
     without = list(dict.fromkeys(_name(a, names) for a, c in pairs if not c and isinstance(a, Var)))
     axis = f"axis {e.params['axis']} of " if "axis" in e.params else ""
     first = _name(e.operands[0], names) if e.operands else ""
-    results = listed([names[v] for v in e.results])
+    results = join_words([names[v] for v in e.results])
     match how:
         case "enter" if e.op == "enter":
             return f"{axis}{first} becomes the brand, {examples(b.size)}"
@@ -88,24 +88,24 @@ def _why(e: Eqn, b: BrandName, carried: Sequence[bool], how: Kind, names: Mappin
         case "leave" if e.op == "leave":
             return f"its {examples(b.size)} become {axis}{results}"
         case "leave" if e.op not in COLLECTIVES and not e.has_programs:
-            return f"of {listed(with_it)} nothing but the shape is used, so {results} is the same for all"
+            return f"of {join_words(with_it)} nothing but the shape is used, so {results} is the same for all"
         case "leave":
-            return f"{listed(with_it)} of all {examples(b.size)} make one {results}, which no longer varies over it"
+            return f"{join_words(with_it)} of all {examples(b.size)} make one {results}, which no longer varies over it"
         case "zip" if len(with_it) == 1:
             return f"{with_it[0]} varies over it; each of its {examples(b.size)} by itself"
         case "zip":
-            return f"{listed(with_it)} vary over it, so they meet example by example"
+            return f"{join_words(with_it)} vary over it, so they meet example by example"
     verb = "varies" if len(with_it) == 1 else "vary"
     be = "is" if len(without) == 1 else "are"
-    same = f"{listed(without)} {be} the same for each of its {examples(b.size)}"
-    return f"only {listed(with_it)} {verb} over it, so {same}"
+    same = f"{join_words(without)} {be} the same for each of its {examples(b.size)}"
+    return f"only {join_words(with_it)} {verb} over it, so {same}"
 
 
 def _name(a: Atom, names: Mapping[Var, str]) -> str:
     return names[a] if isinstance(a, Var) else str(a)
 
 
-def listed(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """Join words: `a, b and c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
@@ -148,7 +148,7 @@ def warning(
     size = max((bytes_of(v.type) for v in e.results), default=0)
     if not repeats or grew(e) < limit.factor or size < limit.size:
         return None
-    over = listed([c.brand.name for c in repeats])
+    over = join_words([c.brand.name for c in repeats])
     value = names[max(e.results, key=lambda v: bytes_of(v.type))]
     if size in written:
         what = f"the kernel {written[size]} writes that much to memory"

@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from branded.errors import counted, examples
-from branded.explain.steps import listed, readable
+from branded.errors import count_noun, examples
+from branded.explain.steps import join_words, readable
 from branded.explain.terminal import Line, Span, block, caller_lines, kernel_lines, numbers, section
 
 Data = Mapping[str, Any]
@@ -28,7 +28,7 @@ def story(data: Data, seconds: float | None = None, *, kernels: bool = False) ->
     if own := _arguments(data):
         out += [[], *own]
     out += section("as a loop", block(data["folded_loop"] or ""))
-    out += section("more than a zip", [line for each in _told(data) for line in each])
+    out += section("more than a zip", [line for each in _step_blocks(data) for line in each])
     if kernels:
         out += kernel_lines(data)
     out += section("result", _result(data))
@@ -48,7 +48,7 @@ def _brands(data: Data) -> Line:
     for i, b in enumerate(found):
         between = "" if i == 0 else " and " if i == len(found) - 1 else ", "
         names += [Span(between), Span(f"{b['name']}:{b['size']}", f"brand {b['name']}")]
-    return [*start, Span(f"{counted(len(found), 'brand')}, "), *names]
+    return [*start, Span(f"{count_noun(len(found), 'brand')}, "), *names]
 
 
 def _inside(data: Data) -> list[Data]:
@@ -71,14 +71,14 @@ def _broadcasts(data: Data) -> Line:
             )
         ]
     largest = max(found, key=lambda s: int(s["bytes"]))
-    named = list(dict.fromkeys(map(_named, found)))
+    named = list(dict.fromkeys(map(_describe_broadcast, found)))
     more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
     cost = f"; at most {readable(largest['bytes'])}"
     cost += f", {largest['grew']:.4g} times its largest operand" if largest["grew"] > 1 else ""
-    return [Span("broadcasts: ", "title"), Span(_cut("; ".join(named[:_MOST]) + more) + cost)]
+    return [Span("broadcasts: ", "title"), Span(_truncate("; ".join(named[:_MOST]) + more) + cost)]
 
 
-def _named(step: Data) -> str:
+def _describe_broadcast(step: Data) -> str:
     """Describe a broadcast in a few words."""
     if step["derived"]:
         return f"the {step['derived']['what']}"
@@ -94,12 +94,12 @@ def _repeats(step: Data) -> bool:
 
 def _over(step: Data) -> str:
     names = [c["brand"] for c in step["columns"] if c["how"] == "broadcast" or _repeats(step)]
-    return listed(list(dict.fromkeys(names)))
+    return join_words(list(dict.fromkeys(names)))
 
 
 def _cost(data: Data, seconds: float | None) -> Line:
     took = "" if seconds is None else f", {took_text(seconds)}"
-    return [Span(f"{counted(len(data['kernels']), 'kernel')}, {readable(data['memory']['peak'])} at most{took}")]
+    return [Span(f"{count_noun(len(data['kernels']), 'kernel')}, {readable(data['memory']['peak'])} at most{took}")]
 
 
 def took_text(seconds: float) -> str:
@@ -126,7 +126,7 @@ def _arguments(data: Data) -> list[Line]:
 # ---- the steps ----
 
 
-def _told(data: Data) -> Iterator[list[Line]]:
+def _step_blocks(data: Data) -> Iterator[list[Line]]:
     """Yield the steps that are more than a zip, as blocks of lines."""
     steps = data["steps"]
     seen: set[tuple[str, str]] = set()
@@ -134,7 +134,7 @@ def _told(data: Data) -> Iterator[list[Line]]:
     for derived, group in itertools.groupby(steps, key=lambda s: tuple((s["derived"] or {}).values())):
         part = list(group)
         if derived and len(part) > 1:
-            yield _derived(part)
+            yield _derivative_lines(part)
             continue
         for step in part:
             if step["op"] in ("enter", "leave"):
@@ -149,7 +149,7 @@ def _told(data: Data) -> Iterator[list[Line]]:
             else:
                 zips += 1
     if zips and data["brands"]:
-        yield [[Span(f"  and {counted(zips, 'step')} that only zip{'s' if zips == 1 else ''}", "quiet")]]
+        yield [[Span(f"  and {count_noun(zips, 'step')} that only zip{'s' if zips == 1 else ''}", "quiet")]]
 
 
 def _key(step: Data) -> tuple[str, str]:
@@ -167,7 +167,7 @@ def _code(step: Data) -> str:
 
 def _size(step: Data) -> Span:
     kinds = ", ".join(dict.fromkeys(v["type"] for v in step["results"]))
-    return Span(f"   {_cut(kinds)}, {readable(step['bytes'])}", "quiet")
+    return Span(f"   {_truncate(kinds)}, {readable(step['bytes'])}", "quiet")
 
 
 def _step(step: Data) -> list[Line]:
@@ -185,7 +185,7 @@ def _body(body: Data, indent: int) -> list[Line]:
     """Return a line for each step of a loop's body, a branch or a function."""
     pad = " " * indent
     takes = ", ".join(f"{v['name']}: {v['type']}" for v in body["takes"])
-    out: list[Line] = [[Span(f"{pad}{body['name']}({_cut(takes)})", "quiet")]]
+    out: list[Line] = [[Span(f"{pad}{body['name']}({_truncate(takes)})", "quiet")]]
     steps = [s for s in body["steps"] if s["op"] not in ("enter", "leave")]
     for step in steps[:_INSIDE]:
         how = step["kind"] if step["kind"] != "none" else "the same for all"
@@ -200,7 +200,7 @@ def _body(body: Data, indent: int) -> list[Line]:
     return out
 
 
-def _derived(part: Sequence[Data]) -> list[Line]:
+def _derivative_lines(part: Sequence[Data]) -> list[Line]:
     """Summarize the generated steps of a derivative."""
     what, where = part[0]["derived"]["what"], part[0]["derived"]["where"]
     kind, _, name = what.partition(" of ")
@@ -214,7 +214,9 @@ def _derived(part: Sequence[Data]) -> list[Line]:
     if spread:
         most = max(int(s["bytes"]) for s in spread)
         times = "once" if len(spread) == 1 else f"{len(spread)} times"
-        over = listed(list(dict.fromkeys(c["brand"] for s in spread for c in s["columns"] if c["how"] == "broadcast")))
+        over = join_words(
+            list(dict.fromkeys(c["brand"] for s in spread for c in s["columns"] if c["how"] == "broadcast"))
+        )
         out.append([Span(f"      it broadcasts {times} over {over}, {readable(most)} at most")])
     out += [[Span(f"      {s['warning']}", "warning")] for s in part if s["warning"]]
     return out
@@ -229,19 +231,19 @@ def _crossings(steps: Sequence[Data]) -> list[Line]:
     said = []
     if entered:
         axes = [(f"axis {axis}", [s["operands"][0]["name"] for s in same]) for axis, same in _by_axis(entered)]
-        said.append(f"{brand}:{size} is {listed([f'{axis} of {listed(names)}' for axis, names in axes])}")
+        said.append(f"{brand}:{size} is {join_words([f'{axis} of {join_words(names)}' for axis, names in axes])}")
     if left:
         same_for_all = [s for s in left if _repeats(s)]
         axes = [(f"axis {axis}", [s["results"][0]["name"] for s in same]) for axis, same in _by_axis(left)]
-        said.append(f"it leaves as {listed([f'{axis} of {listed(names)}' for axis, names in axes])}")
+        said.append(f"it leaves as {join_words([f'{axis} of {join_words(names)}' for axis, names in axes])}")
         if same_for_all:
             names = [s["results"][0]["name"] for s in same_for_all]
             be = "is" if len(names) == 1 else "are"
-            said.append(f"{listed(names)} {be} the same for all {examples(size)}, and repeated")
+            said.append(f"{join_words(names)} {be} the same for all {examples(size)}, and repeated")
     out: list[Line] = [_head(first), [Span(f"      {'; '.join(said)}")]]
     if devices := next((s["devices"] for s in steps if s["devices"]), None):
         each = size // len(devices)
-        out.append([Span(f"      shard over {brand}: {examples(each)} on each of {listed(devices)}")])
+        out.append([Span(f"      shard over {brand}: {examples(each)} on each of {join_words(devices)}")])
     return out
 
 
@@ -275,5 +277,5 @@ def _notes(data: Data) -> list[Line]:
     return [[Span(f"note: {note}", "quiet")] for note in data["notes"]]
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

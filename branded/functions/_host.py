@@ -16,7 +16,7 @@ from tinygrad.uop.ops import UOp
 
 from branded.autodiff import forward, reverse
 from branded.backends.cpu.linalg import host_kernels
-from branded.callbacks.host import Host, ShapeDtype, TotalHost, called, serves, summed_to
+from branded.callbacks.host import Host, ShapeDtype, TotalHost, call_on_graphs, serves, summed_to
 from branded.callbacks.sorting import order
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
@@ -34,7 +34,7 @@ Form = Callable[[Tensor, Tensor, int], Tensor]
 def search(own: Tensor, wanted: Tensor, side: str) -> Tensor:
     """Count the sorted keys `own: [n]` that come before each of `wanted`."""
     types = [ShapeDtype(_shape(wanted.uop), dtypes.int32)]
-    return tensor(called(_searcher(side), types, [own.uop, wanted.uop])[0])
+    return tensor(call_on_graphs(_searcher(side), types, [own.uop, wanted.uop])[0])
 
 
 def can_search(own: Tensor, wanted: Tensor) -> bool:
@@ -48,12 +48,12 @@ def _serves(*xs: Tensor) -> bool:
 
 @functools.cache
 def _searcher(side: str) -> Host:
-    made = TotalHost("searchsorted", functools.partial(searched, side=side), "expand_dims", False)
+    made = TotalHost("searchsorted", functools.partial(search_in_numpy, side=side), "expand_dims", False)
     made.by_c = host_kernels.search(side)
     return made
 
 
-def searched(own: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarray:
+def search_in_numpy(own: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarray:
     """Implement `search` in numpy, for all examples."""
     import numpy as np
 
@@ -73,7 +73,7 @@ def standing(x: Tensor, places: Tensor, descending: bool) -> Tensor:
     """Return the indices along the last axis of the entries with these ranks, `[m]` or `[..., m]`."""
     at = places.reshape((1,) * (x.ndim - places.ndim) + _shape(places.uop)).cast(dtypes.int32)
     types = [ShapeDtype((*_shape(x.uop)[:-1], int(places.shape[-1])), dtypes.int32)]
-    return tensor(called(_picker(descending), types, [x.uop, at.uop])[0])
+    return tensor(call_on_graphs(_picker(descending), types, [x.uop, at.uop])[0])
 
 
 def can_stand(x: Tensor, places: Tensor) -> bool:
@@ -82,12 +82,12 @@ def can_stand(x: Tensor, places: Tensor) -> bool:
 
 @functools.cache
 def _picker(descending: bool) -> Host:
-    made = TotalHost("places", functools.partial(stood, descending=descending), "expand_dims", False)
+    made = TotalHost("places", functools.partial(standing_in_numpy, descending=descending), "expand_dims", False)
     made.by_c = host_kernels.standing(descending)
     return made
 
 
-def stood(x: np.ndarray, places: np.ndarray, descending: bool) -> np.ndarray:
+def standing_in_numpy(x: np.ndarray, places: np.ndarray, descending: bool) -> np.ndarray:
     """Implement `standing` in numpy, for all examples."""
     import numpy as np
 
@@ -118,7 +118,7 @@ class Segments(TotalHost):
             return u, [None]
         if self.reduction == "sum":
             y = results(u)[0]
-            (dy,) = called(self, _types([y]), [d, u.src[2]])
+            (dy,) = call_on_graphs(self, _types([y]), [d, u.src[2]])
             return UOp.maketuple(y, dy), [1]
         (found,) = forward.push([self._by_operations(u)], {u.src[1]: d})
         assert found is not None
@@ -134,7 +134,7 @@ class Segments(TotalHost):
 def segments(x: Tensor, ids: Tensor, num: int, reduction: str, form: Form) -> Tensor:
     """Reduce the entries of `x: [n, *rest]` that have the same id."""
     shape = (num, *_shape(x.uop)[1:])
-    return tensor(called(_segments(reduction, form, num), [ShapeDtype(shape, x.dtype)], [x.uop, ids.uop])[0])
+    return tensor(call_on_graphs(_segments(reduction, form, num), [ShapeDtype(shape, x.dtype)], [x.uop, ids.uop])[0])
 
 
 def can_segment(x: Tensor, ids: Tensor, num: int) -> bool:
@@ -148,13 +148,13 @@ def can_segment(x: Tensor, ids: Tensor, num: int) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _segments(reduction: str, form: Form, num: int) -> Segments:
-    work = functools.partial(segmented, num=num, reduction=reduction)
+    work = functools.partial(reduce_segments_in_numpy, num=num, reduction=reduction)
     made = Segments(f"segment_{reduction}", work, "expand_dims", False)
     made.form, made.reduction, made.by_c = form, reduction, host_kernels.segments(reduction)
     return made
 
 
-def segmented(x: np.ndarray, ids: np.ndarray, num: int, reduction: str) -> np.ndarray:
+def reduce_segments_in_numpy(x: np.ndarray, ids: np.ndarray, num: int, reduction: str) -> np.ndarray:
     """Implement `segments` in numpy, for all examples."""
     import numpy as np
 
@@ -188,13 +188,13 @@ class Fourier(TotalHost):
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Transform the tangents: the operation is linear."""
         ys, given = results(u), [x.const_like(0) if d is None else d for x, d in zip(u.src[1:], tangents, strict=True)]
-        return UOp.maketuple(*ys, *called(self, _types(ys), given)), [2, 3]
+        return UOp.maketuple(*ys, *call_on_graphs(self, _types(ys), given)), [2, 3]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Apply the transform with the opposite sign to both parts of the cotangent."""
         ys = results(u)
         given = [y.const_like(0) if ct is None else ct for y, ct in zip(ys, cotangents, strict=True)]
-        found = called(_fourier(-self.sign), _types(ys), given)
+        found = call_on_graphs(_fourier(-self.sign), _types(ys), given)
         return [summed_to(g, x) for g, x in zip(found, u.src[1:], strict=False)]
 
 
@@ -217,18 +217,18 @@ def can_transform(x: Tensor) -> bool:
 def transform(re: Tensor, im: Tensor | None, sign: int) -> tuple[Tensor, Tensor]:
     """Compute Σⱼ x[j] exp(sign 2πi j k / n); `im` is None if it is 0."""
     given = [re.uop] if im is None else [re.uop, im.uop]
-    a, b = called(_fourier(sign), _types([re.uop] * 2), given)
+    a, b = call_on_graphs(_fourier(sign), _types([re.uop] * 2), given)
     return tensor(a), tensor(b)
 
 
 @functools.cache
 def _fourier(sign: int) -> Fourier:
-    made = Fourier("fft", functools.partial(transformed, sign=sign), "expand_dims", False)
+    made = Fourier("fft", functools.partial(fft_in_numpy, sign=sign), "expand_dims", False)
     made.sign = sign
     return made
 
 
-def transformed(re: np.ndarray, im: np.ndarray | None = None, *, sign: int) -> list[np.ndarray]:
+def fft_in_numpy(re: np.ndarray, im: np.ndarray | None = None, *, sign: int) -> list[np.ndarray]:
     """Implement `transform` in numpy, for all examples."""
     import numpy as np
 

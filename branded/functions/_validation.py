@@ -94,7 +94,7 @@ def axes_of(axis: Axes, x: Tensor, what: str) -> tuple[int, ...]:
     return found
 
 
-def merged(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+def merge_axes(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """Merge these axes of `x` into one, which is the last."""
     rest = [i for i in range(x.ndim) if i not in axes]
     moved = x.permute((*rest, *axes))
@@ -104,7 +104,7 @@ def merged(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return moved.reshape((*(x.shape[i] for i in rest), n))
 
 
-def kept(y: Tensor, x: Tensor, axes: tuple[int, ...], leading: int = 0) -> Tensor:
+def reinsert_axes(y: Tensor, x: Tensor, axes: tuple[int, ...], leading: int = 0) -> Tensor:
     """Reinsert the reduced axes of `x` into `y` with size 1, after the `leading` axes of `y`."""
     shape = (1 if i in axes else n for i, n in enumerate(x.shape))
     return y.reshape((*y.shape[:leading], *shape))

@@ -55,16 +55,16 @@ def array(object: Nested[S], dtype: DTypeLike | None = None) -> Vec[S]:
     """
     found = None if dtype is None else as_dtype(dtype, "array")
     tree.leaves(object)  # raises if a list contains itself
-    x = _stacked(object, "the array")
+    x = _stack_nested(object, "the array")
     return x.cast(found or strong_dtype(x.dtype))
 
 
-def _stacked(x: Any, where: str) -> Tensor:
+def _stack_nested(x: Any, where: str) -> Tensor:
     if not isinstance(x, list | tuple):
         return operand(x, "array", where)
     if not x:
         return Tensor([], dtype=dtypes.default_float)
-    parts = [_stacked(v, f"{where}[{i}]" if where != "the array" else f"entry [{i}]") for i, v in enumerate(x)]
+    parts = [_stack_nested(v, f"{where}[{i}]" if where != "the array" else f"entry [{i}]") for i, v in enumerate(x)]
     odd = next((i for i, p in enumerate(parts) if p.shape != parts[0].shape), None)
     if odd is not None:
         inside = "" if where == "the array" else f" of {where}"

@@ -150,7 +150,7 @@ def irfft(a: tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: 
     re, im = _pair(a, "irfft")
     dim = normalize_axis(axis, re, "irfft")
     size = number(2 * (re.shape[dim] - 1) if n is None else n, "irfft", "n", 1)
-    re, im = (_cut(t.transpose(dim, -1), size // 2 + 1) for t in (re, im))
+    re, im = (_resize_last(t.transpose(dim, -1), size // 2 + 1) for t in (re, im))
     behind = (size + 1) // 2
     re = re.cat(re[..., 1:behind].flip(-1), dim=-1) if behind > 1 else re
     im = im.cat(-im[..., 1:behind].flip(-1), dim=-1) if behind > 1 else im
@@ -181,8 +181,8 @@ def _transform(a: Any, n: int | None, axis: int, norm: str | None, what: str, si
     size = number(re.shape[dim] if n is None else n, what, "n", 1)
     scale = _scale(size, norm, what, sign)
     real = not isinstance(a, tuple | list)
-    re = _cut(re.transpose(dim, -1), size)
-    out = _dft(re, None if real else _cut(im.transpose(dim, -1), size), sign)
+    re = _resize_last(re.transpose(dim, -1), size)
+    out = _dft(re, None if real else _resize_last(im.transpose(dim, -1), size), sign)
     re, im = (t * scale if scale != 1 else t for t in out)
     return re.transpose(dim, -1), im.transpose(dim, -1)
 
@@ -194,7 +194,7 @@ def _scale(n: int, norm: str | None, what: str, sign: int) -> float:
     return 1 / n if (kind == "backward") == (sign > 0) else 1.0
 
 
-def _cut(x: Tensor, n: int) -> Tensor:
+def _resize_last(x: Tensor, n: int) -> Tensor:
     """Truncate the last axis to n entries, or pad it with 0."""
     m = x.shape[-1]
     return x[..., :n] if m >= n else x.pad((*[None] * (x.ndim - 1), (0, n - m)))
@@ -214,7 +214,7 @@ def _dft(re: Tensor, im: Tensor | None, sign: int) -> Pair:
     if _host.can_transform(re):
         return _host.transform(re, im, sign)
     if n <= _SMALL:
-        return _multiplied(re, im, _matrix(n, re, sign))
+        return _multiply(re, im, _matrix(n, re, sign))
     m = _factor(n)
     if m == 1:
         return _bluestein(re, im, sign)
@@ -238,7 +238,7 @@ def _factor(n: int) -> int:
     return next(m for m in range(min(_SMALL, n), 0, -1) if n % m == 0)
 
 
-def _multiplied(re: Tensor, im: Tensor | None, matrix: Pair) -> Pair:
+def _multiply(re: Tensor, im: Tensor | None, matrix: Pair) -> Pair:
     cos, sin = matrix
     if im is None:
         return re @ cos, re @ sin
@@ -280,7 +280,7 @@ def _bluestein(re: Tensor, im: Tensor | None, sign: int) -> Pair:
     size = 1 << (2 * n - 2).bit_length()
     chirp = _turns([j * j % (2 * n) for j in range(n)], 2 * n, re, sign)
     x = _times((re, re.const_like(0) if im is None else im), chirp)
-    spectrum = _dft(_cut(x[0], size), _cut(x[1], size), -1)
+    spectrum = _dft(_resize_last(x[0], size), _resize_last(x[1], size), -1)
     around = [min(j, size - j) for j in range(size)]
     back = _turns([j * j % (2 * n) for j in around], 2 * n, re, -sign)
     inside = Tensor([1.0 if j < n else 0.0 for j in around], dtype=re.dtype)

@@ -65,7 +65,7 @@ def interp(
         beyond = ["extrapolate", "extrapolate"]
     n = xs.shape[0]
     i = (keys(xs) <= keys(at).unsqueeze(-1)).sum(-1, dtype=dtypes.int32).maximum(1).minimum(max(n - 1, 1))
-    x0, x1, y0, y1 = (_taken(v, j) for v in (xs, ys) for j in (i - 1, i))
+    x0, x1, y0, y1 = (_take_clipped(v, j) for v in (xs, ys) for j in (i - 1, i))
     same = x1.eq(x0)
     f = same.where(y0, y0 + (at - x0) / same.where(1, x1 - x0) * (y1 - y0))
     for value, outside, edge in ((beyond[0], at < xs[0], ys[0]), (beyond[1], at > xs[-1], ys[-1])):
@@ -74,7 +74,7 @@ def interp(
     return f
 
 
-def _taken(x: Tensor, i: Tensor) -> Tensor:
+def _take_clipped(x: Tensor, i: Tensor) -> Tensor:
     """Return `x[i]`, or the last entry for an index beyond it."""
     return x[i.minimum(x.shape[0] - 1)]
 

@@ -12,7 +12,7 @@ from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.errors import ArgumentError
 from branded.functions._order import standing
-from branded.functions._validation import Axes, as_number, axes_of, floats, kept, merged, one_of
+from branded.functions._validation import Axes, as_number, axes_of, floats, merge_axes, one_of, reinsert_axes
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -158,7 +158,7 @@ def _quantile(
     if part.ndim > 1:
         raise ArgumentError(f"{what}: q has more than one axis", ("q", vec_type(part)), fix="q.flatten()")
     axes = axes_of(axis, x, what)
-    flat = merged(x, axes)
+    flat = merge_axes(x, axes)
     if not flat.shape[-1]:
         raise ArgumentError(f"{what}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
     found = _between(flat, part.reshape(-1) / whole if whole != 1 else part.reshape(-1), method, skip)
@@ -166,7 +166,7 @@ def _quantile(
         found = flat.isnan().any(-1, keepdim=True).where(float("nan"), found)
     found = found.permute((found.ndim - 1, *range(found.ndim - 1)))
     if keepdims:
-        found = kept(found, x, axes, 1)
+        found = reinsert_axes(found, x, axes, 1)
     return found if part.ndim else found.squeeze(0)
 
 

@@ -99,7 +99,7 @@ def top_k(operand: Vec[S], k: int, *, axis: int = -1) -> tuple[Vec[S], Vec[S]]:
 
     Source: `jax.lax.top_k`.
     """
-    x = _given(operand, "top_k")
+    x = _top_k_operand(operand, "top_k")
     dim = normalize_axis(axis, x, "top_k")
     n, m = x.shape[dim], number(k, "top_k", "k")
     if m > n:
@@ -110,7 +110,7 @@ def top_k(operand: Vec[S], k: int, *, axis: int = -1) -> tuple[Vec[S], Vec[S]]:
     return values.transpose(dim, -1), at.transpose(dim, -1)
 
 
-def _given(x: Any, what: str) -> Tensor:
+def _top_k_operand(x: Any, what: str) -> Tensor:
     return operand(x, what, "operand")
 
 

@@ -35,7 +35,7 @@ def _wide(x: Tensor) -> Tensor:
     return x if x.dtype.itemsize >= 4 else x.cast(dtypes.float32)
 
 
-def _shifted(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _shift_small(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return `(True, x, x + n)` where `x` is too small for Stirling's series, and `(False, 1, x)` elsewhere."""
     n = _FAR[x.dtype.itemsize]
     small = x < n
@@ -86,7 +86,7 @@ def _lgamma_above(x: Tensor) -> Tensor:
 
 def _digamma_above(x: Tensor) -> Tensor:
     """Compute the derivative of `_lgamma_above`."""
-    small, near, y = _shifted(x)
+    small, near, y = _shift_small(x)
     steps = 1 / near
     for k in range(1, _FAR[x.dtype.itemsize]):
         steps = steps + 1 / (near + k)

@@ -10,7 +10,7 @@ from branded.core.brand import Brand
 from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.errors import ArgumentError
-from branded.functions._validation import Axes, axes_of, floats, kept, merged, number, operand
+from branded.functions._validation import Axes, axes_of, floats, merge_axes, number, operand, reinsert_axes
 from branded.tinygrad_compat.private_api import least_upper_float
 from branded.vec import Vec
 
@@ -43,7 +43,7 @@ def nansum(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
     """
     x = operand(a, "nansum", "a")
     axes = axes_of(axis, x, "nansum")
-    return _reduced(_without(x, 0), axes, keepdims, "sum")
+    return _reduce(_without(x, 0), axes, keepdims, "sum")
 
 
 @operation
@@ -113,7 +113,7 @@ def nanmean(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
     """
     (x,) = floats("nanmean", a=a)
     axes = axes_of(axis, x, "nanmean")
-    return _reduced(_without(x, 0), axes, keepdims, "sum") / _count(x, axes, keepdims)
+    return _reduce(_without(x, 0), axes, keepdims, "sum") / _count(x, axes, keepdims)
 
 
 @operation
@@ -169,13 +169,13 @@ def _without(x: Tensor, value: float) -> Tensor:
     return x.isnan().where(value, x) if dtypes.is_float(x.dtype) else x
 
 
-def _reduced(x: Tensor, axes: tuple[int, ...], keepdims: bool, how: str) -> Tensor:
-    y: Tensor = getattr(merged(x, axes), how)(-1)
-    return kept(y, x, axes) if keepdims else y
+def _reduce(x: Tensor, axes: tuple[int, ...], keepdims: bool, how: str) -> Tensor:
+    y: Tensor = getattr(merge_axes(x, axes), how)(-1)
+    return reinsert_axes(y, x, axes) if keepdims else y
 
 
 def _count(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    return _reduced(x.isnan().logical_not(), axes, keepdims, "sum").cast(x.dtype)
+    return _reduce(x.isnan().logical_not(), axes, keepdims, "sum").cast(x.dtype)
 
 
 def _extreme(a: Any, axis: Axes, keepdims: bool, what: str, how: str, worst: float) -> Tensor:
@@ -183,7 +183,7 @@ def _extreme(a: Any, axis: Axes, keepdims: bool, what: str, how: str, worst: flo
     axes = axes_of(axis, x, what)
     if any(x.shape[i] == 0 for i in axes):
         raise ArgumentError(f"{what}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
-    y = _reduced(_without(x, worst), axes, keepdims, how)
+    y = _reduce(_without(x, worst), axes, keepdims, how)
     if not dtypes.is_float(x.dtype):
         return y
     return _count(x, axes, keepdims).eq(0).where(float("nan"), y)
@@ -193,8 +193,8 @@ def _variance(a: Any, axis: Axes, ddof: int, keepdims: bool, what: str) -> Tenso
     (x,) = floats(what, a=a)
     axes = axes_of(axis, x, what)
     count = _count(x, axes, True)
-    mean = _reduced(_without(x, 0), axes, True, "sum") / count
+    mean = _reduce(_without(x, 0), axes, True, "sum") / count
     apart = x.isnan().where(0, _without(x, 0) - mean)
     left = _count(x, axes, keepdims) - number(ddof, what, "ddof")
-    squares = _reduced(apart.square(), axes, keepdims, "sum")
+    squares = _reduce(apart.square(), axes, keepdims, "sum")
     return (left > 0).where(squares / (left > 0).where(left, 1), float("nan")).cast(least_upper_float(x.dtype))

@@ -42,7 +42,7 @@ def names_of(x: Tensor | UOp) -> Names:
         return (None,) * len(u.shape)
     if isinstance(x, Tensor) and (axes := told.get(id(x))) is not None:
         return _only_names(axes[1])
-    known = _given()
+    known = _declared_names()
     for v in u.toposort(lambda v: v not in known, enter_calls=False) if known else ():
         known[v] = _names(v, known)
     return known.get(u) or (None,) * len(u.shape)
@@ -52,7 +52,7 @@ def _only_names(axes: Sequence[Axis]) -> Names:
     return tuple(a if isinstance(a, type) else None for a in axes)
 
 
-def _given() -> dict[UOp, Names]:
+def _declared_names() -> dict[UOp, Names]:
     """Return the declared names by value, without values that unrelated tensors may equal (constants)."""
     known: dict[UOp, Names] = {}
     for ref, axes in list(told.values()):
@@ -87,7 +87,7 @@ def _names(u: UOp, known: Mapping[UOp, Names]) -> Names:
     if u.op is Ops.INDEX and len(u.src) == 2:
         return x[1:]  # enters a brand
     if u.op is Ops.RESHAPE:
-        return _reshaped(x, u.src[0].shape, u.shape)
+        return _names_after_reshape(x, u.src[0].shape, u.shape)
     if u.op is Ops.PAD:
         return tuple(name if n == m else None for name, n, m in zip(x, u.src[0].shape, u.shape, strict=bool(x)))
     if u.op in _KEEPS:
@@ -104,7 +104,7 @@ def _broadcast(of: Sequence[Names], rank: int) -> Names:
     return tuple(out)
 
 
-def _reshaped(names: Names, old: Sequence[Any], new: Sequence[Any]) -> Names:
+def _names_after_reshape(names: Names, old: Sequence[Any], new: Sequence[Any]) -> Names:
     """Keep the name of an axis that is neither split nor merged: the product of the sizes before it is unchanged.
 
     An axis of size 1 loses its name, because it cannot be told from other axes of size 1.

@@ -221,7 +221,7 @@ class Scope(Region):
         if self._name is None:
             taken = {b.name for b in self.outer}
             stem = self._hint() if self._hint else "brand"
-            self._name = next(n for n in _numbered(stem) if n not in taken)
+            self._name = next(n for n in _numbered_names(stem) if n not in taken)
         return self._name
 
     @property
@@ -232,7 +232,7 @@ class Scope(Region):
     def avoid(self, name: str) -> None:
         """Change the default name if the user named another open brand like it, so that printed names are unique."""
         if not self._explicit and self.name == name:
-            self._name = next(n for n in _numbered(name) if n not in {name, *(b.name for b in self.outer)})
+            self._name = next(n for n in _numbered_names(name) if n not in {name, *(b.name for b in self.outer)})
 
     def __repr__(self) -> str:
         return f"{self.name}:{self.size}"
@@ -286,7 +286,7 @@ def scope_at(u: UOp) -> Scope:
     return found
 
 
-def _numbered(stem: str) -> Iterator[str]:
+def _numbered_names(stem: str) -> Iterator[str]:
     yield stem
     for i in itertools.count(2):
         yield f"{stem}{i}"
@@ -350,7 +350,7 @@ def all_opened(brands: Iterable[Scope]) -> AbstractContextManager[Row]:
     return _Opened(brands)
 
 
-def reopened(brands: Iterable[Scope]) -> AbstractContextManager[Row]:
+def reopen_scopes(brands: Iterable[Scope]) -> AbstractContextManager[Row]:
     """Reopen closed brands while a rule runs for a call made in their scope; gives the brands that were closed."""
     return _Opened(b for b in brands if not b.is_open or b._block is None)
 
@@ -372,12 +372,12 @@ def branch() -> Block[Region]:
     return _branches.during(Branch())
 
 
-def ruled() -> Block[Region | None]:
+def rule_block() -> Block[Region | None]:
     """Return a block for running a function with a custom rule, which replaces it when a derivative is taken."""
     return _ruled.during(Branch())
 
 
-def unruled() -> Block[Region | None]:
+def without_rule_block() -> Block[Region | None]:
     """Return a block in which no function with a custom rule is running."""
     return _ruled.without(None)
 

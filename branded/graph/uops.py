@@ -120,7 +120,7 @@ def on_device(x: UOp, device: str | None = None) -> UOp:
     return out
 
 
-def stored(x: Tensor) -> Tensor:
+def with_strong_dtype(x: Tensor) -> Tensor:
     """Return a value selected from Python numbers with the dtype that it has in memory."""
     weak = x.dtype in dtypes.weaks and x.uop.device is not None
     return x.cast(strong_dtype(x.dtype)) if weak else x
@@ -155,7 +155,7 @@ def base_of(u: UOp) -> UOp:
 # ---- rewriting ----
 
 
-def replaced(
+def replace_ops(
     roots: Sequence[UOp],
     new: Callable[[UOp], UOp | None],
     gate: Callable[[UOp], bool] | None = None,
@@ -180,7 +180,7 @@ def replaced(
     return [env.get(r, r) for r in roots]
 
 
-def joined(parts: list[Tensor], axis: int, width: int = 16) -> Tensor:
+def concatenate_chunks(parts: list[Tensor], axis: int, width: int = 16) -> Tensor:
     """Concatenate chunks along `axis`, in a tree, so that no kernel reads too many."""
     while len(parts) > 1:
         parts = [parts[i].cat(*parts[i + 1 : i + width], dim=axis) for i in range(0, len(parts), width)]

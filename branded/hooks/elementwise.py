@@ -18,7 +18,7 @@ from branded import tinygrad_compat
 from branded.autodiff.elementwise import Elementwise
 from branded.autodiff.smooth_functions import LOGADDEXP, SOFTPLUS, UNARY
 from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.tensor_methods import Method, nested
+from branded.tinygrad_compat.tensor_methods import Method, inner_method
 
 # ---- smooth functions ----
 
@@ -103,6 +103,6 @@ METHODS: dict[str, Method] = {
 def install() -> None:
     """Install the methods unless the patches of tinygrad are disabled."""
     for name, f in METHODS.items() if tinygrad_compat.installed else ():
-        named, plain = getattr(Tensor, name), nested(getattr(Tensor, name))
+        named, plain = getattr(Tensor, name), inner_method(getattr(Tensor, name))
         new = functools.wraps(plain)(f)
         setattr(Tensor, name, new if named is plain else functools.wraps(named)(private_api._metadata_wrapper(new)))

@@ -10,9 +10,9 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.autodiff.forward import (
-    attained,
     cosine,
     is_inexact,
+    max_mask,
     no_range_rule,
     power_by_base,
     power_by_exponent,
@@ -22,9 +22,9 @@ from branded.autodiff.reverse import is_pulling
 from branded.autodiff.tags import pull, strip_tags, transforming
 from branded.core.analysis import aliasing
 from branded.core.boundary import lower
-from branded.core.sharding.resharding import resharded, starts_of_each
+from branded.core.sharding.resharding import reshard, starts_of_each
 from branded.core.tracing.closure_conversion import with_arguments
-from branded.core.tracing.effect_tokens import differentiated
+from branded.core.tracing.effect_tokens import derivative_block
 from branded.core.values import vec_type
 from branded.errors import EscapeError, UnsupportedError
 from branded.graph.primitive import at_slot, derives_from, params, primitive_of, results
@@ -32,7 +32,7 @@ from branded.graph.rows import check_live, is_marked, left_brands, row_of
 from branded.graph.scope import brand_of
 from branded.graph.uops import on_device, tensor
 from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.private_api import reduced
+from branded.tinygrad_compat.private_api import reduce_axes
 from branded.tinygrad_compat.tensor_methods import Method, wrap
 
 
@@ -78,8 +78,8 @@ def _write_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, UOp] | None:
     """Split the cotangent of a partial write into the parts for the old and for the written value."""
     if (found := aliasing.part(ret)) is None or not found[0]:
         return None
-    own = aliasing.viewed(found[0], ctx)
-    return aliasing.written(own, own.const_like(0), ctx), own
+    own = aliasing.apply_views(found[0], ctx)
+    return aliasing.write_view(own, own.const_like(0), ctx), own
 
 
 def _product_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, ...] | None:
@@ -96,8 +96,8 @@ def _product_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, ...] | None:
 
 def _shared_by_the_largest(x: UOp, n: int, ctx: UOp) -> UOp:
     """Split the cotangent of a maximum over the leading axes among the elements that attain it."""
-    mask = attained(x, n, ctx.dtype)
-    share: UOp = mask / reduced(mask, Ops.ADD, tuple(range(n))) * ctx
+    mask = max_mask(x, n, ctx.dtype)
+    share: UOp = mask / reduce_axes(mask, Ops.ADD, tuple(range(n))) * ctx
     return share
 
 
@@ -116,7 +116,7 @@ def _unshard_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
     """Shard the cotangent like the operand."""
     if len(ret.arg) != 1 or not isinstance(ret.device, tuple):
         return None
-    every = resharded(ctx, ret.device, axis := ret.arg[0])
+    every = reshard(ctx, ret.device, axis := ret.arg[0])
     return every.src[0] if every.op is Ops.UNSHARD else private_api.part_of_each(every, axis, ret.src[1]), None
 
 
@@ -181,7 +181,7 @@ def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
     def call_gradient(ctx: UOp, k: UOp, needed: set[int]) -> tuple[UOp | None, ...]:
         if (p := primitive_of(k)) is not None:
             cts = [None if g.op is Ops.NOOP else g for g in ctx.src]
-            with differentiated(p.is_rule):
+            with derivative_block(p.is_rule):
                 return (None, *p.pull(k, cts, needed))
         if k.op is Ops.CALL and k.arg.grad_fxn is None:
             raise UnsupportedError(
@@ -189,7 +189,7 @@ def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
             )
         if ctx.op is Ops.TUPLE:  # a batched cotangent without a device would be part of the body, not an argument
             ctx = UOp.maketuple(*(on_device(g) if row_of(g) else g for g in ctx.src))
-        with differentiated(False):
+        with derivative_block(False):
             if k.arg.grad_fxn is not None:
                 return cast("tuple[UOp | None, ...]", original(ctx, k, needed))
             return (None, *_function_gradient(ctx, k, needed))

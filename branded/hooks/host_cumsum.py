@@ -12,7 +12,7 @@ from tinygrad import Tensor, dtypes
 
 from branded import tinygrad_compat
 from branded.hooks.host_sort import suits
-from branded.tinygrad_compat.tensor_methods import Method, nested, running, wrap
+from branded.tinygrad_compat.tensor_methods import Method, inner_method, running, wrap
 
 LONG = 32
 """The length from which an axis is long."""
@@ -22,7 +22,7 @@ _TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
 
 
 def _cumsum(original: Method) -> Method:
-    inner, names = nested(original), running()
+    inner, names = inner_method(original), running()
 
     def cumsum(self: Tensor, axis: int = 0) -> Tensor:
         if not suits(self, axis) or self.dtype not in _TYPES or self.shape[axis] < LONG:
@@ -36,7 +36,7 @@ def _cumsum(original: Method) -> Method:
 
 
 def _cumprod(original: Method) -> Method:
-    inner, names = nested(original), running()
+    inner, names = inner_method(original), running()
 
     def cumprod(self: Tensor, axis: int) -> Tensor:
         is_long = suits(self, axis) and self.shape[axis] >= LONG_OF_PRODUCTS
@@ -51,7 +51,7 @@ def _cumprod(original: Method) -> Method:
 
 
 def _cummax(original: Method) -> Method:
-    inner, names = nested(original), running()
+    inner, names = inner_method(original), running()
 
     def cummax(self: Tensor, axis: int = 0) -> tuple[Tensor, Tensor]:
         if not suits(self, axis):

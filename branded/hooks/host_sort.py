@@ -17,7 +17,7 @@ from branded import tinygrad_compat
 from branded.backends.cpu.renderer.loops import room
 from branded.backends.cpu.runtime import native
 from branded.tinygrad_compat.private_api import all_int
-from branded.tinygrad_compat.tensor_methods import Method, nested, running, wrap
+from branded.tinygrad_compat.tensor_methods import Method, inner_method, running, wrap
 
 
 def suits(x: Any, dim: Any) -> bool:
@@ -79,7 +79,7 @@ def _same(a: Entries, b: Entries, dim: int) -> Tensor:
 
 
 def _sort(original: Method) -> Method:
-    inner, names = _with_nan(nested(original)), running()
+    inner, names = _with_nan(inner_method(original)), running()
     named = _with_nan(original)
 
     def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
@@ -99,7 +99,7 @@ def _sort(original: Method) -> Method:
 
 
 def _topk(original: Method) -> Method:
-    inner, names = nested(original), running()
+    inner, names = inner_method(original), running()
 
     def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted_: bool = True) -> tuple[Tensor, Tensor]:
         if not (type(k) is int and k > 0 and sorted_ and suits(self, dim) and k < self.shape[dim]):

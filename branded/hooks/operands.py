@@ -73,7 +73,7 @@ def _refuse(x: Any, what: str) -> NoReturn:
 
 
 def _ufix(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    inner, running = tensor_methods.nested(original), tensor_methods.running()
+    inner, running = tensor_methods.inner_method(original), tensor_methods.running()
 
     @functools.wraps(original)
     def ufix(self: Tensor, x: Any) -> Tensor:
@@ -97,7 +97,7 @@ def _taking(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a wrapper for methods that access tensor attributes of their arguments."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        inner, running = tensor_methods.nested(original), tensor_methods.running()
+        inner, running = tensor_methods.inner_method(original), tensor_methods.running()
 
         @functools.wraps(original)
         def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -126,7 +126,7 @@ def _argument(x: Any, what: str) -> Any:
     return _tensor(x, what) if isinstance(x, np.ndarray | np.generic) or tree.package_of(x) else x
 
 
-def _indexed(original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_indexing(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `x[i]` and `x[i] = v`, because tinygrad does not accept arrays there."""
     what = "index" if original.__name__ == "__getitem__" else "assign"
 
@@ -135,7 +135,7 @@ def _indexed(original: Callable[..., Any]) -> Callable[..., Any]:
             return n
         return tuple(map(index, i)) if type(i) is tuple else _argument(i, what)
 
-    inner, running = tensor_methods.nested(original), tensor_methods.running()
+    inner, running = tensor_methods.inner_method(original), tensor_methods.running()
 
     @functools.wraps(original)
     def indexed(self: Tensor, indices: Any, *value: Any) -> Any:
@@ -194,11 +194,11 @@ def _has_tensors(data: Any) -> bool:
 def _refuse_list(data: Any) -> NoReturn:
     if isinstance(data, Tensor):
         raise OperandError(f"Tensor: {tree.describe(data)} is a tensor already", fix="the value itself, or .clone()")
-    from branded.hooks.error_translation.suggestions import stacked  # imported only for an error
+    from branded.hooks.error_translation.suggestions import suggest_stack  # imported only for an error
 
     raise OperandError(
         f"Tensor: {tree.outline(data)} has tensors in it, which have no numbers yet",
-        fix=stacked(),
+        fix=suggest_stack(),
     )
 
 
@@ -235,6 +235,6 @@ def install() -> None:
     for name in ("dot", "matmul", "cat", "stack"):
         setattr(Tensor, name, _taking(name)(getattr(Tensor, name)))
     for name in ("__getitem__", "__setitem__"):
-        setattr(Tensor, name, _indexed(getattr(Tensor, name)))
+        setattr(Tensor, name, _wrap_indexing(getattr(Tensor, name)))
     setattr(Tensor, "__array_ufunc__", _array_ufunc)  # noqa: B010
     setattr(Tensor, "__array_function__", _array_function)  # noqa: B010

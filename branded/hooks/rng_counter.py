@@ -12,12 +12,12 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded.graph.scope import unruled
+from branded.graph.scope import without_rule_block
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.tinygrad_lock import serial
 
 
-def _kept(original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_next_counter(original: Callable[..., Any]) -> Callable[..., Any]:
     @serial
     def next_counter(device: str, num: int) -> tuple[Tensor, Tensor]:
         of: dict[str, Tensor] = Tensor.__dict__[private_api.COUNTERS]
@@ -27,7 +27,7 @@ def _kept(original: Callable[..., Any]) -> Callable[..., Any]:
         now = of[device].clone()
         low = now[0:1] + (num & 0xFFFFFFFF)
         high = now[1:2] + (num >> 32) + (low < now[0:1])
-        with unruled():  # a sample advances the counter, even if a function with a rule runs again
+        with without_rule_block():  # a sample advances the counter, even if a function with a rule runs again
             of[device].assign(low.cat(high))
         # Computing a sample advances the counter, so that each replay of a TinyJit does. Other threads may compute a
         # sample outside of this capture, so during a capture the counter is advanced immediately.
@@ -44,4 +44,4 @@ def _is_captured() -> bool:
 def install() -> None:
     original = getattr(Tensor, private_api.NEXT_COUNTER, None)
     if original is not None and {"assign", private_api.COUNTERS} <= set(inspect.unwrap(original).__code__.co_names):
-        setattr(Tensor, private_api.NEXT_COUNTER, staticmethod(_kept(original)))
+        setattr(Tensor, private_api.NEXT_COUNTER, staticmethod(_wrap_next_counter(original)))

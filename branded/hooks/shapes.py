@@ -9,7 +9,7 @@ from tinygrad import Tensor, dtypes
 
 from branded.core.validation.arguments import normalize_axis
 from branded.core.values import vec_type
-from branded.errors import EscapeError, ShapeError, counted
+from branded.errors import EscapeError, ShapeError, count_noun
 from branded.graph.rows import row_of
 from branded.tinygrad_compat import tensor_methods
 from branded.tinygrad_compat.tensor_methods import Method, wrap
@@ -31,9 +31,9 @@ def _per_example_slice(index: Any) -> Tensor | None:
     return _per_example([i for i in parts if isinstance(i, slice)])
 
 
-def _shaped(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
+def _check_shapes(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
     def make(original: Method) -> Method:
-        inner, running = tensor_methods.nested(original), tensor_methods.running()
+        inner, running = tensor_methods.inner_method(original), tensor_methods.running()
 
         def shaped(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             try:
@@ -42,10 +42,10 @@ def _shaped(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
                 found = next((t for t in map(find, (*args, *kwargs.values())) if t is not None), None)
                 if found is None or isinstance(error, EscapeError):
                     raise
-                from branded.hooks.error_translation.messages import taken  # imported only for an error
+                from branded.hooks.error_translation.messages import suggest_take  # imported only for an error
 
                 what = "slice" if "item" in original.__name__ else original.__name__
-                fix = taken(args[0]) if what == "slice" else None
+                fix = suggest_take(args[0]) if what == "slice" else None
                 each = "step to step" if any(not b.is_brand for b in row_of(found.uop)) else "example to example"
                 raise ShapeError(
                     f"{what}: a shape or an offset differs from {each}",
@@ -59,7 +59,7 @@ def _shaped(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
     return make
 
 
-def _rolled(original: Method) -> Method:
+def _wrap_roll(original: Method) -> Method:
     """Support tensors as shifts, as `jax.numpy.roll` does."""
 
     def roll(self: Tensor, shifts: Any, dims: Any = None) -> Tensor:
@@ -75,8 +75,8 @@ def _rolled(original: Method) -> Method:
                     "roll: a shift is one int", ("shift", vec_type(s)), fix="a tensor of ints without axes"
                 )
         if len(each) != len(along):
-            axes = counted(len(along), "axis", "axes")
-            raise ShapeError(f"roll: {counted(len(each), 'shift')} for {axes}", fix="a shift for each axis")
+            axes = count_noun(len(along), "axis", "axes")
+            raise ShapeError(f"roll: {count_noun(len(each), 'shift')} for {axes}", fix="a shift for each axis")
         out = self
         for s, d in zip(each, along, strict=True):
             axis = normalize_axis(d, self, "roll: dims")
@@ -89,8 +89,8 @@ def _rolled(original: Method) -> Method:
 
 
 def install() -> None:
-    wrap("roll", _rolled)
+    wrap("roll", _wrap_roll)
     for name in _SHAPED:
-        wrap(name, _shaped(_per_example))
+        wrap(name, _check_shapes(_per_example))
     for name in ("__getitem__", "__setitem__"):
-        wrap(name, _shaped(_per_example_slice))
+        wrap(name, _check_shapes(_per_example_slice))

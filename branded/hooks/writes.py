@@ -118,7 +118,7 @@ def _writer(what: str) -> Callable[[Method], Method]:
                     _check_rules(self, what)
                     note(self.uop)
                     return hide_leaves(lambda: original(self, *args, **kwargs))
-                new = _assign if what == "assign" else _set
+                new = _assign if what == "assign" else _setitem
                 return hide_leaves(lambda: new(original, self, *args, **kwargs))
 
         return write
@@ -131,19 +131,19 @@ def _assign(original: Method, self: Tensor, x: Any) -> Tensor:
         return self
     aliasing.check_part(self, "assign")
     apart = tensor(aliasing.cell(self.uop))  # tinygrad checks and casts `x`, and shows what it would store
-    with aliasing.explained("assign", self, lambda: self, x):
+    with aliasing.explain_write_errors("assign", self, lambda: self, x):
         original(apart, x)
     aliasing.write(self, apart.uop.src[1].src[1])
     return self
 
 
-def _set(original: Method, self: Tensor, indices: Any, v: Any) -> None:
+def _setitem(original: Method, self: Tensor, indices: Any, v: Any) -> None:
     is_mask = isinstance(indices, Tensor) and indices.dtype == dtypes.bool
     if isinstance(v, Tensor) and not is_mask and not aliasing.found_again(self, v) and v.uop is self[indices].uop:
         return  # self[indices] += v
     aliasing.check_part(self, "__setitem__")
-    apart = tensor(aliasing.cell(aliasing.attached(self.uop)))  # tinygrad returns it all with the part replaced
-    with aliasing.explained("__setitem__", self, lambda: self[indices], v):
+    apart = tensor(aliasing.cell(aliasing.without_detach(self.uop)))  # tinygrad returns it all with the part replaced
+    with aliasing.explain_write_errors("__setitem__", self, lambda: self[indices], v):
         original(apart, indices, v)
     aliasing.write(self, apart.uop)
 
@@ -161,7 +161,7 @@ def _in_place(symbol: str) -> Callable[[Method], Method]:
         def write(self: Tensor, x: Any) -> Any:
             if not _is_value(self.uop, x):
                 return original(self, x)
-            with aliasing.explained(symbol, self, lambda: self, x):
+            with aliasing.explain_write_errors(symbol, self, lambda: self, x):
                 return original(self, x)
 
         return write

@@ -13,7 +13,7 @@ from branded.dispatch import Pass
 from branded.graph.primitive import Batched
 from branded.graph.rows import dtype_text, is_leaf, is_marked, is_touched, left_brands
 from branded.graph.scope import Scope
-from branded.graph.uops import replaced
+from branded.graph.uops import replace_ops
 from branded.ir.draft import Consts, Draft, Written
 from branded.ir.terms import BrandName, DerivedTerm, Dtype, Var
 
@@ -44,14 +44,14 @@ def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp], since: S
     primitives      b = enter a;  c = REDUCE b;  d = leave c          the graph of the results
     batched         d = REDUCE a                                      the graph after the brands are closed
     """
-    results = _renewed(frame, results, since.leaf)
+    results = _remove_own_leaves(frame, results, since.leaf)
     frames = _frames(frame)
     # A call may return its own argument, such as `x.float()` of a float tensor: the call did not compute it. Neither
     # did it compute a value in memory.
     made = (u for f in frames for c in f.calls for u in c.results if u not in c.operands and u.op is not Ops.BUFFER)
     consts = Consts(places, made, since.brand)
     outs, became = _batched(results, since.brand)
-    upper = _recorded(Draft(consts, places, None), frame, results)
+    upper = _record_program(Draft(consts, places, None), frame, results)
     middle = Draft(consts, places, None).finish(results)
     lower = Draft(consts, places, None).finish(outs)
     return Levels(
@@ -64,7 +64,7 @@ def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp], since: S
 # ---- the operations of the user ----
 
 
-def _recorded(scope: Draft, frame: Frame, results: Sequence[UOp]) -> Written:
+def _record_program(scope: Draft, frame: Frame, results: Sequence[UOp]) -> Written:
     # calls that no result depends on were replaced by derivatives
     used = set(UOp.sink(*results, *(u for b in _bodies(frame) for u in b.results)).toposort(enter_calls=False))
     calls = []
@@ -100,7 +100,7 @@ def _call(scope: Draft, call: Call) -> None:
         for b in _each(bodies):
             ranges = [c.results[0].src[-1] for c in b.frame.calls if c.op == "enter" and c.results[0].op is Ops.INDEX]
             inner = Draft(scope.consts, b.params, scope, ranges)
-            written.setdefault(k, []).append((inner, _recorded(inner, b.frame, b.results)))
+            written.setdefault(k, []).append((inner, _record_program(inner, b.frame, b.results)))
     # a value that any of the bodies captures is an operand, and a constant of each body
     outside = list(dict.fromkeys(u for parts in written.values() for inner, _ in parts for u in inner.captured))
     if outside:
@@ -136,7 +136,7 @@ def _without_leaves(us: Sequence[UOp], since: int) -> list[UOp]:
         level = u.arg[0] if isinstance(u.arg, tuple) else u.arg  # placeholders of custom functions are numbered too
         return u.src[0] if level.number >= since else None
 
-    return replaced(us, own)
+    return replace_ops(us, own)
 
 
 def _batched(results: Sequence[UOp], since: int) -> tuple[list[UOp], Callable[[UOp], UOp]]:
@@ -186,7 +186,7 @@ def _frames(frame: Frame) -> list[Frame]:
     return list(dict.fromkeys([frame, *(b.frame for b in _bodies(frame))]))
 
 
-def _renewed(frame: Frame, results: Sequence[UOp], since: int) -> list[UOp]:
+def _remove_own_leaves(frame: Frame, results: Sequence[UOp], since: int) -> list[UOp]:
     """Remove the leaves of the program's own derivatives from all recorded values, and return the results."""
     frames = _frames(frame)
     recorded = [u for f in frames for c in f.calls for u in c.results]

@@ -249,10 +249,10 @@ def primitive(scope: Draft, u: UOp) -> None:
         if u.src[0].op is Ops.TUPLE:  # else defined by its FUNCTION
             scope.env[u] = scope.atom(u.src[0].src[u.arg])
     elif u.op not in (Ops.BUFFER, Ops.STORE):
-        scope.define(*_said(scope, u), (u,))
+        scope.define(*_equation_parts(scope, u), (u,))
 
 
-def _said(scope: Draft, u: UOp) -> tuple[str, Sequence[UOp], dict[str, Any]]:
+def _equation_parts(scope: Draft, u: UOp) -> tuple[str, Sequence[UOp], dict[str, Any]]:
     """Return the name, operands and parameters of the equation of a primitive."""
     op, src = u.op, u.src
     if op in _CROSSINGS and (b := brand_of(src[1])) is not None:

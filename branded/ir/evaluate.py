@@ -22,7 +22,7 @@ from branded.core.brand import Brand
 from branded.core.sharding.resharding import copied_to_all
 from branded.core.tracing.body import loses
 from branded.core.tracing.recorded_calls import BINARY, WRITES, arguments
-from branded.core.tracing.step import Carry, Input, cut, like
+from branded.core.tracing.step import Carry, Input, like, split_arguments
 from branded.errors import BrandedError, ProgramError
 from branded.graph.primitive import results as results_of
 from branded.graph.rows import SHORT
@@ -131,7 +131,7 @@ class Evaluation:
             )
             if run is None:
                 raise _unknown(e.op)
-            agreed = functools.partial(_agreed, e)
+            agreed = functools.partial(_cast_results, e)
             return agreed(run(p, given[:n], given[n:], *[agreed] * (e.op in {"cond", "switch"})))
         if e.op.isupper():
             atoms = zip(e.operands, given, strict=True)
@@ -214,7 +214,7 @@ class Evaluation:
 
     def _scan_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
         whole = [on_device(_tensor(x).uop) for x in given]
-        n, args = p["carries"], cut(whole, p["carries"], p["inputs"], p.get("gated", False))
+        n, args = p["carries"], split_arguments(whole, p["carries"], p["inputs"], p.get("gated", False))
         cs, xs = [like(x) for x in args.carries], [like(x, 1) for x in args.inputs]
         outs = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*cs, *xs, *args.fixed, *args.gate]))]
         carries = [Carry(*c) for c in zip(cs, args.carries, outs[:n], strict=True)]
@@ -223,7 +223,7 @@ class Evaluation:
         return [tensor(u) for u in (*finals, *ys)]
 
     def _while_loop_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
-        args = cut([on_device(_tensor(x).uop) for x in given], p["carries"], 0, p.get("gated", False))
+        args = split_arguments([on_device(_tensor(x).uop) for x in given], p["carries"], 0, p.get("gated", False))
         own = [like(x) for x in args.carries]
         *outs, go = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*own, *args.fixed, *args.gate]))]
         carries = [Carry(*c) for c in zip(own, args.carries, outs, strict=True)]
@@ -252,7 +252,7 @@ def _tensor(x: Any) -> Tensor:
     return x if isinstance(x, Tensor) else Tensor(x)
 
 
-def _agreed(e: Eqn, outs: Sequence[Tensor]) -> list[Tensor]:
+def _cast_results(e: Eqn, outs: Sequence[Tensor]) -> list[Tensor]:
     """Return the results of a branch or a loop with the dtypes of the equation: here a result may be a weak number."""
     numbers = {*dtypes.weaks, dtypes.bool}
     wanted = [(y, dtype_of(v.type.dtype)) for y, v in zip(outs, e.results, strict=True)]

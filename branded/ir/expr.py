@@ -17,8 +17,8 @@ from branded.core.axis_names import axes_text
 from branded.core.boundary import closed, live_results
 from branded.core.tracing import recording
 from branded.core.tracing.body import LeafType
-from branded.core.tracing.effect_tokens import Body, body, collected
-from branded.core.validation.arguments import called, check_function, positions, static_arguments
+from branded.core.tracing.effect_tokens import Body, body, collect_effects
+from branded.core.validation.arguments import call_checked, check_function, positions, static_arguments
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import Scope, opened
@@ -189,7 +189,7 @@ class Expr:
         outs = Evaluation(self._levels.outer).run(self.program, self.consts, self._given(args, kwargs))
         outs = on_one_device(self.program, outs) if self.level == "batched" else outs
         if self._levels.does:
-            outs = _done(outs)
+            outs = _run_effects(outs)
         return tree.rebuild(self._levels.result, iter(outs))
 
     def values(self, *args: Any, **kwargs: Any) -> list[list[Tensor]]:
@@ -241,16 +241,16 @@ class Expr:
         return given
 
 
-def _done(outs: list[Tensor]) -> list[Tensor]:
+def _run_effects(outs: list[Tensor]) -> list[Tensor]:
     """Return the results without the token, after running all effects.
 
     The results are computed together with the effects, which may use them.
     """
     us = [x.uop for x in outs]
     if effects.reach_a_leaf(us):
-        effects.done(body(), us[-1:])
+        effects.perform_once(body(), us[-1:])
         return outs[:-1]
-    return [tensor(u) for u in effects.done(body(), us)]
+    return [tensor(u) for u in effects.perform_once(body(), us)]
 
 
 def _take_rules(program: Program, origin: Program) -> None:
@@ -359,7 +359,7 @@ def _make(
     for x in values:
         if x is not None:
             check_live(x.uop, "make_expr")
-    did = watched(lambda: _written(f, args, kwargs, leaves, values))
+    did = watched(lambda: _trace_calls(f, args, kwargs, leaves, values))
     levels = build.levels(did.frame, did.places, [x.uop for x in did.results], did.since)
     programs = {k: w.program for k, w in levels.written.items()}
     made = {u: tensor(u) for w in levels.written.values() for u in w.consts}
@@ -384,7 +384,7 @@ class _Written(NamedTuple):
     """Whether the last result is the token of its effects."""
 
 
-def _written(
+def _trace_calls(
     f: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -392,13 +392,13 @@ def _written(
     values: Sequence[Tensor | None],
 ) -> _Written:
     # the effects run when the program is evaluated
-    with recording.framed() as frame, collected(Body()) as must, opened(Writing()) as scope:
+    with recording.record_frame() as frame, collect_effects(Body()) as must, opened(Writing()) as scope:
         since = build.Since(scope.number, Level().number)
         places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]
         new = iter(places)
         given = iter([x if v is None else tensor(next(new)) for x, v in zip(leaves, values, strict=True)])
         positional = [tree.rebuild(a, given) for a in args]
         named = {k: tree.rebuild(a, given) for k, a in kwargs.items()}
-        out = called(f, positional, named, "make_expr", "a function with a parameter for each argument")
+        out = call_checked(f, positional, named, "make_expr", "a function with a parameter for each argument")
         token = [] if must.token is None else [tensor(must.token)]
         return _Written(frame, since, places, out, [*live_results(out, "make_expr"), *token], bool(token))

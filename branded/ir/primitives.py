@@ -112,12 +112,12 @@ def _part(op: Ops, python: Callable[..., str]) -> Entry:
     return Entry(params, build, python)
 
 
-def _padded(x: Operand, offset: tuple[int, ...], size: tuple[int, ...]) -> str:
+def _pad_code(x: Operand, offset: tuple[int, ...], size: tuple[int, ...]) -> str:
     sides = tuple((o, n - o - own) for o, n, own in zip(offset, size, x.shape, strict=True))
     return f"{x.tensor}.pad({sides!r})"
 
 
-def _shrunk(x: Operand, offset: tuple[int, ...], size: tuple[int, ...]) -> str:
+def _shrink_code(x: Operand, offset: tuple[int, ...], size: tuple[int, ...]) -> str:
     parts = tuple((o, o + n) for o, n in zip(offset, size, strict=True))
     return f"{x.tensor}.shrink({parts!r})"
 
@@ -139,8 +139,8 @@ _REDUCTIONS = {"add": "sum", "mul": "prod", "max": "max"}
 PRIMITIVES: dict[str, Entry] = {
     **{op.name: _plain(op) for op in _PLAIN},
     **{op.name: _cast(op) for op in (Ops.CAST, Ops.BITCAST)},
-    "PAD": _part(Ops.PAD, _padded),
-    "SHRINK": _part(Ops.SHRINK, _shrunk),
+    "PAD": _part(Ops.PAD, _pad_code),
+    "SHRINK": _part(Ops.SHRINK, _shrink_code),
     "RESHAPE": Entry(
         lambda u: {"shape": tuple(u.shape)},
         lambda dtype, src, shape: UOp(Ops.RESHAPE, dtype, (*src, _sizes(shape))),

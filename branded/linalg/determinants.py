@@ -9,7 +9,7 @@ from tinygrad import Tensor, dtypes
 from branded.callbacks.host import serves
 from branded.core.tracing.recorded_calls import operation
 from branded.linalg import elimination, lapack, unrolled
-from branded.linalg.primitive import MatrixOperation, call, one, transposed
+from branded.linalg.primitive import MatrixOperation, call, matrix_transpose, one
 from branded.linalg.spectra import svd
 from branded.linalg.systems import by_host, inv
 
@@ -48,14 +48,14 @@ class _Cofactors(MatrixOperation):
         u, s, vt = svd(a, False)
         others = Tensor.eye(a.shape[-1], dtype=dtypes.bool).where(1, s.unsqueeze(-2)).prod(-1)
         singular = (u * others.unsqueeze(-2)) @ vt * (det(u) * det(vt)).sign().reshape(*size.shape)
-        return [none.where(singular, transposed(inverse) * size)]
+        return [none.where(singular, matrix_transpose(inverse) * size)]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
         """Compute dc = tr(a⁻¹ da) c - a⁻ᵀ daᵀ c, for invertible matrices only."""
         (a,), (c,), (da,) = xs, ys, dxs
         assert da is not None
-        turned = transposed(inv(a))
-        return [(turned * da).sum((-2, -1), keepdim=True) * c - turned @ transposed(da) @ c]
+        turned = matrix_transpose(inv(a))
+        return [(turned * da).sum((-2, -1), keepdim=True) * c - turned @ matrix_transpose(da) @ c]
 
 
 class _Slogdet(MatrixOperation):
@@ -73,7 +73,7 @@ class _Slogdet(MatrixOperation):
         """Compute d log |det a| = tr(a⁻¹ da)."""
         (a,), (sign, _), (da,) = xs, ys, dxs
         assert da is not None
-        return [sign.const_like(0), (transposed(inv(a)) * da).sum((-2, -1))]
+        return [sign.const_like(0), (matrix_transpose(inv(a)) * da).sum((-2, -1))]
 
 
 # ---- calls ----

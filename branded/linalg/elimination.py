@@ -8,7 +8,7 @@ from tinygrad import Tensor, dtypes
 
 from branded.control_flow.loops import scan
 from branded.linalg import unrolled
-from branded.linalg.primitive import transposed
+from branded.linalg.primitive import matrix_transpose
 
 
 def at_axis(n: int, j: Tensor) -> Tensor:
@@ -55,10 +55,10 @@ def cholesky(a: Tensor) -> Tensor:
     """
     n = a.shape[-1]
     if n <= unrolled.LARGEST:
-        low = unrolled.cholesky(a)
+        low = unrolled.cholesky_small(a)
     else:
         half = a.tril()
-        low = as_columns(_columns_of_cholesky(half + transposed(a.tril(-1))))
+        low = as_columns(_columns_of_cholesky(half + matrix_transpose(a.tril(-1))))
     found = low.diagonal(dim1=-2, dim2=-1) if n > 1 else low[..., 0]
     good = (found > 0).min(-1).reshape(*a.shape[:-2], 1, 1)
     return good.where(low, math.nan).tril()
@@ -82,7 +82,7 @@ def solve_triangular(a: Tensor, b: Tensor, lower: bool, unit: bool) -> Tensor:
     n = a.shape[-1]
     b = b.expand(*batch_of(a, b), *b.shape[-2:])
     if n <= unrolled.LARGEST:
-        return unrolled.substituted(a, b, lower, unit)
+        return unrolled.substitute(a, b, lower, unit)
 
     def step(x: Tensor, row: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, None]:
         of_a, of_b, j = row
@@ -101,7 +101,7 @@ def solve(a: Tensor, b: Tensor) -> Tensor:
     """Solve `a x = b` by Gauss-Jordan elimination."""
     n = a.shape[-1]
     if n <= unrolled.LARGEST:
-        return unrolled.solved(a, b)
+        return unrolled.solve_small(a, b)
     batch = batch_of(a, b)
     both = Tensor.cat(a.expand(*batch, n, n), b.expand(*batch, n, b.shape[-1]), dim=-1)
 

@@ -13,7 +13,7 @@ from branded.errors import MatrixError
 from branded.linalg import spectra
 from branded.linalg.arguments import check_matrix, check_square, floats
 from branded.linalg.orthogonal import epsilon
-from branded.linalg.primitive import transposed
+from branded.linalg.primitive import matrix_transpose
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -102,8 +102,8 @@ def _symmetric(what: str, a: object, UPLO: str | None, symmetrize: bool) -> Tens
     check_square(what, "a", x)
     if UPLO not in (None, "L", "U"):
         raise MatrixError(f"{what}: UPLO={UPLO!r} means nothing", fix='"L" for the lower half, "U" for the upper one')
-    x = transposed(x) if UPLO == "U" else x
-    return (x + transposed(x)) / 2 if symmetrize else x
+    x = matrix_transpose(x) if UPLO == "U" else x
+    return (x + matrix_transpose(x)) / 2 if symmetrize else x
 
 
 @operation
@@ -226,7 +226,7 @@ def pinv(a: Vec[S], rtol: float | None = None) -> Vec[S]:
     (x,) = floats("pinv", ("a", a))
     check_matrix("pinv", "a", x)
     part = 10 * max(x.shape[-2:]) * epsilon(x) if rtol is None else _number("pinv", "rtol", rtol)
-    return transposed(x) if 0 in x.shape else spectra.pinv(x, part)
+    return matrix_transpose(x) if 0 in x.shape else spectra.pinv(x, part)
 
 
 def _number(what: str, name: str, x: object) -> float:

@@ -49,15 +49,15 @@ def _each(f: Work, xs: Arrays) -> list[np.ndarray]:
 
     with _alone(xs):
         try:
-            return _listed(f(*xs))
+            return _as_list(f(*xs))
         except np.linalg.LinAlgError:
             batch = np.broadcast_shapes(*(x.shape[:-2] for x in xs))
             full = [np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in xs]
-            like = _listed(f(*(np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype), x.shape[-2:]) for x in xs)))
+            like = _as_list(f(*(np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype), x.shape[-2:]) for x in xs)))
             out = [np.full((*batch, *y.shape), math.nan, y.dtype) for y in like]
             for at in np.ndindex(*batch):
                 try:
-                    found = _listed(f(*(x[at] for x in full)))
+                    found = _as_list(f(*(x[at] for x in full)))
                 except np.linalg.LinAlgError:
                     continue
                 for whole, y in zip(out, found, strict=True):
@@ -65,7 +65,7 @@ def _each(f: Work, xs: Arrays) -> list[np.ndarray]:
             return out
 
 
-def _listed(y: Any) -> list[np.ndarray]:
+def _as_list(y: Any) -> list[np.ndarray]:
     return list(y) if isinstance(y, tuple) else [y]
 
 

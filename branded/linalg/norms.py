@@ -303,13 +303,13 @@ def expm(A: Vec[S], *, max_squarings: int = 16) -> Vec[S]:  # noqa: N803  as in 
     order, limit = (13, 5.371920351148152) if x.dtype == dtypes.float64 else (7, 3.925724783138660)
     size = x.abs().sum(-2).max(-1).detach()
     times = (size / limit).maximum(2.0**-60).log2().ceil().maximum(0).reshape(*x.shape[:-2], 1, 1)
-    start = _approximated(x / times.exp2(), order)
+    start = _pade_exponential(x / times.exp2(), order)
     steps = Tensor.arange(most).cast(x.dtype)
     done = scan(lambda r, i: ((i < times).where(r @ r, r), None), start, steps)[0] if most else start
     return (times <= most).where(done, math.nan)
 
 
-def _approximated(x: Tensor, order: int) -> Tensor:
+def _pade_exponential(x: Tensor, order: int) -> Tensor:
     """Compute the exponential of a matrix of small norm by a Padé approximant."""
     c, eye = _PADE[order], Tensor.eye(x.shape[-1], dtype=x.dtype)
     square = x @ x

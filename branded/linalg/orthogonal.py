@@ -9,7 +9,7 @@ from tinygrad import Tensor, dtypes
 
 from branded.control_flow.loops import scan, while_loop
 from branded.linalg.elimination import at_axis, identity, positions, zeros
-from branded.linalg.primitive import transposed
+from branded.linalg.primitive import matrix_transpose
 
 # ---- reflections ----
 
@@ -37,7 +37,7 @@ def qr(a: Tensor) -> tuple[Tensor, Tensor]:
         row = v.unsqueeze(-2)
         left = r - w @ (row @ r)
         clean = (below.unsqueeze(-1) & at_axis(n, j)).where(0, left)
-        return (q - (q @ v.unsqueeze(-1)) @ transposed(w), clean), None
+        return (q - (q @ v.unsqueeze(-1)) @ matrix_transpose(w), clean), None
 
     steps = positions(a, min(m, n))
     if m == 1:
@@ -90,7 +90,7 @@ def _moved_on(x: Tensor, axis: int) -> Tensor:
     return parts[0].cat(*parts[1:], dim=axis)
 
 
-def _turned(x: Tensor, c: Tensor, s: Tensor) -> Tensor:
+def _rotate_pairs(x: Tensor, c: Tensor, s: Tensor) -> Tensor:
     """Rotate the two columns of each pair."""
     top, bottom = x.split(x.shape[-1] // 2, -1)
     return (c * top - s * bottom).cat(s * top + c * bottom, dim=-1)
@@ -148,7 +148,7 @@ def eigh(a: Tensor) -> tuple[Tensor, Tensor]:
     n = a.shape[-1]
     if n == 1:
         return a[..., 0], identity(a)
-    x = a.tril() + transposed(a.tril(-1))
+    x = a.tril() + matrix_transpose(a.tril(-1))
     scale = x.abs().max((-2, -1), keepdim=True)
     x = _even(x / scale.eq(0).where(1, scale), (-1, -2))
     v, h = _even(identity(a), (-1,)), (n + 1) // 2
@@ -158,8 +158,8 @@ def eigh(a: Tensor) -> tuple[Tensor, Tensor]:
         on = x.diagonal(dim1=-2, dim2=-1)
         c, s = _rotation(on[..., :h], on[..., h:], x[..., :h, h:].diagonal(dim1=-2, dim2=-1))
         c, s = c.unsqueeze(-2), s.unsqueeze(-2)
-        half = _turned(transposed(_turned(x, c, s)), c, s)
-        return _moved_on(_moved_on(half, half.ndim - 1), half.ndim - 2), _moved_on(_turned(v, c, s), v.ndim - 1)
+        half = _rotate_pairs(matrix_transpose(_rotate_pairs(x, c, s)), c, s)
+        return _moved_on(_moved_on(half, half.ndim - 1), half.ndim - 2), _moved_on(_rotate_pairs(v, c, s), v.ndim - 1)
 
     def left(carry: tuple[Tensor, Tensor]) -> Tensor:
         x = carry[0]
@@ -168,7 +168,7 @@ def eigh(a: Tensor) -> tuple[Tensor, Tensor]:
 
     x, v = _sweeps((x, v), step, 2 * h - 1, left)
     w = x.diagonal(dim1=-2, dim2=-1)[..., :n] * scale.squeeze(-1)
-    return _by_size(w, transposed(v[..., :n]))
+    return _by_size(w, matrix_transpose(v[..., :n]))
 
 
 def _by_size(w: Tensor, rows: Tensor, descending: bool = False) -> tuple[Tensor, Tensor]:
@@ -182,7 +182,7 @@ def _by_size(w: Tensor, rows: Tensor, descending: bool = False) -> tuple[Tensor,
     good = w.isnan().max(-1, keepdim=True).logical_not()
     sizes = order.where(other, 0).sum(-1)
     vectors = order.unsqueeze(-1).where(rows.unsqueeze(-3), 0).sum(-2)
-    return good.where(sizes, math.nan), transposed(good.unsqueeze(-1).where(vectors, math.nan))
+    return good.where(sizes, math.nan), matrix_transpose(good.unsqueeze(-1).where(vectors, math.nan))
 
 
 def svd(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -192,8 +192,8 @@ def svd(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """
     m, n = a.shape[-2:]
     if m < n:
-        u, s, vt = svd(transposed(a))
-        return transposed(vt), s, transposed(u)
+        u, s, vt = svd(matrix_transpose(a))
+        return matrix_transpose(vt), s, matrix_transpose(u)
     scale = a.abs().max((-2, -1), keepdim=True)
     x = _even(a / scale.eq(0).where(1, scale), (-1,))
     v, h = _even(identity(_square(a, n)), (-1,)), (n + 1) // 2
@@ -202,11 +202,11 @@ def svd(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         x, v = carry
         p, q = x.split(h, -1)
         c, s = _rotation(p.square().sum(-2, keepdim=True), q.square().sum(-2, keepdim=True), (p * q).sum(-2, True))
-        return _moved_on(_turned(x, c, s), x.ndim - 1), _moved_on(_turned(v, c, s), v.ndim - 1)
+        return _moved_on(_rotate_pairs(x, c, s), x.ndim - 1), _moved_on(_rotate_pairs(v, c, s), v.ndim - 1)
 
     def left(carry: tuple[Tensor, Tensor]) -> Tensor:
         x = carry[0]
-        gram = transposed(x) @ x
+        gram = matrix_transpose(x) @ x
         on = gram.diagonal(dim1=-2, dim2=-1)
         sizes = (on.unsqueeze(-1) * on.unsqueeze(-2)).sqrt()
         off = Tensor.eye(x.shape[-1], dtype=dtypes.bool).where(0, gram.abs())
@@ -215,12 +215,12 @@ def svd(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     if n > 1:
         x, v = _sweeps((x, v), step, 2 * h - 1, left)
     x, v = x[..., :n], v[..., :n]
-    s = norm(transposed(x)).squeeze(-1)
-    both = transposed(x).cat(transposed(v), dim=-1)  # one row for each pair of vectors
+    s = norm(matrix_transpose(x)).squeeze(-1)
+    both = matrix_transpose(x).cat(matrix_transpose(v), dim=-1)  # one row for each pair of vectors
     s, vectors = _by_size(s, both, descending=True)
     u, r = qr(vectors[..., :m, :])
     ones = r[..., :n, :].diagonal(dim1=-2, dim2=-1) if n > 1 else r[..., 0, :]
     signs = (ones < 0).where(-1, ones.const_like(1))
     if m > n:
         signs = signs.cat(zeros(u[..., 0, n:]) + 1, dim=-1)
-    return u * signs.unsqueeze(-2), s * scale.squeeze(-1), transposed(vectors[..., m:, :])
+    return u * signs.unsqueeze(-2), s * scale.squeeze(-1), matrix_transpose(vectors[..., m:, :])

@@ -90,7 +90,7 @@ class MatrixOperation(Primitive):
             zeros = (broadcast_to(UOp.const(0, y.dtype), shape) for y, shape in zip(u.src[0].src, shapes, strict=True))
             return Bundle(UOp.maketuple(*zeros), (row,) * len(shapes))
         own = max(len(a.uop.shape) - len(a.row) for a in args)
-        ys = self.of_all(*(tensor(_aligned(a, row, own)) for a in args))
+        ys = self.of_all(*(tensor(_align_batch(a, row, own)) for a in args))
         made = [y.uop if y.shape == shape else broadcast_to(y.uop, shape) for y, shape in zip(ys, shapes, strict=True)]
         return Bundle(UOp.maketuple(*made), (row,) * len(made))
 
@@ -110,7 +110,7 @@ def _values(u: UOp) -> tuple[list[Tensor], list[Tensor]]:
     return [tensor(x) for x in u.src[1:]], [tensor(y) for y in results(u)]
 
 
-def _aligned(x: Batched, row: Row, own: int) -> UOp:
+def _align_batch(x: Batched, row: Row, own: int) -> UOp:
     """Put the brands of `row` in front of the batch of `x`, with size 1 for brands that `x` does not vary over."""
     if not x.row:
         return x.uop
@@ -153,7 +153,7 @@ def _body(p: MatrixOperation, types: tuple[Any, ...], has_room: bool) -> UOp:
 # ---- batches ----
 
 
-def transposed(x: Tensor) -> Tensor:
+def matrix_transpose(x: Tensor) -> Tensor:
     return x.transpose(-2, -1)
 
 

@@ -12,7 +12,7 @@ from branded.core.values import vec_type
 from branded.errors import MatrixError
 from branded.linalg import determinants, systems
 from branded.linalg.arguments import check_batches, check_square, floats
-from branded.linalg.primitive import transposed
+from branded.linalg.primitive import matrix_transpose
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -47,8 +47,8 @@ def cholesky(a: Vec[S], *, upper: bool = False, symmetrize_input: bool = True) -
     """
     (x,) = floats("cholesky", ("a", a))
     check_square("cholesky", "a", x)
-    low = _factor((x + transposed(x)) / 2 if symmetrize_input else x)
-    return transposed(low) if upper else low
+    low = _factor((x + matrix_transpose(x)) / 2 if symmetrize_input else x)
+    return matrix_transpose(low) if upper else low
 
 
 def _factor(x: Tensor) -> Tensor:
@@ -106,12 +106,12 @@ def _by_columns(what: str, a: Tensor, b: Tensor, solve: Any, name: str = "a") ->
     return x.squeeze(-1) if one else x
 
 
-def _transposed(a: Tensor, trans: int | str, lower: bool, what: str) -> tuple[Tensor, bool]:
+def _apply_trans(a: Tensor, trans: int | str, lower: bool, what: str) -> tuple[Tensor, bool]:
     """Apply `trans` to `a`; return the matrix and whether its lower half is read."""
     if trans in (0, "N"):
         return a, lower
     if trans in (1, "T", 2, "C"):
-        return transposed(a), not lower
+        return matrix_transpose(a), not lower
     raise MatrixError(f"{what}: trans={trans!r} means nothing", fix="0 for a, 1 for its transpose")
 
 
@@ -145,7 +145,7 @@ def solve_triangular(
     """
     x, y = floats("solve_triangular", ("a", a), ("b", b))
     check_square("solve_triangular", "a", x)
-    half, is_lower = _transposed(x, trans, lower, "solve_triangular")
+    half, is_lower = _apply_trans(x, trans, lower, "solve_triangular")
     return _by_columns(
         "solve_triangular", half, y, lambda a, b: systems.solve_triangular(a, b, is_lower, unit_diagonal)
     )
@@ -177,8 +177,8 @@ def cho_factor(a: Vec[S], lower: bool = False) -> tuple[Vec[S], bool]:
     (x,) = floats("cho_factor", ("a", a))
     check_square("cho_factor", "a", x)
     # reads the same half that it returns, like JAX
-    low = _factor(x if lower else transposed(x))
-    return (low if lower else transposed(low)), lower
+    low = _factor(x if lower else matrix_transpose(x))
+    return (low if lower else matrix_transpose(low)), lower
 
 
 @operation
@@ -212,7 +212,7 @@ def cho_solve(c_and_lower: tuple[Vec[S1], bool], b: Vec[S2]) -> Vec[S1 | S2]:
     check_square("cho_solve", "the factor", x)
 
     def both(c: Tensor, b: Tensor) -> Tensor:
-        low, high = (c, transposed(c)) if lower else (transposed(c), c)
+        low, high = (c, matrix_transpose(c)) if lower else (matrix_transpose(c), c)
         return systems.solve_triangular(high, systems.solve_triangular(low, b, True), False)
 
     return _by_columns("cho_solve", x, y, both, "the factor")

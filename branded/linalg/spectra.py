@@ -9,7 +9,7 @@ from tinygrad import Tensor
 
 from branded.callbacks.host import serves
 from branded.linalg import lapack, orthogonal
-from branded.linalg.primitive import MatrixOperation, call, one, transposed
+from branded.linalg.primitive import MatrixOperation, call, matrix_transpose, one
 from branded.linalg.systems import solve_triangular
 
 
@@ -42,13 +42,13 @@ class _QR(MatrixOperation):
         assert da is not None
         k = min(a.shape[-2:])
         q1, r1 = q[..., :k], r[..., :k, :k]
-        right = transposed(solve_triangular(transposed(r1), transposed(da[..., :k]), lower=True))
-        inside = transposed(q1) @ right
+        right = matrix_transpose(solve_triangular(matrix_transpose(r1), matrix_transpose(da[..., :k]), lower=True))
+        inside = matrix_transpose(q1) @ right
         turn = _skew(inside.tril(-1))
         dq = q1 @ (turn - inside) + right
         dr = (inside - turn) @ r1
         if a.shape[-1] > k:
-            dr = dr.cat(transposed(dq) @ a[..., k:] + transposed(q1) @ da[..., k:], dim=-1)
+            dr = dr.cat(matrix_transpose(dq) @ a[..., k:] + matrix_transpose(q1) @ da[..., k:], dim=-1)
         if self.full and a.shape[-2] > k:
             dq = dq.cat(_complement(q1, dq, q[..., k:]), dim=-1)
             dr = dr.cat(r[..., k:, :] * 0, dim=-2)
@@ -56,12 +56,12 @@ class _QR(MatrixOperation):
 
 
 def _skew(x: Tensor) -> Tensor:
-    return x - transposed(x)
+    return x - matrix_transpose(x)
 
 
 def _complement(q: Tensor, dq: Tensor, rest: Tensor) -> Tensor:
     """Compute the tangent of `rest`, the columns orthogonal to `q`, without rotation among themselves."""
-    return -(q @ (transposed(dq) @ rest))
+    return -(q @ (matrix_transpose(dq) @ rest))
 
 
 class _Eigh(MatrixOperation):
@@ -86,7 +86,7 @@ class _Eigh(MatrixOperation):
         """
         (w, v), (da,) = ys, dxs
         assert da is not None
-        inside = transposed(v) @ (da.tril() + transposed(da.tril(-1))) @ v
+        inside = matrix_transpose(v) @ (da.tril() + matrix_transpose(da.tril(-1))) @ v
         eye = Tensor.eye(w.shape[-1], dtype=w.dtype)
         f = 1 / (eye + w.unsqueeze(-2) - w.unsqueeze(-1)) - eye
         return [diagonal(inside), v @ (f * inside)]
@@ -111,7 +111,7 @@ class _Eigenvalues(MatrixOperation):
         (a,), (da,) = xs, dxs
         assert da is not None
         _, v = eigh(a)
-        return [(v * ((da.tril() + transposed(da.tril(-1))) @ v)).sum(-2)]
+        return [(v * ((da.tril() + matrix_transpose(da.tril(-1))) @ v)).sum(-2)]
 
 
 class _SVD(MatrixOperation):
@@ -142,28 +142,28 @@ class _SVD(MatrixOperation):
         (u, s, vt), (da,) = ys, dxs
         assert da is not None
         k = s.shape[-1]
-        u1, v1, row, column = u[..., :k], transposed(vt[..., :k, :]), s.unsqueeze(-2), s.unsqueeze(-1)
-        inside = transposed(u1) @ da @ v1
+        u1, v1, row, column = u[..., :k], matrix_transpose(vt[..., :k, :]), s.unsqueeze(-2), s.unsqueeze(-1)
+        inside = matrix_transpose(u1) @ da @ v1
         eye = Tensor.eye(k, dtype=s.dtype)
         f = 1 / ((row + column) * (row - column) + eye) - eye
         by_row, by_column = row * inside, column * inside
-        du = u1 @ (f * (by_row + transposed(by_row)))
-        dv = v1 @ (f * (by_column + transposed(by_column)))
+        du = u1 @ (f * (by_row + matrix_transpose(by_row)))
+        dv = v1 @ (f * (by_column + matrix_transpose(by_column)))
         m, n = da.shape[-2:]
         if m > k:
             du = du + _outside(u1, da @ v1) / row
         if n > k:
-            dv = dv + _outside(v1, transposed(da) @ u1) / row
+            dv = dv + _outside(v1, matrix_transpose(da) @ u1) / row
         if self.full and m > k:
             du = du.cat(_complement(u1, du, u[..., k:]), dim=-1)
         if self.full and n > k:
-            dv = dv.cat(_complement(v1, dv, transposed(vt[..., k:, :])), dim=-1)
-        return [du, diagonal(inside), transposed(dv)]
+            dv = dv.cat(_complement(v1, dv, matrix_transpose(vt[..., k:, :])), dim=-1)
+        return [du, diagonal(inside), matrix_transpose(dv)]
 
 
 def _outside(q: Tensor, x: Tensor) -> Tensor:
     """Return the component of `x` that is orthogonal to the columns of `q`."""
-    return x - q @ (transposed(q) @ x)
+    return x - q @ (matrix_transpose(q) @ x)
 
 
 class _SingularValues(MatrixOperation):
@@ -185,7 +185,7 @@ class _SingularValues(MatrixOperation):
         (a,), (da,) = xs, dxs
         assert da is not None
         u, _, vt = svd(a, False)
-        return [(u * (da @ transposed(vt))).sum(-2)]
+        return [(u * (da @ matrix_transpose(vt))).sum(-2)]
 
 
 def diagonal(x: Tensor) -> Tensor:
@@ -208,7 +208,7 @@ class _Pinv(MatrixOperation):
         large = s > self.rtol * s[..., :1]
         parts = large.where(1 / large.where(s, 1), 0)
         # propagate NaN, which a pseudo-inverse of zeros would hide
-        return [transposed(vt) @ (s.isnan().where(s, parts).unsqueeze(-1) * transposed(u))]
+        return [matrix_transpose(vt) @ (s.isnan().where(s, parts).unsqueeze(-1) * matrix_transpose(u))]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
         """Compute dp; the order of the products keeps every intermediate no larger than `a`.
@@ -218,13 +218,13 @@ class _Pinv(MatrixOperation):
         (a,), (p,), (da,) = xs, ys, dxs
         assert da is not None
         if a.shape[-2] < a.shape[-1]:  # the pseudo-inverse of the transpose is the transpose of the pseudo-inverse
-            return [transposed(_of_tall(transposed(a), transposed(p), transposed(da)))]
+            return [matrix_transpose(_of_tall(matrix_transpose(a), matrix_transpose(p), matrix_transpose(da)))]
         return [_of_tall(a, p, da)]
 
 
 def _of_tall(a: Tensor, p: Tensor, da: Tensor) -> Tensor:
     """Compute the tangent of the pseudo-inverse `p` of a matrix with at least as many rows as columns."""
-    pt, dat = transposed(p), transposed(da)
+    pt, dat = matrix_transpose(p), matrix_transpose(da)
     left = (p @ pt) @ dat
     right = (dat @ pt) @ p
     return left - (left @ a) @ p + right - (p @ a) @ right - (p @ da) @ p

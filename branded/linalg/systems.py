@@ -9,7 +9,7 @@ from tinygrad import Tensor
 
 from branded.callbacks.host import serves
 from branded.linalg import elimination, lapack, unrolled
-from branded.linalg.primitive import MatrixOperation, as_columns, call, one, summed_to, transposed
+from branded.linalg.primitive import MatrixOperation, as_columns, call, matrix_transpose, one, summed_to
 
 
 class _Cholesky(MatrixOperation):
@@ -33,12 +33,12 @@ class _Cholesky(MatrixOperation):
         """
         (low,), (da,) = ys, dxs
         assert da is not None
-        symmetric = da.tril() + transposed(da.tril(-1))
+        symmetric = da.tril() + matrix_transpose(da.tril(-1))
         left = solve_triangular(low, symmetric, lower=True)
-        return [low @ halved(solve_triangular(low, transposed(left), lower=True))]
+        return [low @ tril_half_diagonal(solve_triangular(low, matrix_transpose(left), lower=True))]
 
 
-def halved(x: Tensor) -> Tensor:
+def tril_half_diagonal(x: Tensor) -> Tensor:
     """Return the lower half of `x`, with half of the diagonal."""
     return (x.tril() + x.tril(-1)) / 2
 
@@ -86,8 +86,8 @@ class _Triangular(_System):
         """Compute the cotangents: a⁻ᵀ g for `b`, and -(a⁻ᵀ g) xᵀ for `a`."""
         (a, b), (x,), (g,) = xs, ys, cts
         assert g is not None
-        back = solve_triangular(transposed(a), g, not self.lower, self.unit)
-        of_a = summed_to(-self.half(back @ transposed(x)), a.shape) if 0 in needed else None
+        back = solve_triangular(matrix_transpose(a), g, not self.lower, self.unit)
+        of_a = summed_to(-self.half(back @ matrix_transpose(x)), a.shape) if 0 in needed else None
         return [of_a, summed_to(back, b.shape)]
 
 
@@ -113,8 +113,8 @@ class _Solve(_System):
         """Compute the cotangents: a⁻ᵀ g for `b`, and -(a⁻ᵀ g) xᵀ for `a`."""
         (a, b), (x,), (g,) = xs, ys, cts
         assert g is not None
-        back = solve(transposed(a), g)
-        of_a = summed_to(-(back @ transposed(x)), a.shape) if 0 in needed else None
+        back = solve(matrix_transpose(a), g)
+        of_a = summed_to(-(back @ matrix_transpose(x)), a.shape) if 0 in needed else None
         return [of_a, summed_to(back, b.shape)]
 
 

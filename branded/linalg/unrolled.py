@@ -23,7 +23,7 @@ def matrix(rows: Sequence[Sequence[Tensor]]) -> Tensor:
     return Tensor.stack(*(Tensor.stack(*row, dim=-1) for row in rows), dim=-2)
 
 
-def cholesky(a: Tensor) -> Tensor:
+def cholesky_small(a: Tensor) -> Tensor:
     """Compute the lower Cholesky factor; NaN if a pivot is not positive."""
     n, x = a.shape[-1], entries(a)
     low: Rows = []
@@ -39,7 +39,7 @@ def cholesky(a: Tensor) -> Tensor:
     return matrix([[low[i][j] if j <= i else zero for j in range(n)] for i in range(n)])
 
 
-def substituted(a: Tensor, b: Tensor, lower: bool, unit: bool) -> Tensor:
+def substitute(a: Tensor, b: Tensor, lower: bool, unit: bool) -> Tensor:
     """Solve `a x = b` for a triangular `a`."""
     n, rows = a.shape[-1], entries(a)
     found: dict[int, Tensor] = {}
@@ -51,7 +51,7 @@ def substituted(a: Tensor, b: Tensor, lower: bool, unit: bool) -> Tensor:
     return Tensor.stack(*(found[i] for i in range(n)), dim=-2)
 
 
-def eliminated(rows: Rows, n: int, at: Callable[[Rows, int, Tensor], None]) -> None:
+def eliminate(rows: Rows, n: int, at: Callable[[Rows, int, Tensor], None]) -> None:
     """Eliminate the first `n` columns in place with partial pivoting; `at` is called with each pivot.
 
     Rows are swapped only for a strictly larger entry, so the pivots are the same as in LAPACK.
@@ -71,11 +71,11 @@ def eliminated(rows: Rows, n: int, at: Callable[[Rows, int, Tensor], None]) -> N
                 rows[i][k] = rows[i][k] - factor * rows[j][k]
 
 
-def solved(a: Tensor, b: Tensor) -> Tensor:
+def solve_small(a: Tensor, b: Tensor) -> Tensor:
     """Solve `a x = b`."""
     n = a.shape[-1]
     rows = [[x.unsqueeze(-1) for x in row] + [b[..., i, :]] for i, row in enumerate(entries(a))]
-    eliminated(rows, n, lambda *_: None)
+    eliminate(rows, n, lambda *_: None)
     found: dict[int, Tensor] = {}
     for i in reversed(range(n)):
         s = rows[i][n]
@@ -97,7 +97,7 @@ def pivots(a: Tensor) -> tuple[Tensor, Tensor]:
         sign = sign * swaps
         now[j][j] = now[j][j].eq(0).where(now[j][j].const_like(1), now[j][j])
 
-    eliminated(rows, n, at)
+    eliminate(rows, n, at)
     return Tensor.stack(*found, dim=-1), sign
 
 

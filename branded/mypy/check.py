@@ -47,7 +47,7 @@ class Message(NamedTuple):
     @property
     def is_about_brands(self) -> bool:
         is_ours = self.code.startswith("brand") or self.text.startswith("bool: ")
-        return self.severity == "error" and (is_ours or bool(_VEC.search(self.text) or _narrower(self)))
+        return self.severity == "error" and (is_ours or bool(_VEC.search(self.text) or _invariant_class(self)))
 
 
 def check(arguments: Sequence[str]) -> tuple[str, int]:
@@ -87,9 +87,9 @@ def check(arguments: Sequence[str]) -> tuple[str, int]:
     cache = FileSystemCache()
     sources, options = read_options(arguments, cache, "branded check")
     lines, blocked = _build(sources, options, cache)
-    messages = [parse(json.loads(line)) for line in lines if line.startswith("{")]
+    messages = [parse_message(json.loads(line)) for line in lines if line.startswith("{")]
     other = [line for line in lines if not line.startswith("{")]  # from files that mypy could not parse
-    told = report(messages, len(sources), untyped(sources)) if messages or not other else []
+    told = format_report(messages, len(sources), untyped_functions(sources)) if messages or not other else []
     status = 2 if blocked else int(any(m.severity == "error" for m in messages))
     return "\n".join([*told, *other]), status
 
@@ -124,7 +124,7 @@ def _build(sources: list[build.BuildSource], options: Options, cache: FileSystem
     return lines, False
 
 
-def parse(raw: dict[str, Any]) -> Message:
+def parse_message(raw: dict[str, Any]) -> Message:
     """Return a mypy message from its JSON; a truth-value message is reworded."""
     notes = tuple(note for note in (raw["hint"] or "").splitlines() if note)
     text, code = _LONG.sub("", raw["message"]), raw["code"] or ""
@@ -135,7 +135,7 @@ def parse(raw: dict[str, Any]) -> Message:
     return Message(raw["file"], raw["line"], text, raw["message"], notes, code, raw["severity"])
 
 
-def untyped(sources: Sequence[build.BuildSource]) -> list[str]:
+def untyped_functions(sources: Sequence[build.BuildSource]) -> list[str]:
     """Find functions with an unannotated parameter in files that import branded: `f (app.py:5)`.
 
     mypy gives such a parameter the type Any, so it reports no errors for it.
@@ -150,11 +150,11 @@ def untyped(sources: Sequence[build.BuildSource]) -> list[str]:
         if not any(isinstance(n, ast.Import | ast.ImportFrom) and "branded" in ast.unparse(n) for n in nodes):
             continue
         functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-        found += [f"{f.name} ({source.path}:{f.lineno})" for f in functions if _says_nothing(f.args)]
+        found += [f"{f.name} ({source.path}:{f.lineno})" for f in functions if _has_unannotated_parameter(f.args)]
     return found
 
 
-def _says_nothing(args: ast.arguments) -> bool:
+def _has_unannotated_parameter(args: ast.arguments) -> bool:
     positional = [*args.posonlyargs, *args.args]
     keywords = zip(args.kwonlyargs, args.kw_defaults, strict=True)
     needed = [*positional[: len(positional) - len(args.defaults)], *(a for a, default in keywords if default is None)]
@@ -163,14 +163,14 @@ def _says_nothing(args: ast.arguments) -> bool:
     return any(a.annotation is None for a in needed)
 
 
-def report(messages: list[Message], files: int, skipped: Sequence[str] = ()) -> list[str]:
+def format_report(messages: list[Message], files: int, skipped: Sequence[str] = ()) -> list[str]:
     """Format the brand errors, then mypy's other messages, the functions not checked, and the counts."""
     brand = [m for m in messages if m.is_about_brands]
     rest = [m for m in messages if not m.is_about_brands]
     out: list[str] = []
     for m in brand:
         code = "" if m.code in ("brand", "") else f"  [{m.code}]"
-        out += [f"{m.file}:{m.line}: {m.text}{code}", *m.notes, *_advice(m)]
+        out += [f"{m.file}:{m.line}: {m.text}{code}", *m.notes, *_suggest_fix(m)]
     if brand and rest:
         out.append("")
     for m in rest:
@@ -182,11 +182,11 @@ def report(messages: list[Message], files: int, skipped: Sequence[str] = ()) -> 
         names = ", ".join(skipped[:5]) + (f" and {len(skipped) - 5} more" if len(skipped) > 5 else "")
         out += [f"not checked, for an argument without a type: {names}", "  try:   x: Tensor, or x: Vec[S, Tensor]"]
     others = sum(m.severity == "error" for m in rest)
-    found = [_count(n, what) for n, what in ((len(brand), "brand error"), (others, "other error")) if n]
-    return [*out, *([""] if out else []), f"{', '.join(found) or 'no errors'} (checked {_count(files, 'file')})"]
+    found = [_plural(n, what) for n, what in ((len(brand), "brand error"), (others, "other error")) if n]
+    return [*out, *([""] if out else []), f"{', '.join(found) or 'no errors'} (checked {_plural(files, 'file')})"]
 
 
-def _advice(m: Message) -> list[str]:
+def _suggest_fix(m: Message) -> list[str]:
     """Return the suggested fix for a mypy message about two different rows."""
     if gains := _GAINS.search(m.text):
         row = gains["got"]
@@ -196,7 +196,7 @@ def _advice(m: Message) -> list[str]:
             "  an entry of a list or a dict is chosen once, for all examples",
             "  try:   a tensor of the entries, indexed with it; switch for functions",
         ]
-    if name := _narrower(m):
+    if name := _invariant_class(m):
         return [
             f"  {name} is invariant in its row, so one that varies over less is no {name} that varies over more",
             '  try:   its row variable with covariant=True, TypeVar("S_co", bound=Brand, covariant=True)',
@@ -215,7 +215,7 @@ def _advice(m: Message) -> list[str]:
     ]
 
 
-def _narrower(m: Message) -> str | None:
+def _invariant_class(m: Message) -> str | None:
     """Return the class whose row is narrower than expected but invariant; None for other messages."""
     if (found := _INVARIANT.search(m.text)) is None:
         return None
@@ -223,5 +223,5 @@ def _narrower(m: Message) -> str | None:
     return found["name"] if got < wanted else None
 
 
-def _count(n: int, what: str) -> str:
+def _plural(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -38,19 +38,27 @@ from branded.mypy.analysis import external_calls, indexing, narrowing, reads, un
 from branded.mypy.analysis.plain_functions import Instances
 from branded.mypy.axes import calls, functions, mapped_axis, table
 from branded.mypy.axes import types as axes_types
-from branded.mypy.axes.types import erased
+from branded.mypy.axes.types import erase_axes
 from branded.mypy.rows import displays, injected_calls, operands, widening
-from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, has_rows, row_variables, same
+from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, has_rows, keep_row, row_variables
 from branded.mypy.rows.brand_env import OpenBrands
-from branded.mypy.rows.results import as_it_was, compiled, emptied, entering, leaving, lifted, opening
+from branded.mypy.rows.results import (
+    brand_type,
+    function_type,
+    jit_type,
+    lift_type,
+    plain_result,
+    unvec_signature,
+    vec_signature,
+)
 from branded.mypy.transforms import custom_rules
 from branded.mypy.transforms.collectives import COLLECTIVES
 from branded.mypy.transforms.control_flow import LOOPS
 from branded.mypy.transforms.derivatives import AT_ONCE, LATER
-from branded.mypy.transforms.function_calls import Rule, by_rule
+from branded.mypy.transforms.function_calls import Rule, signature_by_rule
 from branded.mypy.transforms.options import DECORATOR, has_options
 from branded.mypy.transforms.trees import TREES
-from branded.mypy.transforms.vmap import MAPPED, Transforms, not_called
+from branded.mypy.transforms.vmap import MAPPED, Transforms, report_attribute
 
 VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()
 PYTHONS = ("builtins.", "typing.", "tinygrad.", "branded.")
@@ -72,7 +80,7 @@ class BrandedPlugin(Plugin):
     def __init__(self, options: MypyOptions) -> None:
         super().__init__(options)
         self.scope = scope = OpenBrands(self.lookup_fully_qualified)
-        scope.unvaried = unused_batch.choice(options)
+        scope.unvaried = unused_batch.unvaried_setting(options)
         self.marks = injected_calls.Marks()
         self.instances = Instances(scope)
         self.transforms = transforms = Transforms(scope, self.lookup_fully_qualified)
@@ -84,39 +92,39 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(LATER, transforms.derivative),
         }
         self.results: Hooks[FunctionContext, Type] = {
-            **dict.fromkeys(reads.ASKERS, reads.truth),
-            **dict.fromkeys(custom_rules.MAKERS, partial(custom_rules.made, scope=scope)),
-            narrowing.ASKED: narrowing.asked,
-            injected_calls.MATCH: partial(narrowing.matched, scope=scope),
-            injected_calls.DISPLAY: partial(displays.display, scope=scope),
-            "branded.core.axis_names.as_axes": partial(mapped_axis.named, scope=scope),
+            **dict.fromkeys(reads.ASKERS, reads.reject_truth),
+            **dict.fromkeys(custom_rules.MAKERS, partial(custom_rules.custom_rule_type, scope=scope)),
+            narrowing.ASKED: narrowing.narrow_isinstance,
+            injected_calls.MATCH: partial(narrowing.narrow_match, scope=scope),
+            injected_calls.DISPLAY: partial(displays.display_type, scope=scope),
+            "branded.core.axis_names.as_axes": partial(mapped_axis.as_axes_result, scope=scope),
             "functools.partial": transforms.partial,
-            "branded.core.brand.brand": partial(opening, scope=scope),
-            "branded.core.values.lift": partial(lifted, scope=scope),
-            "tinygrad.tensor.Tensor": reads.tensor,
-            "tinygrad.engine.jit.TinyJit": compiled,
-            "tinygrad.function.function": as_it_was,
-            "branded.nn.modules.functional_call": emptied,
+            "branded.core.brand.brand": partial(brand_type, scope=scope),
+            "branded.core.values.lift": partial(lift_type, scope=scope),
+            "tinygrad.tensor.Tensor": reads.reject_tensor_data,
+            "tinygrad.engine.jit.TinyJit": jit_type,
+            "tinygrad.function.function": function_type,
+            "branded.nn.modules.functional_call": plain_result,
         }
         self.method_calls: Hooks[MethodSigContext, FunctionLike] = {
-            **dict.fromkeys(indexing.INDEXED, indexing.index),
-            **dict.fromkeys(operands.UNITED, operands.of_method),
-            **dict.fromkeys(custom_rules.CALLS, custom_rules.called),
+            **dict.fromkeys(indexing.INDEXED, indexing.index_signature),
+            **dict.fromkeys(operands.UNITED, operands.method_signature),
+            **dict.fromkeys(custom_rules.CALLS, custom_rules.custom_rule_signature),
             f"{DECORATOR}.__call__": transforms.signature,
             f"{MAPPED}.__call__": transforms.called_at_once,
-            ENTER: partial(entering, scope=scope),
-            UNVEC: partial(leaving, scope=scope),
+            ENTER: partial(vec_signature, scope=scope),
+            UNVEC: partial(unvec_signature, scope=scope),
         }
         self.method_results: Hooks[MethodContext, Type] = {
-            **dict.fromkeys(reads.READS, reads.read),
-            **dict.fromkeys(reads.COMPARISONS, reads.comparison),
-            **dict.fromkeys(reads.SEARCHES, reads.truth),
-            **dict.fromkeys(external_calls.COMPARED, external_calls.compared),
+            **dict.fromkeys(reads.READS, reads.reject_read),
+            **dict.fromkeys(reads.COMPARISONS, reads.reject_comparison),
+            **dict.fromkeys(reads.SEARCHES, reads.reject_truth),
+            **dict.fromkeys(external_calls.COMPARED, external_calls.reject_container_comparison),
             **dict.fromkeys(external_calls.POWERS, external_calls.power),
-            **dict.fromkeys(indexing.IN_PLACE, indexing.in_place),
-            **dict.fromkeys((ENTER, UNVEC, *custom_rules.CALLS), emptied),
+            **dict.fromkeys(indexing.IN_PLACE, indexing.reject_in_place),
+            **dict.fromkeys((ENTER, UNVEC, *custom_rules.CALLS), plain_result),
             f"{DECORATOR}.__call__": transforms.decorated,
-            "tinygrad.engine.jit._TinyJit.__call__": reads.compiled,
+            "tinygrad.engine.jit._TinyJit.__call__": reads.reject_jit_input,
         }
         self.tensor_results: Hooks[MethodContext, Type] = {}
         """Cache of the hooks for methods of tensors."""
@@ -127,18 +135,18 @@ class BrandedPlugin(Plugin):
 
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
         if fullname in reads.NUMBERS:
-            return reads.number
+            return reads.reject_number
         if self.transforms.is_vmap(fullname):
             return self.transforms.signature
         if external_calls.is_foreign(fullname):
-            return external_calls.called
+            return external_calls.reject_batched_arguments
         if (rule := self.rules.get(fullname)) is not None:
-            return partial(by_rule, node=self._overloaded(fullname), scope=self.scope, rule=rule)
-        own = {"builtins.len": reads.length}.get(fullname) if "." in fullname else self._local_signature
+            return partial(signature_by_rule, node=self._overloaded(fullname), scope=self.scope, rule=rule)
+        own = {"builtins.len": reads.length_signature}.get(fullname) if "." in fullname else self._local_signature
         if fullname == operands.ARRAY:
-            return operands.nested
+            return operands.array_signature
         generic = fullname.startswith("branded.functions.") or self._is_generic_in_rows(fullname)
-        return own or (operands.operands if generic else self._plain(fullname))
+        return own or (operands.operand_signature if generic else self._plain(fullname))
 
     def _plain(self, fullname: str) -> Callable[[FunctionSigContext | MethodSigContext], FunctionLike] | None:
         """Return the hook for a function or method whose annotations may have no rows."""
@@ -156,25 +164,25 @@ class BrandedPlugin(Plugin):
         if has_options(ctx.default_signature):
             return self.transforms.signature(ctx)
         node = getattr(getattr(ctx.context, "callee", None), "node", None)
-        return self.instances.called(ctx, node) or operands.operands(ctx)
+        return self.instances.called(ctx, node) or operands.operand_signature(ctx)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         if fullname.startswith(TENSORS):
             return self._indexing if fullname in indexing.INDEXED else self._tensor_method
         if fullname.endswith("._replace") and self._is_generic_in_rows(fullname.rpartition(".")[0]):
-            return widening.replaced
+            return widening.replace_signature
         if (hook := self.method_calls.get(fullname)) is not None:
             return hook
         if external_calls.is_ufunc(fullname):
-            return external_calls.called
-        return operands.operands if self._is_generic_in_rows(fullname) else self._plain(fullname)
+            return external_calls.reject_batched_arguments
+        return operands.operand_signature if self._is_generic_in_rows(fullname) else self._plain(fullname)
 
     def _tensor_method(self, ctx: MethodSigContext) -> FunctionLike:
         """Return the signature of a tensor method without axes; `_tensor_result` adds them to the result."""
-        return operands.of_method(calls.bare(ctx, self.scope))
+        return operands.method_signature(calls.without_axes(ctx, self.scope))
 
     def _indexing(self, ctx: MethodSigContext) -> FunctionLike:
-        return indexing.index(calls.bare(ctx, self.scope))
+        return indexing.index_signature(calls.without_axes(ctx, self.scope))
 
     def _overloaded(self, fullname: str) -> OverloadedFuncDef | None:
         found = self.lookup_fully_qualified(fullname)
@@ -186,8 +194,8 @@ class BrandedPlugin(Plugin):
         if self.transforms.is_vmap(fullname):
             return self.transforms.result
         if fullname.startswith(functions.MODULES):
-            return partial(functions.of_function, scope=self.scope, name=fullname)
-        return emptied if fullname.startswith(EMPTIED) or self._is_generic_in_rows(fullname) else None
+            return partial(functions.function_result, scope=self.scope, name=fullname)
+        return plain_result if fullname.startswith(EMPTIED) or self._is_generic_in_rows(fullname) else None
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         if fullname.startswith(TENSORS) or fullname in table.ON_CLASS:
@@ -201,21 +209,21 @@ class BrandedPlugin(Plugin):
         """Return the result of a tensor method: the row from its hook, the axes from its rule."""
         if own is not None:
             ctx = ctx._replace(default_return_type=own(ctx))
-        return calls.result(ctx, self.scope, table.name_of(name), table.METHODS.get(name))
+        return calls.method_result(ctx, self.scope, table.method_label(name), table.METHODS.get(name))
 
     def _method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         own = self.method_results.get(fullname)
-        return own or (emptied if self._is_generic_in_rows(fullname) else None)
+        return own or (plain_result if self._is_generic_in_rows(fullname) else None)
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         if fullname.startswith(f"{MAPPED}."):
-            return partial(not_called, name=fullname.rpartition(".")[2])
+            return partial(report_attribute, name=fullname.rpartition(".")[2])
         if fullname == f"{VEC}.T":
-            return partial(calls.attribute, scope=self.scope, what="T", rule=table.METHODS["transpose"])
+            return partial(calls.attribute_type, scope=self.scope, what="T", rule=table.METHODS["transpose"])
         owner = self.lookup_fully_qualified(fullname.rpartition(".")[0])
         if owner is not None and isinstance(owner.node, TypeInfo) and has_rows(owner.node) and owner.fullname != VEC:
             # a field's axes are declared either for one example or for all
-            return lambda ctx: erased(change(ctx.default_attr_type, same), self.scope)
+            return lambda ctx: erase_axes(change(ctx.default_attr_type, keep_row), self.scope)
         return None
 
     def _is_generic_in_rows(self, fullname: str) -> bool:
@@ -242,11 +250,11 @@ class BrandedPlugin(Plugin):
         return symbol.node if symbol is not None else None
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        return {VEC: narrowing.open_vec, AXES: axes_types.promote}.get(fullname)
+        return {VEC: narrowing.open_vec, AXES: axes_types.promote_tensor}.get(fullname)
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
         if fullname == axes_types.ALIAS:
-            return partial(axes_types.analyze, lookup=self.lookup_fully_qualified)
+            return partial(axes_types.analyze_axes, lookup=self.lookup_fully_qualified)
         if fullname in (VEC, TENSOR):
             found = self.lookup_fully_qualified(fullname)
             if found is not None and isinstance(found.node, TypeInfo):

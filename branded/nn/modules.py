@@ -21,7 +21,7 @@ from tinygrad.uop.ops import UOp
 from branded import tree
 from branded.core.analysis.aliasing import cell
 from branded.core.brand import Brand
-from branded.core.validation.arguments import called
+from branded.core.validation.arguments import call_checked
 from branded.core.values import vec_type
 from branded.errors import StateError, StateTypeError, WriteError
 from branded.graph.rows import check_live, is_cell
@@ -113,8 +113,8 @@ def functional_call(
             f"functional_call: {tree.describe(module)} cannot be called", fix="a module, and then its state"
         )
     own = _names(module, "functional_call")
-    wanted = _wanted(mutable)
-    made = _made(module, own, state, wanted) if wanted else []
+    wanted = _mutable_patterns(mutable)
+    made = _created_tensors(module, own, state, wanted) if wanted else []
     given = {name: x for name, x in state.items() if not any(name == n for n, *_ in made)} if made else state
     values = _values(own, given)
     held = {i: tensor(cell(x.uop)).is_param_(x.is_param) for i, x in values.items()}
@@ -124,7 +124,7 @@ def functional_call(
     def call() -> Any:
         for name, holder, key in made:
             setattr(holder, key, tensor(cell(state[name].uop)))
-        out = called(module, args, kwargs, "functional_call", "the arguments of the module, behind its state")
+        out = call_checked(module, args, kwargs, "functional_call", "the arguments of the module, behind its state")
         after.update(_names(module, "functional_call") if wanted else {})
         return out
 
@@ -144,7 +144,7 @@ def functional_call(
     }
 
 
-def _wanted(mutable: Any) -> list[str]:
+def _mutable_patterns(mutable: Any) -> list[str]:
     """Return the patterns of the names that may be written."""
     if isinstance(mutable, bool):
         return ["*"] if mutable else []
@@ -172,7 +172,7 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, p) for p in patterns)
 
 
-def _made(
+def _created_tensors(
     module: object, own: Mapping[str, Tensor], state: object, wanted: Sequence[str]
 ) -> list[tuple[str, Any, str]]:
     """Return the tensors that a previous call created in the module, each with its name, holder and key."""
@@ -234,7 +234,7 @@ def _values(own: dict[str, Tensor], state: Mapping[str, Any]) -> dict[int, Tenso
         if name not in own:
             raise StateError(
                 f"functional_call: the module has no tensor `{name}`",
-                ("names", _listed(own)),
+                ("names", _list_names(own)),
                 fix=", ".join(difflib.get_close_matches(str(name), own, 1)) or "the names of get_state_dict(module)",
             )
         if not isinstance(x, Tensor):
@@ -260,7 +260,7 @@ def _values(own: dict[str, Tensor], state: Mapping[str, Any]) -> dict[int, Tenso
     return values
 
 
-def _listed(names: Mapping[str, object]) -> str:
+def _list_names(names: Mapping[str, object]) -> str:
     first = ", ".join(list(names)[:8])
     return f"{first}, … ({len(names)} in all)" if len(names) > 8 else first or "none"
 

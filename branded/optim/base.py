@@ -10,7 +10,7 @@ from tinygrad.dtype import strong_dtype
 
 from branded import tree
 from branded.errors import OptionError, StateError, StateTypeError
-from branded.tree.api import mapped
+from branded.tree.api import map_leaves
 
 S = TypeVar("S")
 
@@ -165,7 +165,7 @@ def global_norm(updates: Any) -> Any:
 
 def each(what: str, f: Callable[..., Any], *trees: Any, names: tuple[str, ...] = ("the updates", "the state")) -> Any:
     """Map `f` over the tensors of pytrees of the same structure."""
-    return mapped(what, lambda *xs: f(*(leaf(what, x) for x in xs)), trees[0], trees[1:], names=names)
+    return map_leaves(what, lambda *xs: f(*(leaf(what, x) for x in xs)), trees[0], trees[1:], names=names)
 
 
 def leaf(what: str, x: Any) -> Tensor:
@@ -196,7 +196,7 @@ def own(what: str, state: Any, kind: type[S]) -> S:
     return state
 
 
-def wanted(what: str, params: Any) -> Any:
+def require_params(what: str, params: Any) -> Any:
     """Return the parameters; raise `StateError` if they are missing."""
     if params is None:
         raise StateError(f"{what}: the update needs the parameters", fix="update(grads, state, params)")

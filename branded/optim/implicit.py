@@ -11,7 +11,7 @@ from branded import tree
 from branded.autodiff.api import stop_gradient
 from branded.autodiff.jacobians import jacfwd
 from branded.control_flow.loops import while_loop
-from branded.core.validation.arguments import as_int, called, check_function
+from branded.core.validation.arguments import as_int, call_checked, check_function
 from branded.errors import OptionError
 from branded.linalg import solve
 from branded.optim.line_search import epsilon
@@ -145,7 +145,7 @@ def _equation(
     args = arguments(what, args)
 
     def f(v: Tensor) -> Tensor:
-        given = called(fun, (unravel(v), *args), {}, what, "a function of x and of args")
+        given = call_checked(fun, (unravel(v), *args), {}, what, "a function of x and of args")
         out, _ = tree.ravel(given)
         if out.shape != x.shape:
             raise OptionError(

@@ -44,7 +44,7 @@ class SearchResult(NamedTuple):
     tried: Tensor
 
 
-def chosen(flag: Tensor, a: Any, b: Any) -> Any:
+def select_entries(flag: Tensor, a: Any, b: Any) -> Any:
     """Select the entries of `a` where `flag` is true, else the entries of `b`."""
     return type(a)(*(flag.where(x, y) for x, y in zip(a, b, strict=True)))
 
@@ -80,8 +80,8 @@ def line_search(
         is_done = is_bad.logical_not() & (here.slope.abs() <= -CURVATURE * start.slope)
         ahead = s.is_between.where((s.high.at - s.low.at).sign(), 1.0)
         turns = (is_bad | is_done).logical_not() & (here.slope * ahead >= 0)
-        high = chosen(is_bad, here, chosen(turns, s.low, s.high))
-        low, gradient = chosen(is_bad, s.low, here), is_bad.where(s.gradient, g)
+        high = select_entries(is_bad, here, select_entries(turns, s.low, s.high))
+        low, gradient = select_entries(is_bad, s.low, here), is_bad.where(s.gradient, g)
         between = s.is_between | is_bad | turns
         after = between.where(_cubic(low, high), 2 * s.next)
         return _Search(low, gradient, high, after, between, is_done, s.tried + 1)

@@ -11,7 +11,7 @@ from tinygrad import Tensor, dtypes
 from branded import tree
 from branded.autodiff.api import value_and_grad
 from branded.control_flow.loops import while_loop
-from branded.core.validation.arguments import as_int, called, check_function
+from branded.core.validation.arguments import as_int, call_checked, check_function
 from branded.errors import OptionError
 from branded.optim.base import leaf
 from branded.optim.line_search import SearchResult, epsilon, line_search
@@ -112,7 +112,7 @@ def minimize(
     direction, learn, nothing = _METHODS[method.lower()](x, o.maxcor)
 
     def value(v: Tensor) -> Tensor:
-        return called(fun, (unravel(v), *args), {}, "minimize", "a function of x and of args")  # type: ignore[no-any-return]
+        return call_checked(fun, (unravel(v), *args), {}, "minimize", "a function of x and of args")  # type: ignore[no-any-return]
 
     f = value_and_grad(value)
     most = o.maxiter if o.maxiter is not None else 200 * max(x.shape[0], 1)

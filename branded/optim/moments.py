@@ -111,11 +111,11 @@ def scale_by_adam(
         old = own(what, state, ScaleByAdamState)
         mu, nu, n = _mean(what, updates, old.mu, b1), _mean_square(what, updates, old.nu, b2), old.count + 1
         if nesterov:
-            ahead, now = _unbiased(what, mu, b1, n + 1), _unbiased(what, updates, b1, n)
+            ahead, now = _correct_bias(what, mu, b1, n + 1), _correct_bias(what, updates, b1, n)
             mean = each(what, lambda m, g: of(b1, m) * m + (1 - of(b1, m)) * g, ahead, now)
         else:
-            mean = _unbiased(what, mu, b1, n)
-        root = each(what, lambda v: (v + of(eps_root, v)).sqrt() + of(eps, v), _unbiased(what, nu, b2, n))
+            mean = _correct_bias(what, mu, b1, n)
+        root = each(what, lambda v: (v + of(eps_root, v)).sqrt() + of(eps, v), _correct_bias(what, nu, b2, n))
         out = each(what, lambda m, r: m / r, mean, root)
         return out, ScaleByAdamState(n, _like(what, mu, old.mu), _like(what, nu, old.nu))
 
@@ -243,7 +243,7 @@ def _mean_square(what: str, updates: Any, old: Any, decay: Any) -> Any:
     return each(what, lambda g, m: (1 - of(decay, g)) * (g * g) + of(decay, g) * m, updates, old)
 
 
-def _unbiased(what: str, mean: Any, decay: Any, count: Tensor) -> Any:
+def _correct_bias(what: str, mean: Any, decay: Any, count: Tensor) -> Any:
     """Correct the bias of a mean that was initialized to zero."""
 
     def unbiased(m: Tensor) -> Any:

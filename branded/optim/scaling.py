@@ -17,8 +17,8 @@ from branded.optim.base import (
     number,
     of,
     own,
+    require_params,
     stateless,
-    wanted,
 )
 from branded.optim.schedules import Rate
 
@@ -169,7 +169,7 @@ def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> GradientTr
     names = ("the updates", "the params", "the mask")
 
     def decayed(updates: Any, params: Any) -> Any:
-        wanted(what, params)
+        require_params(what, params)
         if mask is None:
             return each(what, lambda g, p: g + of(h, p) * p, updates, params, names=names)
         which = mask(params) if callable(mask) else mask
@@ -212,5 +212,6 @@ def scale_by_trust_ratio(min_norm: Any = 0.0, trust_coefficient: Any = 1.0, eps:
         return g * is_zero.where(1.0, ratio).cast(g.dtype)
 
     return stateless(
-        what, lambda updates, p: each(what, scaled, updates, wanted(what, p), names=("the updates", "the params"))
+        what,
+        lambda updates, p: each(what, scaled, updates, require_params(what, p), names=("the updates", "the params")),
     )

@@ -111,7 +111,9 @@ def poisson(
     if known is None or known < 10:
         ways.append(_knuth(own, small.where(mean, 0)).cast(found))
     if known is None or known >= 10:
-        ways.append(_held(_rejected(own, (small | mean.isfinite().logical_not()).where(1e5, mean)), found))
+        ways.append(
+            _clip_to_dtype(_sample_by_rejection(own, (small | mean.isfinite().logical_not()).where(1e5, mean)), found)
+        )
     drawn = ways[0] if len(ways) == 1 else small.where(ways[0], ways[1])
     meaningless = mean.isfinite().logical_not() | (mean < 0)
     return mean.eq(0).where(0, meaningless.where(Tensor(-1).cast(found), drawn))
@@ -136,7 +138,7 @@ def _knuth(key: Tensor, mean: Tensor) -> Tensor:
     return while_loop(more, step, (count, key, mean * 0))[0] - 1
 
 
-def _rejected(key: Tensor, mean: Tensor) -> Tensor:
+def _sample_by_rejection(key: Tensor, mean: Tensor) -> Tensor:
     b = 0.931 + 2.53 * mean.sqrt()
     a = -0.059 + 0.02483 * b
     inverse = 1.1239 + 1.1328 / (b - 3.4)
@@ -163,7 +165,7 @@ def _rejected(key: Tensor, mean: Tensor) -> Tensor:
     return while_loop(more, step, start)[0]
 
 
-def _held(k: Tensor, dtype: DType) -> Tensor:
+def _clip_to_dtype(k: Tensor, dtype: DType) -> Tensor:
     """Convert whole numbers of at least 0 to `dtype`, clipped to its maximum."""
     past = 2.0 ** (dtype.bitsize - (not dtypes.is_unsigned(dtype)))
     return (k >= past).where(Tensor(dtype.max, dtype=dtype), k.minimum(past * (1 - 2.0**-24)).cast(dtype))

@@ -15,7 +15,7 @@ from branded.core.validation.arguments import as_int
 from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
 from branded.graph.rows import check_live
-from branded.random.sampling import as_shape, check_key, positions, stored, words
+from branded.random.sampling import as_shape, check_key, positions, with_buffer, words
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -54,7 +54,7 @@ def key(seed: Vec[S1] | int) -> Vec[S1]:
             raise DrawTypeError(f"key: {vec_type(seed)} is not one seed", fix=many)
         check_live(seed.uop, "key")
         number = seed.cast(dtypes.int64) if seed.dtype in dtypes.weaks else seed
-        return stored(_upper(number).cast(dtypes.uint32).stack(number.cast(dtypes.uint32)))
+        return with_buffer(_upper(number).cast(dtypes.uint32).stack(number.cast(dtypes.uint32)))
     n = as_int(seed)
     if n is None:
         raise DrawTypeError(f"key: {tree.describe(seed)} is not a seed", fix="an int")
@@ -62,7 +62,7 @@ def key(seed: Vec[S1] | int) -> Vec[S1]:
         raise DrawError(f"key: {n} has more than 64 bits", fix="key(seed % 2**64), or fold_in what is left")
     top = 0 if -(2**31) <= n < 2**32 else (n >> 32) & 0xFFFFFFFF
     new = Tensor(top, dtype=dtypes.uint32).stack(Tensor(n & 0xFFFFFFFF, dtype=dtypes.uint32))
-    return stored(new)
+    return with_buffer(new)
 
 
 def _upper(seed: Vec[S]) -> Vec[S]:
@@ -104,7 +104,7 @@ def split(key: Vec[S], num: int | Sequence[int] = 2) -> Vec[S]:
     check_key(key, "split")
     n = as_int(num)
     a, b = words(key, positions(as_shape(num if n is None else (n,), "split")))
-    return stored(a.stack(b, dim=-1))
+    return with_buffer(a.stack(b, dim=-1))
 
 
 @operation
@@ -148,4 +148,4 @@ def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
             raise DrawError(f"fold_in: {n} is out of range", fix="an int from 0 to 2**32 - 1")
         low = Tensor(n, dtype=dtypes.uint32)
     a, b = words(key, low.cast(dtypes.uint64) << 32)
-    return stored(a.stack(b, dim=-1))
+    return with_buffer(a.stack(b, dim=-1))

@@ -28,7 +28,7 @@ S1 = TypeVar("S1", bound=Brand, default=Never)
 UNSIGNED = {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.uint32, 64: dtypes.uint64}
 
 
-def stored(x: Vec[S]) -> Vec[S]:
+def with_buffer(x: Vec[S]) -> Vec[S]:
     """Return `x` with a buffer: a constant has no buffer, and a TinyJit does not accept it."""
     return x.clone(Device.DEFAULT) if x.uop.device is None else x
 

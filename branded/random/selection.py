@@ -101,13 +101,13 @@ def _different(key: Vec[S], logits: Vec[S1], axis: int, front: tuple[int, ...]) 
             ("shape", f"{front} in front of the other axes of logits"),
             fix="replace=True, or fewer of them",
         )
-    score = _known(gumbel(key, logits.shape, logits.dtype) + logits)
+    score = _nan_to_inf(gumbel(key, logits.shape, logits.dtype) + logits)
     last = score.permute((*(i for i in range(score.ndim) if i != axis), axis))
     drawn = by(_descending(last), Tensor.arange(n, dtype=dtypes.int32).expand(last.shape))[..., :count]
     return drawn.permute((drawn.ndim - 1, *range(drawn.ndim - 1))).reshape((*front, *drawn.shape[:-1]))
 
 
-def _known(score: Vec[S]) -> Vec[S]:
+def _nan_to_inf(score: Vec[S]) -> Vec[S]:
     """Replace NaN by infinity, so that it is the largest score, as in JAX."""
     return score.isnan().where(math.inf, score)
 
@@ -146,10 +146,10 @@ def permutation(key: Vec[S], x: Vec[S1] | int, axis: int = 0, independent: bool 
         return _order(key, (n,), 0)
     if independent and x.ndim > 1:
         return x.gather(at, _order(key, x.shape, at)) if x.numel() else x
-    return _taken(x, _order(key, (n,), 0), at)
+    return _take_along_axis(x, _order(key, (n,), 0), at)
 
 
-def _taken(x: Vec[S], places: Vec[S1], axis: int) -> Vec[S | S1]:
+def _take_along_axis(x: Vec[S], places: Vec[S1], axis: int) -> Vec[S | S1]:
     """Return the entries of `x` at these positions of an axis, which is replaced by the axes of `places`."""
     at: Any = (*[slice(None)] * axis, places)
     return x[at]
@@ -263,7 +263,7 @@ def choice(
     else:
         score = gumbel(key, (n,), chances.dtype) + chances.log()
         drawn = by(_descending(score), Tensor.arange(n, dtype=dtypes.int32))[:count].reshape(sizes)
-    return _taken(a, drawn, at) if isinstance(a, Vec) else drawn
+    return _take_along_axis(a, drawn, at) if isinstance(a, Vec) else drawn
 
 
 def _descending(x: Vec[S]) -> Vec[S]:

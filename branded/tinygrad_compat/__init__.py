@@ -90,7 +90,7 @@ def version() -> str:
         return TINYGRAD
 
 
-def chosen(wanted: str, among: Iterable[str] = PATCHES) -> list[str]:
+def select_patches(wanted: str, among: Iterable[str] = PATCHES) -> list[str]:
     """Return the patches that a value of `BRANDED_PATCHES` selects, or an empty list for an untested tinygrad."""
     without = {name.strip().removeprefix("-") for name in wanted.split(",")}
     if "0" in without or not version().startswith(TINYGRAD):
@@ -98,11 +98,11 @@ def chosen(wanted: str, among: Iterable[str] = PATCHES) -> list[str]:
     return [name for name in among if name not in without]
 
 
-installed = tuple(chosen(os.environ.get("BRANDED_PATCHES", "1")))
-faster = tuple(chosen(os.environ.get("BRANDED_PATCHES", "1"), FASTER))
+installed = tuple(select_patches(os.environ.get("BRANDED_PATCHES", "1")))
+faster = tuple(select_patches(os.environ.get("BRANDED_PATCHES", "1"), FASTER))
 
 
-def tried() -> bool:
+def check_version() -> bool:
     """Return whether the tests cover this version of tinygrad, and warn if they do not."""
     if not (here := version()).startswith(TINYGRAD):
         warnings.warn(
@@ -122,6 +122,6 @@ def module_of(name: str) -> str:
 
 def install() -> None:
     os.environ.setdefault("PATH", os.defpath)  # tinygrad searches PATH for its libraries, and raises if it is not set
-    tried()
+    check_version()
     for name in (*faster, *installed):
         importlib.import_module(module_of(name)).install()

@@ -33,7 +33,7 @@ def _missing() -> CompilerError:
     )
 
 
-def _failed(error: OSError | subprocess.CalledProcessError) -> CompilerError:
+def _compiler_error(error: OSError | subprocess.CalledProcessError) -> CompilerError:
     """Return the error for a compiler that cannot be run, or that rejects tinygrad's source code."""
     cc, *of_zig = zig_clang.command()
     if cc == "clang" and isinstance(error, FileNotFoundError):
@@ -63,7 +63,7 @@ def _explain() -> None:
         try:
             return compile_(self, src)
         except (OSError, subprocess.CalledProcessError) as error:
-            seen.append(failed := _failed(error))
+            seen.append(failed := _compiler_error(error))
             raise failed from None
 
     def select_or_explain(self: Any) -> str:

@@ -293,7 +293,7 @@ def broadcast_to(x: Any, shape: tuple[Any, ...]) -> Any:
     return x._broadcast_to(shape)
 
 
-def reduced(x: Any, op: Any, axes: tuple[int, ...]) -> Any:
+def reduce_axes(x: Any, op: Any, axes: tuple[int, ...]) -> Any:
     """Return a UOp reduced over axes, without keeping them."""
     return x._rop(op, axes)
 

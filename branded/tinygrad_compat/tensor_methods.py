@@ -26,7 +26,7 @@ def running() -> Callable[[], Any]:
     return cast(Callable[[], Any], private_api.tensor._METADATA.get)
 
 
-def nested(method: F) -> F:
+def inner_method(method: F) -> F:
     """Return the function that `method` calls when it runs inside another method of Tensor."""
     named = isinstance(method, types.FunctionType) and method.__globals__ is vars(private_api.tensor)
     return (
@@ -43,7 +43,7 @@ def wrap(name: str, make: Callable[[Method], Method]) -> None:
     setattr(Tensor, name, staticmethod(wrapped) if isinstance(Tensor.__dict__.get(name), staticmethod) else wrapped)
 
 
-def put(name: str, original: Method, ours: Method) -> None:
+def replace_method(name: str, original: Method, ours: Method) -> None:
     """Replace a method of Tensor by `ours`; `original` is the result of `nested` for it."""
     own = functools.wraps(original)(ours)
     is_named = original is not getattr(Tensor, name)

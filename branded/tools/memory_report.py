@@ -13,12 +13,12 @@ from branded import tree
 from branded.chunking.footprint import Footprint, footprint
 from branded.compile.jit import Jitted
 from branded.core.tracing.dry_run import looked_at
-from branded.core.validation.arguments import called, check_function
+from branded.core.validation.arguments import call_checked, check_function
 from branded.errors import BrandedError
 from branded.explain.code import Source
 from branded.explain.steps import bytes_of, columns, readable
 from branded.graph.rows import check_live, dtype_text
-from branded.graph.uops import nbytes, replaced
+from branded.graph.uops import nbytes, replace_ops
 from branded.ir import Expr, make_expr
 from branded.ir.expr import Which
 from branded.ir.terms import Eqn, Var
@@ -125,10 +125,10 @@ def _memory(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
         if isinstance(f, Jitted):
             params, leaves = f.graph(args, kwargs)
             given = {p: UOp.new_buffer(p.device, int(p.max_numel()), p.dtype).reshape(p.shape) for p in params}
-            return footprint(replaced(leaves, given.get), is_replayed=True), _written(f._f, args, kwargs)
-        out = called(f, args, kwargs, "memory", "a function with a parameter for each argument")
+            return footprint(replace_ops(leaves, given.get), is_replayed=True), _try_make_expr(f._f, args, kwargs)
+        out = call_checked(f, args, kwargs, "memory", "a function with a parameter for each argument")
         found = footprint([y.uop for y in tree.leaves(out) if isinstance(y, Tensor)])
-        return found, _written(f, args, kwargs)
+        return found, _try_make_expr(f, args, kwargs)
 
     found, expr = looked_at(run)
     parts = (found.peak, found.there, found.results, found.between, found.work)
@@ -143,7 +143,7 @@ def _as_argument(x: Any) -> Any:
     return x if isinstance(x, bool | int | float) else t
 
 
-def _written(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Expr | None:
+def _try_make_expr(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Expr | None:
     """Return the function as an IR program, or None if the IR cannot express it."""
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
     try:

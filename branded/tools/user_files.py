@@ -58,7 +58,7 @@ def split_target(target: str) -> tuple[Path, str | None]:
     return path, name
 
 
-def compiled(path: Path) -> types.CodeType | None:
+def compile_file(path: Path) -> types.CodeType | None:
     """Return the code of a file, or print the error and return None if it is not valid Python."""
     try:
         source = path.read_bytes()
@@ -79,18 +79,18 @@ def load(path: Path, name: str) -> dict[str, Any] | None:
     Raises:
         UsageError: The file cannot be read.
     """
-    if (code := compiled(path)) is None:
+    if (code := compile_file(path)) is None:
         return None
     module = types.ModuleType(name)
     module.__dict__["__file__"] = str(path)
     with surroundings(module, path, []):
-        status = executed(code, module, path)
+        status = execute_file(code, module, path)
     return module.__dict__ if status == OK else None
 
 
-def executed(code: types.CodeType, module: types.ModuleType, path: Path) -> int:
+def execute_file(code: types.CodeType, module: types.ModuleType, path: Path) -> int:
     """Run the code of a file as a module."""
-    return guarded(lambda: exec(code, module.__dict__), path)
+    return run_guarded(lambda: exec(code, module.__dict__), path)
 
 
 @contextmanager
@@ -143,9 +143,9 @@ def first_line(f: object) -> int:
     return getattr(getattr(inspect.unwrap(f), "__code__", None), "co_firstlineno", 1)  # type: ignore[arg-type]
 
 
-def called(f: Callable[[], Any], path: Path) -> int:
+def call_and_print(f: Callable[[], Any], path: Path) -> int:
     """Call a function and print its result."""
-    return guarded(lambda: _print_result(f()), path, first_line(f))
+    return run_guarded(lambda: _print_result(f()), path, first_line(f))
 
 
 def _print_result(result: Any) -> None:
@@ -162,7 +162,7 @@ _PACKAGES = tuple(str(Path(file).parent) + os.sep for file in _ROOTS if file)
 """The folders of code that is not the user's: branded, tinygrad, and Python's library."""
 
 
-def guarded(action: Callable[[], object], path: Path, line: int = 1) -> int:
+def run_guarded(action: Callable[[], object], path: Path, line: int = 1) -> int:
     """Run the user's code; print an error as Python does, but a `BrandedError` only by its place and message."""
     try:
         action()

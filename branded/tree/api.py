@@ -39,7 +39,7 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
 
     Source: `jax.tree.map`.
     """
-    return mapped("tree.map", f, tree, rest, is_leaf)
+    return map_leaves("tree.map", f, tree, rest, is_leaf)
 
 
 def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
@@ -65,10 +65,10 @@ def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf 
 
     Source: `jax.tree.map_with_path`.
     """
-    return mapped("tree.map_with_path", f, tree, rest, is_leaf, with_path=True)
+    return map_leaves("tree.map_with_path", f, tree, rest, is_leaf, with_path=True)
 
 
-def mapped(
+def map_leaves(
     what: str,
     f: Callable[..., Any],
     tree: Any,

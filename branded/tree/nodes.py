@@ -106,7 +106,7 @@ def _takes(f: Callable[..., Any], n: int) -> bool:
     return True
 
 
-def _flattened(x: Any, reg: _Registered) -> tuple[tuple[Any, ...], Hashable]:
+def _flatten_registered(x: Any, reg: _Registered) -> tuple[tuple[Any, ...], Hashable]:
     pair = reg.flatten(x)
     if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], Iterable)):
         raise TreeError(
@@ -119,7 +119,7 @@ def _no_node(_: Sequence[Any]) -> None:
     return None
 
 
-def _unflattened(cls: type, aux: Hashable, children: Sequence[Any]) -> Any:
+def _unflatten_registered(cls: type, aux: Hashable, children: Sequence[Any]) -> Any:
     """Return an instance of a registered class."""
     if (reg := _registry.get(cls)) is None:
         raise TreeError(
@@ -174,7 +174,7 @@ def _with_items(empty: Any, order: Sequence[Any], keys: Sequence[Any], values: S
     return new
 
 
-def _emptied(x: Any) -> Any:
+def _empty_copy(x: Any) -> Any:
     """Return an empty dict of the same class; None for a plain dict."""
     if type(x) is dict:
         return None
@@ -191,8 +191,8 @@ def node(x: Any) -> Node | None:
     if x is None:
         return Node((), (), _no_node)
     if (reg := _registry.get(cls)) is not None:
-        kids, aux = _flattened(x, reg)
-        return Node(tuple(range(len(kids))), kids, functools.partial(_unflattened, cls, aux))
+        kids, aux = _flatten_registered(x, reg)
+        return Node(tuple(range(len(kids))), kids, functools.partial(_unflatten_registered, cls, aux))
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return Node(x._fields, tuple(x), functools.partial(tuple.__new__, cls))
     if isinstance(x, tuple | list):
@@ -201,7 +201,7 @@ def node(x: Any) -> Node | None:
         return Node(tuple(range(len(x))), tuple(x), functools.partial(cls, maxlen=x.maxlen))
     if isinstance(x, dict):
         keys = in_order(x)
-        made = functools.partial(_with_items, _emptied(x), tuple(x), keys)
+        made = functools.partial(_with_items, _empty_copy(x), tuple(x), keys)
         return Node(keys, tuple([x[key] for key in keys]), made)
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         names = tuple(f.name for f in dataclasses.fields(x))
@@ -319,7 +319,7 @@ def is_registered(x: Any) -> bool:
 def aux_of(x: Any) -> Hashable:
     """Return the aux data of an instance of a registered class."""
     reg = _registry.get(type(x))
-    return None if reg is None else _flattened(x, reg)[1]
+    return None if reg is None else _flatten_registered(x, reg)[1]
 
 
 _LEAF = "leaf"

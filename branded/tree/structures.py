@@ -31,7 +31,7 @@ class Structure:
     def __init__(self, parts: Flat) -> None:
         self._form = form_of(parts)
         self._makers = [None if n is None else (len(n.children), n.rebuild) for _, n in parts]
-        self._text = _written(parts)
+        self._text = _structure_text(parts)
         self.num_leaves = sum(m is None for m in self._makers)
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
@@ -78,7 +78,7 @@ def structure(tree: Any, is_leaf: IsLeaf | None = None) -> Structure:
     return Structure(flat(tree, is_leaf))
 
 
-def _written(parts: Flat) -> str:
+def _structure_text(parts: Flat) -> str:
     """Return the tree as text, with a star for each leaf."""
     made: list[str] = []
     for x, n in reversed(parts):

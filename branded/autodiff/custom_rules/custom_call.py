@@ -21,7 +21,7 @@ from branded.errors import DerivativeError
 from branded.graph.primitive import Batched, BatchingRun, Bundle
 from branded.graph.rows import is_touched, is_zero
 from branded.graph.scope import Block, Row, Scope
-from branded.graph.uops import against, replaced
+from branded.graph.uops import against, replace_ops
 from branded.tinygrad_compat.private_api import CallInfo
 
 T = TypeVar("T", UOp, "UOp | None")
@@ -67,7 +67,7 @@ class RuledCall(Apart):
     def of_step(self, us: Sequence[T], xs: Sequence[UOp]) -> list[T]:
         """Replace the placeholders of step values in the rule's results by the arguments that hold the values."""
         at = {place: xs[slot].cast(place.dtype) for place, (slot, _) in self.steps.items()}
-        new: Iterator[Any] = iter(replaced([u for u in us if u is not None], lambda _: None, at=at))
+        new: Iterator[Any] = iter(replace_ops([u for u in us if u is not None], lambda _: None, at=at))
         return [u if u is None else next(new) for u in us]
 
     def of_arguments(self, u: UOp, tangents: Sequence[UOp | None]) -> list[UOp | None]:

@@ -28,8 +28,8 @@ from branded.core.validation.arguments import check_function
 from branded.errors import DerivativeError
 from branded.graph.primitive import results
 from branded.graph.rows import no_change, row_of, visible
-from branded.graph.scope import call_body, open_brands, ruled
-from branded.graph.uops import on_device, replaced, tensor
+from branded.graph.scope import call_body, open_brands, rule_block
+from branded.graph.uops import on_device, replace_ops, tensor
 from branded.tinygrad_compat.private_api import CallInfo
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -91,13 +91,13 @@ class _Custom(Generic[P, R]):
             new_args[i] = tree.rebuild(given[i], map(tensor, leaves))
         f: Callable[..., Any] = self.f
         own = [tensor(p) for p in places]  # if the function reads a value, tinygrad renames the tensors' graphs
-        with call_body(), ruled():
+        with call_body(), rule_block():
             out = f(*new_args)
         places = [t.uop for t in own]
         if not (ys := self._tensors(out, "the result")):
             return cast(R, out)
         params = [param(p.shape, p.dtype, p.device) for p in places]
-        body = lower(replaced(ys, in_place_of(level, params)), open_brands())
+        body = lower(replace_ops(ys, in_place_of(level, params)), open_brands())
         closed_body, fixed = closure_converted(body, params)
         steps = effect_tokens.places()
         if steps and not reaches([self.rule, self.forward, *(given[i] for i in self.static)], _is_of_a_step):

@@ -14,11 +14,11 @@ from branded.autodiff.custom_rules.rule_checks import fitting, no_tangent
 from branded.autodiff.custom_rules.tangent_rows import row_by, transposed, transposing
 from branded.autodiff.tags import Level, pull, transforming
 from branded.core.tracing.effect_tokens import only_looked_at
-from branded.core.validation.arguments import called
+from branded.core.validation.arguments import call_checked
 from branded.errors import DerivativeError
 from branded.graph.primitive import params
 from branded.graph.scope import Row
-from branded.graph.uops import replaced, tensor
+from branded.graph.uops import replace_ops, tensor
 
 
 class JvpCall(RuledCall):
@@ -32,7 +32,7 @@ class JvpCall(RuledCall):
         args, given = u.src[1:], [i for i, ct in enumerate(cotangents) if ct is not None]
         own = {p: UOp(Ops.CONTIGUOUS_BACKWARD, p.dtype, (args[p.arg.slot],), Level()) for p in params(u.src[0])}
         wanted = [p for p in own if p.arg.slot in needed and dtypes.is_float(p.dtype)]
-        ys = replaced([u.src[0].src[i] for i in given], own.get)
+        ys = replace_ops([u.src[0].src[i] for i in given], own.get)
         grads, _ = pull(ys, [ct for ct in cotangents if ct is not None], [own[p] for p in wanted])
         found = dict(zip((p.arg.slot for p in wanted), grads, strict=True))
         return [found.get(i) for i in range(len(args))]
@@ -43,7 +43,7 @@ class JvpCall(RuledCall):
         static, primals = self.split(self.arguments([tensor(x) for x in xs[: self.tensors]]))
         _, dxs = self.split(self.arguments([tensor(d) for d in ts]))
         with transforming(), transposing.without(None), self.in_step():
-            pair = called(
+            pair = call_checked(
                 self.f.rule,
                 (*static, primals, dxs),
                 {},

@@ -17,7 +17,7 @@ from branded.autodiff.custom_rules.tangent_rows import row_by, transposed, trans
 from branded.autodiff.tags import Level, transforming
 from branded.core.batching.function import Examples
 from branded.core.tracing.effect_tokens import is_through_a_body, only_looked_at
-from branded.core.validation.arguments import called
+from branded.core.validation.arguments import call_checked
 from branded.core.values import vec_type
 from branded.errors import DerivativeError
 from branded.graph.primitive import primitive_of
@@ -53,7 +53,9 @@ class VjpCall(RuledCall):
         """Run the forward rule and return the results and the residuals."""
         with transforming():
             what = f"custom_vjp: the forward rule of {self.f.name}"
-            pair = called(self.f.forward, self.arguments(xs), {}, what, "a rule with the parameters of the function")
+            pair = call_checked(
+                self.f.forward, self.arguments(xs), {}, what, "a rule with the parameters of the function"
+            )
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DerivativeError(
                 f"custom_vjp: the forward rule of {self.f.name} returned {tree.describe(pair)}",
@@ -74,7 +76,7 @@ class VjpCall(RuledCall):
         values, residuals = self._forward(ts)
         ys = tree.leaves(self.out)
         cts = [tensor(no_change(y) if ct is None else ct) for y, ct in zip(ys, cotangents, strict=True)]
-        grads = called(
+        grads = call_checked(
             self.f.rule,
             (*static, residuals, tree.rebuild(self.out, iter(cts))),
             {},

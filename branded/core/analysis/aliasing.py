@@ -47,7 +47,7 @@ def _is_hidden(pad: UOp, views: list[UOp]) -> bool:
     """Return whether these views of a padded value (last one first) hide all of the padding, as in `x[::2]`."""
     if not views or any(v.op is Ops.BITCAST or not all_int(v.shape) for v in (pad, *views)):
         return False
-    seen = np.pad(np.ones(pad.src[0].shape, bool), [(p, n - p - s) for (p, n), s in _padded(pad)])
+    seen = np.pad(np.ones(pad.src[0].shape, bool), [(p, n - p - s) for (p, n), s in _pad_bounds(pad)])
     for v in reversed(views):
         match v.op:
             case Ops.RESHAPE:
@@ -61,7 +61,7 @@ def _is_hidden(pad: UOp, views: list[UOp]) -> bool:
     return bool(seen.all())
 
 
-def _padded(pad: UOp) -> Iterator[tuple[tuple[Any, Any], Any]]:
+def _pad_bounds(pad: UOp) -> Iterator[tuple[tuple[Any, Any], Any]]:
     return zip(pad.marg, pad.src[0].shape, strict=True)
 
 
@@ -143,9 +143,9 @@ def write(target: Tensor, new: UOp) -> None:
         if old is not of:
             _lose(of, old, target.uop)
         return
-    changed = cell(in_memory(written(old, new, of)))
+    changed = cell(in_memory(write_view(old, new, of)))
     for t in _alive():
-        if _repeated(t.uop) is of:
+        if _storage_below_repeats(t.uop) is of:
             t.uop = _over(t.uop, of, changed)
     if is_cell(of) and of.arg.before is not None:  # views from before it was realized
         _lose(of.arg.before, of, changed)
@@ -155,7 +155,7 @@ def _alive() -> list[Tensor]:
     return [t for ref in list(all_tensors) if (t := ref()) is not None]
 
 
-def _repeated(u: UOp) -> UOp:
+def _storage_below_repeats(u: UOp) -> UOp:
     """Return the storage of a value, looking through repetition."""
     while (of := storage(u)).op is Ops.EXPAND:
         u = of.src[0]
@@ -175,7 +175,7 @@ def check_part(target: Tensor, what: str) -> None:
         )
 
 
-def written(view: UOp, new: UOp, of: UOp) -> UOp:
+def write_view(view: UOp, new: UOp, of: UOp) -> UOp:
     """Return the value of `of` after a write of `new` to its `view`, in which no entry is repeated."""
     if view is of:
         return new
@@ -190,24 +190,24 @@ def written(view: UOp, new: UOp, of: UOp) -> UOp:
         case Ops.BITCAST:
             new = new.bitcast(below.dtype)
         case Ops.PAD:
-            new = new.shrink(tuple((p, p + s) for (p, _), s in _padded(view)))
+            new = new.shrink(tuple((p, p + s) for (p, _), s in _pad_bounds(view)))
         case Ops.SHRINK:
             around = tuple((p, s - p - n) for (p, n), s in zip(view.marg, below.shape, strict=True))
             inside = broadcast_to(UOp.const(True, dtypes.bool), view.shape).pad(around)
-            new = inside.where(new.pad(around), _attached(below, of))
-    return written(below, new, of)
+            new = inside.where(new.pad(around), _without_detach(below, of))
+    return write_view(below, new, of)
 
 
-def attached(u: UOp) -> UOp:
+def without_detach(u: UOp) -> UOp:
     """Return the view `u` of its storage, without `detach`."""
-    return _attached(u, storage(u))
+    return _without_detach(u, storage(u))
 
 
-def _attached(u: UOp, of: UOp) -> UOp:
+def _without_detach(u: UOp, of: UOp) -> UOp:
     """Return the view `u` of `of`, without `detach`, so that unwritten entries keep their derivative."""
     if u is of:
         return u
-    below = _attached(u.src[0], of)
+    below = _without_detach(u.src[0], of)
     return below if u.op is Ops.DETACH else u.replace(src=(below, *u.src[1:]))
 
 
@@ -225,7 +225,7 @@ def part(u: UOp) -> tuple[list[UOp], UOp] | None:
     return views, effect
 
 
-def viewed(views: list[UOp], u: UOp) -> UOp:
+def apply_views(views: list[UOp], u: UOp) -> UOp:
     """Apply the same views to another value of the same shape."""
     for v in reversed(views):
         u = v.replace(src=(u, *v.src[1:]))
@@ -259,7 +259,7 @@ def found_again(target: Tensor, value: object) -> bool:
 
 
 @contextmanager
-def explained(what: str, target: Tensor, part: Callable[[], Tensor], value: object) -> Iterator[None]:
+def explain_write_errors(what: str, target: Tensor, part: Callable[[], Tensor], value: object) -> Iterator[None]:
     """Replace tinygrad's error for a write to a part of a per-example value by one that explains the cause."""
     try:
         yield

@@ -92,10 +92,10 @@ def _of_axis(u: UOp, x: UOp, axis: int) -> _How | None:
     if u.op is Ops.GETTUPLE and (p := primitive_of(x)) is not None and u.shape[axis]:
         needed = p.same_with(x, u.arg, axis)
         return None if needed is None else ([(x.src[1 + slot], at) for slot, at in needed], lambda _: _first(u, axis))
-    return _elementwise(u, axis) if u.op in _EACH else None
+    return _elementwise_rule(u, axis) if u.op in _EACH else None
 
 
-def _expanded(u: UOp, x: UOp, axis: int) -> _How:
+def _expand_rule(u: UOp, x: UOp, axis: int) -> _How:
     """Return `x` without the axis if the axis is new, else ask for the axis of `x`."""
     sizes = cast("tuple[int, ...]", u.shape[: len(u.shape) - len(x.shape)])
     if axis < len(sizes):
@@ -103,32 +103,32 @@ def _expanded(u: UOp, x: UOp, axis: int) -> _How:
     return [(x, axis - len(sizes))], lambda xs: expand(xs[0], sizes)
 
 
-def _permuted(u: UOp, x: UOp, axis: int) -> _How:
+def _permute_rule(u: UOp, x: UOp, axis: int) -> _How:
     gone = u.arg[axis]
     order = tuple(i - (i > gone) for i in _without(u.arg, axis))
     return [(x, gone)], lambda xs: permute(xs[0], order)
 
 
-def _flipped(u: UOp, x: UOp, axis: int) -> _How:
+def _flip_rule(u: UOp, x: UOp, axis: int) -> _How:
     return [(x, axis)], lambda xs: UOp(Ops.FLIP, u.dtype, (xs[0],), _without(u.arg, axis))
 
 
-def _shrunk(u: UOp, x: UOp, axis: int) -> _How:
+def _shrink_rule(u: UOp, x: UOp, axis: int) -> _How:
     """Ask for the axis before the shrink: a part of a constant axis is constant."""
-    return [(x, axis)], lambda xs: _cut(u, xs[0], axis)
+    return [(x, axis)], lambda xs: _bounds_without_axis(u, xs[0], axis)
 
 
-def _padded(u: UOp, x: UOp, axis: int) -> _How | None:
+def _pad_rule(u: UOp, x: UOp, axis: int) -> _How | None:
     """Ask for the axis if it is not padded: the padding differs from the entries."""
-    return _shrunk(u, x, axis) if x.shape[axis] == u.shape[axis] else None
+    return _shrink_rule(u, x, axis) if x.shape[axis] == u.shape[axis] else None
 
 
-def _reduced(u: UOp, x: UOp, axis: int) -> _How | None:
+def _reduce_rule(u: UOp, x: UOp, axis: int) -> _How | None:
     """Ask for the axis of the operand, which has the reduced axes in front."""
     return ([(x, axis + u.arg[1])], lambda xs: again(u, xs[0])) if len(u.src) == 1 else None
 
 
-def _staged(u: UOp, x: UOp, axis: int) -> _How:
+def _stage_rule(u: UOp, x: UOp, axis: int) -> _How:
     """Ask for the brand if the axis is the leading one, which stacks its examples."""
     left = scope_at(u)
     return [(x, axis - 1 if axis else left)], lambda xs: stack_examples(xs[0], left) if axis else xs[0]
@@ -142,7 +142,7 @@ def _first(u: UOp, axis: int) -> UOp:
 _EACH = {*GroupOp.Unary, *GroupOp.Broadcastable, Ops.CAST, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH}
 
 
-def _elementwise(u: UOp, axis: int) -> _How:
+def _elementwise_rule(u: UOp, axis: int) -> _How:
     """Ask each operand for the axis, if it has the axis; operands are aligned to the right."""
     rank, n = len(u.shape), u.shape[axis]
     at = [axis - rank + len(s.shape) for s in u.src]
@@ -156,7 +156,7 @@ def _elementwise(u: UOp, axis: int) -> _How:
     return [(s, i) for s, i, h in zip(u.src, at, has, strict=True) if h], make
 
 
-def _reshaped(u: UOp, x: UOp, axis: int) -> _How | None:
+def _reshape_rule(u: UOp, x: UOp, axis: int) -> _How | None:
     shape = _without(u.shape, axis)
     if x.shape == shape:  # a new axis of size 1
         return [], lambda _: x
@@ -172,18 +172,18 @@ def _reshaped(u: UOp, x: UOp, axis: int) -> _How | None:
 
 
 _BY_OP: dict[Ops, Callable[[UOp, UOp, int], _How | None]] = {
-    Ops.EXPAND: _expanded,
-    Ops.PERMUTE: _permuted,
-    Ops.RESHAPE: _reshaped,
-    Ops.FLIP: _flipped,
-    Ops.SHRINK: _shrunk,
-    Ops.PAD: _padded,
-    Ops.REDUCE: _reduced,
-    Ops.STAGE: _staged,
+    Ops.EXPAND: _expand_rule,
+    Ops.PERMUTE: _permute_rule,
+    Ops.RESHAPE: _reshape_rule,
+    Ops.FLIP: _flip_rule,
+    Ops.SHRINK: _shrink_rule,
+    Ops.PAD: _pad_rule,
+    Ops.REDUCE: _reduce_rule,
+    Ops.STAGE: _stage_rule,
 }
 
 
-def _cut(u: UOp, x: UOp, axis: int) -> UOp:
+def _bounds_without_axis(u: UOp, x: UOp, axis: int) -> UOp:
     """Apply the padding or shrinking `u` to the other axes."""
     begins, sizes = (_without(s.src if s.op is Ops.STACK else (s,), axis) for s in u.src[1:])
     return again(u, x, behind(begins, _NO_SIZES), behind(sizes, _NO_SIZES)) if begins else x

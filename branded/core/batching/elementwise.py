@@ -35,15 +35,15 @@ def broadcastable(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     if u.op is Ops.WHERE and _is_gate(xs[1].uop, xs[2].uop):
         # tinygrad 0.14 replaces such a `where` by the value itself, so the value needs the shape of the flag too
         full = tuple(b.size for b in how.row)
-        flag, *values = [_aligned(how, x, rank, max(of)) for x, rank in zip(xs, of, strict=True)]
+        flag, *values = [_align_sharded(how, x, rank, max(of)) for x, rank in zip(xs, of, strict=True)]
         shape = (*full, *u.shape)
         return again(u, flag, *[broadcast_to(x, shape) for x in values])
     if how.is_zip and len({*of}) == 1:
         return again(u, *[x.uop for x in xs])  # already aligned
-    return again(u, *[_aligned(how, x, rank, max(of)) for x, rank in zip(xs, of, strict=True)])
+    return again(u, *[_align_sharded(how, x, rank, max(of)) for x, rank in zip(xs, of, strict=True)])
 
 
-def _aligned(how: Resolution, x: Batched, per_example: int, rank: int) -> UOp:
+def _align_sharded(how: Resolution, x: Batched, per_example: int, rank: int) -> UOp:
     """Align `x`; a sharded `x` gets all axes, because tinygrad 0.14 counts the sharded axis from the left."""
     if x.row or not how.row or not info_of(x.uop).sharded:
         return how.align(x, per_example, rank)

@@ -15,9 +15,9 @@ from branded.core.sharding.per_shard import on_each
 from branded.dispatch import Pass, Resolution, rule
 from branded.graph.primitive import Batched, BatchingRun, Bundle, OnOneDevice, params, primitive_of, results
 from branded.graph.rows import row_of
-from branded.graph.scope import Row, open_brands, reopened
-from branded.graph.uops import replaced
-from branded.tinygrad_compat.private_api import reduced
+from branded.graph.scope import Row, open_brands, reopen_scopes
+from branded.graph.uops import replace_ops
+from branded.tinygrad_compat.private_api import reduce_axes
 
 
 @rule(Ops.FUNCTION)
@@ -102,7 +102,7 @@ class Examples:
 
     def opened(self) -> AbstractContextManager[Row]:
         """Reopen the brands while the derivative of one example is computed; gives the brands that were closed."""
-        return reopened(dict.fromkeys((*self.scope, *self.brands)))
+        return reopen_scopes(dict.fromkeys((*self.scope, *self.brands)))
 
     def arguments(self, xs: Sequence[UOp]) -> list[UOp]:
         return [enter_all(x, row) for x, row in zip(xs, self.rows, strict=True)]
@@ -139,10 +139,10 @@ class Examples:
         def total(g: UOp, row: Row) -> UOp:
             for b in self.brands:
                 if b.size and b not in row:
-                    g = reduced(stage(g, b), Ops.ADD, (0,)) if b in row_of(g) else g * b.size
+                    g = reduce_axes(stage(g, b), Ops.ADD, (0,)) if b in row_of(g) else g * b.size
             for b in row_of(g):
                 if b in closed and b not in self.brands:  # all copies are equal
-                    g = reduced(stage(g, b), Ops.ADD, (0,)) / b.size
+                    g = reduce_axes(stage(g, b), Ops.ADD, (0,)) / b.size
             return g
 
         return self._left(gs, self.rows, closed, total)
@@ -164,7 +164,7 @@ class Examples:
         def one(u: UOp) -> UOp | None:
             return UOp.const(1, u.dtype).expand(u.shape) if u.op is Ops.INDEX and u.src[1] in empty else None
 
-        return replaced([x], one)[0]
+        return replace_ops([x], one)[0]
 
 
 def _leave(x: UOp, row: Row) -> UOp:

@@ -10,7 +10,7 @@ from branded.dispatch import Resolution, rule
 from branded.graph.primitive import Batched
 from branded.graph.scope import brand_of, scope_at
 from branded.graph.uops import again, expand, lead
-from branded.tinygrad_compat.private_api import reduced
+from branded.tinygrad_compat.private_api import reduce_axes
 
 
 @rule(Ops.INDEX)
@@ -39,7 +39,7 @@ def _at_own(x: Batched, at: tuple[Batched, ...]) -> UOp:
     for a in at:
         size, rank = out.shape[n], len(out.shape)
         own = UOp.arange(size).eq(a.uop).reshape((size, *(1,) * (rank - n - 1)))
-        out = reduced(own.where(out, out.const_like(0)), Ops.MAX if out.dtype == dtypes.bool else Ops.ADD, (n,))
+        out = reduce_axes(own.where(out, out.const_like(0)), Ops.MAX if out.dtype == dtypes.bool else Ops.ADD, (n,))
     return out
 
 
@@ -88,7 +88,7 @@ def _of_parts(x: UOp, a: int, b: int) -> UOp:
 
 
 @rule(Ops.STAGE)
-def staged(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
+def stage_rule(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
     """vmap(f)(xs) has the brand's axis in front of the per-example axes of f(x)."""
     n = len(y.row)
     if not brand.row:  # a brand that stays open: its axis comes after the axes of closed brands
@@ -104,11 +104,11 @@ def staged(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
 def stack(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     """vmap(stack)(xs, ys) = stack(xs, ys), with the brand axes moved in front of the new one."""
     if not how.is_zip and any(len(b.devices) > 1 for b in how.row):
-        return _chosen(how, xs)
+        return _stack_with_where(how, xs)
     return lead(again(u, *[how.fill(x) for x in xs]), (*range(1, len(how.row) + 1), 0))
 
 
-def _chosen(how: Resolution, xs: tuple[Batched, ...]) -> UOp:
+def _stack_with_where(how: Resolution, xs: tuple[Batched, ...]) -> UOp:
     """Stack elementwise with `where` on several devices: `stack` of tinygrad 0.14 treats a shared value as a shard."""
     n, rank = len(how.row), len(xs[0].uop.shape) - len(xs[0].row)
     parts = []

@@ -2,11 +2,11 @@
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.core.analysis.aliasing import cell, in_memory, part, written
+from branded.core.analysis.aliasing import cell, in_memory, part, write_view
 from branded.core.batching.unsupported import KERNEL, KERNEL_FIX, refuse
 from branded.dispatch import Resolution, resolve, rule
 from branded.graph.primitive import Batched
-from branded.graph.uops import again, replaced
+from branded.graph.uops import again, replace_ops
 from branded.tinygrad_compat.private_api import broadcast_to
 
 
@@ -36,8 +36,8 @@ def after(u: UOp, how: Resolution, x: Batched, effect: Batched, *rest: Batched) 
     view = Batched(apart, how.row)
     for v in reversed(found[0]):
         view = _apply(v, view)
-    out = written(view.uop, how.fill(effect), apart)  # `effect` is the written value
-    return in_memory(replaced([out], lambda _: None, lambda v: v is not apart, at={apart: whole})[0])
+    out = write_view(view.uop, how.fill(effect), apart)  # `effect` is the written value
+    return in_memory(replace_ops([out], lambda _: None, lambda v: v is not apart, at={apart: whole})[0])
 
 
 def _copy(x: UOp) -> UOp:

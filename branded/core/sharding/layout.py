@@ -115,7 +115,7 @@ def home_of_values(us: Sequence[UOp]) -> str:
     return first if isinstance(first, str) else str(first[0])
 
 
-def laid(x: Tensor, b: Scope, axis: int) -> Tensor:
+def shard_examples(x: Tensor, b: Scope, axis: int) -> Tensor:
     """Return `x` with its examples on the devices of the brand."""
     devices = b.devices
     if not b.home:
@@ -123,9 +123,9 @@ def laid(x: Tensor, b: Scope, axis: int) -> Tensor:
     if len(devices) > 1 and x.device == devices and x.uop.axis == axis:
         return x
     on_one = tensor(on_device(x.uop, devices[0])) if x.device is None else x
-    return on_one.to(devices[0]) if len(devices) == 1 else gathered(on_one).shard(devices, axis)
+    return on_one.to(devices[0]) if len(devices) == 1 else to_first_device(on_one).shard(devices, axis)
 
 
-def gathered(x: Tensor) -> Tensor:
+def to_first_device(x: Tensor) -> Tensor:
     """Return `x` on the first of its devices."""
     return x.to(x.device[0]) if isinstance(x.device, tuple) else x

@@ -8,11 +8,11 @@ from collections.abc import Collection, Sequence
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.core.sharding.layout import home_of
-from branded.core.sharding.resharding import copied, entries
+from branded.core.sharding.resharding import copy_to_devices, entries
 from branded.graph.primitive import Batched, BatchingRun, Bundle, primitive_of, results
 from branded.graph.rows import is_touched
 from branded.graph.scope import Row, Scope
-from branded.graph.uops import on_device, replaced
+from branded.graph.uops import on_device, replace_ops
 
 
 class _Part(Scope):
@@ -30,7 +30,7 @@ def on_each(u: UOp, run: BatchingRun, args: Sequence[Batched], brands: Collectio
 
     `brands` are the brands of examples that are distributed over devices.
     """
-    p, brand = primitive_of(u), _laid(args, brands)
+    p, brand = primitive_of(u), _sharded_brand(args, brands)
     assert p is not None
     home = home_of(next(iter(brands)))
     if brand is None or is_touched(u.src[0]):  # its body exchanges values between examples
@@ -46,10 +46,10 @@ def on_each(u: UOp, run: BatchingRun, args: Sequence[Batched], brands: Collectio
         done.append(out._replace(rows=tuple(tuple(brand if b is part else b for b in row) for row in out.rows)))
     rows = done[0].rows
     of_all = zip(*(results(x.uop) for x in done), rows, strict=True)
-    return Bundle(UOp.maketuple(*(_joined(ys, row, brand) for *ys, row in of_all)), rows)
+    return Bundle(UOp.maketuple(*(_stack_shards(ys, row, brand) for *ys, row in of_all)), rows)
 
 
-def _laid(args: Sequence[Batched], brands: Collection[Scope]) -> Scope | None:
+def _sharded_brand(args: Sequence[Batched], brands: Collection[Scope]) -> Scope | None:
     """Return the one brand that is sharded in all arguments, or None."""
     if len(brands) == 1:
         return next(iter(brands))
@@ -73,7 +73,7 @@ def _local(x: Batched, brand: Scope, i: int) -> UOp:
         u = entries(u, x.row.index(brand), i, len(devices))
     if isinstance(u.device, tuple):
         return u.mselect(i)
-    return u if u.device in {None, devices[i]} else copied(u, devices[i])
+    return u if u.device in {None, devices[i]} else copy_to_devices(u, devices[i])
 
 
 def _on(device: str, home: str, u: UOp) -> UOp:
@@ -86,7 +86,7 @@ def call_on(device: str, home: str, call: UOp) -> UOp:
     """Return a call on another device than `home`, for which its body was traced."""
 
     def moved(graph: UOp) -> UOp:
-        return replaced([graph], there)[0]
+        return replace_ops([graph], there)[0]
 
     def there(v: UOp) -> UOp | None:
         if v.op is Ops.PARAM and v.arg.device == home:
@@ -103,7 +103,7 @@ def call_on(device: str, home: str, call: UOp) -> UOp:
     return call.replace(src=(moved(call.src[0]), *call.src[1:]), arg=arg)
 
 
-def _joined(ys: Sequence[UOp], row: Row, brand: Scope) -> UOp:
+def _stack_shards(ys: Sequence[UOp], row: Row, brand: Scope) -> UOp:
     """Join the results of all devices into one value; take the first device's result if it is unbatched."""
     if brand not in row or len(ys) == 1:
         return ys[0]

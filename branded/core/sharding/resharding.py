@@ -13,7 +13,7 @@ from branded.core.sharding.layout import Devices
 from branded.errors import UnsupportedError
 from branded.graph.primitive import params, primitive_of
 from branded.graph.rows import is_differentiated, is_touched
-from branded.graph.uops import is_of_a_tensor, on_device, replaced, tensor
+from branded.graph.uops import is_of_a_tensor, on_device, replace_ops, tensor
 from branded.tinygrad_compat.private_api import keep_device, part_of_each
 
 
@@ -22,7 +22,7 @@ def everywhere(x: UOp, devices: Devices) -> UOp:
     return _as_example(_whole(x, devices), x)
 
 
-def resharded(x: UOp, devices: Devices, axis: int) -> UOp:
+def reshard(x: UOp, devices: Devices, axis: int) -> UOp:
     """Shard `x` along another axis: an all-to-all."""
     if is_touched(x):
         return _as_example(_shards(_whole(x, devices), devices, axis), x)
@@ -102,7 +102,7 @@ def starts_of_each(u: UOp, axis: int) -> tuple[UOp | None, list[int]]:
     return (r, [int(s.arg) for s in found]) if all(s.op is Ops.CONST for s in found) else (None, [])
 
 
-def _passed(u: UOp) -> UOp | None:
+def _move_needed_rows(u: UOp) -> UOp | None:
     """Rewrite a per-device slice of a full copy to move only its rows; return None if a slice spans several shards."""
     if u.op is not Ops.SHRINK or (copy := u.src[0]).op is not Ops.COPY or copy.src[0].device != copy.arg:
         return None
@@ -148,7 +148,7 @@ def copied_to_all(roots: Sequence[UOp], devices: Devices) -> list[UOp]:
     first = devices[0] if len(devices) == 1 else None
 
     def aligned(u: UOp) -> UOp | None:
-        if (rows := _passed(u)) is not None:
+        if (rows := _move_needed_rows(u)) is not None:
             return rows
         if (found := copied_part(u)) is None:
             v = u if u.op is Ops.SHRINK else _of_buffers(u)
@@ -164,7 +164,7 @@ def copied_to_all(roots: Sequence[UOp], devices: Devices) -> list[UOp]:
         # tinygrad 0.14 fails on a kernel that fuses the copy with an elementwise operation on a sum over devices
         return u.replace(src=(u.src[0].contiguous(),)) if u.src[0].op in GroupOp.Elementwise else None
 
-    return replaced(replaced(roots, aligned), gathered)
+    return replace_ops(replace_ops(roots, aligned), gathered)
 
 
 _APART = {Ops.COPY, Ops.MSELECT, Ops.MSTACK, Ops.STORE, Ops.AFTER, Ops.TUPLE}
@@ -193,14 +193,14 @@ def _together(u: UOp, first: str | None) -> UOp | None:
             return None
         was_moved = any(p.device != own[p.arg.slot].device for p in params(u.src[0]))
         return _of_arguments(u, several[0]) if was_moved else None
-    new = u.replace(src=(*u.src[:is_call], *(s if s.device in {None, to} else copied(s, to) for s in own)))
+    new = u.replace(src=(*u.src[:is_call], *(s if s.device in {None, to} else copy_to_devices(s, to) for s in own)))
     return _of_arguments(new, several[0]) if several and u.op is Ops.FUNCTION else new
 
 
 def _of_arguments(call: UOp, devices: Devices) -> UOp:
     """Return the call with its body on the devices of its arguments."""
     here = {p: call.src[1 + p.arg.slot].param_like(p.arg.slot) for p in params(call.src[0])}
-    body = copied_to_all(replaced([call.src[0]], lambda _: None, at=here), devices)
+    body = copied_to_all(replace_ops([call.src[0]], lambda _: None, at=here), devices)
     return call.replace(src=(*body, *call.src[1:]))
 
 
@@ -213,12 +213,12 @@ def _of_buffers(u: UOp) -> UOp:
 def _of_buffer(u: UOp) -> UOp | None:
     """Rewrite a copy of a view to all devices as a view of a copy; return None for other nodes."""
     is_copied = u.op is Ops.COPY and isinstance(u.arg, tuple) and is_view(u.src[0])
-    return copied(u.src[0], u.arg) if is_copied and isinstance(u.src[0].device, str) else None
+    return copy_to_devices(u.src[0], u.arg) if is_copied and isinstance(u.src[0].device, str) else None
 
 
 def of_buffers(roots: Sequence[UOp]) -> list[UOp]:
     """Return the graphs, whose arguments have been substituted, with buffers copied instead of their views."""
-    return replaced(roots, _of_buffer)
+    return replace_ops(roots, _of_buffer)
 
 
 def on_one(x: UOp, device: str) -> UOp:
@@ -228,7 +228,7 @@ def on_one(x: UOp, device: str) -> UOp:
     if (part := copied_part(x)) is not None and part[0].device == device:
         return part[0]
     if not isinstance(x.device, tuple):
-        return copied(x, device)
+        return copy_to_devices(x, device)
     if x.op in GroupOp.Movement:
         return x.replace(src=(on_one(x.src[0], device), *x.src[1:]))
     out: UOp = x.contiguous().copy_to_device(device)
@@ -270,7 +270,7 @@ def is_view(x: UOp) -> bool:
     return x.op is Ops.DETACH or (x.op in GroupOp.Movement and not is_of_a_tensor(x))
 
 
-def copied(x: UOp, devices: str | Devices) -> UOp:
+def copy_to_devices(x: UOp, devices: str | Devices) -> UOp:
     """Copy `x` to these devices before it is expanded to all examples, where it is smallest.
 
     This copies the buffer and not a view: tinygrad 0.14 fails on a kernel that reads both a view and its copy.

@@ -13,14 +13,14 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import tree
 from branded.core.boundary import copied, enter, enter_all, live_tensor, live_tensors, lower
 from branded.core.tracing import recording
-from branded.core.tracing.effect_tokens import TOKEN, Body, Effect, collected, given_to
+from branded.core.tracing.effect_tokens import TOKEN, Body, Effect, collect_effects, given_to
 from branded.core.tracing.step import Carry, param
 from branded.dispatch import Pass
 from branded.errors import CarryError
 from branded.graph.primitive import Batched
 from branded.graph.rows import as_place, check_live, row_of, type_text, visible
 from branded.graph.scope import Row, Scope, open_brands, opened, union
-from branded.graph.uops import replaced, stored, tensor
+from branded.graph.uops import replace_ops, tensor, with_strong_dtype
 from branded.tinygrad_compat.private_api import canonicalize_device
 from branded.tinygrad_compat.tensor_methods import method_restored
 
@@ -96,7 +96,7 @@ def trace(
     steps = Steps(what)
     is_loop = steps.turn == "step"
     must = Body(lambda device: _TOKEN._replace(device=device).placeholder(steps)) if is_loop else Body()
-    with recording.body() as done, collected(must), opened(steps), method_restored():
+    with recording.body() as done, collect_effects(must), opened(steps), method_restored():
         places = [t.placeholder(steps) for t in types]
         with given_to(dict.fromkeys(places, steps) if is_loop else {}):
             out, values = result(f([tensor(p) for p in places]))
@@ -119,10 +119,10 @@ def _in_terms_of(leaves: Sequence[UOp], of: dict[UOp, UOp]) -> list[UOp]:
     if any(u.op is Ops.STORE and not of.keys().isdisjoint(u.src[0].toposort(enter_calls=False)) for u in graph):
         env: dict[UOp, Any] = {place: Batched(p, ()) for place, p in of.items()}
         return [x.uop for x in Pass(()).run(leaves, env, None)]
-    return replaced(leaves, of.get)
+    return replace_ops(leaves, of.get)
 
 
-def carried(x: Any, where: str) -> Tensor:
+def live_carry(x: Any, where: str) -> Tensor:
     return live_tensor(x, where, CarryError, "tensors, numbers, or trees of them")
 
 
@@ -149,7 +149,7 @@ def loses(number: DType, dtype: DType) -> bool:
     return dtype == dtypes.bool and number != dtypes.bool
 
 
-def joined(number: Any, dtype: DType) -> DType:
+def carry_dtype(number: Any, dtype: DType) -> DType:
     """Return the dtype of a carry that starts as a Python number and that a step returns with this dtype.
 
     0 and a uint8: uint8      0 and 0.5: float32      0.0 and an int32: int32, which is 0 as well      0.5: float32
@@ -172,7 +172,7 @@ def numbers_kept(found: Sequence[Tensor]) -> list[Tensor]:
     scopes = open_brands()
     for b in scopes:
         b.has_chosen |= any(t.dtype in dtypes.weaks for t in found)
-    return list(found if scopes else map(stored, found))
+    return list(found if scopes else map(with_strong_dtype, found))
 
 
 class State:
@@ -272,7 +272,7 @@ class State:
                     fix="cast or reshape it, before the loop or in the body, so that the two agree",
                 )
             if y.dtype != self.dtypes[i] and not weak:
-                self.dtypes[i], self.loose[i] = joined(first[i], y.dtype), False
+                self.dtypes[i], self.loose[i] = carry_dtype(first[i], y.dtype), False
                 again = True
             if (wide := union(self.rows[i], row)) != self.rows[i]:
                 self.rows[i], again = wide, True
@@ -282,4 +282,4 @@ class State:
 def _rows(traced: Traced, rows: Sequence[Row]) -> list[Row]:
     """Return the brands of a body's results, given the brands of its parameters."""
     of = dict(zip(traced.params, rows, strict=True))
-    return [visible(row_of(x)) for x in replaced(traced.leaves, lambda u: copied(u, of[u]) if of.get(u) else None)]
+    return [visible(row_of(x)) for x in replace_ops(traced.leaves, lambda u: copied(u, of[u]) if of.get(u) else None)]

@@ -10,7 +10,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 from branded.core.tracing.step import like
 from branded.graph.primitive import at_slot, params
 from branded.graph.rows import is_differentiated, is_marked, row_of
-from branded.graph.uops import is_of_a_tensor, on_device, replaced
+from branded.graph.uops import is_of_a_tensor, on_device, replace_ops
 from branded.tinygrad_compat.private_api import has_shape
 
 
@@ -18,7 +18,7 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
     """Return the values that a step uses but does not change, to be computed before the loop."""
     graph = UOp(Ops.SINK, src=tuple(outs)).toposort(enter_calls=False)
     varies = _varying(graph, moving)
-    if memory := _written(graph, varies):
+    if memory := _repeated_writes(graph, varies):
         varies = _varying(graph, memory.union(moving))
     found: dict[UOp, None] = {}
     in_step = varies | _not_given(graph, varies)
@@ -83,7 +83,7 @@ def _varying(graph: Iterable[UOp], moving: Set[UOp]) -> dict[UOp, bool]:
     return varies
 
 
-def _written(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> set[UOp]:
+def _repeated_writes(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> set[UOp]:
     """Return earlier writes into memory that a step writes to, which each step repeats.
 
     For `y = w.clone(); y[0].assign(x)` with an `x` that varies: the write of `w`, and all views of `y`.
@@ -122,7 +122,7 @@ def closure_converted(
         # a leaf here belongs to a derivative inside the body, which is complete
         return u.src[0] if is_marked(u) else None
 
-    return UOp.maketuple(*replaced(outs, over_params, at=stand_ins)), fixed
+    return UOp.maketuple(*replace_ops(outs, over_params, at=stand_ins)), fixed
 
 
 def with_arguments(src: tuple[UOp, ...], old: UOp) -> tuple[UOp, ...]:

@@ -62,7 +62,7 @@ _looked_at: Blocks[None] = Blocks("branded_looked_at")
 _steps: Blocks[Mapping[UOp, Scope]] = Blocks("branded_places")
 
 
-def collected(body: Body) -> Block[Body]:
+def collect_effects(body: Body) -> Block[Body]:
     """Return a block in which `body` is traced."""
     return _bodies.during(body)
 
@@ -114,7 +114,7 @@ def refusal() -> str | None:
     return found[-1] if found else None
 
 
-def differentiated(is_rule: bool) -> AbstractContextManager[object]:
+def derivative_block(is_rule: bool) -> AbstractContextManager[object]:
     """Return a block for the derivative of a call; in the derivative of a traced body, a rule has no values."""
     return nullcontext() if is_rule else _through.during(None)
 
@@ -150,7 +150,7 @@ class RuleBody(Body):
 
     def collected(self) -> AbstractContextManager[object]:
         """Return a block in which the rule runs."""
-        return collected(self) if is_through_a_body() else nullcontext()
+        return collect_effects(self) if is_through_a_body() else nullcontext()
 
     def before_use(self, xs: Sequence[UOp | None]) -> list[UOp | None]:
         """Return the rule's results such that its effects run before them."""

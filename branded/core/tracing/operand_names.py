@@ -18,7 +18,7 @@ from branded.graph.scope import Block, Blocks
 _naming: Blocks[list[Any]] = Blocks("branded_naming")
 
 
-def named() -> Block[list[Any]]:
+def record_operand_names() -> Block[list[Any]]:
     """Return a block in which operations are recorded with operand names, which inspects the frames of each call.
 
     The block yields the records that were started, so that an error can show the operations before it.
@@ -26,7 +26,7 @@ def named() -> Block[list[Any]]:
     return _naming.during([])
 
 
-def begun(frame: object) -> None:
+def note_record(frame: object) -> None:
     """Note that a record begins."""
     for found in _naming.get()[-1:]:
         found.append(frame)

@@ -9,7 +9,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.core.tracing.step import like, pairs
 from branded.graph.primitive import at_slot, primitive_of
 from branded.graph.rows import is_differentiated, is_marked
-from branded.graph.uops import is_float, replaced
+from branded.graph.uops import is_float, replace_ops
 
 _DIVISIONS = {Ops.CDIV, Ops.CMOD, Ops.FLOORDIV, Ops.FLOORMOD}
 
@@ -34,7 +34,7 @@ def predicate(outs: Sequence[UOp], flag: UOp, *, effects: bool = False, done: It
 
     graph = UOp(Ops.SINK, src=tuple(outs)).toposort(is_differentiated, enter_calls=False)
     leaves = (u for u in graph if is_marked(u))  # kept: the branch created none of them
-    return replaced(outs, divides, at={u: u for u in (*done, *leaves)})
+    return replace_ops(outs, divides, at={u: u for u in (*done, *leaves)})
 
 
 def safe_body(u: UOp, flag: UOp, effects: bool) -> UOp | None:

@@ -16,7 +16,7 @@ from tinygrad.uop.ops import UOp
 from branded import tree
 from branded.core.brand import Brand
 from branded.core.tracing import recording
-from branded.errors import counted
+from branded.errors import count_noun
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,7 +71,7 @@ def leafwise(f: F, named: str, value: Callable[[Any], Any]) -> F:
         with recording.within() as frame:
             out = f(*args, **kwargs)
         if frame is not None:
-            params = bound(f, args, kwargs)
+            params = arguments_by_name(f, args, kwargs)
             taken: list[Any] = [()]
             if "x" in params:
                 tensors = [tree.as_tensor(v) for v in tree.leaves(params.pop("x"))]
@@ -79,7 +79,7 @@ def leafwise(f: F, named: str, value: Callable[[Any], Any]) -> F:
             params[named] = value(params[named])
             for operands, y in zip(taken, tree.leaves(out), strict=True):
                 if isinstance(y, Tensor):  # a number stays a number
-                    recording.put(f.__name__, operands, params, (y.uop,))
+                    recording.record_operation(f.__name__, operands, params, (y.uop,))
         return out
 
     return cast(F, recorded)
@@ -99,7 +99,7 @@ def operation(f: F) -> F:
     return cast(F, recorded)
 
 
-def bound(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def arguments_by_name(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call by name."""
     return dict(signature(f).bind(*args, **kwargs).arguments)
 
@@ -121,7 +121,7 @@ def record(op: str, f: Operator, signed: Operator, args: tuple[Any, ...], kwargs
     # a method that writes returns the written tensor
     made = [args[0]] if op in WRITES else [y for y in tree.leaves(out) if isinstance(y, Tensor)]
     if made and (op in WRITES or not args or not isinstance(args[0], Tensor) or given[0][0] is args[0].uop):
-        _put(op, signed, given, made)
+        _record_call(op, signed, given, made)
     return out
 
 
@@ -132,14 +132,14 @@ def _now(x: Any) -> Any:
     return type(x)([_now(v) for v in x]) if type(x) in (tuple, list) else x
 
 
-def _put(op: str, signed: Operator, given: Any, made: list[Tensor]) -> None:
+def _record_call(op: str, signed: Operator, given: Any, made: list[Tensor]) -> None:
     args, kwargs = given
     if signed.__name__ in REFLECTED:
         found: Described | None = Described([args[1], args[0]], {})
     else:
-        found = described(signed, args, kwargs)
+        found = describe_call(signed, args, kwargs)
     if found is not None and all(isinstance(x, UOp | bool | int | float) for x in found.operands):
-        recording.put(op, found.operands, found.params, [y.uop for y in made])
+        recording.record_operation(op, found.operands, found.params, [y.uop for y in made])
 
 
 class Described(NamedTuple):
@@ -151,9 +151,9 @@ def accepts_tensor(p: inspect.Parameter) -> bool:
     return any(name in str(p.annotation) for name in ("Self", "Tensor", "Vec["))
 
 
-def described(f: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Described | None:
+def describe_call(f: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Described | None:
     """Return the operands and parameters of a call on UOps, or None if a parameter has no text."""
-    given = bound(f, tuple(args), kwargs)
+    given = arguments_by_name(f, tuple(args), kwargs)
     operands: list[Any] = []
     params: dict[str, Any] = {}
     skipped: dict[str, Any] = {}
@@ -172,7 +172,7 @@ def described(f: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Descr
             skipped = {}
             operands.append(v)
         else:
-            params[p.name] = _emptied(v, operands)
+            params[p.name] = _with_holes(v, operands)
     return Described(operands, params) if all(map(_has_text, params.values())) else None
 
 
@@ -184,20 +184,20 @@ def _put_rest(name: str, v: tuple[Any, ...], operands: list[Any], params: dict[s
         last = next(reversed(params))
         params[last] = (params[last], *v)
     else:
-        params[name] = _emptied(tuple(v[0]) if len(v) == 1 and isinstance(v[0], tuple | list) else v, operands)
+        params[name] = _with_holes(tuple(v[0]) if len(v) == 1 and isinstance(v[0], tuple | list) else v, operands)
 
 
 def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and bool(a == b)
 
 
-def _emptied(v: Any, operands: list[Any]) -> Any:
+def _with_holes(v: Any, operands: list[Any]) -> Any:
     """Return a parameter with a hole for each tensor in it."""
     if isinstance(v, UOp):
         operands.append(v)
         return HOLE
     if type(v) in (tuple, list):
-        return type(v)([_emptied(x, operands) for x in v])
+        return type(v)([_with_holes(x, operands) for x in v])
     return v
 
 
@@ -220,15 +220,15 @@ def arguments(f: Operator, params: dict[str, Any], given: Sequence[Any]) -> tupl
     left = len(given) - sum(map(_holes, params.values()))
     known = signature(f).parameters
     args: list[Any] = []
-    kwargs = {k: _filled(v, rest) for k, v in params.items() if k not in known}
+    kwargs = {k: _fill_holes(v, rest) for k, v in params.items() if k not in known}
     by_name = False
     for p in known.values():
         if p.kind is p.VAR_POSITIONAL:
-            args += _filled(params[p.name], rest) if p.name in params else itertools.islice(rest, left)
+            args += _fill_holes(params[p.name], rest) if p.name in params else itertools.islice(rest, left)
             left = left if p.name in params else 0
             continue
         if p.name in params:
-            value = _filled(params[p.name], rest)
+            value = _fill_holes(params[p.name], rest)
         elif left and p.kind is not p.VAR_KEYWORD and (p.name == "self" or accepts_tensor(p)):
             value = next(rest)
             left -= 1
@@ -240,14 +240,14 @@ def arguments(f: Operator, params: dict[str, Any], given: Sequence[Any]) -> tupl
         else:
             args.append(value)
     if left > 0:
-        raise TypeError(f"{counted(left, 'operand')} too many")
+        raise TypeError(f"{count_noun(left, 'operand')} too many")
     return args, kwargs
 
 
-def _filled(v: Any, rest: Iterator[Any]) -> Any:
+def _fill_holes(v: Any, rest: Iterator[Any]) -> Any:
     if v is HOLE:
         return next(rest)
-    return type(v)([_filled(x, rest) for x in v]) if type(v) in (tuple, list) else v
+    return type(v)([_fill_holes(x, rest) for x in v]) if type(v) in (tuple, list) else v
 
 
 def _holes(v: Any) -> int:

@@ -10,7 +10,7 @@ from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
 from branded.graph.scope import Row
-from branded.graph.uops import replaced
+from branded.graph.uops import replace_ops
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -44,7 +44,7 @@ class Args(NamedTuple, Generic[T]):
     """For a loop in a branch, the flag without which the loop takes no steps; else empty."""
 
 
-def cut(xs: Sequence[T], carries: int, inputs: int, gated: bool = False) -> Args[T]:
+def split_arguments(xs: Sequence[T], carries: int, inputs: int, gated: bool = False) -> Args[T]:
     last = len(xs) - gated
     return Args(xs[:carries], xs[carries : carries + inputs], xs[carries + inputs : last], xs[last:])
 
@@ -81,7 +81,7 @@ def wider(p: UOp, row: Row) -> UOp:
 def without_size_zero(carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp]) -> list[UOp]:
     """Return the step's results with zeros for values without elements, which no kernel computes."""
     empty = {p: p.const_like(0) for p in (*(c.param for c in carries), *(x.param for x in inputs)) if 0 in p.shape}
-    return [x.const_like(0) if 0 in x.shape else x for x in (replaced(outs, empty.get) if empty else outs)]
+    return [x.const_like(0) if 0 in x.shape else x for x in (replace_ops(outs, empty.get) if empty else outs)]
 
 
 def steady_carries(carries: Sequence[Carry]) -> dict[UOp, UOp]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
-from branded.errors import AxisRangeError, AxisTypeError, BrandedError, CallError, OptionError, counted
+from branded.errors import AxisRangeError, AxisTypeError, BrandedError, CallError, OptionError, count_noun
 from branded.graph.rows import type_text
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tree.formatting import describe
@@ -37,7 +37,7 @@ def caller(depth: int, what: str) -> str:
     return f"{what} at {file}:{frame.f_lineno}"
 
 
-def called(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], what: str, fix: str) -> Any:
+def call_checked(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], what: str, fix: str) -> Any:
     """Call `f`; if it does not accept the arguments, raise an error in the name of the API function."""
     try:
         return f(*args, **kwargs)
@@ -45,9 +45,9 @@ def called(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
         # if no code of the function ran, Python rejected the call itself
         ran = error.__traceback__ is None or error.__traceback__.tb_next is not None
         if ran or not isinstance(error, TypeError) or isinstance(error, BrandedError) or not _refuses(f, args, kwargs):
-            from branded.core.validation.coercion_errors import said  # imported only after a mistake
+            from branded.core.validation.coercion_errors import translate_error  # imported only after a mistake
 
-            if (found := said(error, what)) is not None:
+            if (found := translate_error(error, what)) is not None:
                 raise found from error
             raise
         reason = str(error)
@@ -135,7 +135,7 @@ def static_arguments(
         for i in nums:
             if not -total <= i < total:
                 raise OptionError(
-                    f"{what}: {option}={i} for a function of {counted(total, 'argument')}",
+                    f"{what}: {option}={i} for a function of {count_noun(total, 'argument')}",
                     fix="the positions of arguments, counted from 0",
                 )
     at = [i + total if i < 0 else i for i in nums]
@@ -159,7 +159,7 @@ def normalize_axis(axis: int, x: Any, what: str) -> int:
 def out_axis(axis: int, rank: int, what: str) -> int:
     if not -rank - 1 <= axis <= rank:
         raise AxisRangeError(
-            f"{what}: axis {axis} is out of range for a result with {counted(rank + 1, 'axis', 'axes')}",
+            f"{what}: axis {axis} is out of range for a result with {count_noun(rank + 1, 'axis', 'axes')}",
             fix=f"{-rank - 1} to {rank}",
         )
     return axis % (rank + 1)

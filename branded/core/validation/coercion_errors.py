@@ -19,7 +19,7 @@ _CALLED = re.compile(r"is not callable|has no len|positional argument|keyword ar
 """Messages that do not concern numbers: Python raises them for any object."""
 
 
-def said(error: Exception, what: str) -> BrandedError | None:
+def translate_error(error: Exception, what: str) -> BrandedError | None:
     """Return the error that replaces one raised in a function given to the API; None if the user raised it."""
     if isinstance(error, BrandedError):
         return None
@@ -44,7 +44,9 @@ def said(error: Exception, what: str) -> BrandedError | None:
     if not code.co_filename.startswith("<"):
         facts.append(("at", source.place(code.co_filename, line)))
     if missing is not None:
-        return OperandError(f"{what}: {missing[0]}", *facts[1:], fix=_renamed(missing[1], source.expression(frame)))
+        return OperandError(
+            f"{what}: {missing[0]}", *facts[1:], fix=_with_tinygrad_name(missing[1], source.expression(frame))
+        )
     if of_key:
         return OperandError(
             f"{what}: a dict is asked for a tensor, which is none of its keys, whatever its number is",
@@ -76,7 +78,7 @@ def _missing(error: Exception, words: str) -> tuple[str, str] | None:
     return (f"`{found[1]}` has no parameter `{found[2]}`", found[2]) if found and found[2] in _KEYWORDS else None
 
 
-def _renamed(name: str, e: ast.expr | None) -> str:
+def _with_tinygrad_name(name: str, e: ast.expr | None) -> str:
     """Return the expression with tinygrad's name."""
     if name in _ATTRIBUTES:
         return _ATTRIBUTES[name].format(source.part(e.value) if isinstance(e, ast.Attribute) else "x")

@@ -25,7 +25,7 @@ from branded.graph.scope import may_be_in_brand
 from branded.graph.uops import tensor
 from branded.hooks.reads import READS
 from branded.tinygrad_compat import private_api, tensor_methods
-from branded.tinygrad_compat.tensor_methods import Method, nested
+from branded.tinygrad_compat.tensor_methods import Method, inner_method
 
 _TOLD = (AssertionError, IndexError, RuntimeError, ValueError)
 _OF_TYPES = (AttributeError, TypeError)
@@ -33,7 +33,7 @@ _LEFT = {*READS, "realize", private_api.MEMORY_OF, "__delitem__"} - {"backward"}
 """The methods whose errors concern devices, the compiler, or operations that no tensor supports."""
 
 
-def _compared(original: Method) -> Method:
+def _wrap_alu(original: Method) -> Method:
     """Wrap elementwise operations to compare their operands when they are created.
 
     Inside another method, the operation is built here; the comparison takes no longer than tinygrad's overhead.
@@ -110,11 +110,11 @@ def _is_ours(*values: Any) -> bool:
     return any(isinstance(x, Tensor | UOp) and any(names_of(x)) for x in tree.leaves(values))
 
 
-def _said(method: Method, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> BrandedError:
+def _build_error(method: Method, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> BrandedError:
     from branded.hooks.error_translation.failed_call import Refused
-    from branded.hooks.error_translation.messages import said  # imported only for an error
+    from branded.hooks.error_translation.messages import translate_call  # imported only for an error
 
-    return said(Refused(method, args, kwargs, error))
+    return translate_call(Refused(method, args, kwargs, error))
 
 
 class _Told:
@@ -127,13 +127,13 @@ class _Told:
         if error is None:
             return
         try:
-            if (found := _found(error, trace)) is not None:
+            if (found := _find_translation(error, trace)) is not None:
                 raise found from None
         finally:  # tinygrad does not reset it; while it is set, errors of our own attempts are not translated again
             private_api.tensor._METADATA.set(None)
 
 
-def _found(error: BaseException, trace: Any) -> BrandedError | None:
+def _find_translation(error: BaseException, trace: Any) -> BrandedError | None:
     """Return the translation of an error in a method, or None if it should not be translated."""
     if not isinstance(error, (*_TOLD, *_OF_TYPES)) or isinstance(error, BrandedError):
         return None
@@ -149,13 +149,13 @@ def _found(error: BaseException, trace: Any) -> BrandedError | None:
     names = call.tb_frame.f_locals
     if names["fn"].__name__ in _LEFT or not _is_ours(names["args"], names["kwargs"]):
         return None
-    return _said(names["fn"], names["args"], names["kwargs"], error)
+    return _build_error(names["fn"], names["args"], names["kwargs"], error)
 
 
 _BLOCK = _Told()
 
 
-def _profiled(original: Callable[..., AbstractContextManager[Any]]) -> Callable[..., AbstractContextManager[Any]]:
+def _wrap_profiler(original: Callable[..., AbstractContextManager[Any]]) -> Callable[..., AbstractContextManager[Any]]:
     """Wrap tinygrad's profiler, which is called around each method that the user calls."""
 
     profile = private_api.PROFILE
@@ -184,7 +184,7 @@ def _late(original: Method) -> Method:
                 out.shape  # noqa: B018
             return out
         except _TOLD as error:
-            found = _said(nested(original), (self, *args), kwargs, error)
+            found = _build_error(inner_method(original), (self, *args), kwargs, error)
         raise found
 
     return method
@@ -220,7 +220,7 @@ def _is_tinygrads(trace: TracebackType | None) -> bool:
 
 
 def install() -> None:
-    private_api.tensor.cpu_profile = _profiled(private_api.tensor.cpu_profile)
+    private_api.tensor.cpu_profile = _wrap_profiler(private_api.tensor.cpu_profile)
     setattr(Tensor, "bitcast", _late(Tensor.bitcast))  # noqa: B010  mypy: a method is not to be assigned
     setattr(Tensor, "einsum", classmethod(_einsum(cast(Any, Tensor.einsum).__func__)))  # noqa: B010
-    setattr(Tensor, "alu", _compared(Tensor.alu))  # noqa: B010
+    setattr(Tensor, "alu", _wrap_alu(Tensor.alu))  # noqa: B010

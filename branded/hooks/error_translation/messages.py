@@ -17,7 +17,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops
 
 from branded.core.tracing.state import is_tracing
-from branded.errors import ArgumentError, AxisRangeError, BrandedError, CallError, ShapeError, counted, source
+from branded.errors import ArgumentError, AxisRangeError, BrandedError, CallError, ShapeError, count_noun, source
 from branded.graph.rows import row_of, visible
 from branded.graph.scope import open_brands
 from branded.hooks.error_translation.failed_call import Refused, error_of
@@ -42,7 +42,7 @@ def of_example() -> str:
     return " of one example" if is_tracing() else ""
 
 
-def said(r: Refused) -> BrandedError:
+def translate_call(r: Refused) -> BrandedError:
     """Return the translated error for a failed call."""
     for pattern, tell in _CASES:
         match = pattern.search(r.words)
@@ -54,7 +54,7 @@ def said(r: Refused) -> BrandedError:
     if r.given and len(r.given) < 60 and r.given not in words:
         words += f", given {r.given}"
     if isinstance(r.cause, AttributeError | TypeError):
-        return r.error(CallError, _not_taken(r) or words, _scaled(r))
+        return r.error(CallError, _not_taken(r) or words, _suggest_scaling(r))
     return r.error(ArgumentError if _DTYPE.search(words) else ShapeError, words, _one_less(r))
 
 
@@ -65,7 +65,7 @@ def _not_taken(r: Refused) -> str:
     return f"it does not take {' and '.join(rest)}" if rest else ""
 
 
-def _scaled(r: Refused) -> str | None:
+def _suggest_scaling(r: Refused) -> str | None:
     """Suggest `*` for a matrix product with a number."""
     if r.op not in ("dot", "matmul") or len(r.args) != 2 or not isinstance(r.args[1], int | float):
         return None
@@ -97,7 +97,7 @@ def _broadcast(r: Refused, _m: re.Match[str]) -> BrandedError | None:
         sizes = list(dict.fromkeys(s[-k] for s in shapes if len(s) >= k and s[-k] != 1))
         if len(sizes) > 1:
             what = f"axis -{k} has {sizes[0]} entries in one operand and {sizes[1]} in another"
-            return r.error(ShapeError, what, _of_examples(r) or _paired(r) or "sizes that are equal, or 1")
+            return r.error(ShapeError, what, _of_examples(r) or _suggest_pairing(r) or "sizes that are equal, or 1")
     return None
 
 
@@ -118,7 +118,7 @@ def _fit(*shapes: tuple[Any, ...]) -> bool:
     return all(len({s[-k] for s in shapes if len(s) >= k and s[-k] != 1}) < 2 for k in range(1, most + 1))
 
 
-def _paired(r: Refused) -> str | None:
+def _suggest_pairing(r: Refused) -> str | None:
     """Suggest all pairs for two vectors, or the transpose of the right operand."""
     if (w := r.written()) is None or len(r.operands) != 2:
         return None
@@ -146,10 +146,10 @@ def _dot(r: Refused, _m: re.Match[str]) -> BrandedError | None:
     if r.op == "linear" and b.ndim == 2:
         fix = f"Linear({a.shape[-1]}, {b.shape[-1]}), or examples of {b.shape[0]} entries"
         return r.error(ShapeError, what, fix)
-    return r.error(ShapeError, what, _turned(r, a, b) or "as many entries on both")
+    return r.error(ShapeError, what, _suggest_transpose(r, a, b) or "as many entries on both")
 
 
-def _turned(r: Refused, a: Tensor, b: Tensor) -> str | None:
+def _suggest_transpose(r: Refused, a: Tensor, b: Tensor) -> str | None:
     if (w := r.written()) is None:
         return None
     left, right, both = w
@@ -187,13 +187,13 @@ def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
     given = [(f"`{g}`", x) for g, x in zip(groups, operands, strict=False) if isinstance(x, Tensor)]
     sizes: dict[str, Any] = {}
     if len(groups) != len(operands) == len(given):
-        what = f"einsum: `{formula}` is of {counted(len(groups), 'operand')}, and {len(given)} came"
+        what = f"einsum: `{formula}` is of {count_noun(len(groups), 'operand')}, and {len(given)} came"
         return error_of(ShapeError, what, [(str(i + 1), x) for i, x in enumerate(operands)], "letters for each operand")
     if "." in formula or not len(given) == len(groups) == len(operands):
         return None
     for group, (_, x) in zip(groups, given, strict=True):
         if len(group) != x.ndim:
-            axes = counted(x.ndim, "axis", "axes")
+            axes = count_noun(x.ndim, "axis", "axes")
             what = f"einsum: `{group}` has {len(group)} letters, and {the_value()} {axes}"
             return error_of(ShapeError, what, given, f"a letter for each axis{of_example()}")
         for c, n in zip(group, x.shape, strict=True):
@@ -239,16 +239,16 @@ def _call(r: Refused, sizes: Sequence[int]) -> str:
 
 def _many(r: Refused, m: re.Match[str]) -> BrandedError:
     count, rank = map(int, m.groups())
-    what = f"{count} indices for {the_value()}, which has {counted(rank, 'axis', 'axes')}"
+    what = f"{count} indices for {the_value()}, which has {count_noun(rank, 'axis', 'axes')}"
     fix = f"at most {rank}"
     index = r.args[1]
     fewer = index[count - rank :] if isinstance(index, tuple) else ()
     if fewer and is_tracing() and r.op == "index" and r.works(lambda: r.args[0][fewer]):
-        fix = f"{_indexed(count - rank)}: inside of vmap there is no axis for the examples"
+        fix = f"{_drop_indices(count - rank)}: inside of vmap there is no axis for the examples"
     return r.error(ShapeError, what, fix)
 
 
-def _indexed(skipped: int) -> str:
+def _drop_indices(skipped: int) -> str:
     """Return the user's index expression without the first indices."""
     e = source.expression()
     if isinstance(e, ast.Subscript) and isinstance(e.slice, ast.Tuple):
@@ -260,7 +260,7 @@ def _indexed(skipped: int) -> str:
 def _mask(r: Refused) -> BrandedError | None:
     index = r.args[1]
     if r.op == "index" and any(map(_of_tensors, index if isinstance(index, tuple) else (index,))):
-        fix = taken(index) or "index with a tensor, or mask with where"
+        fix = suggest_take(index) or "index with a tensor, or mask with where"
         return r.error(ShapeError, "a bound of a slice is a number that Python knows, and this is a tensor", fix)
     if not isinstance(index, Tensor) or index.dtype != dtypes.bool:
         return None
@@ -299,7 +299,7 @@ def _subscript() -> tuple[ast.Subscript | None, str]:
     return (around[0] if around and isinstance(around[0], ast.Subscript) else None), ""
 
 
-def taken(index: Any) -> str | None:
+def suggest_take(index: Any) -> str | None:
     """Suggest an index by `arange` for a slice with tensor bounds and a constant length."""
     parts = list(index) if isinstance(index, tuple) else [index]
     at = [i for i, s in enumerate(parts) if _of_tensors(s)]
@@ -323,14 +323,14 @@ def taken(index: Any) -> str | None:
 
 def _bounds(r: Refused, m: re.Match[str]) -> BrandedError:
     i, n = map(int, m.groups())
-    of = f"an axis of {counted(n, 'entry', 'entries')}"
+    of = f"an axis of {count_noun(n, 'entry', 'entries')}"
     return r.error(ShapeError, f"{i} is out of bounds for {of}", f"an index from {-n} to {n - 1}" if n else None)
 
 
 # ---- concatenation and transposition ----
 
 
-def _joined(r: Refused) -> BrandedError | None:
+def _concat_error(r: Refused) -> BrandedError | None:
     shapes = [t.shape for _, t in r.operands]
     if len({*map(len, shapes)}) > 1:
         return r.error(ShapeError, "the operands have different numbers of axes", "reshape, so that they have as many")
@@ -349,7 +349,7 @@ def _fits_along(dim: int, shapes: Sequence[tuple[Any, ...]]) -> bool:
     return len({s[:dim] + s[dim + 1 :] for s in shapes}) == 1
 
 
-def _swapped(r: Refused) -> BrandedError | None:
+def _transpose_error(r: Refused) -> BrandedError | None:
     x, n = r.operands[0][1], len(r.operands[0][1].shape)
     call = inspect.signature(r.method).bind(*r.args, **r.kwargs)
     call.apply_defaults()  # for `x.T`
@@ -374,9 +374,9 @@ _CASES: tuple[tuple[re.Pattern[str], Callable[[Refused, re.Match[str]], BrandedE
 _BY_NAME: dict[str, Callable[[Refused], BrandedError | None]] = {
     "index": _mask,
     "assign": _mask,
-    "cat": _joined,
-    "stack": _joined,
-    "transpose": _swapped,
+    "cat": _concat_error,
+    "stack": _concat_error,
+    "transpose": _transpose_error,
     "conv2d": _conv,
     "conv_transpose2d": _conv,
 }

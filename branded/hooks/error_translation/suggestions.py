@@ -26,7 +26,7 @@ def truth(x: Tensor) -> str:
         around.pop(0)
     if not around or not isinstance(e := around[0], ast.expr):
         return _TRUTH
-    return _short(_called(e) or _chosen(e, around[1:], x)) or _TRUTH
+    return _short(_rewrite_call(e) or _rewrite_test(e, around[1:], x)) or _TRUTH
 
 
 _TRUTH = "x.where(a, b) in place of `if x`"
@@ -43,7 +43,7 @@ def whole(x: Tensor) -> str:
             return _short(f"fori_loop({', '.join([first, *rest] if rest else ['0', first])}, body, start)") or _INT
     for e in around:
         if isinstance(e, ast.Subscript):
-            return _short(_indexed(e)) or _INT
+            return _short(_rewrite_index(e)) or _INT
     if calls and _name(calls[0]) == "int" and len(calls[0].args) == 1:
         return _short(f"{source.part(calls[0].args[0])}.int()") or _INT
     return _INT
@@ -96,7 +96,7 @@ def text(x: Tensor) -> str:
 _TEXT = 'debug.print("{x}", x=x)'
 
 
-def stacked() -> str:
+def suggest_stack() -> str:
     """Return `Tensor.stack(x, Tensor(1.0))` as a replacement for `Tensor([x, 1.0])`."""
     e = source.expression()
     given = e.args[0] if isinstance(e, ast.Call) and _name(e) == "Tensor" and e.args else None
@@ -115,7 +115,7 @@ def _name(e: ast.Call) -> str:
     return e.func.id if isinstance(e.func, ast.Name) else ""
 
 
-def _called(e: ast.expr) -> str | None:
+def _rewrite_call(e: ast.expr) -> str | None:
     """Rewrite `max(a, b)`, `sorted(x)` or `any(x)`, Python functions that test their arguments."""
     if not isinstance(e, ast.Call) or not e.args or e.keywords or any(isinstance(a, ast.Starred) for a in e.args):
         return None
@@ -145,14 +145,14 @@ def _condition(e: ast.expr) -> str | None:
         return f"{_part(e.operand)}.logical_not()"
     if isinstance(e, ast.Call) and _name(e) == "bool" and len(e.args) == 1:
         return ast.unparse(e.args[0])
-    return _compared(e) if isinstance(e, ast.Compare) else None
+    return _rewrite_comparison(e) if isinstance(e, ast.Compare) else None
 
 
 def _part(e: ast.expr) -> str:
     return source.part(e) if (text := _condition(e)) is None else f"({text})"
 
 
-def _compared(e: ast.Compare) -> str | None:
+def _rewrite_comparison(e: ast.Compare) -> str | None:
     """Rewrite `a in b`, or `a < b < c`, which is two comparisons."""
     (op, *more), (right, *_) = e.ops, e.comparators
     if isinstance(op, ast.In | ast.NotIn) and not more:
@@ -168,7 +168,7 @@ def _compared(e: ast.Compare) -> str | None:
     return " & ".join(f"({ast.unparse(ast.Compare(a, [op], [b]))})" for a, op, b in pairs)
 
 
-def _chosen(e: ast.expr, around: list[ast.AST], x: Tensor) -> str | None:
+def _rewrite_test(e: ast.expr, around: list[ast.AST], x: Tensor) -> str | None:
     """Rewrite `a if e else b`, `if e:`, `while e:` or `assert e`; any other condition becomes a tensor."""
     if isinstance(e, ast.Compare) and _is_of_displays(e):
         return None
@@ -204,7 +204,7 @@ def _is_of_displays(e: ast.Compare) -> bool:
 _DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.Set)
 
 
-def _indexed(e: ast.Subscript) -> str:
+def _rewrite_index(e: ast.Subscript) -> str:
     """Rewrite `xs[int(i)]`, or an index into a list."""
     at, of = copy.deepcopy(e.slice), e.value
     if isinstance(at, ast.Call) and _name(at) == "int" and len(at.args) == 1:

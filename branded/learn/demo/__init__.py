@@ -71,7 +71,7 @@ def run(out: Path, sizes: Sizes | None = None) -> DemoResults:
     `torch.func`: pairwise distances, per-example gradients, model ensembling.
     """
     start = time.perf_counter()
-    print(f"\n{show.styled(f'branded {__version__}', show.BOLD)}: a type-directed vmap for tinygrad\n")
+    print(f"\n{show.style_text(f'branded {__version__}', show.BOLD)}: a type-directed vmap for tinygrad\n")
     sizes = sizes or Sizes()
     data = digits.load(sizes.digits)
     haskell.run()

@@ -83,7 +83,7 @@ def run(memory: str = "256MB", workers: int | None = None) -> Found:
     labels = data.labels[np.arange(size) % len(data.labels)]
     accuracy = float((labels == labels[found]).mean())
     seconds = time.perf_counter() - start
-    share = show.styled(f"{accuracy:.1%}", show.BOLD)
+    share = show.style_text(f"{accuracy:.1%}", show.BOLD)
     print(f"\nthe nearest other digit is of the same class: {share}, {seconds:.1f} s")
     return Found(size, accuracy, size * size * 4, limit, seconds)
 

@@ -90,7 +90,7 @@ def run(digits: Digits, networks: int, epochs: int, batch: int, held_out: int, s
     """Train networks together by vmap, and one after another by a loop, from the same weights on the same batches."""
     watch.clear()
     show.heading(f"3  An ensemble: {networks} networks trained at once by a vmap over their parameters")
-    batches, test = _split(digits, batch, held_out, seed)
+    batches, test = _train_test_split(digits, batch, held_out, seed)
     show.say(
         f"""The whole training step is mapped over {networks} networks, which differ in the weights that they start
         from, with the images the same for all: in_axes=(0, None, None). They learn from {len(batches) * batch:,} digits
@@ -107,11 +107,11 @@ def run(digits: Digits, networks: int, epochs: int, batch: int, held_out: int, s
     show.facts([*watch.pairs(), *outside])
 
     with show.progress(epochs, "vmap: all at once") as bar:
-        together, seconds = _timed(lambda: _train(step, score, stacked, batches, test, epochs, bar))
+        together, seconds = _time_call(lambda: _train(step, score, stacked, batches, test, epochs, bar))
     one_step, one_score = TinyJit(train_step), TinyJit(accuracy)
     _warm(one_step, one_score, starts[0], batches[0], test)
     with show.progress(networks * epochs, "loop: one by one") as bar:
-        alone, loop_seconds = _timed(
+        alone, loop_seconds = _time_call(
             lambda: [_train(one_step, one_score, start, batches, test, epochs, bar) for start in starts]
         )
     print()
@@ -138,7 +138,7 @@ def run(digits: Digits, networks: int, epochs: int, batch: int, held_out: int, s
     return Ensemble(together.losses, together.curves, vote, ratio)
 
 
-def _split(digits: Digits, batch: int, held_out: int, seed: int) -> tuple[list[Batch], Batch]:
+def _train_test_split(digits: Digits, batch: int, held_out: int, seed: int) -> tuple[list[Batch], Batch]:
     """Return shuffled training batches and the held-out test set."""
     order = np.random.default_rng(seed).permutation(len(digits.labels))
     shuffled = digits.part(order)
@@ -193,7 +193,7 @@ def _train(
     return _Trained([p.numpy() for p in network], np.array(losses), np.array(curves))
 
 
-def _timed(f: Callable[[], show.R]) -> tuple[show.R, float]:
+def _time_call(f: Callable[[], show.R]) -> tuple[show.R, float]:
     start = time.perf_counter()
     result = f()
     return result, time.perf_counter() - start

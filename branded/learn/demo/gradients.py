@@ -71,7 +71,7 @@ def run(digits: Digits, steps: int, count: int = 10) -> Gradients:
     show.code(loss, gradient, gradients)
 
     images, labels = Tensor(digits.rows).realize(), Tensor(digits.labels.astype(np.int32)).realize()
-    w = _trained(images, labels, steps)
+    w = _train_classifier(images, labels, steps)
     compiled = TinyJit(gradients)
     show.warm(compiled, w, images, labels)
     each, seconds = show.best_of(RUNS, lambda: compiled(w, images, labels).numpy())
@@ -101,7 +101,7 @@ def run(digits: Digits, steps: int, count: int = 10) -> Gradients:
     return Gradients(norms, hardest, guesses, accuracy, ratio)
 
 
-def _trained(images: Tensor, labels: Tensor, steps: int) -> Tensor:
+def _train_classifier(images: Tensor, labels: Tensor, steps: int) -> Tensor:
     """Train weights by gradient descent on the mean loss; they start at zero, so the result is not random."""
 
     @TinyJit

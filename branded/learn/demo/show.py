@@ -28,7 +28,7 @@ INDENT = " " * 6
 # ---- text ----
 
 
-def styled(text: str, *codes: int) -> str:
+def style_text(text: str, *codes: int) -> str:
     """Return `text` in color if the output is a terminal with colors."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
@@ -39,7 +39,7 @@ BOLD, DIM, GREEN, CYAN = 1, 2, 32, 36
 
 
 def heading(title: str) -> None:
-    print(f"{styled(title, BOLD)}\n{styled('─' * WIDTH, DIM)}", flush=True)
+    print(f"{style_text(title, BOLD)}\n{style_text('─' * WIDTH, DIM)}", flush=True)
 
 
 def say(text: str) -> None:
@@ -51,7 +51,7 @@ def code(*shown: Callable[..., Any] | type | str) -> None:
     for thing in shown:
         source = thing if isinstance(thing, str) else textwrap.dedent(inspect.getsource(thing))
         lines = [line for line in source.strip().splitlines() if not line.startswith("@")]
-        print(styled(textwrap.indent("\n".join(lines), INDENT), CYAN) + "\n")
+        print(style_text(textwrap.indent("\n".join(lines), INDENT), CYAN) + "\n")
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> None:
@@ -59,7 +59,7 @@ def facts(pairs: Iterable[tuple[str, str]]) -> None:
     pairs = list(pairs)
     width = max(len(name) for name, _ in pairs)
     for name, text in pairs:
-        print(f"{INDENT}{name:<{width}}  {styled(text, GREEN)}")
+        print(f"{INDENT}{name:<{width}}  {style_text(text, GREEN)}")
     print()
 
 
@@ -178,7 +178,7 @@ def compare(loop: Timing, mapped: Timing, *more: Timing, difference: float, tole
     who, work = max(len(t.who) for t in timings), max(len(t.work) for t in timings)
     ratio = loop.seconds / mapped.seconds
     for t in timings:
-        end = styled(f"   {times(ratio)} as fast", BOLD) if t is mapped else ""
+        end = style_text(f"   {times(ratio)} as fast", BOLD) if t is mapped else ""
         print(f"{INDENT}{t.who:<{who}}   {t.work:<{work}}  {duration(t.seconds):>10}{end}".rstrip())
     print(f"{INDENT}same numbers: the largest difference is {difference:.2g} ({tolerance:g} is allowed)\n", flush=True)
     return ratio

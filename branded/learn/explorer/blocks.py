@@ -22,7 +22,7 @@ from branded.explain.data import plain
 from branded.graph.rows import row_of, type_text
 from branded.graph.scope import outside
 from branded.graph.uops import tensor
-from branded.learn.explorer.mistakes import place, told, written
+from branded.learn.explorer.mistakes import format_error, place, write_source
 
 DRAWN = 256
 """The largest number of cells that is drawn as a picture."""
@@ -42,7 +42,7 @@ def run(source: str, number: int) -> str:
         JSON with `parts` in order, each a printed `text` or a `picture` of a tensor, and `failure`, the error that
         ended the block.
     """
-    path = written(source, f"block_{number}.py")
+    path = write_source(source, f"block_{number}.py")
     space = sys.modules.setdefault(PAGE, types.ModuleType(PAGE)).__dict__
     parts: list[dict[str, Any]] = []
     failure = None
@@ -72,7 +72,7 @@ def _shows(parts: list[dict[str, Any]]) -> Iterator[None]:
         out.truncate()
 
     def show(value: Any) -> None:
-        if (picture := drawn(value)) is None:
+        if (picture := describe_tensor(value)) is None:
             before(value)
         else:
             printed()
@@ -94,11 +94,11 @@ def mistake(error: BaseException, source: str, path: str) -> dict[str, Any]:
         "error": type(error).__name__,
         "code": error.code if isinstance(error, BrandedError) else None,
         "line": place(error, path),
-        "text": str(error) if own else told(error, Source(source, path, 1)),
+        "text": str(error) if own else format_error(error, Source(source, path, 1)),
     }
 
 
-def drawn(value: object) -> dict[str, Any] | None:
+def describe_tensor(value: object) -> dict[str, Any] | None:
     """Describe a tensor for the page: its type, brands, axis sizes and cells; None if it cannot be drawn."""
     if not isinstance(value, Tensor):
         return None

@@ -15,7 +15,7 @@ from branded.explain import example_arguments, explain
 from branded.explain.code import Source
 from branded.explain.data import is_array
 from branded.ir import make_expr
-from branded.learn.explorer.mistakes import in_own_words, mistaken, written
+from branded.learn.explorer.mistakes import in_own_words, mistaken, write_source
 from branded.tinygrad_compat import private_api
 
 LARGEST = 16
@@ -45,7 +45,7 @@ def run(source: str, names: list[str]) -> str:
     Returns:
         A JSON list of explanations; after an error, of one entry without steps that has the line and the message.
     """
-    path = written(source, FILE)
+    path = write_source(source, FILE)
     module = types.ModuleType("program")
     module.__dict__["__file__"] = path
     sys.modules["program"] = module
@@ -55,7 +55,7 @@ def run(source: str, names: list[str]) -> str:
         found = []
         for f in _functions(module, names):
             name, begins = f.__name__, f.__code__.co_firstlineno
-            found.append(_explained(f))
+            found.append(_explain_call(f))
     except (Exception, SystemExit) as error:  # any error comes from the reader's code, so show it
         found = [mistaken(name, Source(source, path, 1), error, begins=begins)]
     return json.dumps(found)
@@ -70,7 +70,7 @@ def _functions(module: types.ModuleType, names: list[str]) -> Sequence[types.Fun
     return [list(own.values())[-1]]
 
 
-def _explained(f: types.FunctionType) -> dict[str, Any]:
+def _explain_call(f: types.FunctionType) -> dict[str, Any]:
     args, kwargs = _arguments(f)
     in_own_words(f, args, lambda: check_sizes(f, args, kwargs), **kwargs)
     # drop the notes: mypy cannot be installed here, and the page says that it does not run

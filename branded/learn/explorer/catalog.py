@@ -99,10 +99,10 @@ EXAMPLES = (
 def explain(example: Example) -> list[dict[str, Any]]:
     """Explain each function of an example; for a function that raises, describe the error."""
     module = importlib.import_module(f"branded.learn.explorer.examples.{example.file.stem}")
-    return [_explained(getattr(module, name)) for name in example.functions]
+    return [_explain_function(getattr(module, name)) for name in example.functions]
 
 
-def _explained(f: types.FunctionType) -> dict[str, Any]:
+def _explain_function(f: types.FunctionType) -> dict[str, Any]:
     try:
         return in_own_words(f, (), lambda: explained(f).data())
     except BrandedError as error:

@@ -21,7 +21,7 @@ _NAMED = re.compile(r"(?:brand|over) `([^`]+)`")
 _OPENED = re.compile(r"^(opened by .*)$")
 
 
-def written(source: str, file: str) -> str:
+def write_source(source: str, file: str) -> str:
     """Write the text to a file, so that tracebacks and messages find its lines, and return its path."""
     path = Path(file).resolve()
     path.write_text(source, encoding="utf-8")
@@ -45,7 +45,7 @@ def mistaken(
         The data of an explanation without steps, and with a `failure`.
     """
     own = isinstance(error, BrandedError)
-    what, *rest = (in_readers_words(str(error), name) if own else told(error, source)).split("\n")
+    what, *rest = (in_readers_words(str(error), name) if own else format_error(error, source)).split("\n")
     facts = [m.groups() for line in rest if (m := _FACT.match(line))] if own else []
     return {
         "name": name,
@@ -119,7 +119,7 @@ def _brands(what: str, facts: Sequence[tuple[str, ...]]) -> list[dict[str, Any]]
     return [{"name": name, "size": sizes.get(name), "where": opened.get(name, "")} for name in {**sizes, **opened}]
 
 
-def told(error: BaseException, source: Source) -> str:
+def format_error(error: BaseException, source: Source) -> str:
     """Format an error as Python does, but message first, and with only the frames of the reader's program."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == source.file]
     *before, said = traceback.format_exception_only(error)

@@ -40,7 +40,7 @@ def _chapters() -> tuple[Chapter, ...]:
 
 CHAPTERS = _chapters()
 PUZZLES = tuple(p for chapter in CHAPTERS for p in chapter.puzzles)
-_BY_MYPY = (truth.refused_by_mypy, truth.revealed_by_mypy)
+_BY_MYPY = (truth.rejected_by_mypy, truth.revealed_by_mypy)
 truth.ABOUT_MYPY += [p for p in PUZZLES if isinstance(p, Predict) and p.truth in _BY_MYPY]
 
 

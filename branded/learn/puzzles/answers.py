@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from branded.learn.puzzles import PUZZLES, Predict, Puzzle, Verdict
 from branded.learn.puzzles.outcome import Outcome
 from branded.learn.puzzles.puzzle import not_yet
-from branded.tools.user_files import OK, UsageError, compiled, guarded, surroundings
+from branded.tools.user_files import OK, UsageError, compile_file, run_guarded, surroundings
 
 _TITLES = {(str(p.number), p.title) for p in PUZZLES}
 _FUTURE = annotations.compiler_flag
@@ -39,7 +39,7 @@ class Answers(NamedTuple):
         return not_yet(*lines)
 
 
-def read(path: Path) -> Answers | None:
+def run_answers(path: Path) -> Answers | None:
     """Run a learner's file, part by part; print the error and return None if the part before the puzzles does not run.
 
     Raises:
@@ -56,10 +56,10 @@ def read(path: Path) -> Answers | None:
     found = Answers(str(path), module.__dict__, {})
     statements = list(_statements(text, str(path)))
     if any(number == 0 and isinstance(s, Exception) for number, s in statements):
-        compiled(path)  # prints the error
+        compile_file(path)  # prints the error
         return None
     with surroundings(module, path, []):
-        status = guarded(lambda: _run(statements, found), path)
+        status = run_guarded(lambda: _run(statements, found), path)
     return found if status == OK else None
 
 

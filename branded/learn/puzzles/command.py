@@ -7,7 +7,7 @@ from pathlib import Path
 
 from branded.errors import PuzzleError
 from branded.learn.puzzles import CHAPTERS, PUZZLES, Puzzle, Status, Verdict, answers, find, hints
-from branded.learn.puzzles.sheet import DOC, blank, wrapped
+from branded.learn.puzzles.sheet import DOC, blank, wrap_text
 from branded.learn.puzzles.truth import Unknown
 from branded.tools.user_files import FAILED, OK, UsageError
 
@@ -41,7 +41,7 @@ def run(action: str | None, words: Sequence[str]) -> int:
         return _list()
     if action not in ACTIONS:
         raise UsageError(f"there is no `{action}`: it is one of {', '.join(ACTIONS)}, or nothing for the list")
-    file, puzzle = _read(action, words)
+    file, puzzle = _parse_words(action, words)
     if action == "start":
         return _start(file)
     if action == "check":
@@ -50,7 +50,7 @@ def run(action: str | None, words: Sequence[str]) -> int:
     return _hint(puzzle) if action == "hint" else _solution(puzzle)
 
 
-def _read(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None]:
+def _parse_words(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None]:
     """Return the file and the puzzle that the words name; raise UsageError for a word that the action does not take."""
     if "" in words:
         raise UsageError("'' is not the name of a file")
@@ -77,7 +77,7 @@ def _read(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None]:
 
 def _list() -> int:
     """List all puzzles, by chapter, with the status of the answers in puzzles.py, if the file exists."""
-    given = answers.read(Path(FILE)) if (ours := _is_ours(Path(FILE))) else None
+    given = answers.run_answers(Path(FILE)) if (ours := _is_ours(Path(FILE))) else None
     if ours and given is None:
         return FAILED
     for chapter in CHAPTERS:
@@ -109,7 +109,7 @@ def _check(file: Path, puzzles: Sequence[Puzzle]) -> int:
     if not file.is_file():
         what = "is not a file" if file.exists() else "is not there"
         raise UsageError(f"{file} {what}: `start {FILE}` writes a file to fill in")
-    if (given := answers.read(file)) is None:
+    if (given := answers.run_answers(file)) is None:
         return FAILED
     found: list[Status] = []
     for p in puzzles:
@@ -128,7 +128,7 @@ def _hint(puzzle: Puzzle) -> int:
     if at == count:
         print(f"There are no more hints. One answer: python -m branded puzzles solution {puzzle.number}")
     for i in range(count) if at is None else range(at, min(at + 1, count)):
-        print(wrapped(f"Hint {i + 1} of {count}: {puzzle.hints[i]}", indent="  "))
+        print(wrap_text(f"Hint {i + 1} of {count}: {puzzle.hints[i]}", indent="  "))
     return OK
 
 
@@ -138,7 +138,7 @@ def _solution(puzzle: Puzzle) -> int:
     except Unknown as reason:
         raise UsageError(str(reason)) from None
     print()
-    print(wrapped(puzzle.because))
+    print(wrap_text(puzzle.because))
     return OK
 
 

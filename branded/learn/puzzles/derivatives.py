@@ -26,7 +26,7 @@ def _losses(w: np.ndarray, X: np.ndarray) -> np.ndarray:
     return np.stack([2 * (w @ x) * x for x in X])
 
 
-def _clipped(f: Any, w: np.ndarray, X: np.ndarray) -> np.ndarray:
+def _clip_gradients(f: Any, w: np.ndarray, X: np.ndarray) -> np.ndarray:
     clipped = [g / max(1.0, float(np.sqrt(g @ g))) for g in _losses(w, X)]
     return np.asarray(np.mean(clipped, 0))
 
@@ -103,7 +103,7 @@ PUZZLES = (
             (_loss, numbers(2), numbers(3, 2, start=1) / 4),
             (_loss, numbers(3), numbers(5, 3, start=1) / 4),
         ],
-        loop=_clipped,
+        loop=_clip_gradients,
     ),
     Predict(
         title="A Jacobian for each example",

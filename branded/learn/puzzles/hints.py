@@ -18,7 +18,7 @@ def turn(puzzle: Puzzle) -> int | None:
     try:
         file = own_cache() / "hints.json"
         file.parent.mkdir(parents=True, exist_ok=True)
-        kept = _read(file)
+        kept = _load_hints(file)
         had = kept.setdefault(str(Path.cwd()), {})
         found = int(had.get(puzzle.title, 0))
         had[puzzle.title] = (found + 1) % (len(puzzle.hints) + 1)
@@ -28,7 +28,7 @@ def turn(puzzle: Puzzle) -> int | None:
     return min(found, len(puzzle.hints))
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _load_hints(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):

@@ -26,17 +26,19 @@ def key() -> list[dict[str, Any]]:
         (4, 'def dots')
     """
     return [
-        {"number": p.number, "start": p.start, "right": written(p)} if isinstance(p, Write) else {"number": p.number}
+        {"number": p.number, "start": p.start, "right": cases_to_text(p)}
+        if isinstance(p, Write)
+        else {"number": p.number}
         for p in PUZZLES
     ]
 
 
-def written(puzzle: Write) -> str:
+def cases_to_text(puzzle: Write) -> str:
     """Return the cases on which an answer is tried, as text."""
     return json.dumps([[_plain(args), _plain(wanted.value)] for args, wanted in puzzle.cases()])
 
 
-def read(right: str) -> list[Case]:
+def cases_from_text(right: str) -> list[Case]:
     """Return the cases of a puzzle, parsed from text."""
     return [Case(_value(args), Outcome(_value(wanted))) for args, wanted in json.loads(right)]
 

@@ -74,7 +74,7 @@ class Outcome:
 
     def __str__(self) -> str:
         if self.error is None:
-            return shown(self.value)
+            return value_text(self.value)
         where = traceback.extract_tb(self.error.__traceback__)
         users = [f for f in where if not f.filename.startswith(_PACKAGES)]
         at = f" (line {users[-1].lineno})" if users else ""
@@ -102,11 +102,11 @@ def arrays(x: Any) -> Any:
     return tree.map(lambda v: Array.of(v) if isinstance(v, np.ndarray) else v, x)
 
 
-def shown(x: Any) -> str:
+def value_text(x: Any) -> str:
     """Return a value as text for a message: `[[1.0, 2.0]], shape (1, 2)`; a function is shown by its docstring."""
     if callable(x) and not isinstance(x, Tensor):
         return str(x.__doc__)
-    leaves = [_rounded(v.cells) if isinstance(v, Array) else v for v in tree.leaves(x)]
+    leaves = [_round_cells(v.cells) if isinstance(v, Array) else v for v in tree.leaves(x)]
     text = " ".join(str(tree.rebuild(x, iter(leaves))).split())
     text = text if len(text) <= WIDTH else text[:WIDTH] + " ..."
     return f"{text}, shape {x.shape}" if isinstance(x, Array) else text
@@ -120,8 +120,8 @@ def _array(x: Any) -> Any:
     return Array.of(x) if isinstance(x, np.ndarray | np.generic) else x
 
 
-def _rounded(x: Any) -> Any:
-    return list(map(_rounded, x)) if isinstance(x, list) else round(float(x), 4) + 0.0
+def _round_cells(x: Any) -> Any:
+    return list(map(_round_cells, x)) if isinstance(x, list) else round(float(x), 4) + 0.0
 
 
 def _form(x: Any) -> Any:

@@ -19,8 +19,8 @@ from tinygrad import Tensor
 from branded import tree
 from branded.core.brand import Brand
 from branded.errors import one_line
-from branded.learn.puzzles.outcome import Outcome, arrays, outcome, shown
-from branded.learn.puzzles.truth import Unknown, printed, run_source, same_prediction, what_is_right
+from branded.learn.puzzles.outcome import Outcome, arrays, outcome, value_text
+from branded.learn.puzzles.truth import Unknown, program_output, run_source, same_prediction, what_is_right
 from branded.tinygrad_compat.lazy_numpy import np
 
 __all__ = ["Predict", "Puzzle", "Status", "Verdict", "Write", "numbers"]
@@ -182,7 +182,7 @@ class Write(Puzzle):
 
     def _differs(self, args: tuple[Any, ...], wanted: Outcome, got: Outcome) -> Verdict:
         parameters = inspect.signature(self._function(self.starter)).parameters
-        given = tuple(f"{name} = {shown(x)}" for name, x in zip(parameters, args, strict=True))
+        given = tuple(f"{name} = {value_text(x)}" for name, x in zip(parameters, args, strict=True))
         usual = (why for source, why in self.wrong.items() if outcome(self._function(source), args) == got)
         difference = Difference(given, wanted, got, next(usual, None))
         return Verdict(Status.NOT_YET, difference.lines, difference)
@@ -210,7 +210,7 @@ class Predict(Puzzle):
     """
 
     program: str
-    truth: Callable[[Predict], str] = printed
+    truth: Callable[[Predict], str] = program_output
     probe: str = ""
 
     @property

@@ -62,7 +62,7 @@ def run_source(source: str) -> dict[str, Any]:
 
 
 @functools.cache
-def printed(puzzle: Asked) -> str:
+def program_output(puzzle: Asked) -> str:
     """Return the output of the program."""
     with contextlib.redirect_stdout(io.StringIO()) as out:
         run_source(f"{puzzle.given}\n{dedent(puzzle.probe)}")
@@ -70,7 +70,7 @@ def printed(puzzle: Asked) -> str:
 
 
 @functools.cache
-def refused(puzzle: Asked) -> str:
+def rejected_line(puzzle: Asked) -> str:
     """Return the label of the line that raises an error when the program runs."""
     try:
         with contextlib.redirect_stdout(io.StringIO()):
@@ -85,7 +85,7 @@ ABOUT_MYPY: list[Asked] = []
 """All puzzles that mypy answers; the module that collects the puzzles adds them."""
 
 
-def refused_by_mypy(puzzle: Asked) -> str:
+def rejected_by_mypy(puzzle: Asked) -> str:
     """Return the labels of the lines in which mypy finds an error."""
     said = [(line, text) for n, line, text in _mypy() if n == puzzle.number]
     lines = sorted({line for line, text in said if not text.startswith("note: ")})
@@ -179,15 +179,15 @@ def _same_row(a: Row, b: Row) -> bool:
 def _value(text: str) -> Any:
     """Return a number, or nested tuples of numbers; None for other texts."""
     try:
-        value = _rounded(ast.literal_eval(text.strip("`'\" \n")))
+        value = _round_numbers(ast.literal_eval(text.strip("`'\" \n")))
         return value[0] if isinstance(value, tuple) and len(value) == 1 else value  # (3,) is often written as 3
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
 
 
-def _rounded(x: Any) -> Any:
+def _round_numbers(x: Any) -> Any:
     if isinstance(x, tuple | list):
-        return tuple(map(_rounded, x))
+        return tuple(map(_round_numbers, x))
     if isinstance(x, int | float):
         return round(float(x), 4)
     raise ValueError

@@ -19,8 +19,8 @@ from mypy.checker import TypeChecker
 from mypy.nodes import FuncDef, TypeInfo
 from mypy.types import CallableType
 
-from branded.mypy.analysis.function_source import OF_ALL, source_of, tells_all
-from branded.mypy.analysis.recheck import is_here
+from branded.mypy.analysis.function_source import OF_ALL, describes_value, source_of
+from branded.mypy.analysis.recheck import is_in_file
 from branded.mypy.rows.algebra import TENSOR
 
 Place = tuple[str, int]
@@ -52,7 +52,7 @@ def flow_of(f: FuncDef, counts: Mapping[str, int], api: TypeChecker) -> Flow | N
     if f.info or "." not in f.fullname:
         return None
     try:
-        source = _followed(f, api)
+        source = _followable_source(f, api)
         spec = source.args
         given = [frozenset({(a.arg, 0)}) for a in (*spec.posonlyargs, *spec.args) if counts.get(a.arg)]
         rest = [frozenset({(spec.vararg.arg, i)}) for i in range(counts.get(spec.vararg.arg, 0))] if spec.vararg else []
@@ -64,20 +64,20 @@ def flow_of(f: FuncDef, counts: Mapping[str, int], api: TypeChecker) -> Flow | N
         return None
 
 
-def joined(flow: Flow | Local) -> frozenset[Place]:
+def all_places(flow: Flow | Local) -> frozenset[Place]:
     """Return all places that a value depends on."""
     if isinstance(flow, Local):
         raise NotFollowed
-    return flow if isinstance(flow, frozenset) else union(flow)
+    return flow if isinstance(flow, frozenset) else union_places(flow)
 
 
-def union(flows: Iterable[Flow]) -> frozenset[Place]:
-    return frozenset(place for x in flows for place in joined(x))
+def union_places(flows: Iterable[Flow]) -> frozenset[Place]:
+    return frozenset(place for x in flows for place in all_places(x))
 
 
-def _followed(f: FuncDef, api: TypeChecker) -> ast.FunctionDef:
-    source = source_of(f, api) if is_here(f, api) and isinstance(f.type, CallableType) else None
-    if source is None or not isinstance(f.type, CallableType) or not all(map(tells_all, f.type.arg_types)):
+def _followable_source(f: FuncDef, api: TypeChecker) -> ast.FunctionDef:
+    source = source_of(f, api) if is_in_file(f, api) and isinstance(f.type, CallableType) else None
+    if source is None or not isinstance(f.type, CallableType) or not all(map(describes_value, f.type.arg_types)):
         raise NotFollowed
     return source
 
@@ -143,7 +143,7 @@ class _Follower:
             case ast.Name(id=name):
                 names[name] = flow
             case ast.Tuple(elts=items) | ast.List(elts=items):
-                each = flow if isinstance(flow, tuple) and len(flow) == len(items) else [joined(flow)] * len(items)
+                each = flow if isinstance(flow, tuple) and len(flow) == len(items) else [all_places(flow)] * len(items)
                 for item, x in zip(items, each, strict=True):
                     self._assign(item, x, names)
             case _:
@@ -162,12 +162,14 @@ class _Follower:
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 return tuple(self.value(item, names) for item in items)
             case ast.Subscript(value=of, slice=at):
-                whole, i = self.value(of, names), _number(at)
+                whole, i = self.value(of, names), _literal_index(at)
                 if isinstance(whole, tuple) and i is not None and -len(whole) <= i < len(whole):
                     return whole[i]
-                return joined(whole) | self._all(ast.iter_child_nodes(at) if isinstance(at, ast.Slice) else [at], names)
+                return all_places(whole) | self._all(
+                    ast.iter_child_nodes(at) if isinstance(at, ast.Slice) else [at], names
+                )
             case ast.Attribute(value=of, attr=attr):
-                return NONE if attr in OF_ALL else joined(self.value(of, names))
+                return NONE if attr in OF_ALL else all_places(self.value(of, names))
             case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.BoolOp() | ast.IfExp():
                 return self._all(ast.iter_child_nodes(e), names)
             case ast.Call():
@@ -175,7 +177,7 @@ class _Follower:
         raise NotFollowed
 
     def _all(self, parts: Iterable[ast.AST], names: Names) -> frozenset[Place]:
-        return union(self.value(x, names) for x in parts if isinstance(x, ast.expr))
+        return union_places(self.value(x, names) for x in parts if isinstance(x, ast.expr))
 
     def _called(self, e: ast.Call, names: Names) -> Flow:
         args = list[Flow]()
@@ -187,7 +189,7 @@ class _Follower:
         named = {k.arg: self.value(k.value, names) for k in e.keywords if k.arg is not None}
         if len(named) < len(e.keywords):
             raise NotFollowed
-        given = union((*args, *named.values()))
+        given = union_places((*args, *named.values()))
         match e.func:
             case ast.Name(id=name) if isinstance(local := names.get(name), Local):
                 return self.result(local.source, local.names, args, named)
@@ -206,14 +208,14 @@ class _Follower:
                     root = below
                 node = self._global(root.id) if root.id not in names else None
                 if root.id in names or (isinstance(node, TypeInfo) and node.fullname == TENSOR):
-                    return given | joined(self.value(of, names))
+                    return given | all_places(self.value(of, names))
         raise NotFollowed
 
     def _of_global(self, f: FuncDef, args: Sequence[Flow], named: Mapping[str, Flow]) -> Flow:
         """Return the flow of a call of a module-level function, memoized by its arguments."""
         call = (f, tuple(args), frozenset(named.items()))
         if call not in self.known:
-            self.known[call] = self.result(_followed(f, self.api), {}, args, named)
+            self.known[call] = self.result(_followable_source(f, self.api), {}, args, named)
         return self.known[call]
 
     def _global(self, name: str) -> object:
@@ -221,7 +223,7 @@ class _Follower:
         return found.node if found is not None else None
 
 
-def _number(e: ast.expr) -> int | None:
+def _literal_index(e: ast.expr) -> int | None:
     match e:
         case ast.Constant(value=int(i)):
             return i

@@ -35,13 +35,13 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, CallableType, Instance, ProperType, TupleType, Type, TypedDictType, get_proper_type
 
-from branded.mypy.analysis.reads import known
-from branded.mypy.analysis.recheck import is_here, look_again
+from branded.mypy.analysis.reads import known_brands
+from branded.mypy.analysis.recheck import is_in_file, recheck_function
 from branded.mypy.analysis.walk import own_parts, walk
-from branded.mypy.codes import ERROR, ESCAPE, is_ours
-from branded.mypy.rows.algebra import CONTAINERS, hides, holds, row_of, row_variables, rows_in
+from branded.mypy.codes import ERROR, ESCAPE, is_brand_code
+from branded.mypy.rows.algebra import CONTAINERS, hides_brands, holds_tensors, row_of, row_variables, rows_in
 from branded.mypy.rows.brand_env import fail, show
-from branded.mypy.rows.widening import entries
+from branded.mypy.rows.widening import flat_entries
 
 PUTTERS = {"add", "append", "appendleft", "extend", "insert", "put", "setdefault", "update"}
 """Methods that put a value into a container."""
@@ -50,7 +50,7 @@ MOST_CALLS = 3
 """The maximum depth of calls followed to the function that stores a value."""
 
 
-def look(f: Expression, api: TypeChecker, shared: Collection[int] = ()) -> None:
+def check_escapes(f: Expression, api: TypeChecker, shared: Collection[int] = ()) -> None:
     """Report batched values that a mapped function stores: a lambda, or a function of this file.
 
     Args:
@@ -59,29 +59,29 @@ def look(f: Expression, api: TypeChecker, shared: Collection[int] = ()) -> None:
         shared: The positions of the unmapped arguments, which outlive the call.
     """
     if isinstance(f, LambdaExpr):
-        return look_in(f, api, {f.arg_names[i] for i in shared if i < len(f.arg_names)})
-    node, own = function_of(f, api)
-    if node is None or not is_here(node, api) or not isinstance(node.type, CallableType):
+        return check_body_escapes(f, api, {f.arg_names[i] for i in shared if i < len(f.arg_names)})
+    node, own = resolve_function(f, api)
+    if node is None or not is_in_file(node, api) or not isinstance(node.type, CallableType):
         return None
     names = {n for i, n in enumerate(node.arg_names) if i < own or i - own in shared}
-    return _look_again(node, api, names)
+    return _recheck_escapes(node, api, names)
 
 
-def _look_again(node: FuncDef, api: TypeChecker, names: Collection[str | None]) -> None:
+def _recheck_escapes(node: FuncDef, api: TypeChecker, names: Collection[str | None]) -> None:
     """Recheck a function that may store a value: mypy may not have checked its body yet, so it has no types."""
-    puts, calls = _said(node.body)
+    puts, calls = _stores_and_calls(node.body)
     if not isinstance(node.type, CallableType):
         return
     if any(_is_outside(put, node, names) for put in puts) or any(_hands_over(c, node, api, names) for c in calls):
-        copy = look_again(node, node.type, api, then=lambda copy: look_in(copy, api, names))
-        api.msg.add_errors([e for e in copy.errors if is_ours(e.code)])
+        copy = recheck_function(node, node.type, api, then=lambda copy: check_body_escapes(copy, api, names))
+        api.msg.add_errors([e for e in copy.errors if is_brand_code(e.code)])
 
 
 @lru_cache(maxsize=1024)
-def _said(body: Block) -> tuple[list[Put], list[CallExpr]]:
+def _stores_and_calls(body: Block) -> tuple[list[Put], list[CallExpr]]:
     """Return the stores in a body, and its calls that have arguments."""
     parts = list(walk(body))
-    return [put for p in parts for put in _puts(p)], [p for p in parts if isinstance(p, CallExpr) and p.args]
+    return [put for p in parts for put in _find_stores(p)], [p for p in parts if isinstance(p, CallExpr) and p.args]
 
 
 def _hands_over(
@@ -89,16 +89,16 @@ def _hands_over(
 ) -> bool:
     """Return whether a value that outlives the call of `f` is passed to a function that stores into it."""
     given = [e for e in call.args if outlives(e, f, names)]
-    node, _ = function_of(call.callee, api) if given and most else (None, 0)
-    if node is None or not is_here(node, api):
+    node, _ = resolve_function(call.callee, api) if given and most else (None, 0)
+    if node is None or not is_in_file(node, api):
         return False
-    puts, calls = _said(node.body)
+    puts, calls = _stores_and_calls(node.body)
     return any(_is_outside(put, node, node.arg_names) for put in puts) or any(
         _hands_over(c, node, api, node.arg_names, most - 1) for c in calls
     )
 
 
-def function_of(f: Expression, api: TypeChecker) -> tuple[FuncDef | None, int]:
+def resolve_function(f: Expression, api: TypeChecker) -> tuple[FuncDef | None, int]:
     """Return the function that a name or a bound method refers to, and its number of bound parameters."""
     node = f.node if isinstance(f, RefExpr) else None
     if node is not None or not isinstance(f, MemberExpr):
@@ -114,7 +114,9 @@ _looking: list[FuncDef] = []
 """The functions whose calls are being followed."""
 
 
-def look_in(f: FuncDef | LambdaExpr, api: TypeChecker, shared: Collection[str | None], is_again: bool = False) -> None:
+def check_body_escapes(
+    f: FuncDef | LambdaExpr, api: TypeChecker, shared: Collection[str | None], is_again: bool = False
+) -> None:
     """Report batched values that a type-checked body stores.
 
     Args:
@@ -125,23 +127,25 @@ def look_in(f: FuncDef | LambdaExpr, api: TypeChecker, shared: Collection[str | 
     """
     own = {id(part) for part in own_parts(f)}
     for part in walk(f.body):
-        for put in _puts(part):
-            t = _type(put.value, api)
-            if t is None or not known(t) or not _is_outside(put, f, shared, is_again):
+        for put in _find_stores(part):
+            t = _expression_type(put.value, api)
+            if t is None or not known_brands(t) or not _is_outside(put, f, shared, is_again):
                 continue
-            if _hides(put.place, api) or (is_again and _lacks(put.place, known(t), api)):
-                _tell(part, put.place, t, api)
+            if _hides(put.place, api) or (is_again and _lacks(put.place, known_brands(t), api)):
+                _report_store(part, put.place, t, api)
         if isinstance(part, CallExpr) and not is_again:
-            _look_called(part, f, api, shared)
+            _check_called_function(part, f, api, shared)
         if isinstance(part, OpExpr | ComparisonExpr) and id(part) in own:
-            _lost(part, api)
+            _report_lost_brands(part, api)
 
 
-def _look_called(call: CallExpr, f: FuncDef | LambdaExpr, api: TypeChecker, shared: Collection[str | None]) -> None:
+def _check_called_function(
+    call: CallExpr, f: FuncDef | LambdaExpr, api: TypeChecker, shared: Collection[str | None]
+) -> None:
     """Look for stores in a called function, if one of its arguments outlives the call of `f`."""
     given = [e for e in call.args if outlives(e, f, shared)]
-    node, own = function_of(call.callee, api) if given else (None, 0)
-    if node is None or node in _looking or not is_here(node, api) or not isinstance(node.type, CallableType):
+    node, own = resolve_function(call.callee, api) if given else (None, 0)
+    if node is None or node in _looking or not is_in_file(node, api) or not isinstance(node.type, CallableType):
         return
     if not row_variables(node.type):  # plain_functions checks functions without row variables
         return
@@ -149,12 +153,12 @@ def _look_called(call: CallExpr, f: FuncDef | LambdaExpr, api: TypeChecker, shar
     names |= {n for e, n in zip(call.args, node.arg_names[own:], strict=False) if e in given and n is not None}
     _looking.append(node)
     try:
-        _look_again(node, api, names)
+        _recheck_escapes(node, api, names)
     finally:
         _looking.pop()
 
 
-def _type(e: Expression, api: TypeChecker) -> ProperType | None:
+def _expression_type(e: Expression, api: TypeChecker) -> ProperType | None:
     t = api.lookup_type_or_none(e)
     return get_proper_type(t) if t is not None else None
 
@@ -172,7 +176,7 @@ class Put(NamedTuple):
     into: bool = False
 
 
-def _puts(node: Node) -> Iterator[Put]:
+def _find_stores(node: Node) -> Iterator[Put]:
     """Find the values that a node stores, and their places."""
     match node:
         case AssignmentStmt():
@@ -180,9 +184,9 @@ def _puts(node: Node) -> Iterator[Put]:
                 if isinstance(lvalue, NameExpr | MemberExpr | IndexExpr):
                     yield Put(lvalue, node.rvalue)
         case OperatorAssignmentStmt(op="+" | "|", rvalue=ListExpr() | DictExpr() | SetExpr() as added):
-            yield from (Put(node.lvalue, e, into=True) for e in entries([added]))
+            yield from (Put(node.lvalue, e, into=True) for e in flat_entries([added]))
         case CallExpr(callee=MemberExpr(name=name, expr=container)) if name in PUTTERS:
-            yield from (Put(container, e, into=True) for e in entries(node.args))
+            yield from (Put(container, e, into=True) for e in flat_entries(node.args))
 
 
 def _is_outside(put: Put, f: FuncDef | LambdaExpr, shared: Collection[str | None], is_again: bool = False) -> bool:
@@ -193,7 +197,7 @@ def _is_outside(put: Put, f: FuncDef | LambdaExpr, shared: Collection[str | None
     """
     root = root_of(put.place)
     if isinstance(root, NameExpr) and root is put.place and not put.into:  # `x = ...` binds a local name
-        return root.kind == GDEF or root.name in _declared(f)
+        return root.kind == GDEF or root.name in _declared_names(f)
     return outlives(root, f, shared) or (not is_again and _is_in_object(put.place, f))
 
 
@@ -220,7 +224,7 @@ def outlives(e: Expression, f: FuncDef | LambdaExpr, shared: Collection[str | No
     root = root_of(e)
     if not isinstance(root, NameExpr) or not isinstance(root.node, Var):
         return False
-    if root.kind == GDEF or root.name in shared or root.name in _declared(f):
+    if root.kind == GDEF or root.name in shared or root.name in _declared_names(f):
         return True
     # a variable of the enclosing function
     return root.name not in f.arg_names and 0 < root.node.line < f.line
@@ -233,65 +237,72 @@ def root_of(place: Expression) -> Expression:
     return place
 
 
-def _declared(f: FuncDef | LambdaExpr) -> set[str]:
+def _declared_names(f: FuncDef | LambdaExpr) -> set[str]:
     """Return the names that a function declares global or nonlocal."""
     return {n for p in walk(f.body) if isinstance(p, GlobalDecl | NonlocalDecl) for n in p.names}
 
 
 def _hides(place: Expression, api: TypeChecker) -> bool:
     """Return whether the type of a place hides the brands of its value: it is unknown, Any or object."""
-    t = _held(place, api)
+    t = _stored_type(place, api)
     return t is None or isinstance(t, AnyType) or (isinstance(t, Instance) and t.type.fullname == "builtins.object")
 
 
 def _lacks(place: Expression, row: list[ProperType], api: TypeChecker) -> bool:
     """Return whether a place is declared for tensors that lack a brand of `row`."""
-    t = _held(place, api)
-    return t is not None and holds(t) and not set(row) <= set(rows_in(t))
+    t = _stored_type(place, api)
+    return t is not None and holds_tensors(t) and not set(row) <= set(rows_in(t))
 
 
-def _held(place: Expression, api: TypeChecker) -> ProperType | None:
+def _stored_type(place: Expression, api: TypeChecker) -> ProperType | None:
     """Return the type of a place, or of the items of a container."""
-    t = _type(place, api)
+    t = _expression_type(place, api)
     if isinstance(t, Instance) and t.type.fullname in (*CONTAINERS, "builtins.set"):
         return get_proper_type(t.args[-1]) if t.args else None
     return t
 
 
-def _tell(at: Context, place: Expression, t: Type, api: TypeChecker) -> None:
-    where, fix = f"{_KEPT} in `{_text(place)}`, which outlives the call", "return it from the mapped function"
+def _report_store(at: Context, place: Expression, t: Type, api: TypeChecker) -> None:
+    where, fix = (
+        f"{_KEPT} in `{_expression_text(place)}`, which outlives the call",
+        "return it from the mapped function",
+    )
     fail(api, at, ESCAPE, where, f'value: "{show(t, api)}"', f"try:   {fix}")
 
 
 # ---- lost brands ----
 
 
-def _lost(e: OpExpr | ComparisonExpr, api: TypeChecker) -> None:
+def _report_lost_brands(e: OpExpr | ComparisonExpr, api: TypeChecker) -> None:
     """Report an operation whose result is Any because an operand is: `x * cfg["scale"]`."""
     operands = [e.left, e.right] if isinstance(e, OpExpr) else e.operands
-    types = [_type(o, api) for o in operands]
-    result = _type(e, api)
-    if not isinstance(result, AnyType) or not hides(result) or not any(t is not None and known(t) for t in types):
+    types = [_expression_type(o, api) for o in operands]
+    result = _expression_type(e, api)
+    if (
+        not isinstance(result, AnyType)
+        or not hides_brands(result)
+        or not any(t is not None and known_brands(t) for t in types)
+    ):
         return
     unknown = next((o for o, t in zip(operands, types, strict=True) if isinstance(t, AnyType)), None)
     if unknown is not None:
-        text = _text(unknown)
+        text = _expression_text(unknown)
         api.note(f"vmap: the row is lost here, as `{text}` has the type Any; try: a type for it", e, code=ERROR)
 
 
-def _text(e: Expression) -> str:
+def _expression_text(e: Expression) -> str:
     """Return a short Python text for an expression."""
     match e:
         case NameExpr():
             return e.name
         case MemberExpr():
-            return f"{_text(e.expr)}.{e.name}"
+            return f"{_expression_text(e.expr)}.{e.name}"
         case IndexExpr():
-            return f"{_text(e.base)}[{_text(e.index)}]"
+            return f"{_expression_text(e.base)}[{_expression_text(e.index)}]"
         case CallExpr():
-            return f"{_text(e.callee)}(...)"
+            return f"{_expression_text(e.callee)}(...)"
         case OpExpr():
-            return f"{_text(e.left)} {e.op} {_text(e.right)}"
+            return f"{_expression_text(e.left)} {e.op} {_expression_text(e.right)}"
         case StrExpr() | IntExpr():
             return repr(e.value)
     return "..."

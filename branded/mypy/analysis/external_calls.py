@@ -10,7 +10,7 @@ from mypy.nodes import Expression, Import, ImportAll, ImportFrom, LambdaExpr
 from mypy.plugin import FunctionSigContext, MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnionType, get_proper_type
 
-from branded.mypy.analysis.reads import TRUTH, known, refuse
+from branded.mypy.analysis.reads import TRUTH, known_brands, reject_batched
 from branded.mypy.codes import OPERAND, READ
 from branded.mypy.rows.algebra import as_vec, row_of
 from branded.mypy.rows.brand_env import checker, trying
@@ -39,28 +39,30 @@ def is_ufunc(fullname: str) -> bool:
     return fullname.startswith("numpy._typing._ufunc.") and fullname.endswith(".__call__")
 
 
-def called(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
+def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
     """Reject batched arguments of `max(x, y)`, `math.sqrt(x)` and `np.sqrt(x)`."""
     sig, api = ctx.default_signature, checker(ctx)
     if not knows_us(api) or ("key" in sig.arg_names and ctx.args[sig.arg_names.index("key")]):
         return sig  # with a key, other values are compared
-    name = _name(getattr(ctx.context, "callee", None))
-    for t in _types([e for given in ctx.args for e in given], api):
-        if known(t) and name not in OF_ITSELF:
-            code, says = _says(name)
-            refuse(api, ctx.context, t, code, f"{name.removeprefix('builtins.')}: {says}", _instead(name, t))
+    name = _function_name(getattr(ctx.context, "callee", None))
+    for t in _argument_types([e for given in ctx.args for e in given], api):
+        if known_brands(t) and name not in OF_ITSELF:
+            code, says = _error_text(name)
+            reject_batched(
+                api, ctx.context, t, code, f"{name.removeprefix('builtins.')}: {says}", _suggest_method(name, t)
+            )
             anything: Type = AnyType(TypeOfAny.from_error)
             result = t if name in BUILTINS and row_of(t) is not None else sig.ret_type
             return sig.copy_modified(arg_types=[anything] * len(sig.arg_types), ret_type=result)
     return sig
 
 
-def _types(expressions: Sequence[Expression], api: TypeChecker) -> list[Type]:
+def _argument_types(expressions: Sequence[Expression], api: TypeChecker) -> list[Type]:
     with trying(api):
         return [api.get_expression_type(e) for e in expressions if not isinstance(e, LambdaExpr)]
 
 
-def _name(callee: Expression | None) -> str:
+def _function_name(callee: Expression | None) -> str:
     """Return a function's name without numpy's private modules."""
     name = str(getattr(callee, "fullname", "") or getattr(callee, "name", "the function"))
     if not name.startswith("numpy."):
@@ -69,7 +71,7 @@ def _name(callee: Expression | None) -> str:
     return f"{module}.{name.rpartition('.')[2]}"
 
 
-def _says(name: str) -> tuple[ErrorCode, str]:
+def _error_text(name: str) -> tuple[ErrorCode, str]:
     if name.startswith("numpy."):
         return OPERAND, "a value that varies over {} has no values that numpy could read"
     if name in ("builtins.max", "builtins.min", "builtins.sorted"):
@@ -78,7 +80,7 @@ def _says(name: str) -> tuple[ErrorCode, str]:
     return code, "a value that varies over {} is no single number"
 
 
-def _instead(name: str, t: Type) -> str:
+def _suggest_method(name: str, t: Type) -> str:
     """Return the equivalent method of Tensor."""
     if name in BUILTINS:
         return BUILTINS[name]
@@ -90,11 +92,11 @@ def _instead(name: str, t: Type) -> str:
     return "tinygrad's methods, which take tensors"
 
 
-def compared(ctx: MethodContext) -> Type:
+def reject_container_comparison(ctx: MethodContext) -> Type:
     """Reject `(x, 1) == (y, 1)`, which needs the truth value of `x == y`."""
     for t in (ctx.type, *(t for types in ctx.arg_types for t in types)):
-        if known(t):
-            refuse(checker(ctx), ctx.context, t, READ, TRUTH, "(x == y).all(), for each pair of tensors")
+        if known_brands(t):
+            reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, "(x == y).all(), for each pair of tensors")
             break
     return ctx.default_return_type
 

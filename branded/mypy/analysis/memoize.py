@@ -24,12 +24,12 @@ def type_of_call(call: CallExpr, api: TypeChecker) -> Type:
     """Return the type of a call; the called function may be a lambda."""
     if not isinstance(call.callee, LambdaExpr):
         return api.get_expression_type(call)
-    with _alone(call.callee, api):
+    with _separate_cache(call.callee, api):
         return api.get_expression_type(call)
 
 
 @contextmanager
-def _alone(f: LambdaExpr, api: TypeChecker) -> Iterator[None]:
+def _separate_cache(f: LambdaExpr, api: TypeChecker) -> Iterator[None]:
     """Use an empty cache while a lambda is checked, and restore the previous cache after it."""
     expressions = api.expr_checker
     kept, expressions.expr_cache = expressions.expr_cache, {}
@@ -41,7 +41,7 @@ def _alone(f: LambdaExpr, api: TypeChecker) -> Iterator[None]:
         expressions.expr_cache = kept
 
 
-def keep_in_body(api: TypeChecker) -> None:
+def cache_in_body(api: TypeChecker) -> None:
     """Let mypy cache types in the body of the lambda that is being checked, but not in a nested lambda."""
     if _looked_at and api.expr_checker.in_lambda_expr and api.scope.stack[-1:] == _looked_at[-1:]:
         api.expr_checker.in_lambda_expr = False

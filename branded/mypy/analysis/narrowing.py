@@ -27,7 +27,7 @@ from branded.mypy.rows.brand_env import OpenBrands, checker
 ASKED = "builtins.isinstance"
 
 
-def asked(ctx: FunctionContext) -> Type:
+def narrow_isinstance(ctx: FunctionContext) -> Type:
     """Make `isinstance(x, Tensor)` narrow `x` to a Vec, if `x` is a Vec.
 
     mypy looks up the type of the second argument when it narrows the first. This hook stores Vec there.
@@ -36,11 +36,11 @@ def asked(ctx: FunctionContext) -> Type:
         isinstance(x, Tensor)       then Vec[S, Tensor], and float in the other branch
     """
     if len(ctx.args) == 2 and ctx.args[0] and ctx.args[1] and any(_is_vec(t) for t in ctx.arg_types[0]):
-        _widen(ctx.args[1][0], checker(ctx))
+        _store_vec_class(ctx.args[1][0], checker(ctx))
     return ctx.default_return_type
 
 
-def matched(ctx: FunctionContext, scope: OpenBrands) -> Type:
+def narrow_match(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """Make `Tensor()` patterns match any Vec, if a part of the subject of `match x` is batched.
 
     The call that triggers this hook was injected before the `match` statement.
@@ -59,7 +59,7 @@ def matched(ctx: FunctionContext, scope: OpenBrands) -> Type:
         for e, own in zip(classes.items, types.items, strict=True):
             overrides.pop(e, None)
             if varies:
-                overrides[e] = _wider(own, what)
+                overrides[e] = _vec_class(own, what)
     return ctx.default_return_type
 
 
@@ -110,25 +110,25 @@ def _is_vec(t: Type) -> bool:
     return isinstance(t, Instance) and t.type.fullname == VEC
 
 
-def _widen(e: Expression, api: TypeChecker) -> None:
+def _store_vec_class(e: Expression, api: TypeChecker) -> None:
     """Store Vec as the type of each `Tensor` in `Tensor`, `(Tensor, float)` and `Tensor | float`."""
     match e:
         case TupleExpr():
             for item in e.items:
-                _widen(item, api)
+                _store_vec_class(item, api)
         case OpExpr(op="|"):
-            _widen(e.left, api)
-            _widen(e.right, api)
+            _store_vec_class(e.left, api)
+            _store_vec_class(e.right, api)
     t = api.lookup_type_or_none(e)
     if t is not None:
-        api.store_type(e, _wider(t))
+        api.store_type(e, _vec_class(t))
 
 
-def _wider(t: Type, wide: Instance | None = None) -> Type:
+def _vec_class(t: Type, wide: Instance | None = None) -> Type:
     """Replace the class Tensor with the class Vec, or with `wide` if it is given."""
     t = get_proper_type(t)
     if isinstance(t, TupleType):
-        return t.copy_modified(items=[_wider(i) for i in t.items])
+        return t.copy_modified(items=[_vec_class(i) for i in t.items])
     first = t.items[0] if isinstance(t, Overloaded) else t
     if (
         isinstance(first, CallableType)

@@ -23,15 +23,15 @@ from mypy.nodes import CallExpr, Decorator, Expression, FuncDef, LambdaExpr, Mem
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import AnyType, CallableType, TupleType, Type, get_proper_type
 
-from branded.mypy.analysis.dependence import Flow, Place, flow_of, joined
-from branded.mypy.analysis.escape_analysis import function_of, look_in, outlives
+from branded.mypy.analysis.dependence import Flow, Place, all_places, flow_of
+from branded.mypy.analysis.escape_analysis import check_body_escapes, outlives, resolve_function
 from branded.mypy.analysis.external_calls import knows_us
-from branded.mypy.analysis.function_source import Names, reads, unused
-from branded.mypy.analysis.recheck import is_here, look_again
-from branded.mypy.analysis.untyped_modules import is_quiet_function
+from branded.mypy.analysis.function_source import Names, may_read, unused_parameters
+from branded.mypy.analysis.recheck import is_in_file, recheck_function
+from branded.mypy.analysis.untyped_modules import is_untyped_function
 from branded.mypy.analysis.walk import own_parts
-from branded.mypy.codes import is_ours
-from branded.mypy.rows.algebra import Brand, change, hides, is_plain, row_variables, rows_in, widened
+from branded.mypy.codes import is_brand_code
+from branded.mypy.rows.algebra import Brand, add_brands, change, hides_brands, is_unbatched, row_variables, rows_in
 from branded.mypy.rows.brand_env import OpenBrands, checker, trying
 from branded.mypy.rows.operands import is_deep
 
@@ -60,21 +60,21 @@ class Instances:
         if (
             not self.asked[1]
             or row_variables(sig)
-            or not is_quiet_function(node, api)
-            or not any(map(is_plain, sig.arg_types))
+            or not is_untyped_function(node, api)
+            or not any(map(is_unbatched, sig.arg_types))
         ):
             return None
         rows = [
-            self._rows(given, api) if is_plain(t) else [] for t, given in zip(sig.arg_types, ctx.args, strict=False)
+            self._rows(given, api) if is_unbatched(t) else [] for t, given in zip(sig.arg_types, ctx.args, strict=False)
         ]
         if not any(rows):
             return None
-        types = [widened(t, row) for t, row in zip(sig.arg_types, rows, strict=True)]
+        types = [add_brands(t, row) for t, row in zip(sig.arg_types, rows, strict=True)]
         shared = self._shared(ctx, node, api) if isinstance(node, FuncDef) else frozenset()
-        idle = unused(node, api, shared) if isinstance(node, FuncDef) else frozenset()
+        idle = unused_parameters(node, api, shared) if isinstance(node, FuncDef) else frozenset()
         used = [row for n, row in zip(sig.arg_names, rows, strict=True) if n not in idle]
         united = list(dict.fromkeys(b for row in used for b in row))
-        result = widened(sig.ret_type, united)
+        result = add_brands(sig.ret_type, united)
         if isinstance(node, FuncDef):
             found = self._result(node, types, result, united, shared, api)
             if found is None:
@@ -90,7 +90,7 @@ class Instances:
             return e in self.scope.unmapped or outlives(e, around, names)
 
         callee = getattr(ctx.context, "callee", None)
-        owner = callee.expr if isinstance(callee, MemberExpr) and function_of(callee, api)[1] == 1 else None
+        owner = callee.expr if isinstance(callee, MemberExpr) and resolve_function(callee, api)[1] == 1 else None
         owner = callee if f.info and f.name == "__call__" and owner is None else owner
         bound = isinstance(owner, Expression) and is_shared(owner)
         own = zip(ctx.default_signature.arg_names, ctx.args, strict=False)
@@ -106,7 +106,7 @@ class Instances:
         if flow is None:
             return result
         rows = {(n, i): self._rows([e], api) for n, es in given.items() for i, e in enumerate(es)}
-        return _less(result, flow, rows)
+        return _restrict_rows(result, flow, rows)
 
     def _rows(self, given: Sequence[Expression], api: TypeChecker) -> list[Brand]:
         rows: list[Brand] = []
@@ -126,8 +126,8 @@ class Instances:
         api: TypeChecker,
     ) -> Type | None:
         """Return the result type for these argument types; None if the function may read its arguments."""
-        if not is_here(f, api):
-            return None if reads(f, api) else result
+        if not is_in_file(f, api):
+            return None if may_read(f, api) else result
         if any(f is g for g, _ in self.busy) or not isinstance(f.type, CallableType):
             return result
         key = (api.path, f.line, f.column, f.name, shared, *types)
@@ -157,26 +157,26 @@ class Instances:
         assert isinstance(f.type, CallableType)
         own = f.type.arg_types[: len(f.type.arg_types) - len(types)]  # self
         t = f.type.copy_modified(arg_types=[*own, *types], ret_type=result)
-        copy = look_again(f, t, api, rows, lambda copy: look_in(copy, api, shared, is_again=True))
-        told = [e for e in copy.errors if is_ours(e.code) or e.code is TRUTHY_BOOL]
-        returned = [api.lookup_type_or_none(r.expr) for r in _returns(copy.function) if r.expr is not None]
-        certain = [t for t in returned if t is not None and not hides(t) and rows_in(t)]
+        copy = recheck_function(f, t, api, rows, lambda copy: check_body_escapes(copy, api, shared, is_again=True))
+        told = [e for e in copy.errors if is_brand_code(e.code) or e.code is TRUTHY_BOOL]
+        returned = [api.lookup_type_or_none(r.expr) for r in _return_statements(copy.function) if r.expr is not None]
+        certain = [t for t in returned if t is not None and not hides_brands(t) and rows_in(t)]
         if len(copy.errors) > len(told) or len(certain) < len(returned) or not returned:
             return result, told
         found = {b for t in certain for b in rows_in(t)}
-        return widened(f.type.ret_type, [b for b in rows if b in found]), told
+        return add_brands(f.type.ret_type, [b for b in rows if b in found]), told
 
 
-def _less(t: Type, flow: Flow, rows: Mapping[Place, list[Brand]]) -> Type:
+def _restrict_rows(t: Type, flow: Flow, rows: Mapping[Place, list[Brand]]) -> Type:
     """Restrict each part of a tree to the brands of the arguments that it depends on."""
     p = get_proper_type(t)
     is_tuple = isinstance(p, TupleType) and not p.partial_fallback.type.is_named_tuple
     if isinstance(flow, tuple) and isinstance(p, TupleType) and is_tuple and len(flow) == len(p.items):
-        return p.copy_modified(items=[_less(item, x, rows) for item, x in zip(p.items, flow, strict=True)])
-    own = [b for place in joined(flow) for b in rows[place]]
+        return p.copy_modified(items=[_restrict_rows(item, x, rows) for item, x in zip(p.items, flow, strict=True)])
+    own = [b for place in all_places(flow) for b in rows[place]]
     return change(t, lambda row: [b for b in row if b in own])
 
 
-def _returns(f: FuncDef) -> Iterator[ReturnStmt]:
+def _return_statements(f: FuncDef) -> Iterator[ReturnStmt]:
     """Find the return statements of a function, without those in nested functions."""
     return (part for part in own_parts(f) if isinstance(part, ReturnStmt))

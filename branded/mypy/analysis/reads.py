@@ -24,14 +24,14 @@ _BACKWARD = "has a gradient for each example, and .grad holds one", "loss.gradie
 COMPARISONS = {f"{c}.__{op}__" for c in (VEC, AXES, TENSOR) for op in ("lt", "le", "gt", "ge", "eq", "ne")}
 
 
-def refuse(api: TypeChecker, at: Context, t: Type, code: ErrorCode, message: str, fix: str) -> None:
-    row = known(t)
+def reject_batched(api: TypeChecker, at: Context, t: Type, code: ErrorCode, message: str, fix: str) -> None:
+    row = known_brands(t)
     opened = [f"{show(b, api)}: opened by vmap at {place}" for b in row if (place := opened_at(b))]
     names = " and ".join(f'"{show(b, api)}"' for b in row)
     fail_at_once(api, at, code, message.format(names), f'value: "{show(t, api)}"', *opened, f"try:   {fix}")
 
 
-def known(t: Type) -> list[Brand]:
+def known_brands(t: Type) -> list[Brand]:
     """Return the brands of a tree, without those hidden by Any."""
     return [b for b in rows_in(t) if not isinstance(b, AnyType)]
 
@@ -51,12 +51,12 @@ def open_reads(ctx: ClassDefContext) -> None:
                     signature.arg_types[0] = AnyType(TypeOfAny.unannotated)
 
 
-def read(ctx: MethodContext) -> Type:
+def reject_read(ctx: MethodContext) -> Type:
     """Reject `x.numpy()` and other reads of a batched value."""
-    if known(ctx.type):
+    if known_brands(ctx.type):
         name = getattr(getattr(ctx.context, "callee", None), "name", "read")
         says, fix = _BACKWARD if name == "backward" else _READ
-        refuse(checker(ctx), ctx.context, ctx.type, READ, f"{name}: a value that varies over {{}} {says}", fix)
+        reject_batched(checker(ctx), ctx.context, ctx.type, READ, f"{name}: a value that varies over {{}} {says}", fix)
     return ctx.default_return_type
 
 
@@ -69,18 +69,18 @@ ASKERS = {"builtins.bool", "builtins.all", "builtins.any", "builtins.filter"}
 SEARCHES = {f"builtins.{c}.__contains__" for c in ("list", "tuple", "set", "frozenset", "dict")}
 
 
-def truth(ctx: FunctionContext | MethodContext) -> Type:
+def reject_truth(ctx: FunctionContext | MethodContext) -> Type:
     """Reject batched values in `bool(x)`, `any([x])`, `x in [1, 2]`, and `filter(f, [x])` if `f` returns a Vec."""
     alone = [checker(ctx).get_expression_type(e) for e in ctx.args[0]] if ctx.args else []
     # in the context of builtins.any, mypy infers a list of objects; filter's function is inferred in context
-    for t in map(_asked_of, [*alone, *ctx.arg_types[0]] if ctx.arg_types else alone):
-        if known(t):
-            refuse(checker(ctx), ctx.context, t, READ, TRUTH, _WHERE)
+    for t in map(_tested_type, [*alone, *ctx.arg_types[0]] if ctx.arg_types else alone):
+        if known_brands(t):
+            reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, _WHERE)
             break
     return ctx.default_return_type
 
 
-def _asked_of(t: Type) -> Type:
+def _tested_type(t: Type) -> Type:
     """Return the type whose truth value is needed: the value, a function's result, or an iterator's items."""
     t = get_proper_type(t)
     if isinstance(t, CallableType):
@@ -90,25 +90,27 @@ def _asked_of(t: Type) -> Type:
     return t
 
 
-def tensor(ctx: FunctionContext) -> Type:
+def reject_tensor_data(ctx: FunctionContext) -> Type:
     """Reject batched values in `Tensor([x, y])`."""
     for e in ctx.args[0] if ctx.args else ():
         t = checker(ctx).get_expression_type(e)  # without the context of Tensor's parameter, which accepts any list
-        if known(t):
+        if known_brands(t):
             message = "Tensor: values that vary over {} are no data to make a tensor of"
-            refuse(checker(ctx), ctx.context, t, OPERAND, message, "x.stack(y)")
+            reject_batched(checker(ctx), ctx.context, t, OPERAND, message, "x.stack(y)")
     return ctx.default_return_type
 
 
-def comparison(ctx: MethodContext) -> Type:
+def reject_comparison(ctx: MethodContext) -> Type:
     """Reject a batched comparison in `if a > 0: ...`, which mypy's truthy-bool does not report."""
     api, at = checker(ctx), ctx.context
-    if known(ctx.default_return_type) and (at.line, at.column) in _asked(api.path, _version(api.path)):
-        refuse(api, at, ctx.default_return_type, READ, TRUTH, _WHERE)
+    if known_brands(ctx.default_return_type) and (at.line, at.column) in _tested_comparisons(
+        api.path, _file_version(api.path)
+    ):
+        reject_batched(api, at, ctx.default_return_type, READ, TRUTH, _WHERE)
     return ctx.default_return_type
 
 
-def _version(path: str) -> int:
+def _file_version(path: str) -> int:
     try:
         return Path(path).stat().st_mtime_ns
     except OSError:  # the text is not from a file
@@ -116,7 +118,7 @@ def _version(path: str) -> int:
 
 
 @lru_cache(maxsize=8)
-def _asked(path: str, version: int) -> set[tuple[int, int]]:
+def _tested_comparisons(path: str, version: int) -> set[tuple[int, int]]:
     """Return the positions of the comparisons whose truth value a file needs."""
     tests: list[ast.expr] = []
     try:
@@ -126,11 +128,11 @@ def _asked(path: str, version: int) -> set[tuple[int, int]]:
     for node in ast.walk(tree):
         match node:
             case ast.If(test=t) | ast.While(test=t) | ast.Assert(test=t) | ast.IfExp(test=t):
-                tests += _operands(t)
+                tests += _tested_operands(t)
             case ast.match_case(guard=ast.expr() as t):
-                tests += _operands(t)
+                tests += _tested_operands(t)
             case ast.comprehension(ifs=ts):
-                tests += [operand for t in ts for operand in _operands(t)]
+                tests += [operand for t in ts for operand in _tested_operands(t)]
             case ast.BoolOp(values=[*ts, _]):
                 tests += ts
             case ast.Compare(ops=[_, _, *_]):  # `0 < a < 1` means `0 < a and a < 1`
@@ -138,17 +140,17 @@ def _asked(path: str, version: int) -> set[tuple[int, int]]:
     return {(t.lineno, t.col_offset) for t in tests if isinstance(t, ast.Compare)}
 
 
-def _operands(test: ast.expr) -> list[ast.expr]:
+def _tested_operands(test: ast.expr) -> list[ast.expr]:
     """Return the operands whose truth value a test needs: both for `n and a > 0`."""
-    return [o for value in test.values for o in _operands(value)] if isinstance(test, ast.BoolOp) else [test]
+    return [o for value in test.values for o in _tested_operands(value)] if isinstance(test, ast.BoolOp) else [test]
 
 
-def compiled(ctx: MethodContext) -> Type:
+def reject_jit_input(ctx: MethodContext) -> Type:
     """Reject batched arguments of `TinyJit(f)(x)`."""
     for t in (t for types in ctx.arg_types for t in types):
-        if known(t):
+        if known_brands(t):
             message = "TinyJit: a value that varies over {} is no input of a compiled program"
-            refuse(checker(ctx), ctx.context, t, ERROR, message, "TinyJit(vmap(f)), with vmap inside of it")
+            reject_batched(checker(ctx), ctx.context, t, ERROR, message, "TinyJit(vmap(f)), with vmap inside of it")
             break
     return ctx.default_return_type
 
@@ -159,21 +161,21 @@ def compiled(ctx: MethodContext) -> Type:
 NUMBERS = {f"builtins.{name}": name.replace("range", "int") for name in ("int", "float", "complex", "range")}
 
 
-def number(ctx: FunctionSigContext) -> CallableType:
+def reject_number(ctx: FunctionSigContext) -> CallableType:
     """Reject batched arguments of `float(x)`, `int(x)` and `range(x)`."""
     sig, name = ctx.default_signature, getattr(getattr(ctx.context, "callee", None), "fullname", "")
     if ctx.args and ctx.args[0]:
         t = checker(ctx).get_expression_type(ctx.args[0][0])
-        if known(t):
+        if known_brands(t):
             kind = NUMBERS.get(name, "number")
             message = f"{kind}: a value that varies over {{}} has no single {kind}"
-            refuse(checker(ctx), ctx.context, t, READ, message, "tinygrad's methods, which take tensors")
+            reject_batched(checker(ctx), ctx.context, t, READ, message, "tinygrad's methods, which take tensors")
             anything: Type = AnyType(TypeOfAny.from_error)
             return sig.copy_modified(arg_types=[anything] * len(sig.arg_types))
     return sig
 
 
-def length(ctx: FunctionSigContext) -> CallableType:
+def length_signature(ctx: FunctionSigContext) -> CallableType:
     """Accept `len(x)`, the length of an example; vec.pyi hides `__len__` from mypy so that truthy-bool works."""
     sig = ctx.default_signature
     if ctx.args and ctx.args[0]:

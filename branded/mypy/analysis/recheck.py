@@ -23,12 +23,12 @@ class CheckedCopy(NamedTuple):
     errors: list[ErrorInfo]
 
 
-def is_here(f: FuncDef, api: TypeChecker) -> bool:
+def is_in_file(f: FuncDef, api: TypeChecker) -> bool:
     """Return whether a function is in this file; mypy does not always keep the bodies of other files in memory."""
     return "." not in f.fullname or f.fullname.startswith(f"{api.tree.fullname}.")
 
 
-def look_again(
+def recheck_function(
     f: FuncDef,
     t: CallableType,
     api: TypeChecker,
@@ -52,10 +52,10 @@ def look_again(
     """
     copy = expand_func(f, {})
     assert isinstance(copy, FuncDef)
-    injected_calls.of_copy(copy)
+    injected_calls.update_copy(copy)
     for part in walk(copy.body) if rows else ():
         if isinstance(part, AssignmentStmt) and part.type is not None:
-            _widen(part, rows)
+            _widen_declaration(part, rows)
     deferred, last, defers = len(api.deferred_nodes), api.pass_num, api.current_node_deferred
     recurses, api.recurse_into_functions = api.recurse_into_functions, True
     api.pass_num = api.last_pass  # in the last pass, an unknown type is an error instead of a reason to defer
@@ -69,7 +69,7 @@ def look_again(
     return CheckedCopy(copy, list(errors.filtered_errors()))
 
 
-def _widen(declared: AssignmentStmt, rows: Sequence[Brand]) -> None:
+def _widen_declaration(declared: AssignmentStmt, rows: Sequence[Brand]) -> None:
     """Add brands to a declared variable: `y: Tensor = x * 2`."""
     if declared.type is not None:
         declared.type = change(declared.type, lambda row: [*row, *rows])

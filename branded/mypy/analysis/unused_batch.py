@@ -22,7 +22,7 @@ SECTION, KEY = "branded", "unvaried"
 CHOICES = ("note", "error", "off")
 
 
-def choice(options: Options) -> str:
+def unvaried_setting(options: Options) -> str:
     """Return the setting `unvaried`, from `[branded]` in mypy.ini or `[tool.branded]` in a TOML file."""
     path = Path(options.config_file) if options.config_file else None
     if path is None or not path.is_file():
@@ -36,15 +36,15 @@ def choice(options: Options) -> str:
     return given if given in CHOICES else CHOICES[0]
 
 
-def goes_below(f: Expression) -> bool:
+def accesses_uop(f: Expression) -> bool:
     """Return whether a lambda accesses `.uop`: its type then does not show what the result depends on."""
     return isinstance(f, LambdaExpr) and any(isinstance(p, MemberExpr) and p.name == "uop" for p in walk(f.body))
 
 
-def tell(inside: Type, args: Iterable[Type], brand: Brand, at: Context, api: TypeChecker, how: str) -> None:
+def report_unbatched(inside: Type, args: Iterable[Type], brand: Brand, at: Context, api: TypeChecker, how: str) -> None:
     """Report a result that is certain to be the same for all examples."""
-    rows = _rows(inside)
-    if how == "off" or not rows or any(brand in row for row in rows) or not all(map(_rows, args)):
+    rows = _certain_rows(inside)
+    if how == "off" or not rows or any(brand in row for row in rows) or not all(map(_certain_rows, args)):
         return
     name = show(brand, api)
     message = f'vmap: nothing of the result varies over "{name}", so it is repeated for each example'
@@ -55,7 +55,9 @@ def tell(inside: Type, args: Iterable[Type], brand: Brand, at: Context, api: Typ
         api.note(f"{message}; try: {fix}", at, code=ERROR)
 
 
-def tell_of_batch(f: Expression, args: Iterable[tuple[Expression | None, Type]], at: Context, api: TypeChecker) -> bool:
+def report_unused_parameter(
+    f: Expression, args: Iterable[tuple[Expression | None, Type]], at: Context, api: TypeChecker
+) -> bool:
     """Report a lambda that uses a batch instead of its example: `vmap(lambda x, y: x - ys)(xs, ys)`.
 
     Args:
@@ -82,7 +84,7 @@ def tell_of_batch(f: Expression, args: Iterable[tuple[Expression | None, Type]],
     return False
 
 
-def _rows(t: Type) -> list[list[Brand]]:
+def _certain_rows(t: Type) -> list[list[Brand]]:
     """Return the rows of a tree's tensors; an empty list if a part can hide some."""
     rows: list[list[Brand]] = []
     certain = True
@@ -98,14 +100,14 @@ def _rows(t: Type) -> list[list[Brand]]:
         certain &= isinstance(p, NoneType) or (isinstance(p, Instance) and p.type.fullname in NUMBERS)
         return t
 
-    for item in _items(t):
+    for item in _flatten_tuples(t):
         change(item, look, leaf=leaf)
     return rows if certain else []
 
 
-def _items(t: Type) -> list[Type]:
+def _flatten_tuples(t: Type) -> list[Type]:
     """Return the items of nested tuples; mypy also keeps their common type."""
     if isinstance(t, TypeAliasType) and t.is_recursive:
         return [t]
     t = get_proper_type(t)
-    return [i for item in t.items for i in _items(item)] if isinstance(t, TupleType) else [t]
+    return [i for item in t.items for i in _flatten_tuples(item)] if isinstance(t, TupleType) else [t]

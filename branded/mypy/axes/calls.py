@@ -27,8 +27,8 @@ from mypy.nodes import (
 from mypy.plugin import AttributeContext, FunctionContext, MethodContext, MethodSigContext
 from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, get_proper_type
 
-from branded.mypy.axes.types import axes_of, erased, has_axes, with_axes
-from branded.mypy.rows.algebra import change, same
+from branded.mypy.axes.types import axes_of, erase_axes, has_axes, with_axes
+from branded.mypy.rows.algebra import change, keep_row
 from branded.mypy.rows.brand_env import OpenBrands, checker, fail, fail_at_once, show
 
 Axes = list[Type]
@@ -105,7 +105,7 @@ class MethodCall:
             t = get_proper_type(self.api.get_expression_type(given[0]))
             if not (isinstance(t, Instance) and t.type.fullname in NUMBERS):
                 return None
-        return None if any(not is_one(e) for e in given) else given
+        return None if any(not is_single_entry(e) for e in given) else given
 
     def flag(self, name: str) -> bool | None:
         """Return a bool argument, False by default; None if its value is unknown."""
@@ -134,7 +134,7 @@ class MethodCall:
         return f"`{show(axis, self.api)}`"
 
 
-def is_one(e: Expression) -> bool:
+def is_single_entry(e: Expression) -> bool:
     """Return whether an expression is a single entry, not a star expression."""
     return type(e).__name__ != "StarExpr"
 
@@ -151,35 +151,37 @@ Rule = Callable[[MethodCall], "Known | list[Known]"]
 """A function from a call to the axes of its result; a list of them if the result is a tuple."""
 
 
-def bare(ctx: MethodSigContext, scope: OpenBrands) -> MethodSigContext:
+def without_axes(ctx: MethodSigContext, scope: OpenBrands) -> MethodSigContext:
     """Erase the axes from a method's signature, for hooks that infer its row."""
     if not isinstance(ctx.type, Instance) or not has_axes(ctx.type):
         return ctx
     sig = ctx.default_signature
-    own = sig.copy_modified(arg_types=[erased(t, scope) for t in sig.arg_types], ret_type=erased(sig.ret_type, scope))
+    own = sig.copy_modified(
+        arg_types=[erase_axes(t, scope) for t in sig.arg_types], ret_type=erase_axes(sig.ret_type, scope)
+    )
     return ctx._replace(default_signature=own)
 
 
-def result(ctx: MethodContext, scope: OpenBrands, what: str, rule: Rule | None) -> Type:
+def method_result(ctx: MethodContext, scope: OpenBrands, what: str, rule: Rule | None) -> Type:
     """Return the result type of a method, with the axes that its rule computes."""
     own = isinstance(ctx.type, Instance) and has_axes(ctx.type)
     if not own and not any(has_axes(t) for given in ctx.arg_types for t in given):
         return ctx.default_return_type
-    found = rule(call_of(ctx, scope, what)) if rule is not None else None
-    return placed(change(erased(ctx.default_return_type, scope), same), found, scope)
+    found = rule(read_method_call(ctx, scope, what)) if rule is not None else None
+    return place_axes(change(erase_axes(ctx.default_return_type, scope), keep_row), found, scope)
 
 
-def attribute(ctx: AttributeContext, scope: OpenBrands, what: str, rule: Rule) -> Type:
+def attribute_type(ctx: AttributeContext, scope: OpenBrands, what: str, rule: Rule) -> Type:
     """Return the type of the attribute `x.T`."""
     if not has_axes(ctx.type):
         return ctx.default_attr_type
     assert isinstance(ctx.api, TypeChecker)
     own = ctx.type if isinstance(ctx.type, Instance) else None
     call = MethodCall(what, ctx.context, ctx.api, scope, own, {}, starred=False)
-    return placed(change(erased(ctx.default_attr_type, scope), same), rule(call), scope)
+    return place_axes(change(erase_axes(ctx.default_attr_type, scope), keep_row), rule(call), scope)
 
 
-def placed(t: Type, axes: Known | list[Known], scope: OpenBrands) -> Type:
+def place_axes(t: Type, axes: Known | list[Known], scope: OpenBrands) -> Type:
     """Put axes on a result type; on each item if it is a tuple."""
     p = get_proper_type(t)
     if axes is None:
@@ -193,7 +195,7 @@ def placed(t: Type, axes: Known | list[Known], scope: OpenBrands) -> Type:
     return with_axes(p, one, scope)
 
 
-def call_of(ctx: MethodContext | FunctionContext, scope: OpenBrands, what: str) -> MethodCall:
+def read_method_call(ctx: MethodContext | FunctionContext, scope: OpenBrands, what: str) -> MethodCall:
     """Return the arguments of a method call by parameter name."""
     given: dict[str, list[tuple[Expression, Type]]] = {}
     for name, es, ts in zip(ctx.callee_arg_names, ctx.args, ctx.arg_types, strict=False):

@@ -23,7 +23,7 @@ def advice(text: str) -> list[str]:
     """
     if (differ := _DIFFER.search(text)) is None:
         return []
-    got, wanted = (_axes(differ[side]) for side in ("got", "wanted"))
+    got, wanted = (_parse_axes(differ[side]) for side in ("got", "wanted"))
     if sorted(got) == sorted(wanted):
         order = ", ".join(str(got.index(a)) for a in wanted)
         move = "transpose()" if len(got) == 2 else f"permute({order})"
@@ -31,13 +31,13 @@ def advice(text: str) -> list[str]:
         tries = [f"  try:   {move}, or the names in this order where the type is declared"] if only else []
         return ["  the axes are in another order", *tries]
     if len(got) != len(wanted):
-        return [f"  {_count(len(got))} in place of {_count(len(wanted))}"]
+        return [f"  {_count_axes(len(got))} in place of {_count_axes(len(wanted))}"]
     return [f"  axis {i} is `{a}`, and not `{b}`" for i, (a, b) in enumerate(zip(got, wanted, strict=True)) if a != b]
 
 
-def _axes(text: str) -> list[str]:
+def _parse_axes(text: str) -> list[str]:
     return [a.strip() for a in _AXIS.findall(text)] if text != "()" else []
 
 
-def _count(n: int) -> str:
+def _count_axes(n: int) -> str:
     return "no axes" if n == 0 else "1 axis" if n == 1 else f"{n} axes"

@@ -30,10 +30,10 @@ from mypy.types import (
 )
 
 from branded.mypy.axes.calls import Known
-from branded.mypy.axes.rules import count
-from branded.mypy.axes.types import axes_of, equal, erased, has_axes, is_named, with_axes
+from branded.mypy.axes.rules import length_text
+from branded.mypy.axes.types import axes_of, erase_axes, has_axes, is_named, unify_axes, with_axes
 from branded.mypy.codes import AXIS_RANGE, ERROR
-from branded.mypy.rows.algebra import AXES, CONTAINERS, UNKNOWN, VEC, Brand, change, each_row, has_rows, same
+from branded.mypy.rows.algebra import AXES, CONTAINERS, UNKNOWN, VEC, Brand, change, each_row, has_rows, keep_row
 from branded.mypy.rows.brand_env import OpenBrands, checker, class_of, fail, show
 
 
@@ -55,7 +55,7 @@ class Mapped:
 
     def off(self, t: Type, way: Type, what: str) -> Type:
         """Remove the mapped axis from an argument; messages call the argument `what`."""
-        return at_leaves(t, way, lambda leaf, n: self._off(leaf, n, what), self.scope)
+        return change_axes(t, way, lambda leaf, n: self._off(leaf, n, what), self.scope)
 
     def _off(self, t: Instance, n: int | None, what: str) -> Known:
         axes = axes_of(t)
@@ -71,7 +71,7 @@ class Mapped:
         return axes
 
     def _tell(self, axis: Type, what: str, t: Type) -> None:
-        found, given = equal(self.axis, axis), f'given: "{show(t, self.api)}"'
+        found, given = unify_axes(self.axis, axis), f'given: "{show(t, self.api)}"'
         name, other = show(axis, self.api), show(self.axis, self.api)
         if found is not None:
             self.axis = found
@@ -95,7 +95,7 @@ class Mapped:
 
     def on(self, t: Type, way: Type) -> Type:
         """Insert the mapped axis into a result."""
-        return at_leaves(t, way, self._on, self.scope)
+        return change_axes(t, way, self._on, self.scope)
 
     def _on(self, t: Instance, n: int | None) -> Known:
         axes = axes_of(t)
@@ -109,7 +109,7 @@ Leaf = Callable[[Instance, "int | None"], Known]
 """A function that returns the new axes of a tensor, given its mapped axis."""
 
 
-def at_leaves(t: Type, way: Type, f: Leaf, scope: OpenBrands, around: Sequence[TypeAlias] = ()) -> Type:
+def change_axes(t: Type, way: Type, f: Leaf, scope: OpenBrands, around: Sequence[TypeAlias] = ()) -> Type:
     """Change the axes of the tensors in a tree, except where `way`, a prefix of the tree, is None.
 
     In a class that is generic in rows the axes become unknown, because its fields are declared either for one example
@@ -125,31 +125,31 @@ def at_leaves(t: Type, way: Type, f: Leaf, scope: OpenBrands, around: Sequence[T
         if t.alias in around:
             return UNKNOWN
         around = (*around, t.alias)
-    below = partial(at_leaves, f=f, scope=scope, around=around)
+    below = partial(change_axes, f=f, scope=scope, around=around)
     p = get_proper_type(t)
     match p:
         case TupleType() if not has_rows(p.partial_fallback.type):
             ways = list(way.items) if isinstance(way, TupleType) and len(way.items) == len(p.items) else None
-            each = ways or [_below(way)] * len(p.items)
+            each = ways or [_axis_of_items(way)] * len(p.items)
             return p.copy_modified(items=[below(i, w) for i, w in zip(p.items, each, strict=True)])
         case TypedDictType() if not has_rows(p.fallback.type):
             keys = way.items if isinstance(way, TypedDictType) else {}
-            return p.copy_modified(item_types=[below(i, keys.get(k, _below(way))) for k, i in p.items.items()])
+            return p.copy_modified(item_types=[below(i, keys.get(k, _axis_of_items(way))) for k, i in p.items.items()])
         case UnionType():
             return make_simplified_union([below(i, way) for i in p.items])
         case Instance() if p.type.fullname in CONTAINERS:
-            return p.copy_modified(args=[below(a, _below(way)) for a in p.args])
+            return p.copy_modified(args=[below(a, _axis_of_items(way)) for a in p.args])
         case Instance() if p.type.fullname in (AXES, VEC):
-            return with_axes(p, f(p, number(way)), scope)
-    return erased(t, scope)
+            return with_axes(p, f(p, literal_axis(way)), scope)
+    return erase_axes(t, scope)
 
 
-def _below(way: ProperType) -> Type:
+def _axis_of_items(way: ProperType) -> Type:
     """Return the axis for all items of a container: `way` if it is an int, else unknown."""
-    return way if number(way) is not None else UNKNOWN
+    return way if literal_axis(way) is not None else UNKNOWN
 
 
-def number(way: Type) -> int | None:
+def literal_axis(way: Type) -> int | None:
     """Return the int value of an entry of in_axes; None if it is unknown."""
     t = get_proper_type(way)
     literal = t.last_known_value if isinstance(t, Instance) else t
@@ -157,7 +157,7 @@ def number(way: Type) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def named(ctx: FunctionContext, scope: OpenBrands) -> Type:
+def as_axes_result(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """Return the type of `as_axes(X, Users, 3)`."""
     t = ctx.default_return_type
     names = [_axis_of(name) for name in ctx.arg_types[1]] if len(ctx.arg_types) > 1 else []
@@ -166,9 +166,9 @@ def named(ctx: FunctionContext, scope: OpenBrands) -> Type:
     given = ctx.arg_types[0][0] if ctx.arg_types and ctx.arg_types[0] else t
     known = axes_of(given)
     if known is not None and len(known) != len(names):
-        wrong = f"as_axes: {count(names, 'name', 'names')} for a tensor with {count(known)}"
+        wrong = f"as_axes: {length_text(names, 'name', 'names')} for a tensor with {length_text(known)}"
         fail(checker(ctx), ctx.context, ERROR, wrong, f'value: "{show(given, checker(ctx))}"')
-    return with_axes(change(t, same), names, scope)
+    return with_axes(change(t, keep_row), names, scope)
 
 
 def _axis_of(name: Type) -> Type:
@@ -177,5 +177,5 @@ def _axis_of(name: Type) -> Type:
     brand = t.item if isinstance(t, TypeType) else class_of(t)
     if brand is not None:
         return brand if is_named(brand) else UNKNOWN
-    n = number(t)
+    n = literal_axis(t)
     return UNKNOWN if n is None or n < 0 or not isinstance(t, Instance) else t.last_known_value or UNKNOWN

@@ -5,8 +5,8 @@ from __future__ import annotations
 from mypy.types import TupleType, Type, get_proper_type
 
 from branded.mypy.axes.calls import Axes, Known, MethodCall, axes_of_operand
-from branded.mypy.axes.rules import broadcast_axes, count
-from branded.mypy.axes.types import equal
+from branded.mypy.axes.rules import broadcast_axes, length_text
+from branded.mypy.axes.types import unify_axes
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import UNKNOWN
 
@@ -19,7 +19,7 @@ def dot(call: MethodCall) -> Known:
         return None
     if call.is_given("reverse"):
         return None
-    return product(call, call.self_type or UNKNOWN, left, found[0], right)
+    return product_axes(call, call.self_type or UNKNOWN, left, found[0], right)
 
 
 def reversed_dot(call: MethodCall) -> Known:
@@ -27,18 +27,18 @@ def reversed_dot(call: MethodCall) -> Known:
     return None
 
 
-def product(call: MethodCall, x: Type, left: Axes, y: Type, right: Axes) -> Known:
+def product_axes(call: MethodCall, x: Type, left: Axes, y: Type, right: Axes) -> Known:
     sides = f"left:  {call.show(x)}", f"right: {call.show(y)}"
     if not left or not right:
         call.fail(ERROR, "a product of a tensor with no axes", *sides, "try:   x * y")
         return None
     inner = right[-2] if len(right) > 1 else right[-1]
-    if equal(left[-1], inner) is None:
+    if unify_axes(left[-1], inner) is None:
         call.fail(
             ERROR,
             f"the inner axes are {call.shown(left[-1])} and {call.shown(inner)}",
             *sides,
-            f"try:   {_turned(left, right)}",
+            f"try:   {_transpose_advice(left, right)}",
         )
         return None
     if len(left) > 2 and len(right) > 2:
@@ -48,12 +48,12 @@ def product(call: MethodCall, x: Type, left: Axes, y: Type, right: Axes) -> Know
     return [*outer, *(left[-2:-1]), *(right[-1:] if len(right) > 1 else [])]
 
 
-def _turned(left: Axes, right: Axes) -> str:
+def _transpose_advice(left: Axes, right: Axes) -> str:
     """Return a suggestion for the axis mismatch: transpose one operand if that fixes it, else einsum."""
-    if len(right) > 1 and equal(left[-1], right[-1]) is not None:
+    if len(right) > 1 and unify_axes(left[-1], right[-1]) is not None:
         return "transpose(-2, -1) of the right one"
     inner = right[-2] if len(right) > 1 else right[-1]
-    if len(left) > 1 and equal(left[-2], inner) is not None:
+    if len(left) > 1 and unify_axes(left[-2], inner) is not None:
         return "transpose(-2, -1) of the left one"
     return "einsum, which names the axis to sum over"
 
@@ -83,13 +83,13 @@ def einsum(call: MethodCall) -> Known:
         return None
     letters: dict[str, tuple[Type, Type]] = {}
     for word, t in zip(words, types, strict=True):
-        if not _read(call, word, t, letters):
+        if not _bind_letters(call, word, t, letters):
             return None
     out = right if arrow else "".join(sorted(c for c in left if left.count(c) == 1 and c.isalpha()))
     return [letters[c][0] if c in letters else UNKNOWN for c in out]
 
 
-def _read(call: MethodCall, word: str, t: Type, letters: dict[str, tuple[Type, Type]]) -> bool:
+def _bind_letters(call: MethodCall, word: str, t: Type, letters: dict[str, tuple[Type, Type]]) -> bool:
     """Bind the letters of an operand to its axes; return False if they conflict."""
     axes = axes_of_operand(t)
     if axes is None:
@@ -97,13 +97,13 @@ def _read(call: MethodCall, word: str, t: Type, letters: dict[str, tuple[Type, T
     if len(axes) != len(word):
         call.fail(
             ERROR,
-            f"`{word}` is for a tensor with {count(word)}, and this one has {count(axes)}",
+            f"`{word}` is for a tensor with {length_text(word)}, and this one has {length_text(axes)}",
             f"value: {call.show(t)}",
         )
         return False
     for letter, axis in zip(word, axes, strict=True):
         before, where = letters.get(letter, (axis, t))
-        if (found := equal(before, axis)) is None:
+        if (found := unify_axes(before, axis)) is None:
             call.fail(
                 ERROR,
                 f"`{letter}` is {call.shown(before)} and {call.shown(axis)}",

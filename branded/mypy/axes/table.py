@@ -49,28 +49,28 @@ _ZIPPED = """
 _REDUCED = "sum prod max min mean any all var std logsumexp"
 
 METHODS: dict[str, Rule] = {
-    **dict.fromkeys(_SAME.split(), rules.same),
-    "bitcast": rules.bits,
-    **dict.fromkeys(_ALONG.split(), rules.along),
-    **dict.fromkeys(("sort", "cummax", "cummin"), rules.twice),
-    **dict.fromkeys([*_ZIPPED.split(), *_OPERATORS], rules.zipped),
-    **dict.fromkeys(_REDUCED.split(), rules.reduced),
-    **dict.fromkeys(("argmax", "argmin"), rules.searched),
-    **dict.fromkeys(("var_mean", "std_mean"), rules.both_reduced),
-    "transpose": shapes.transposed,
-    "permute": shapes.permuted,
-    "unsqueeze": shapes.unsqueezed,
-    "squeeze": shapes.squeezed,
-    "expand": shapes.expanded,
-    "reshape": shapes.reshaped,
-    "view": shapes.reshaped,
-    "flatten": shapes.flattened,
-    "one_hot": shapes.one_hot,
-    "gather": shapes.gathered,
-    "stack": shapes.stacked,
-    "cat": shapes.joined,
-    "__getitem__": shapes.indexed,
-    "__iter__": shapes.iterated,
+    **dict.fromkeys(_SAME.split(), rules.same_axes),
+    "bitcast": rules.bitcast_axes,
+    **dict.fromkeys(_ALONG.split(), rules.same_axes_along),
+    **dict.fromkeys(("sort", "cummax", "cummin"), rules.two_results),
+    **dict.fromkeys([*_ZIPPED.split(), *_OPERATORS], rules.broadcast_operands),
+    **dict.fromkeys(_REDUCED.split(), rules.reduce_axes),
+    **dict.fromkeys(("argmax", "argmin"), rules.argmax_axes),
+    **dict.fromkeys(("var_mean", "std_mean"), rules.reduce_axes_twice),
+    "transpose": shapes.transpose_axes,
+    "permute": shapes.permute_axes,
+    "unsqueeze": shapes.unsqueeze_axes,
+    "squeeze": shapes.squeeze_axes,
+    "expand": shapes.expand_axes,
+    "reshape": shapes.reshape_axes,
+    "view": shapes.reshape_axes,
+    "flatten": shapes.flatten_axes,
+    "one_hot": shapes.one_hot_axes,
+    "gather": shapes.gather_axes,
+    "stack": shapes.stack_axes,
+    "cat": shapes.cat_axes,
+    "__getitem__": shapes.index_axes,
+    "__iter__": shapes.iterate_axes,
     **dict.fromkeys(("dot", "matmul", *_PRODUCTS), products.dot),
     "__rmatmul__": products.reversed_dot,
     "linear": products.linear,
@@ -81,6 +81,6 @@ ON_CLASS = {f"{TENSOR}.{name}" for name in ("stack", "cat", "einsum")}
 """Methods that are called on the class, with operands that may have axes."""
 
 
-def name_of(method: str) -> str:
+def method_label(method: str) -> str:
     """Return the name of a method in messages: `+` for `__radd__`."""
     return _CALLED.get(method, method)

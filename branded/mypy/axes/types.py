@@ -38,7 +38,7 @@ from mypy.types import (
 )
 
 from branded.mypy.codes import ERROR
-from branded.mypy.rows.algebra import AXES, BRAND, TENSOR, UNKNOWN, VEC, is_row, plain
+from branded.mypy.rows.algebra import AXES, BRAND, TENSOR, UNKNOWN, VEC, is_row, vec_to_tensor
 from branded.mypy.rows.brand_env import OpenBrands
 
 ALIAS = "branded.core.axis_names.Axes"
@@ -46,7 +46,7 @@ ALIAS = "branded.core.axis_names.Axes"
 # ---- the class ----
 
 
-def promote(ctx: ClassDefContext) -> None:
+def promote_tensor(ctx: ClassDefContext) -> None:
     """Promote Tensor to Axes and Axes to Tensor; mypy takes one step, so `Axes[A]` does not become `Axes[B]`."""
     found = ctx.api.lookup_fully_qualified_or_none(TENSOR)
     tensor, info = found.node if found is not None else None, ctx.cls.info
@@ -58,32 +58,32 @@ def promote(ctx: ClassDefContext) -> None:
         tensor._promote.append(Instance(info, [UnpackType(anything)]))
 
 
-def analyze(ctx: AnalyzeTypeContext, lookup: Callable[[str], SymbolTableNode | None]) -> Type:
+def analyze_axes(ctx: AnalyzeTypeContext, lookup: Callable[[str], SymbolTableNode | None]) -> Type:
     """Analyze `Axes[Users, Features]` in an annotation."""
     t, api, found = ctx.type, ctx.api, lookup(AXES)
     assert isinstance(api, TypeAnalyser)
     if found is None or not isinstance(found.node, TypeInfo) or not (t.args or t.empty_tuple_index):
         return api.named_type(TENSOR, [])
-    axes = [_declared(a) for a in api.anal_array(t.args, allow_unpack=True)]
-    for axis in filter(_is_wrong, axes):
+    axes = [_declared_axis(a) for a in api.anal_array(t.args, allow_unpack=True)]
+    for axis in filter(_is_not_axis, axes):
         kinds = "a subclass of Brand, a length such as Literal[3], or int for any axis"
         api.fail(f"Axes: {format_type_bare(axis, api.options)} is no axis: {kinds}", ctx.context, code=ERROR)
         return api.named_type(TENSOR, [])
     return Instance(found.node, axes, t.line, t.column)
 
 
-def _declared(axis: Type) -> Type:
+def _declared_axis(axis: Type) -> Type:
     """Return the axis of an annotation; `int` means any axis."""
     p = get_proper_type(axis)
     is_int = isinstance(p, Instance) and p.type.fullname == "builtins.int"
     return UNKNOWN if is_int or (isinstance(p, Instance) and p.type.fullname == BRAND) else axis
 
 
-def _is_wrong(axis: Type) -> bool:
+def _is_not_axis(axis: Type) -> bool:
     """Return whether this cannot be an axis. A class that mypy has not analyzed yet may be one."""
     t = get_proper_type(axis)
     if isinstance(t, LiteralType):
-        return length(t) is None
+        return axis_length(t) is None
     if isinstance(t, Instance):
         return bool(t.type.mro) and not is_named(t)
     return isinstance(t, NoneType | TupleType | UnionType | CallableType)
@@ -113,7 +113,7 @@ def with_axes(t: Type, axes: Sequence[Type] | None, scope: OpenBrands) -> Type:
     if isinstance(t, Instance) and t.type.fullname in (TENSOR, AXES):
         return tensor
     if isinstance(t, Instance) and t.type.fullname == VEC:
-        return plain(t.copy_modified(args=[t.args[0], tensor]))
+        return vec_to_tensor(t.copy_modified(args=[t.args[0], tensor]))
     return t
 
 
@@ -169,13 +169,13 @@ class _Erased(TypeTranslator):
         if t.type.fullname == AXES:
             return self.scope.instance(TENSOR)
         found = super().visit_instance(t)
-        return plain(found) if isinstance(found, Instance) else found
+        return vec_to_tensor(found) if isinstance(found, Instance) else found
 
     def visit_type_alias_type(self, t: TypeAliasType) -> Type:
         return t.copy_modified(args=[a.accept(self) for a in t.args])
 
 
-def erased(t: Type, scope: OpenBrands) -> Type:
+def erase_axes(t: Type, scope: OpenBrands) -> Type:
     """Return the type with each Axes replaced by Tensor."""
     return t.accept(_Erased(scope)) if has_axes(t) else t
 
@@ -190,7 +190,7 @@ def is_named(axis: Type) -> bool:
     return isinstance(t, Instance) and t.type.fullname != BRAND and any(c.fullname == BRAND for c in t.type.mro)
 
 
-def length(axis: Type) -> int | None:
+def axis_length(axis: Type) -> int | None:
     """Return the length of an axis given as a literal; None for other axes."""
     t = get_proper_type(axis)
     if isinstance(t, LiteralType) and isinstance(t.value, int) and not isinstance(t.value, bool):
@@ -206,28 +206,28 @@ def of_length(n: int, scope: OpenBrands) -> Type:
     return LiteralType(n, scope.instance("builtins.int"))
 
 
-def equal(a: Type, b: Type) -> Type | None:
+def unify_axes(a: Type, b: Type) -> Type | None:
     """Return the axis that `a` and `b` both denote; None if they cannot be the same axis."""
     if is_named(a) and is_named(b):
-        return _same_name(a, b)
-    if (n := length(a)) is not None and (m := length(b)) is not None:
+        return _unify_names(a, b)
+    if (n := axis_length(a)) is not None and (m := axis_length(b)) is not None:
         return a if n == m else None
-    return next((x for x in (a, b) if is_named(x)), None) or (a if length(a) is not None else b)
+    return next((x for x in (a, b) if is_named(x)), None) or (a if axis_length(a) is not None else b)
 
 
-def broadcast(a: Type, b: Type) -> Type | None:
+def broadcast_axis(a: Type, b: Type) -> Type | None:
     """Return the axis of `a + b`, where length 1 is broadcast; None if the axes are incompatible.
 
     A named axis with an unnamed one gives an unknown axis, since either may have length 1.
     """
-    if length(a) == 1 or length(b) == 1:
-        return b if length(a) == 1 else a
+    if axis_length(a) == 1 or axis_length(b) == 1:
+        return b if axis_length(a) == 1 else a
     if is_named(a) != is_named(b):
         return UNKNOWN
-    return equal(a, b)
+    return unify_axes(a, b)
 
 
-def _same_name(a: Type, b: Type) -> Type | None:
+def _unify_names(a: Type, b: Type) -> Type | None:
     p, q = get_proper_type(a), get_proper_type(b)
     if p == q:
         return a

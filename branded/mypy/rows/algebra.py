@@ -59,14 +59,14 @@ def has_rows(info: TypeInfo) -> bool:
     return any(map(is_row, info.defn.type_vars))
 
 
-def brands(row: Type) -> list[Brand]:
+def brands_in_row(row: Type) -> list[Brand]:
     row = get_proper_type(row)
     if isinstance(row, UninhabitedType):
         return []
-    return [b for item in row.items for b in brands(item)] if isinstance(row, UnionType) else [row]
+    return [b for item in row.items for b in brands_in_row(item)] if isinstance(row, UnionType) else [row]
 
 
-def union(brands: Iterable[Type]) -> Type:
+def union_row(brands: Iterable[Type]) -> Type:
     """Return the row of these brands. Type variables are not subtypes of each other, so they need no simplification."""
     row = list(brands)
     if all(isinstance(b, TypeVarType) for b in row):
@@ -90,7 +90,7 @@ def as_vec(t: Instance) -> Instance:
     return t
 
 
-def plain(t: Instance) -> Instance:
+def vec_to_tensor(t: Instance) -> Instance:
     """Return Tensor for `Vec[Never, Tensor]`, the inverse of `as_vec`; other types are unchanged."""
     base = get_proper_type(t.args[1]) if t.type.fullname == VEC and len(t.args) == 2 else None
     return base if isinstance(base, Instance) and as_vec(base) == t else t
@@ -102,7 +102,7 @@ def row_of(t: Type) -> list[Brand] | None:
     if isinstance(t, TypeVarType):
         t = get_proper_type(t.upper_bound)
     vec = as_vec(t) if isinstance(t, Instance) else None
-    return brands(vec.args[0]) if vec is not None and vec.type.fullname == VEC else None
+    return brands_in_row(vec.args[0]) if vec is not None and vec.type.fullname == VEC else None
 
 
 def change(
@@ -110,7 +110,7 @@ def change(
     f: Change,
     axes: Type = UNKNOWN,
     leaf: Callable[[Type], Type] = lambda t: t,
-    end: Callable[[Instance], Instance] = plain,
+    end: Callable[[Instance], Instance] = vec_to_tensor,
 ) -> Type:
     """Change all rows of a tree, except where `axes`, a prefix of the tree, is None.
 
@@ -128,10 +128,10 @@ def change(
     if is_shared(axes):
         return t
     if isinstance(t, TypeAliasType) and t.is_recursive and t.alias is not None:
-        return t.copy_modified(args=_changed(t.alias.alias_tvars, t.args, f)) if each_row(t) else leaf(t)
+        return t.copy_modified(args=_change_args(t.alias.alias_tvars, t.args, f)) if each_row(t) else leaf(t)
     t = get_proper_type(t)
     if isinstance(t, Instance) and t.type.fullname == VEC:  # the most frequent case
-        row = union(f(brands(t.args[0])))
+        row = union_row(f(brands_in_row(t.args[0])))
         return end(t if row == t.args[0] else t.copy_modified(args=[row, *t.args[1:]]))
     match t:
         case TupleType():
@@ -143,28 +143,28 @@ def change(
         case TypedDictType():
             keys = axes.items if isinstance(axes, TypedDictType) else {}
             if has_rows(t.fallback.type):  # the items are as declared: they share a row and stay Vecs
-                end, keys, axes = _as_it_is, {}, UNKNOWN
+                end, keys, axes = _identity, {}, UNKNOWN
             items = [change(i, f, keys.get(k, axes), leaf, end) for k, i in t.items.items()]
-            fallback = t.fallback.copy_modified(args=_changed(t.fallback.type.defn.type_vars, t.fallback.args, f))
+            fallback = t.fallback.copy_modified(args=_change_args(t.fallback.type.defn.type_vars, t.fallback.args, f))
             return t.copy_modified(item_types=items, fallback=fallback)
         case UnionType():
             return make_simplified_union([change(i, f, axes, leaf, end) for i in t.items])
         case Instance() if t.type.fullname in CONTAINERS:
             return t.copy_modified(args=[change(a, f, UNKNOWN, leaf, end) for a in t.args])
         case Instance() if has_rows((old := as_vec(t)).type):
-            changed = old.copy_modified(args=_changed(old.type.defn.type_vars, old.args, f))
+            changed = old.copy_modified(args=_change_args(old.type.defn.type_vars, old.args, f))
             return end(t if changed == old else changed)
     return leaf(t)
 
 
-def widened(t: Type, brands: Sequence[Type]) -> Type:
+def add_brands(t: Type, brands: Sequence[Type]) -> Type:
     """Add brands to all rows of a tree."""
     return change(t, lambda row: [*row, *brands])
 
 
-def _changed(variables: Sequence[Type], args: Sequence[Type], f: Change) -> list[Type]:
+def _change_args(variables: Sequence[Type], args: Sequence[Type], f: Change) -> list[Type]:
     """Change those arguments of a class or an alias that are rows."""
-    return [union(f(brands(a))) if is_row(v) else a for v, a in zip(variables, args, strict=False)]
+    return [union_row(f(brands_in_row(a))) if is_row(v) else a for v, a in zip(variables, args, strict=False)]
 
 
 def rows_in(t: Type) -> list[Brand]:
@@ -175,24 +175,24 @@ def rows_in(t: Type) -> list[Brand]:
 def each_row(t: Type) -> list[list[Brand]]:
     """Return the rows of a tree, in the order in which `change` visits them."""
     found: list[list[Brand]] = []
-    _find(t, found)
+    _find_rows(t, found)
     return found
 
 
-def _find(t: Type, found: list[list[Brand]]) -> None:
+def _find_rows(t: Type, found: list[list[Brand]]) -> None:
     if isinstance(t, TypeAliasType) and t.is_recursive and t.alias is not None:
-        return _of_variables(t.alias.alias_tvars, t.args, found)
+        return _find_row_args(t.alias.alias_tvars, t.args, found)
     t = get_proper_type(t)
     below: Iterable[Type] = ()
     if isinstance(t, Instance):
         if t.type.fullname == VEC:  # the most frequent case
-            found.append(brands(t.args[0]))
+            found.append(brands_in_row(t.args[0]))
         elif t.type.fullname in CONTAINERS:
             below = t.args
         else:
             own = as_vec(t)
             if own.args:  # a class without arguments has no rows
-                _of_variables(own.type.defn.type_vars, own.args, found)
+                _find_row_args(own.type.defn.type_vars, own.args, found)
     elif isinstance(t, TupleType):
         below = [*t.items, t.partial_fallback]
     elif isinstance(t, UnionType):
@@ -200,31 +200,31 @@ def _find(t: Type, found: list[list[Brand]]) -> None:
     elif isinstance(t, TypedDictType):
         below = t.items.values()
     for item in below:
-        _find(item, found)
+        _find_rows(item, found)
     if isinstance(t, TypedDictType):
-        _of_variables(t.fallback.type.defn.type_vars, t.fallback.args, found)
+        _find_row_args(t.fallback.type.defn.type_vars, t.fallback.args, found)
     return None
 
 
-def _of_variables(variables: Sequence[Type], args: Sequence[Type], found: list[list[Brand]]) -> None:
+def _find_row_args(variables: Sequence[Type], args: Sequence[Type], found: list[list[Brand]]) -> None:
     """Find the rows among the arguments of a class or an alias."""
     for v, a in zip(variables, args, strict=False):
         if is_row(v):
-            found.append(brands(a))
+            found.append(brands_in_row(a))
 
 
-def holds(t: Type) -> bool:
+def holds_tensors(t: Type) -> bool:
     """Return whether a tree contains tensors."""
     return bool(each_row(t))
 
 
-def is_plain(t: Type) -> bool:
+def is_unbatched(t: Type) -> bool:
     """Return whether a tree contains tensors, none of them batched."""
     found = each_row(t)
     return bool(found) and not any(found)
 
 
-def _as_it_is(t: Instance) -> Instance:
+def _identity(t: Instance) -> Instance:
     return t
 
 
@@ -237,12 +237,12 @@ def is_shared(axes: Type) -> bool:
     return isinstance(axes, NoneType)
 
 
-def same(row: list[Brand]) -> Iterable[Type]:
+def keep_row(row: list[Brand]) -> Iterable[Type]:
     """Keep a row; used with `change`, which then turns `Vec[Never, Tensor]` into Tensor."""
     return row
 
 
-def without(gone: Callable[[Brand], bool]) -> Change:
+def drop_brands(gone: Callable[[Brand], bool]) -> Change:
     return lambda row: [b for b in row if not gone(b)]
 
 
@@ -273,18 +273,18 @@ def occurs(brand: Brand, t: Type) -> bool:
     return not isinstance(t, AnyType | NoneType | UninhabitedType) and t.accept(_Occurs(brand))
 
 
-def hides(t: Type) -> bool:
+def hides_brands(t: Type) -> bool:
     """Return whether a tree contains an Any that no error has reported."""
     if isinstance(t, TypeAliasType) and t.is_recursive:
-        return any(map(hides, t.args))
+        return any(map(hides_brands, t.args))
     t = get_proper_type(t)
     match t:
         case AnyType():
             return (t.source_any or t).type_of_any != TypeOfAny.from_error
         case TupleType() | UnionType():
-            return any(map(hides, t.items))
+            return any(map(hides_brands, t.items))
         case Instance() if t.type.fullname in CONTAINERS or t.type.fullname == VEC:
-            return any(map(hides, t.args))
+            return any(map(hides_brands, t.args))
     return False
 
 

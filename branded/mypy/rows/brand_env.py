@@ -95,7 +95,7 @@ _OURS = "branded"
 _NAMED = f"{_OURS}, named "
 
 
-def name_of(brand: Brand) -> str | None:
+def brand_name(brand: Brand) -> str | None:
     """Return the string that names a fresh brand: empty if it is unknown here, None if there is no name."""
     is_named = isinstance(brand, TypeVarType) and brand.fullname.startswith(_NAMED)
     return brand.fullname.removeprefix(_NAMED) if is_named and isinstance(brand, TypeVarType) else None
@@ -135,8 +135,8 @@ class OpenBrands:
 
         A function with rows may be called within other vmaps. A brand whose name is unknown may be any brand.
         """
-        within = any(_has_rows(f) for f in _functions(api))
-        return bool(self.open) and not within and all(name_of(b) != "" for b in self.open)
+        within = any(_has_rows(f) for f in _enclosing_functions(api))
+        return bool(self.open) and not within and all(brand_name(b) != "" for b in self.open)
 
     def fresh(
         self,
@@ -157,7 +157,7 @@ class OpenBrands:
         # vmap(vmap(f))(x) opens both brands in one call
         here = next(i for n in itertools.count() if (i := TypeVarId(-1, namespace=where + n * "'")) not in opened)
         taken = {b.name for b in (*self.open, *rows) if isinstance(b, TypeVarType) and b.id != here}
-        taken |= {v.name for f in _functions(api) for v in f.variables}
+        taken |= {v.name for f in _enclosing_functions(api) for v in f.variables}
         name = next(n for n in itertools.chain([stem], (f"{stem}{i}" for i in itertools.count(2))) if n not in taken)
         bound, default = self.instance(BRAND), AnyType(TypeOfAny.from_omitted_generics)
         return TypeVarType(name, name if named is None else f"{_NAMED}{named}", here, [], bound, default)
@@ -177,7 +177,7 @@ class OpenBrands:
                 return brand
             fail(api, at, OPTION, f"axis_name: {show(brand, api)} is no name: a string, or a subclass of Brand")
         name = axis_name.value if isinstance(axis_name, StrExpr) else text_of(given)
-        if name is not None and any(name_of(b) == name for b in self.open):
+        if name is not None and any(brand_name(b) == name for b in self.open):
             self._taken(name, at, api)
         unknown = not isinstance(given, NoneType) and name is None
         if unknown and not isinstance(given, AnyType):
@@ -205,7 +205,7 @@ def _has_rows(f: CallableType) -> bool:
     return bool(row_variables(f)) or any(rows_in(t) for t in f.arg_types)
 
 
-def _functions(api: TypeChecker) -> Iterator[CallableType]:
+def _enclosing_functions(api: TypeChecker) -> Iterator[CallableType]:
     """Find the types of the enclosing functions."""
     for item in api.scope.stack:
         if isinstance(item, FuncDef) and isinstance(item.type, CallableType):

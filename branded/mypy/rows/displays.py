@@ -10,33 +10,33 @@ from mypy.plugin import FunctionContext
 from mypy.typeops import make_simplified_union
 from mypy.types import AnyType, Instance, NoneType, TupleType, Type, get_proper_type
 
-from branded.mypy.axes.types import erased, has_axes
-from branded.mypy.rows.algebra import Brand, as_vec, change, each_row, is_a, rows_in, same
+from branded.mypy.axes.types import erase_axes, has_axes
+from branded.mypy.rows.algebra import Brand, as_vec, change, each_row, is_a, keep_row, rows_in
 from branded.mypy.rows.brand_env import OpenBrands, checker
-from branded.mypy.rows.injected_calls import items
+from branded.mypy.rows.injected_calls import display_entries
 
 
-def display(ctx: FunctionContext, scope: OpenBrands) -> Type:
+def display_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """Return the type of a display that has no type context."""
     api = checker(ctx)
-    return _type(ctx.args[0][0], api, scope) if _is_free(api) else ctx.default_return_type
+    return _united_type(ctx.args[0][0], api, scope) if _has_no_context(api) else ctx.default_return_type
 
 
-def _is_free(api: TypeChecker) -> bool:
+def _has_no_context(api: TypeChecker) -> bool:
     """Return whether the type context accepts any object."""
     wanted = api.expr_checker.type_context[-1]
     return wanted is None or isinstance(get_proper_type(wanted), AnyType) or is_a(wanted, "builtins.object")
 
 
-def _type(e: Expression, api: TypeChecker, scope: OpenBrands) -> Type:
+def _united_type(e: Expression, api: TypeChecker, scope: OpenBrands) -> Type:
     """Return the type of a checked expression, in which each display has the rows of all its entries."""
     t = get_proper_type(api.lookup_type(e))
     if isinstance(e, TupleExpr) and isinstance(t, TupleType) and len(t.items) == len(e.items):
-        return t.copy_modified(items=[_type(i, api, scope) for i in e.items])
-    held = items(e)
+        return t.copy_modified(items=[_united_type(i, api, scope) for i in e.items])
+    held = display_entries(e)
     if not held or not isinstance(t, Instance):
         return t
-    one = _united([_type(i, api, scope) for i in held], scope)
+    one = _unite_rows([_united_type(i, api, scope) for i in held], scope)
     if one is None:
         return t
     if isinstance(e, DictExpr):
@@ -45,24 +45,24 @@ def _type(e: Expression, api: TypeChecker, scope: OpenBrands) -> Type:
     return api.named_generic_type("builtins.set" if isinstance(e, SetExpr) else "builtins.list", [one])
 
 
-def _united(types: Sequence[Type], scope: OpenBrands) -> Type | None:
+def _unite_rows(types: Sequence[Type], scope: OpenBrands) -> Type | None:
     """Return the common type, with the rows of all; None where mypy's join is correct or the types differ in more."""
     found = [t for t in types if not isinstance(get_proper_type(t), NoneType)]
     if len(set(found)) < 2 or not any(rows_in(t) or has_axes(t) for t in found):
         return None
-    each = [erased(t, scope) for t in found]
+    each = [erase_axes(t, scope) for t in found]
     rows = [each_row(t) for t in each]
     if len({len(r) for r in rows}) > 1:
         return None
     united = [[b for row in at_one_place for b in row] for at_one_place in zip(*rows, strict=True)]
-    wider = [_with(t, united) for t in each]
+    wider = [_replace_rows(t, united) for t in each]
     if any(t != wider[0] for t in wider):
         return None
-    one = change(wider[0], same)
+    one = change(wider[0], keep_row)
     return one if len(found) == len(types) else make_simplified_union([one, NoneType()])
 
 
-def _with(t: Type, rows: Sequence[list[Brand]]) -> Type:
+def _replace_rows(t: Type, rows: Sequence[list[Brand]]) -> Type:
     """Replace the rows of a tree, in order."""
     each = iter(rows)
     return change(t, lambda _: next(each), end=as_vec)

@@ -74,38 +74,38 @@ class Marks:
             if self._marked.get(tree.path) is not tree and not tree.is_stub:
                 self._marked[tree.path] = tree
                 function = api.named_type("builtins.function")
-                api.schedule_patch(LAST, lambda: put(tree, function))
+                api.schedule_patch(LAST, lambda: inject_calls(tree, function))
         return ctx.api.analyze_type_with_type_info(info, ctx.type.args, ctx.type, ctx.type.empty_tuple_index)
 
 
-def put(tree: MypyFile, function: Instance) -> None:
+def inject_calls(tree: MypyFile, function: Instance) -> None:
     """Inject calls into a file after semantic analysis."""
-    for body in _bodies(tree.defs):
+    for body in _statements_to_mark(tree.defs):
         for node in walk(body):
             if type(node) is Block:
-                _mark_matches(node.body, function)
+                _inject_before_matches(node.body, function)
             elif type(node) in _WITH_DISPLAYS:
-                _mark_displays(node, function)
-    _mark_matches(tree.defs, function)
+                _inject_displays(node, function)
+    _inject_before_matches(tree.defs, function)
 
 
-def _bodies(statements: Iterable[Node]) -> Iterator[Node]:
+def _statements_to_mark(statements: Iterable[Node]) -> Iterator[Node]:
     """Find the statements of a file. In classes, find only the bodies of methods."""
     for s in statements:
         match s:
             case ClassDef():
-                yield from (b for b in _bodies(s.defs.body) if isinstance(b, Block))
+                yield from (b for b in _statements_to_mark(s.defs.body) if isinstance(b, Block))
             case Decorator():
                 yield s.func.body
             case OverloadedFuncDef():
-                yield from _bodies(s.items)
+                yield from _statements_to_mark(s.items)
             case FuncDef():
                 yield s.body
             case _:
                 yield s
 
 
-def _call(name: str, f: CallableType, args: list[Expression], at: Node) -> CallExpr:
+def _injected_call(name: str, f: CallableType, args: list[Expression], at: Node) -> CallExpr:
     callee = TempNode(f.copy_modified(name=name))
     call = CallExpr(callee, args, [ARG_POS] * len(args), [None] * len(args))
     callee.set_line(at)
@@ -113,7 +113,7 @@ def _call(name: str, f: CallableType, args: list[Expression], at: Node) -> CallE
     return call
 
 
-def _is(e: Node, name: str) -> bool:
+def _is_injected(e: Node, name: str) -> bool:
     """Return whether this is an injected call."""
     t = e.callee.type if isinstance(e, CallExpr) and isinstance(e.callee, TempNode) else None
     return isinstance(t, CallableType) and t.name == name
@@ -122,23 +122,23 @@ def _is(e: Node, name: str) -> bool:
 # ---- patterns ----
 
 
-def _mark_matches(statements: list[Statement], function: Instance) -> None:
+def _inject_before_matches(statements: list[Statement], function: Instance) -> None:
     asks = CallableType([UNKNOWN], [ARG_STAR], [None], NoneType(), function)
     for i in reversed(range(len(statements))):
         s = statements[i]
         if isinstance(s, MatchStmt) and not any(isinstance(e, AssignmentExpr) for e in walk(s.subject)):
-            classes = _classes(s)
+            classes = _tensor_classes(s)
             if any(t.items for t in classes):
-                mark = ExpressionStmt(_call(MATCH, asks, [s.subject, *classes], s.subject))
+                mark = ExpressionStmt(_injected_call(MATCH, asks, [s.subject, *classes], s.subject))
                 mark.set_line(s)
                 statements.insert(i, mark)
 
 
-def _classes(s: MatchStmt) -> list[TupleExpr]:
+def _tensor_classes(s: MatchStmt) -> list[TupleExpr]:
     """Return the uses of `Tensor` in the patterns of a match: first those outside dict patterns, then those inside."""
     found: tuple[list[ClassPattern], list[ClassPattern]] = [], []
     for p in s.patterns:
-        _find(p, *found)
+        _find_class_patterns(p, *found)
     return [TupleExpr([p.class_ref for p in each if _is_tensor(p.class_ref.node)]) for each in found]
 
 
@@ -146,7 +146,7 @@ def _is_tensor(node: Node | None) -> bool:
     return isinstance(node, TypeInfo) and node.fullname == TENSOR
 
 
-def _find(p: Pattern | None, own: list[ClassPattern], entries: list[ClassPattern]) -> None:
+def _find_class_patterns(p: Pattern | None, own: list[ClassPattern], entries: list[ClassPattern]) -> None:
     below: Sequence[Pattern | None] = ()
     match p:
         case AsPattern():
@@ -159,17 +159,17 @@ def _find(p: Pattern | None, own: list[ClassPattern], entries: list[ClassPattern
             own.append(p)
             below = [*p.positionals, *p.keyword_values]
     for q in below:
-        _find(q, own, entries)
+        _find_class_patterns(q, own, entries)
 
 
-def of_copy(f: FuncDef) -> None:
+def update_copy(f: FuncDef) -> None:
     """Update the injected calls in a copy of a function to refer to the copy's own patterns."""
     for block in walk(f.body):
         if isinstance(block, Block):
             for mark, s in zip(block.body, block.body[1:], strict=False):
-                if isinstance(s, MatchStmt) and isinstance(mark, ExpressionStmt) and _is(mark.expr, MATCH):
+                if isinstance(s, MatchStmt) and isinstance(mark, ExpressionStmt) and _is_injected(mark.expr, MATCH):
                     assert isinstance(mark.expr, CallExpr)
-                    mark.expr.args[1:] = _classes(s)
+                    mark.expr.args[1:] = _tensor_classes(s)
 
 
 # ---- displays ----
@@ -177,38 +177,38 @@ def of_copy(f: FuncDef) -> None:
 _WITH_DISPLAYS = {AssignmentStmt, ForStmt, GeneratorExpr, LambdaExpr}
 
 
-def _mark_displays(node: Node, function: Instance) -> None:
+def _inject_displays(node: Node, function: Instance) -> None:
     """Inject calls around the displays without a type context, for which mypy would join the types of the entries."""
     match node:
         case AssignmentStmt() if node.type is None and not node.is_final_def:
             if isinstance(node.rvalue, TupleExpr) or not any(isinstance(v, TupleExpr | ListExpr) for v in node.lvalues):
-                node.rvalue = _marked(node.rvalue, function)
+                node.rvalue = _wrap_display(node.rvalue, function)
         case ForStmt():
-            node.expr = _marked(node.expr, function)
+            node.expr = _wrap_display(node.expr, function)
         case GeneratorExpr():
-            node.sequences[:] = [_marked(e, function) for e in node.sequences]
+            node.sequences[:] = [_wrap_display(e, function) for e in node.sequences]
         case LambdaExpr() if isinstance(returned := node.body.body[-1], ReturnStmt) and returned.expr is not None:
-            returned.expr = _marked(returned.expr, function)
+            returned.expr = _wrap_display(returned.expr, function)
 
 
-def _marked(e: Expression, function: Instance) -> Expression:
+def _wrap_display(e: Expression, function: Instance) -> Expression:
     """Wrap a display that may hold several rows in an injected call; in a tuple, wrap each item."""
     if isinstance(e, TupleExpr):
-        e.items[:] = [_marked(i, function) for i in e.items]
-    if len(items(e)) < 2 or _is_literal(e):
+        e.items[:] = [_wrap_display(i, function) for i in e.items]
+    if len(display_entries(e)) < 2 or _is_literal(e):
         return e
     object_, default = AnyType(TypeOfAny.special_form), AnyType(TypeOfAny.from_omitted_generics)
     v = TypeVarType("T", "T", TypeVarId(-1, namespace=DISPLAY), [], object_, default)
-    return _call(DISPLAY, CallableType([v], [ARG_POS], [None], v, function, variables=[v]), [e], e)
+    return _injected_call(DISPLAY, CallableType([v], [ARG_POS], [None], v, function, variables=[v]), [e], e)
 
 
 def _is_literal(e: Expression) -> bool:
     """Return whether a display contains only literals."""
-    held = items(e) or (e.items if isinstance(e, TupleExpr) else [])
+    held = display_entries(e) or (e.items if isinstance(e, TupleExpr) else [])
     return all(map(_is_literal, held)) if held else isinstance(e, IntExpr | FloatExpr | StrExpr | UnaryExpr)
 
 
-def items(e: Expression) -> list[Expression]:
+def display_entries(e: Expression) -> list[Expression]:
     """Return the entries of a display; empty for other expressions, and for displays with stars."""
     match e:
         case ListExpr() | SetExpr():

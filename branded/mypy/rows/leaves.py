@@ -25,7 +25,7 @@ STACKED = {*NUMBERS, ARRAY, "tinygrad.uop.ops.UOp"}
 """Classes whose instances become tensors when a mapped function returns them."""
 
 
-def becoming(new: Type, kinds: Collection[str]) -> Callable[[Type], Type]:
+def replace_leaves(new: Type, kinds: Collection[str]) -> Callable[[Type], Type]:
     """Return a function that replaces each leaf of one of these classes by `new`, for `change`."""
 
     def leaf(t: Type) -> Type:
@@ -60,7 +60,7 @@ def unmappable(
         if info.is_named_tuple and not (result or has_rows(info)) and _any_tensor(fields) and not plain(info):
             yield what, f"a {info.name}, which holds tensors but has no row: class {info.name}(NamedTuple, Generic[S])"
             return
-        for (at, field), each in zip(fields.items(), _ways(way, t), strict=True):
+        for (at, field), each in zip(fields.items(), _item_axes(way, t), strict=True):
             yield from unmappable(field, each, f"{what}{at}", result, plain)
     elif not isinstance(t, Instance):
         return
@@ -71,10 +71,10 @@ def unmappable(
         for at, field in fields.items():
             yield from unmappable(field, way, f"{what}{at}", result, plain)
     elif row_of(t) is None and t.type.fullname not in (ARRAY, "builtins.object", *(STACKED if result else ())):
-        yield what, _without_axis(t.type, result)
+        yield what, _describe_leaf(t.type, result)
 
 
-def _ways(way: Type, t: TupleType | TypedDictType) -> Sequence[Type]:
+def _item_axes(way: Type, t: TupleType | TypedDictType) -> Sequence[Type]:
     """Return the axes of each item of a tuple or a TypedDict, as far as they are known."""
     if isinstance(t, TypedDictType):
         return [way.items.get(k, UNKNOWN) if isinstance(way, TypedDictType) else UNKNOWN for k in t.items]
@@ -82,7 +82,7 @@ def _ways(way: Type, t: TupleType | TypedDictType) -> Sequence[Type]:
     return way.items if is_known and isinstance(way, TupleType) else [UNKNOWN] * len(t.items)
 
 
-def _without_axis(info: TypeInfo, result: bool) -> str:
+def _describe_leaf(info: TypeInfo, result: bool) -> str:
     """Describe a leaf without an axis: `an int`; `a Model, which has no row: class Model(Generic[S])`."""
     said = f"{'an' if info.name[0] in 'aeiouAEIOU' else 'a'} {info.name}"
     bare = result or info.fullname.startswith(("builtins.", "typing.", "collections."))

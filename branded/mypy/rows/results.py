@@ -14,42 +14,42 @@ from branded.mypy.rows.algebra import (
     UNKNOWN,
     Brand,
     Change,
+    add_brands,
     change,
-    hides,
-    holds,
+    drop_brands,
+    hides_brands,
+    holds_tensors,
     is_a,
+    keep_row,
     row_of,
     rows_in,
-    same,
-    widened,
-    without,
 )
 from branded.mypy.rows.brand_env import OpenBrands, checker
-from branded.mypy.rows.callables import either
+from branded.mypy.rows.callables import overload_plain
 from branded.mypy.transforms import in_axes
 
 
-def emptied(ctx: FunctionContext | MethodContext) -> Type:
+def plain_result(ctx: FunctionContext | MethodContext) -> Type:
     """Return a plain Tensor for a result whose row is empty."""
-    return change(ctx.default_return_type, same)
+    return change(ctx.default_return_type, keep_row)
 
 
-def compiled(ctx: FunctionContext) -> Type:
+def jit_type(ctx: FunctionContext) -> Type:
     """Return the type of `TinyJit(f)`, which runs outside every vmap: its results have no row."""
     t = get_proper_type(ctx.default_return_type)
     if not isinstance(t, Instance):
         return t
-    forget = without(lambda b: isinstance(b, AnyType))
+    forget = drop_brands(lambda b: isinstance(b, AnyType))
     return t.copy_modified(args=[change(a, forget) for a in t.args])
 
 
-def as_it_was(ctx: FunctionContext) -> Type:
+def function_type(ctx: FunctionContext) -> Type:
     """Return the type of `f` for `function(f)`; tinygrad's annotation would make its rows Any."""
     f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types[0] else None
     return f if isinstance(f, CallableType) and f.variables else ctx.default_return_type
 
 
-def lifted(ctx: FunctionContext, scope: OpenBrands) -> Type:
+def lift_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """Return the type of `lift(f)`: each parameter with tensors has its own row, and the result has all rows."""
     f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
     if not isinstance(f, CallableType) or f.is_ellipsis_args or f.variables or isinstance(ctx.args[0][0], LambdaExpr):
@@ -58,13 +58,13 @@ def lifted(ctx: FunctionContext, scope: OpenBrands) -> Type:
     rows: list[Type] = []
     types: list[Type] = []
     for i, (name, t) in enumerate(zip(f.arg_names, f.arg_types, strict=True)):
-        if is_plain := holds(t) and not rows_in(t):
+        if is_plain := holds_tensors(t) and not rows_in(t):
             rows.append(scope.fresh((name or "x").upper(), ctx.context, checker(ctx), place=f"{place}:{i}"))
-        types.append(widened(t, rows[-1:]) if is_plain else t)
-    return either(f.copy_modified(arg_types=types, ret_type=widened(f.ret_type, rows), variables=rows))
+        types.append(add_brands(t, rows[-1:]) if is_plain else t)
+    return overload_plain(f.copy_modified(arg_types=types, ret_type=add_brands(f.ret_type, rows), variables=rows))
 
 
-def opening(ctx: FunctionContext, scope: OpenBrands) -> Type:
+def brand_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """Return the type of `with brand("users", 3) as users`, with a fresh brand."""
     api, t, name = checker(ctx), get_proper_type(ctx.default_return_type), ctx.args[0][0]
     inner = get_proper_type(t.args[0]) if isinstance(t, Instance) and t.args else None
@@ -76,17 +76,21 @@ def opening(ctx: FunctionContext, scope: OpenBrands) -> Type:
     return t.copy_modified(args=[inner.copy_modified(args=[fresh]), *t.args[1:]])
 
 
-def entering(ctx: MethodSigContext, scope: OpenBrands) -> FunctionLike:
+def vec_signature(ctx: MethodSigContext, scope: OpenBrands) -> FunctionLike:
     """Type `users.vec(x)`: add the brand to `x`, independent of the type context."""
-    return _crossing(ctx, lambda brand: lambda row: [*row, brand], lambda t, m, way: m.off(t, way, "x"), scope)
+    return _crossing_signature(
+        ctx, lambda brand: lambda row: [*row, brand], lambda t, m, way: m.off(t, way, "x"), scope
+    )
 
 
-def leaving(ctx: MethodSigContext, scope: OpenBrands) -> FunctionLike:
+def unvec_signature(ctx: MethodSigContext, scope: OpenBrands) -> FunctionLike:
     """Type `users.unvec(x)`: remove the brand from `x`; mypy alone would join the other brands."""
-    return _crossing(ctx, lambda brand: without(lambda b: b == brand), lambda t, m, way: m.on(t, way), scope)
+    return _crossing_signature(
+        ctx, lambda brand: drop_brands(lambda b: b == brand), lambda t, m, way: m.on(t, way), scope
+    )
 
 
-def _crossing(
+def _crossing_signature(
     ctx: MethodSigContext, to: Callable[[Brand], Change], axis: Callable[[Type, Mapped, Type], Type], scope: OpenBrands
 ) -> FunctionLike:
     sig, opened = ctx.default_signature, ctx.type
@@ -96,5 +100,5 @@ def _crossing(
         return sig
     way = in_axes.tree_of(ctx.args[1][0] if len(ctx.args) > 1 and ctx.args[1] else None, checker(ctx))
     moved = axis(value, Mapped(ctx.context, checker(ctx), scope, brand), way)
-    result = UNKNOWN if hides(value) else change(moved, to(brand))
+    result = UNKNOWN if hides_brands(value) else change(moved, to(brand))
     return sig.copy_modified(arg_types=[value, *sig.arg_types[1:]], ret_type=result, variables=[])

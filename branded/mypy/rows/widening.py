@@ -13,25 +13,25 @@ from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.subtypes import is_same_type
 from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
 
-from branded.mypy.rows.algebra import CONTAINERS, Brand, as_vec, change, each_row, rows_in, widened
+from branded.mypy.rows.algebra import CONTAINERS, Brand, add_brands, as_vec, change, each_row, rows_in
 from branded.mypy.rows.brand_env import checker, trying
 
 Call = FunctionSigContext | MethodSigContext
 
 
-def entries(given: Sequence[Expression]) -> Iterator[Expression]:
+def flat_entries(given: Sequence[Expression]) -> Iterator[Expression]:
     """Find the entries of nested displays; mypy alone would join their types."""
     for e in given:
         match e:
             case ListExpr() | TupleExpr() | SetExpr():
-                yield from entries(e.items)
+                yield from flat_entries(e.items)
             case DictExpr():
-                yield from entries([value for _, value in e.items])
+                yield from flat_entries([value for _, value in e.items])
             case _:
                 yield e
 
 
-def accepting(sig: CallableType, ctx: Call) -> CallableType:
+def accept_narrower(sig: CallableType, ctx: Call) -> CallableType:
     """Return the signature of a call that also accepts containers with narrower rows than declared."""
     types = list(sig.arg_types)
     for i, (wanted, given) in enumerate(zip(sig.arg_types, ctx.args, strict=False)):
@@ -58,17 +58,17 @@ def _has_tensors(t: Type) -> bool:
 def is_narrower(t: Type, wanted: Type) -> bool:
     """Return whether two trees differ only in rows, and the brands of the first are among the brands of the second."""
     rows = rows_in(wanted)
-    return all(b in rows for b in rows_in(t)) and is_same_type(_bare(t), _bare(wanted))
+    return all(b in rows for b in rows_in(t)) and is_same_type(_without_rows(t), _without_rows(wanted))
 
 
-def _bare(t: Type) -> Type:
+def _without_rows(t: Type) -> Type:
     return change(t, lambda row: [], end=as_vec)
 
 
 # ---- named tuples ----
 
 
-def replaced(ctx: MethodSigContext) -> CallableType:
+def replace_signature(ctx: MethodSigContext) -> CallableType:
     """Type `p._replace(position=x)`: a named tuple with the brands of `x` too."""
     sig, api = ctx.default_signature, checker(ctx)
     rows: list[Brand] = []
@@ -76,6 +76,6 @@ def replaced(ctx: MethodSigContext) -> CallableType:
     for i, given in enumerate(ctx.args):
         with trying(api):
             own = [b for e in given for b in rows_in(api.get_expression_type(e))]
-        types[i] = widened(types[i], own)
+        types[i] = add_brands(types[i], own)
         rows += own
-    return sig.copy_modified(arg_types=types, ret_type=widened(sig.ret_type, rows))
+    return sig.copy_modified(arg_types=types, ret_type=add_brands(sig.ret_type, rows))

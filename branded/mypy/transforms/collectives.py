@@ -8,13 +8,13 @@ from mypy.erasetype import remove_instance_last_known_values
 from mypy.nodes import Expression, ListExpr, StrExpr, TupleExpr
 from mypy.types import AnyType, Instance, TupleType, Type, TypeOfAny, get_proper_type
 
-from branded.mypy.axes.mapped_axis import Mapped, number
-from branded.mypy.axes.types import erased
+from branded.mypy.axes.mapped_axis import Mapped, literal_axis
+from branded.mypy.axes.types import erase_axes
 from branded.mypy.codes import AXIS_TYPE, NAME_UNBOUND
-from branded.mypy.rows.algebra import BRAND, TENSOR, UNKNOWN, VEC, Brand, change, is_a, widened, without
-from branded.mypy.rows.brand_env import class_of, name_of, text_of
+from branded.mypy.rows.algebra import BRAND, TENSOR, UNKNOWN, VEC, Brand, add_brands, change, drop_brands, is_a
+from branded.mypy.rows.brand_env import brand_name, class_of, text_of
 from branded.mypy.rows.leaves import NUMBERS
-from branded.mypy.transforms.function_calls import Rule, TransformCall, rows_of
+from branded.mypy.transforms.function_calls import Rule, TransformCall, unique_brands
 from branded.mypy.transforms.in_axes import tree_of
 
 COLLECTIVES_IN, EXCHANGES_IN = "branded.collectives.reductions", "branded.collectives.exchanges"
@@ -52,43 +52,43 @@ class _Names:
 
         An unknown name, such as a string parameter, matches the brands whose name is unknown.
         """
-        return [b for b in row if b in self.brands or name_of(b) in self.texts or self._may_be(b)]
+        return [b for b in row if b in self.brands or brand_name(b) in self.texts or self._may_be(b)]
 
     def _may_be(self, b: Brand) -> bool:
-        return not self.are_known and name_of(b) == ""
+        return not self.are_known and brand_name(b) == ""
 
 
-def _names(call: TransformCall) -> _Names:
+def _read_names(call: TransformCall) -> _Names:
     """Read `axis_name`; report an error for an entry that cannot name an open brand.
 
     (Users, "i")    brands: Users, texts: "i"        a parameter `name: str`    unknown
     """
     names = _Names()
     for e in call.given.get("axis_name", ()):
-        _read(names, e, call)
+        _add_name(names, e, call)
     if names.wrong is not None:
         fix = "try:   a subclass of Brand, the string that was its axis_name, or an open brand"
         call.fail(NAME_UNBOUND, f"{call.show(names.wrong)} is no name of a brand", fix)
     elif call.scope.is_all_known(call.api):
         for text in names.texts:
-            if all(name_of(b) != text for b in call.scope.open):
-                _unbound(call, text)
+            if all(brand_name(b) != text for b in call.scope.open):
+                _report_unbound(call, text)
     return names
 
 
-def _read(names: _Names, e: Expression, call: TransformCall) -> None:
+def _add_name(names: _Names, e: Expression, call: TransformCall) -> None:
     """Add an entry: a string literal by its value, other expressions by their type."""
     if isinstance(e, StrExpr):
         names.texts.append(e.value)
     elif isinstance(e, TupleExpr | ListExpr):
         for item in e.items:
-            _read(names, item, call)
+            _add_name(names, item, call)
     else:
         names.add(call.api.get_expression_type(e))
 
 
-def _unbound(call: TransformCall, name: str) -> None:
-    names = [n for b in call.scope.open if (n := name_of(b))]
+def _report_unbound(call: TransformCall, name: str) -> None:
+    names = [n for b in call.scope.open if (n := brand_name(b))]
     names = [repr(n) for n in names] + [b.type.name for b in call.scope.open if isinstance(b, Instance)]
     call.fail(
         NAME_UNBOUND,
@@ -98,15 +98,15 @@ def _unbound(call: TransformCall, name: str) -> None:
     )
 
 
-def _open(call: TransformCall, names: _Names, row: Sequence[Brand]) -> list[Brand]:
+def _open_brands(call: TransformCall, names: _Names, row: Sequence[Brand]) -> list[Brand]:
     """Return the named brands, whether the value varies over them or not."""
     found = [*names.brands, *names.within([*row, *call.scope.open])]
     return list(dict.fromkeys(found))
 
 
-def _reduced(call: TransformCall) -> Type:
+def _reduce_type(call: TransformCall) -> Type:
     """Return the type of `psum(x, Users)`: `x` without the brand; `all_gather` adds it as an axis."""
-    value, names = call.with_axes("x"), _names(call)
+    value, names = call.with_axes("x"), _read_names(call)
     if not call.are_tensors(value, "the value", AXIS_TYPE):
         return value
     number = get_proper_type(value)
@@ -114,49 +114,49 @@ def _reduced(call: TransformCall) -> Type:
         return FAILED
     if call.what == "psum" and isinstance(number, Instance) and number.type.fullname in NUMBERS - {"builtins.bool"}:
         return remove_instance_last_known_values(value)
-    row = rows_of(value)
-    brands = _open(call, names, row)
+    row = unique_brands(value)
+    brands = _open_brands(call, names, row)
     call.scope.crossed += brands
     call.has_axes = True
     if call.what == "all_gather":
-        value = _gathered(call, value, names)
-    return call.tensors(change(value, without(lambda b: b in brands)))
+        value = _gather_type(call, value, names)
+    return call.tensors(change(value, drop_brands(lambda b: b in brands)))
 
 
-def _gathered(call: TransformCall, value: Type, names: _Names) -> Type:
+def _gather_type(call: TransformCall, value: Type, names: _Names) -> Type:
     """Add the axis of `all_gather(x, Users, axis=1)`; with `tiled` the axes are unknown."""
     way = tree_of(call.expression("axis"), call.api)
-    if call.is_true("tiled") is not False or number(way) is None:
-        return erased(value, call.scope)
+    if call.is_true("tiled") is not False or literal_axis(way) is None:
+        return erase_axes(value, call.scope)
     one = names.brands[0] if len(names.brands) == 1 and not names.texts and names.are_known else UNKNOWN
     return Mapped(call.at, call.api, call.scope, one).on(value, way)
 
 
-def _exchanged(call: TransformCall) -> Type:
+def _exchange_type(call: TransformCall) -> Type:
     """Return the type of `ppermute(x, Users, …)`: `x` with the brand."""
     call.has_axes = call.what == "ppermute"
-    value, names = call.with_axes("x") if call.has_axes else call.type_of("x"), _names(call)
+    value, names = call.with_axes("x") if call.has_axes else call.type_of("x"), _read_names(call)
     if not call.are_tensors(value, "the value", AXIS_TYPE):
         return value
     if names.wrong is not None:
         return FAILED
-    brands = _open(call, names, rows_of(value))
+    brands = _open_brands(call, names, unique_brands(value))
     call.scope.crossed += brands
-    return widened(call.tensors(value), brands)
+    return add_brands(call.tensors(value), brands)
 
 
-def _index(call: TransformCall) -> Type:
+def _index_type(call: TransformCall) -> Type:
     """Return the type of `axis_index(Users)`."""
-    names = _names(call)
+    names = _read_names(call)
     if names.wrong is not None:
         return FAILED
-    brands = _open(call, names, [])
+    brands = _open_brands(call, names, [])
     known = names.are_known and len(brands) >= len(names.brands) + len(names.texts)
     return call.vec(brands if known else [*brands, UNKNOWN])
 
 
 COLLECTIVES: dict[str, Rule] = {
-    **{f"{COLLECTIVES_IN}.{n}": _reduced for n in ("psum", "pmean", "pmax", "pmin", "all_gather")},
-    **{f"{EXCHANGES_IN}.{n}": _exchanged for n in ("ppermute", "all_to_all", "psum_scatter")},
-    f"{COLLECTIVES_IN}.axis_index": _index,
+    **{f"{COLLECTIVES_IN}.{n}": _reduce_type for n in ("psum", "pmean", "pmax", "pmin", "all_gather")},
+    **{f"{EXCHANGES_IN}.{n}": _exchange_type for n in ("ppermute", "all_to_all", "psum_scatter")},
+    f"{COLLECTIVES_IN}.axis_index": _index_type,
 }

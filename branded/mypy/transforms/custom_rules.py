@@ -13,7 +13,7 @@ from mypy.types import CallableType, ExtraAttrs, FunctionLike, Instance, Overloa
 from branded.mypy.analysis.memoize import type_of_call
 from branded.mypy.rows import operands
 from branded.mypy.rows.brand_env import OpenBrands, checker
-from branded.mypy.rows.callables import CALLED, Arg, call_of, items_of, of_lambda
+from branded.mypy.rows.callables import CALLED, Arg, signatures_of, synthetic_call, type_of_lambda
 
 DERIVATIVES, BATCHING = "branded.autodiff.custom_rules.custom_derivatives", "branded.control_flow.custom_vmap"
 MAKERS = {
@@ -34,10 +34,10 @@ class Same:
     scope: OpenBrands
 
     def apply(self, f: Expression, args: Sequence[Arg]) -> Type:
-        return type_of_call(call_of(f, [a.type for a in args], args, self.at), self.api)
+        return type_of_call(synthetic_call(f, [a.type for a in args], args, self.at), self.api)
 
 
-def made(ctx: FunctionContext, scope: OpenBrands) -> Type:
+def custom_rule_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """Return the type of `custom_jvp(f)`, which keeps the generic type of `f` in an attribute.
 
     The type parameters of a class cannot be generic themselves.
@@ -46,8 +46,8 @@ def made(ctx: FunctionContext, scope: OpenBrands) -> Type:
     if not isinstance(given, Instance) or not ctx.args[0]:
         return given
     f = ctx.args[0][0]
-    own = of_lambda(Same(ctx.context, api, scope), f) if isinstance(f, LambdaExpr) else api.get_expression_type(f)
-    items = items_of(own, api) if own is not None else []
+    own = type_of_lambda(Same(ctx.context, api, scope), f) if isinstance(f, LambdaExpr) else api.get_expression_type(f)
+    items = signatures_of(own, api) if own is not None else []
     if not items:
         return given
     kept = items[0] if len(items) == 1 else Overloaded(items)
@@ -56,10 +56,10 @@ def made(ctx: FunctionContext, scope: OpenBrands) -> Type:
     return out
 
 
-def called(ctx: MethodSigContext) -> FunctionLike:
+def custom_rule_signature(ctx: MethodSigContext) -> FunctionLike:
     """Return the signature of `custom_jvp(f)`."""
     attrs = ctx.type.extra_attrs if isinstance(ctx.type, Instance) else None
     f = get_proper_type(attrs.attrs.get(CALLED)) if attrs is not None else None
     if isinstance(f, CallableType):  # the arguments match the parameters of f, which has as many
-        return operands.operands(ctx._replace(default_signature=f))
+        return operands.operand_signature(ctx._replace(default_signature=f))
     return f if isinstance(f, Overloaded) else ctx.default_signature

@@ -23,7 +23,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy.axes.types import erased
+from branded.mypy.axes.types import erase_axes
 from branded.mypy.codes import DERIVATIVE, ERROR
 from branded.mypy.rows.algebra import (
     ARRAY,
@@ -31,18 +31,18 @@ from branded.mypy.rows.algebra import (
     TENSOR,
     UNKNOWN,
     Brand,
+    add_brands,
     change,
-    hides,
+    hides_brands,
+    keep_row,
     row_of,
-    same,
-    widened,
 )
 from branded.mypy.rows.brand_env import OpenBrands, fail, show, trying
-from branded.mypy.rows.callables import Arg, either, items_of
-from branded.mypy.rows.leaves import becoming
+from branded.mypy.rows.callables import Arg, overload_plain, signatures_of
+from branded.mypy.rows.leaves import replace_leaves
 from branded.mypy.transforms import function_calls
-from branded.mypy.transforms.function_calls import Rule, TransformCall, joined, outcome, rows_of
-from branded.mypy.transforms.in_axes import count, tuple_of
+from branded.mypy.transforms.function_calls import Rule, TransformCall, join_trees, result_type, unique_brands
+from branded.mypy.transforms.in_axes import plural, tuple_type
 
 API, JACOBIANS = "branded.autodiff.api", "branded.autodiff.jacobians"
 LATER = {
@@ -86,13 +86,13 @@ class Derivative:
             return AnyType(TypeOfAny.from_error)
         crossed = len(self.scope.crossed)
         leaves = [args[i]._replace(type=self._leaf(a.type)) if i in (places or ()) else a for i, a in enumerate(args)]
-        inside = outcome(f, leaves, self.at, self.api, [a.type for a in args])
-        rows = [b for a in args for b in rows_of(a.type)] + self.scope.crossed[crossed:]
-        if hides(inside) and not any(hides(a.type) for a in args):
+        inside = result_type(f, leaves, self.at, self.api, [a.type for a in args])
+        rows = [b for a in args for b in unique_brands(a.type)] + self.scope.crossed[crossed:]
+        if hides_brands(inside) and not any(hides_brands(a.type) for a in args):
             given = show(inside, self.api)
             note = f'{self.what}: what the function gives has the type "{given}" here, so it is not checked'
             self.api.note(note, self.at, code=ERROR)
-        if places is None or hides(inside):
+        if places is None or hides_brands(inside):
             return UNKNOWN
         return self.result(inside, [positional[i] for i in places], rows)
 
@@ -100,7 +100,7 @@ class Derivative:
 
     def generic(self, f: Type) -> Type:
         """Return the type of `grad(f)`: a function with the parameters of `f` that returns the derivative."""
-        items = items_of(f, self.api)
+        items = signatures_of(f, self.api)
         found = []
         for item in items:
             with trying(self.api) as errors:
@@ -121,12 +121,12 @@ class Derivative:
         if any(k in (ARG_STAR, ARG_STAR2) for k in f.arg_kinds):
             return f.copy_modified(ret_type=UNKNOWN)
         places = self._places(len(types))
-        if places is None or hides(f.ret_type):
+        if places is None or hides_brands(f.ret_type):
             return f.copy_modified(ret_type=UNKNOWN)
         if not self._are_floats([types[i] for i in places], places):
             return None
-        result = self.result(f.ret_type, [types[i] for i in places], [b for t in f.arg_types for b in rows_of(t)])
-        return either(f.copy_modified(ret_type=result))
+        result = self.result(f.ret_type, [types[i] for i in places], [b for t in f.arg_types for b in unique_brands(t)])
+        return overload_plain(f.copy_modified(ret_type=result))
 
     # ---- arguments ----
 
@@ -138,7 +138,7 @@ class Derivative:
             return None
         if any(not -n <= i < n for i in given):
             text = nums if isinstance(nums, int) else f"({', '.join(map(str, given))}{',' * (len(given) == 1)})"
-            wrong = f"argnums={text} for a call with {count(n, 'positional argument', 'positional arguments')}"
+            wrong = f"argnums={text} for a call with {plural(n, 'positional argument', 'positional arguments')}"
             self.fail(wrong, "try:   the positions of the arguments to differentiate with respect to, counted from 0")
             return None
         return [i % n for i in given]
@@ -155,27 +155,27 @@ class Derivative:
 
     def _leaf(self, t: Type) -> Type:
         """Return the type that the function receives for an argument: floats and arrays become tensors."""
-        return change(t, same, UNKNOWN, becoming(self.scope.instance(TENSOR), FLOATS))
+        return change(t, keep_row, UNKNOWN, replace_leaves(self.scope.instance(TENSOR), FLOATS))
 
     # ---- results ----
 
     def result(self, inside: Type, wrt: Sequence[Type], rows: Sequence[Brand]) -> Type:
         """Return the derivative of a function whose result has the type `inside`."""
-        if (parts := split(self, remove_instance_last_known_values(inside), self.has_aux)) is None:
+        if (parts := split_aux(self, remove_instance_last_known_values(inside), self.has_aux)) is None:
             return UNKNOWN
         value, aux = parts
         if not self._has_derivative(value):
             return AnyType(TypeOfAny.from_error)
         value = self._tensors(value)
-        over = list(dict.fromkeys([*rows, *rows_of(value)]))
-        parts_of = [widened(self._leaf(t), over) for t in wrt]
+        over = list(dict.fromkeys([*rows, *unique_brands(value)]))
+        parts_of = [add_brands(self._leaf(t), over) for t in wrt]
         one = parts_of[0] if isinstance(self.argnums, int) else self._tuple(parts_of)
         match self.what:
             case "grad":
                 return one if aux is None else self._tuple([one, aux])
             case "value_and_grad":
                 return self._tuple([value if aux is None else self._tuple([value, aux]), one])
-        one = erased(one, self.scope)  # a Jacobian also has the axes of the value
+        one = erase_axes(one, self.scope)  # a Jacobian also has the axes of the value
         derived = _each_leaf(value, one)
         if self.what == "hessian":
             derived = _each_leaf(derived, one)
@@ -184,7 +184,7 @@ class Derivative:
     def _has_derivative(self, value: Type) -> bool:
         """Return whether a result can be differentiated; report an error if not."""
         if self.what not in ("grad", "value_and_grad"):
-            for where, kind in function_calls.misfits(value, "the result"):
+            for where, kind in function_calls.non_tensors(value, "the result"):
                 self.fail(f"{where} is {kind}, not a tensor", "try:   return tensors; others with has_aux=True")
                 return False
             return True
@@ -204,10 +204,10 @@ class Derivative:
         return TransformCall(self.what, self.at, self.api, self.scope, {}).tensors(t)
 
     def _tuple(self, items: list[Type]) -> TupleType:
-        return tuple_of(items, self.api)
+        return tuple_type(items, self.api)
 
 
-def split(by: Derivative, inside: Type, has_aux: bool | None) -> tuple[Type, Type | None] | None:
+def split_aux(by: Derivative, inside: Type, has_aux: bool | None) -> tuple[Type, Type | None] | None:
     """Split a result into the value and the auxiliary output; None if that is unknown."""
     if has_aux is None:
         return None
@@ -226,10 +226,10 @@ def split(by: Derivative, inside: Type, has_aux: bool | None) -> tuple[Type, Typ
 
 def not_floats(t: Type, what: str) -> Iterator[tuple[str, str]]:
     """Find the leaves of an argument that cannot be differentiated; yield a name and a description for each."""
-    yield from function_calls.misfits(t, what)
-    for where, leaf in function_calls.leaves(t, what):
+    yield from function_calls.non_tensors(t, what)
+    for where, leaf in function_calls.tree_leaves(t, what):
         if isinstance(leaf, Instance) and leaf.type.fullname in ("builtins.int", "builtins.bool"):
-            yield where, function_calls.an(leaf.type.name)
+            yield where, function_calls.with_article(leaf.type.name)
 
 
 def _argnums(e: Expression) -> list[int] | int | None:
@@ -260,7 +260,7 @@ def _each_leaf(t: Type, new: Type) -> Type:
         case NoneType():
             return t
     # a class declares its fields; if the argument is one tensor, they are tensors again
-    return widened(t, rows_of(new)) if row_of(new) is not None else UNKNOWN
+    return add_brands(t, unique_brands(new)) if row_of(new) is not None else UNKNOWN
 
 
 # ---- vjp and jvp, which also take the arguments ----
@@ -272,7 +272,7 @@ def vjp(call: TransformCall) -> Type:
     if f is None or primals is None:
         return UNKNOWN
     d = Derivative("vjp", call.at, call.api, call.scope, list(range(len(primals))), call.is_true("has_aux"))
-    found = _value(d, f, primals)
+    found = _value_and_rows(d, f, primals)
     if found is None:
         return UNKNOWN
     value, aux, rows = found
@@ -281,9 +281,9 @@ def vjp(call: TransformCall) -> Type:
     cotangent = change(value, lambda row: [*row, own])
     if row_of(value) is not None:
         cotangent = UnionType([cotangent, call.api.named_generic_type("builtins.float", [])])
-    out = d._tuple([widened(d._leaf(t), [*rows, own]) for t in primals])
+    out = d._tuple([add_brands(d._leaf(t), [*rows, own]) for t in primals])
     function = call.api.named_generic_type("builtins.function", [])
-    pullback = either(CallableType([cotangent], [ARG_POS], [None], out, function, variables=[own]))
+    pullback = overload_plain(CallableType([cotangent], [ARG_POS], [None], out, function, variables=[own]))
     return d._tuple([value, pullback] if aux is None else [value, pullback, aux])
 
 
@@ -298,31 +298,31 @@ def jvp(call: TransformCall) -> Type:
     d = Derivative("jvp", call.at, call.api, call.scope, list(range(len(primals))), call.is_true("has_aux"))
     if row_of(moved) is not None:
         return call.fail(DERIVATIVE, "primals and tangents are tuples", "try:   jvp(f, (x,), (dx,))")
-    if isinstance(moved, TupleType) and joined(d._leaf(given), d._leaf(moved)) is None:
+    if isinstance(moved, TupleType) and join_trees(d._leaf(given), d._leaf(moved)) is None:
         shown = f"tangent: {call.show(moved)}", f"primal:  {call.show(given)}"
         return call.fail(DERIVATIVE, "the tangent has another tree than the primal", *shown)
-    found = _value(d, f, primals)
+    found = _value_and_rows(d, f, primals)
     if found is None:
         return UNKNOWN
     value, aux, rows = found
-    tangent = widened(value, [*rows, *rows_of(moved)])
+    tangent = add_brands(value, [*rows, *unique_brands(moved)])
     return d._tuple([value, tangent] if aux is None else [value, tangent, aux])
 
 
-def _value(d: Derivative, f: Expression, primals: list[Type]) -> tuple[Type, Type | None, list[Brand]] | None:
+def _value_and_rows(d: Derivative, f: Expression, primals: list[Type]) -> tuple[Type, Type | None, list[Brand]] | None:
     """Return the value of a function at these arguments, its auxiliary output, and the rows of its derivative."""
     if not d._are_floats(primals, range(len(primals))):
         return None
     crossed = len(d.scope.crossed)
-    inside = outcome(f, [Arg(d._leaf(t)) for t in primals], d.at, d.api, primals)
+    inside = result_type(f, [Arg(d._leaf(t)) for t in primals], d.at, d.api, primals)
     if (
-        hides(inside)
-        or (parts := split(d, remove_instance_last_known_values(inside), d.has_aux)) is None
+        hides_brands(inside)
+        or (parts := split_aux(d, remove_instance_last_known_values(inside), d.has_aux)) is None
         or not d._has_derivative(parts[0])
     ):
         return None
     value = d._tensors(parts[0])
-    rows = [b for t in [*primals, value] for b in rows_of(t)] + d.scope.crossed[crossed:]
+    rows = [b for t in [*primals, value] for b in unique_brands(t)] + d.scope.crossed[crossed:]
     return value, parts[1], list(dict.fromkeys(rows))
 
 

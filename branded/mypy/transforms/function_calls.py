@@ -37,9 +37,9 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy.analysis.memoize import keep_in_body, type_of_call
-from branded.mypy.axes.types import erased
-from branded.mypy.codes import is_ours
+from branded.mypy.analysis.memoize import cache_in_body, type_of_call
+from branded.mypy.axes.types import erase_axes
+from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.algebra import (
     ARRAY,
     CONTAINERS,
@@ -47,18 +47,18 @@ from branded.mypy.rows.algebra import (
     UNKNOWN,
     VEC,
     Brand,
+    add_brands,
     as_vec,
     change,
     has_rows,
+    keep_row,
     row_of,
     rows_in,
-    same,
-    union,
-    widened,
+    union_row,
 )
 from branded.mypy.rows.brand_env import OpenBrands, checker, fail, show, trying
-from branded.mypy.rows.callables import Arg, call_of
-from branded.mypy.rows.leaves import NUMBERS, becoming, fields_of
+from branded.mypy.rows.callables import Arg, synthetic_call
+from branded.mypy.rows.leaves import NUMBERS, fields_of, replace_leaves
 
 
 @dataclass
@@ -79,7 +79,7 @@ class TransformCall:
 
     def type_of(self, name: str) -> Type:
         """Return an argument's type without axes; None's type if it is missing."""
-        return erased(self.with_axes(name), self.scope)
+        return erase_axes(self.with_axes(name), self.scope)
 
     def with_axes(self, name: str) -> Type:
         """Return an argument's type with its axes."""
@@ -92,7 +92,7 @@ class TransformCall:
         if isinstance(self.at, CallExpr) and ARG_STAR in self.at.arg_kinds:
             return None
         types = [self.api.get_expression_type(e) for e in found]
-        return [erased(t, self.scope) for t in types] if erases else types
+        return [erase_axes(t, self.scope) for t in types] if erases else types
 
     def is_true(self, name: str) -> bool | None:
         """Return a flag, False by default; None if its value is unknown."""
@@ -114,7 +114,7 @@ class TransformCall:
 
     def result(self, f: Expression, types: Sequence[Type]) -> Type:
         """Return the type of `f(*types)`, and report errors."""
-        return outcome(f, [Arg(t) for t in types], self.at, self.api)
+        return result_type(f, [Arg(t) for t in types], self.at, self.api)
 
     def trial(self, f: Expression, types: Sequence[Type]) -> Type:
         """Return the type of `f(*types)` silently."""
@@ -133,8 +133,10 @@ class TransformCall:
             place = f"{self.what}:{self.at.line}:{self.at.column}"
             steps = self.scope.fresh(self.what, self.at, self.api, place=place)
             with trying(self.api) as more, self.scope.opened(steps):
-                self.result(f, [widened(t, [steps]) for t in types])
-            self.api.msg.add_errors([e for e in more.filtered_errors() if is_ours(e.code) or e.code is TRUTHY_BOOL])
+                self.result(f, [add_brands(t, [steps]) for t in types])
+            self.api.msg.add_errors(
+                [e for e in more.filtered_errors() if is_brand_code(e.code) or e.code is TRUTHY_BOOL]
+            )
         return out
 
     # ---- values ----
@@ -147,22 +149,22 @@ class TransformCall:
         if isinstance(t, Instance) and t.type.fullname in CONTAINERS:
             return t.copy_modified(args=[self.tensors(a) for a in t.args])
         if isinstance(t, TupleType | TypedDictType):
-            return change(t, same)
-        return change(t, same, UNKNOWN, becoming(self.scope.instance(TENSOR), {*NUMBERS, ARRAY}))
+            return change(t, keep_row)
+        return change(t, keep_row, UNKNOWN, replace_leaves(self.scope.instance(TENSOR), {*NUMBERS, ARRAY}))
 
     def vec(self, row: Sequence[Brand]) -> Type:
-        return change(self.scope.instance(VEC, union(row), self.scope.instance(TENSOR)), same)
+        return change(self.scope.instance(VEC, union_row(row), self.scope.instance(TENSOR)), keep_row)
 
     def are_tensors(self, t: Type, what: str, code: ErrorCode, numbers: bool = True) -> bool:
         """Return whether all leaves of a tree can be tensors; report an error if not."""
-        for where, kind in misfits(t, what, numbers):
+        for where, kind in non_tensors(t, what, numbers):
             kinds = "tensors, numbers, or trees of them" if numbers else "tensors, or trees of them"
             self.fail(code, f"{where} is {kind}, not a tensor", f"try:   {kinds}")
             return False
         return True
 
 
-def outcome(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecker, given: Sequence[Type] = ()) -> Type:
+def result_type(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecker, given: Sequence[Type] = ()) -> Type:
     """Return the type of `f(*args)`, and report errors.
 
     To mypy a dict of tensors is not a dict of Vecs, but a transform rebuilds the containers that `f` receives. `given`
@@ -174,20 +176,20 @@ def outcome(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecker, g
     """
     # mypy treats code after a call that never returns as unreachable; this call may not run
     with trying(api) as errors, api.binder.frame_context(can_skip=True, fall_through=0):
-        out = type_of_call(call_of(f, [a.type for a in args], args, at), api)
+        out = type_of_call(synthetic_call(f, [a.type for a in args], args, at), api)
     if isinstance(get_proper_type(out), UninhabitedType):
         out = UNKNOWN
     told = [e for e in errors.filtered_errors() if e.code is not NO_UNTYPED_CALL]
     if any(e.code is ARG_TYPE for e in told) and not isinstance(f, LambdaExpr):
-        rows = [b for a in args for b in rows_of(a.type)]
+        rows = [b for a in args for b in unique_brands(a.type)]
         wider = [
             a.type if row_of(a.type) is not None else change(a.type, lambda r: [*r, *rows], end=as_vec) for a in args
         ]
         for types in (wider, given) if given else (wider,):
             with trying(api) as more:
-                again = type_of_call(call_of(f, types, args, at), api)
+                again = type_of_call(synthetic_call(f, types, args, at), api)
             if not more.has_new_errors():
-                return change(again, same)
+                return change(again, keep_row)
     api.msg.add_errors(told)
     return out
 
@@ -201,7 +203,9 @@ OPTIONS = {
 """Parameters that the rules do not check, so mypy does."""
 
 
-def by_rule(ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: OpenBrands, rule: Rule) -> FunctionLike:
+def signature_by_rule(
+    ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: OpenBrands, rule: Rule
+) -> FunctionLike:
     """Return the signature of a call whose result type is computed by a rule.
 
     mypy asks for each overload. The rule runs once, for the first one, and all overloads get the signature of the
@@ -212,7 +216,7 @@ def by_rule(ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: Open
         the second time         the rule does not run: the call has matched the first overload
     """
     sig, api = ctx.default_signature, checker(ctx)
-    keep_in_body(api)
+    cache_in_body(api)
     impl = node.impl.type if node is not None and node.impl is not None else sig
     own = impl if isinstance(impl, CallableType) else sig
     overloads = node.items if node is not None else []
@@ -230,14 +234,14 @@ def by_rule(ctx: FunctionSigContext, node: OverloadedFuncDef | None, scope: Open
         call = TransformCall(what, ctx.context, api, scope, given)
         result = rule(call)
         if not call.has_axes and not isinstance(get_proper_type(result), FunctionLike):
-            result = erased(result, scope)
+            result = erase_axes(result, scope)
         for e in expressions:
             overrides[e] = UNKNOWN if has_body(e) else api.get_expression_type(e)
     types = [t if n in OPTIONS else UNKNOWN for n, t in formals(own)]
     return own.copy_modified(arg_types=types, ret_type=result, variables=[])
 
 
-def by_name(call: CallExpr, names: Sequence[str]) -> dict[str, list[Expression]]:
+def arguments_by_name(call: CallExpr, names: Sequence[str]) -> dict[str, list[Expression]]:
     """Return the arguments of a call by parameter; `names` are the parameters in order."""
     given: dict[str, list[Expression]] = {}
     for i, (e, kind, name) in enumerate(zip(call.args, call.arg_kinds, call.arg_names, strict=True)):
@@ -260,34 +264,34 @@ def has_body(e: Expression) -> bool:
 # ---- trees ----
 
 
-def leaves(t: Type, what: str) -> Iterator[tuple[str, ProperType]]:
+def tree_leaves(t: Type, what: str) -> Iterator[tuple[str, ProperType]]:
     """Find the leaves of a tree called `what`; yield how Python reaches each, and its type."""
     t = get_proper_type(t)
     t = t.fallback if isinstance(t, LiteralType) else t
     if fields := fields_of(t):
         for at, field in fields.items():
-            yield from leaves(field, f"{what}{at}")
+            yield from tree_leaves(field, f"{what}{at}")
     elif isinstance(t, Instance) and t.type.fullname in CONTAINERS and t.args:
-        yield from leaves(t.args[-1], f"each item of {what}")
+        yield from tree_leaves(t.args[-1], f"each item of {what}")
     else:
         yield what, t
 
 
-def misfits(t: Type, what: str, numbers: bool = True) -> Iterator[tuple[str, str]]:
+def non_tensors(t: Type, what: str, numbers: bool = True) -> Iterator[tuple[str, str]]:
     """Find the leaves of a tree that cannot be tensors; yield a name and a description for each."""
     refused = {"builtins.str", "builtins.bytes", "builtins.set", *(() if numbers else NUMBERS)}
-    for where, leaf in leaves(t, what):
+    for where, leaf in tree_leaves(t, what):
         if isinstance(leaf, FunctionLike):
             yield where, "a function"
         elif isinstance(leaf, Instance) and leaf.type.fullname in refused:
-            yield where, an(leaf.type.name)
+            yield where, with_article(leaf.type.name)
 
 
-def an(name: str) -> str:
+def with_article(name: str) -> str:
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
-def joined(a: Type, b: Type) -> Type | None:
+def join_trees(a: Type, b: Type) -> Type | None:
     """Return the common tree with the rows of both; None if the trees certainly differ.
 
     tuple[Vec[S], int]    tuple[Vec[S1], int]    tuple[Vec[S | S1], int]
@@ -299,39 +303,43 @@ def joined(a: Type, b: Type) -> Type | None:
     if isinstance(a, UnionType) or isinstance(b, UnionType):
         return make_simplified_union([a, b])
     if row_of(a) is not None and (row := row_of(b)) is not None:
-        return widened(a, row)
+        return add_brands(a, row)
     if isinstance(a, NoneType) and isinstance(b, NoneType):
         return a
-    if _kind(a) != _kind(b) and _kind(a) and _kind(b):
+    if _tree_kind(a) != _tree_kind(b) and _tree_kind(a) and _tree_kind(b):
         return None
     match a, b:
         case TupleType(), TupleType():
-            if (items := _all_joined(a.items, b.items)) is None:
+            if (items := _join_all(a.items, b.items)) is None:
                 return None
             # the attributes of a named tuple have the rows of its class
-            return widened(a, rows_of(b)) if a.partial_fallback.type.is_named_tuple else a.copy_modified(items=items)
+            return (
+                add_brands(a, unique_brands(b))
+                if a.partial_fallback.type.is_named_tuple
+                else a.copy_modified(items=items)
+            )
         case TypedDictType(), TypedDictType():
             same = a.items.keys() == b.items.keys()
-            values = _all_joined([*a.items.values()], [b.items[k] for k in a.items]) if same else None
+            values = _join_all([*a.items.values()], [b.items[k] for k in a.items]) if same else None
             return None if values is None else a.copy_modified(item_types=values)
         case Instance(), Instance() if a.type is b.type and a.type.fullname in CONTAINERS:
-            args = _all_joined(a.args, b.args)
+            args = _join_all(a.args, b.args)
             return None if args is None else a.copy_modified(args=args)
-    return widened(a, rows_of(b)) if _kind(a) else make_simplified_union([a, b])
+    return add_brands(a, unique_brands(b)) if _tree_kind(a) else make_simplified_union([a, b])
 
 
-def _all_joined(xs: Sequence[Type], ys: Sequence[Type]) -> list[Type] | None:
+def _join_all(xs: Sequence[Type], ys: Sequence[Type]) -> list[Type] | None:
     """Join the trees pairwise; return None if a pair differs."""
-    found = [t for x, y in zip(xs, ys, strict=False) if (t := joined(x, y)) is not None]
+    found = [t for x, y in zip(xs, ys, strict=False) if (t := join_trees(x, y)) is not None]
     return found if len(found) == len(xs) == len(ys) else None
 
 
-def rows_of(t: Type) -> list[Brand]:
+def unique_brands(t: Type) -> list[Brand]:
     """Return all brands of a tree, each once."""
     return list(dict.fromkeys(rows_in(t)))
 
 
-def _kind(t: ProperType) -> str:
+def _tree_kind(t: ProperType) -> str:
     """Return the kind of node that a type has in a tree; empty if it is unknown."""
     match t:
         case NoneType():

@@ -38,9 +38,9 @@ from mypy.types import (
 
 from branded.mypy.analysis import escape_analysis, unused_batch
 from branded.mypy.analysis.memoize import type_of_call
-from branded.mypy.analysis.untyped_modules import is_quiet_class
+from branded.mypy.analysis.untyped_modules import is_untyped_class
 from branded.mypy.axes.mapped_axis import Mapped
-from branded.mypy.codes import AXES, AXIS_TYPE, CALL, ERROR, ESCAPE, is_ours
+from branded.mypy.codes import AXES, AXIS_TYPE, CALL, ERROR, ESCAPE, is_brand_code
 from branded.mypy.rows.algebra import (
     ARRAY,
     TENSOR,
@@ -48,21 +48,21 @@ from branded.mypy.rows.algebra import (
     VEC,
     Brand,
     change,
-    hides,
+    drop_brands,
+    hides_brands,
     is_shared,
     occurs,
     row_variables,
     rows_in,
-    without,
 )
 from branded.mypy.rows.brand_env import OpenBrands, class_of, fail, show, times_told, trying
-from branded.mypy.rows.callables import Arg, call_of, either, items_of
-from branded.mypy.rows.leaves import STACKED, becoming, unmappable
+from branded.mypy.rows.callables import Arg, overload_plain, signatures_of, synthetic_call
+from branded.mypy.rows.leaves import STACKED, replace_leaves, unmappable
 from branded.mypy.transforms import in_axes as axes
 from branded.mypy.transforms.options import VmapOptions
 
 
-def _called(i: int, arg: Arg) -> str:
+def _argument_label(i: int, arg: Arg) -> str:
     """Return the name of the i-th argument in messages."""
     return f"argument `{arg.name}`" if arg.name else f"argument {i}"
 
@@ -85,7 +85,8 @@ class Vmap:
         brand = self._brand(f, args, ways)
         self.mapped = Mapped(self.at, self.api, self.scope, brand)
         off = [
-            self.mapped.off(a.type, way, _called(i, a)) for i, (a, way) in enumerate(zip(args, ways, strict=True), 1)
+            self.mapped.off(a.type, way, _argument_label(i, a))
+            for i, (a, way) in enumerate(zip(args, ways, strict=True), 1)
         ]
         lifted = [self.entered(t, way, brand) for t, way in zip(off, ways, strict=True)]
         if not self._can_map(args, ways):
@@ -97,10 +98,10 @@ class Vmap:
             inside = self._call(f, lifted, args, ways, brand)
             both = enumerate(zip(args, ways, strict=True))
             objects = [i for i, (a, way) in both if is_shared(way) and escape_analysis.is_object(a.type)]
-            escape_analysis.look(f, self.api, objects)
+            escape_analysis.check_escapes(f, self.api, objects)
         self._tell_of_kept(unknown, brand)
-        if hides(inside):
-            if not errors.has_new_errors() and not any(hides(a.type) for a in args):
+        if hides_brands(inside):
+            if not errors.has_new_errors() and not any(hides_brands(a.type) for a in args):
                 given = show(inside, self.api)
                 note = f'vmap: what the function gives has the type "{given}" here, so it is not checked'
                 self.api.note(note, self.at, code=ERROR)
@@ -108,8 +109,10 @@ class Vmap:
         says_all = not self._takes_anything(f)
         if says_all and not (self.options.is_repeat or errors.has_new_errors() or told < times_told[0]):
             axes_given = [(a.expression, way) for a, way in zip(args, ways, strict=True)]
-            if not (unused_batch.goes_below(f) or unused_batch.tell_of_batch(f, axes_given, self.at, self.api)):
-                unused_batch.tell(inside, lifted, brand, self.at, self.api, self.scope.unvaried)
+            if not (
+                unused_batch.accesses_uop(f) or unused_batch.report_unused_parameter(f, axes_given, self.at, self.api)
+            ):
+                unused_batch.report_unbatched(inside, lifted, brand, self.at, self.api, self.scope.unvaried)
         return self._leave(inside, brand)
 
     def _brand(self, f: Expression, args: list[Arg], ways: list[Type]) -> Brand:
@@ -140,15 +143,15 @@ class Vmap:
             self._fail(AXES, "in_axes: a dict of axes stands for all the arguments", fix)
             tree = UNKNOWN
         starred = any(a.kind in (ARG_STAR, ARG_STAR2) for a in args)
-        each = axes.for_arguments(tree, positional)
+        each = axes.axes_of_arguments(tree, positional)
         if each is None:
             if exact and not starred and isinstance(tree, TupleType):
-                given = axes.count(len(tree.items), "axis", "axes")
-                wanted = axes.count(positional, "positional argument", "positional arguments")
+                given = axes.plural(len(tree.items), "axis", "axes")
+                wanted = axes.plural(positional, "positional argument", "positional arguments")
                 self._fail(
                     AXES,
                     f"in_axes: {given} for {wanted}",
-                    f"axes:  {axes.show(tree)}",
+                    f"axes:  {axes.format_axes(tree)}",
                     "try:   one entry for each positional argument; keyword arguments are mapped over axis 0",
                 )
             each = [UNKNOWN] * positional
@@ -165,8 +168,8 @@ class Vmap:
 
     def _misfits(self, args: list[Arg], ways: list[Type]) -> Iterator[tuple[ErrorCode, str, *tuple[str, ...]]]:
         for i, (arg, way) in enumerate(zip(args, ways, strict=True), 1):
-            what = _called(i, arg)
-            for code, wrong in axes.misfits(way, arg.type, what):
+            what = _argument_label(i, arg)
+            for code, wrong in axes.axes_mismatches(way, arg.type, what):
                 yield code, f"in_axes: {wrong}"
             share = "functools.partial(f, ...)" if arg.name else "None for it in in_axes"
             for where, why in unmappable(arg.type, way, what, plain=self._is_quiet):
@@ -184,7 +187,7 @@ class Vmap:
 
     def _is_quiet(self, info: TypeInfo) -> bool:
         """Return whether a class is from a file without `Vec`: the brands of its tensors are not tracked."""
-        if not is_quiet_class(info, self.api):
+        if not is_untyped_class(info, self.api):
             return False
         name = info.name
         note = f"vmap: {name} says nothing of rows, so its tensors are not checked; class {name}(Generic[S]) would be"
@@ -194,11 +197,11 @@ class Vmap:
     def entered(self, t: Type, way: Type, brand: Brand) -> Type:
         """Add the brand to the rows of a type; an array becomes a tensor."""
         vec = self.scope.instance(VEC, brand, self.scope.instance(TENSOR))
-        return change(t, lambda row: [*row, brand], way, becoming(vec, {ARRAY}))
+        return change(t, lambda row: [*row, brand], way, replace_leaves(vec, {ARRAY}))
 
     def _call(self, f: Expression, lifted: list[Type], args: list[Arg], ways: list[Type], brand: Brand) -> Type:
         """Return the type of `f(x', y')`."""
-        call = call_of(f, lifted, args, self.at)
+        call = synthetic_call(f, lifted, args, self.at)
         if isinstance(f, LambdaExpr):  # mypy infers the parameters of a lambda that is called directly
             return type_of_call(call, self.api)
         with trying(self.api) as errors, self._keeping(call, args, ways):
@@ -206,13 +209,13 @@ class Vmap:
         if errors.has_new_errors() and any(map(is_shared, ways)):
             # to mypy a dict of tensors is not a dict of Vecs, but vmap rebuilds the containers
             wider = [self.entered(t, UNKNOWN, brand) if is_shared(w) else t for t, w in zip(lifted, ways, strict=True)]
-            other = call_of(f, wider, args, self.at)
+            other = synthetic_call(f, wider, args, self.at)
             with trying(self.api) as more, self._keeping(other, args, ways):
                 again = self.api.get_expression_type(other)
             if not more.has_new_errors():
                 return again
         for error in errors.filtered_errors():
-            if is_ours(error.code):  # from a vmap within f
+            if is_brand_code(error.code):  # from a vmap within f
                 self.api.msg.add_errors([error])
             elif error.severity == "error" and error.code is not NO_UNTYPED_CALL:
                 self._explain(error, f, lifted, args, ways)
@@ -257,7 +260,7 @@ class Vmap:
 
     def _leave(self, inside: Type, brand: Brand) -> Type:
         """Remove the brand from the result; report an error if it cannot be removed."""
-        for code, wrong in axes.misfits(self.options.out_axes, inside, "the result"):
+        for code, wrong in axes.axes_mismatches(self.options.out_axes, inside, "the result"):
             self._fail(code, f"out_axes: {wrong}")
         outside = self._outside(inside, brand)
         if not occurs(brand, outside):
@@ -265,7 +268,7 @@ class Vmap:
                 wrong = f"out_axes: {where} is {why}, which cannot be stacked"
                 self._fail(AXIS_TYPE, wrong, "try:   None for it in out_axes")
             return outside
-        name, bare = show(brand, self.api), change(inside, without(lambda b: b == brand))
+        name, bare = show(brand, self.api), change(inside, drop_brands(lambda b: b == brand))
         if not occurs(brand, bare):
             self._fail(
                 AXES,
@@ -284,9 +287,9 @@ class Vmap:
 
     def _outside(self, inside: Type, brand: Brand | None) -> Type:
         """Return a result without the brand; numbers and arrays are stacked to tensors."""
-        stacked = becoming(self.scope.instance(TENSOR), STACKED)
+        stacked = replace_leaves(self.scope.instance(TENSOR), STACKED)
         with_axis = self.mapped.on(inside, self.options.out_axes) if self.mapped is not None else inside
-        return change(with_axis, without(lambda b: b == brand), self.options.out_axes, stacked)
+        return change(with_axis, drop_brands(lambda b: b == brand), self.options.out_axes, stacked)
 
     def _fail(self, code: ErrorCode, message: str, *notes: str) -> None:
         fail(self.api, self.at, code, message, *notes)
@@ -302,13 +305,13 @@ class Vmap:
 
     def _callables(self, f: Expression) -> list[CallableType]:
         with trying(self.api):
-            return items_of(self.api.get_expression_type(f), self.api)
+            return signatures_of(self.api.get_expression_type(f), self.api)
 
     # ---- vmap(f), called later ----
 
     def generic(self, body: Type) -> Type | None:
         """Return the type of `vmap(f)`: the type of `f`, if `f` is generic in the mapped rows."""
-        items = items_of(body, self.api)
+        items = signatures_of(body, self.api)
         if any(f.implicit for f in items):
             self.api.note("vmap: the function has no types, so nothing is checked here", self.at, code=ERROR)
         if len(items) > 1:  # keep the overloads that accept one example
@@ -324,7 +327,7 @@ class Vmap:
 
     def _generic(self, f: CallableType) -> FunctionLike:
         own, brand = row_variables(f), self._named_brand()
-        forget = without(lambda b: b == brand or any(b == v for v in own))
+        forget = drop_brands(lambda b: b == brand or any(b == v for v in own))
         given = self._with_axis(f)
         needed = [
             Arg(change(t, forget), ARG_NAMED if k.is_named() else ARG_POS, n if k.is_named() else None)
@@ -333,9 +336,9 @@ class Vmap:
         ]
         exact = not any(k == ARG_STAR for k in f.arg_kinds)
         self.apply(TempNode(f, context=self.at), needed, exact)
-        drop = without(lambda b: b == brand)
+        drop = drop_brands(lambda b: b == brand)
         types = [change(t, drop) for t in given]
-        return either(f.copy_modified(arg_types=types, ret_type=self._outside(f.ret_type, brand)))
+        return overload_plain(f.copy_modified(arg_types=types, ret_type=self._outside(f.ret_type, brand)))
 
     def _with_axis(self, f: CallableType) -> list[Type]:
         """Return the parameter types with the mapped axis, where the axes of one example are known."""

@@ -75,7 +75,7 @@ KINDS = {
 """The types of the options, followed by the description for messages."""
 
 
-def function_of(call: CallExpr) -> Expression | None:
+def mapped_function(call: CallExpr) -> Expression | None:
     """Return the `f` of `vmap(f, …)`."""
     for i, (e, kind, name) in enumerate(zip(call.args, call.arg_kinds, call.arg_names, strict=True)):
         if (i == 0 and kind == ARG_POS) or name == "f":
@@ -103,7 +103,7 @@ def kept_options(decorator: Instance, at: Context) -> VmapOptions:
     return VmapOptions(in_axes, out_axes, axis_name)
 
 
-def any_options(sig: CallableType) -> CallableType:
+def accept_any_options(sig: CallableType) -> CallableType:
     """Return the signature of vmap with any options: `options_of` validates them."""
     if len(sig.arg_types) == 1:  # a decorator, which already has its options
         return sig
@@ -111,6 +111,6 @@ def any_options(sig: CallableType) -> CallableType:
     return sig.copy_modified(arg_types=types, arg_kinds=kinds, arg_names=[sig.arg_names[0], None, None])
 
 
-def defaults(api: TypeChecker) -> VmapOptions:
+def default_options(api: TypeChecker) -> VmapOptions:
     zero = axes.tree_of(None, api)
     return VmapOptions(zero, zero, is_repeat=False)

@@ -8,7 +8,7 @@ from mypy.types import Instance, NoneType, ProperType, TupleType, Type, TypedDic
 
 from branded.mypy.rows.algebra import ARRAY, CONTAINERS, UNKNOWN, row_of
 from branded.mypy.rows.leaves import NUMBERS
-from branded.mypy.transforms.function_calls import Rule, TransformCall, rows_of
+from branded.mypy.transforms.function_calls import Rule, TransformCall, unique_brands
 
 
 def map_(call: TransformCall) -> Type:
@@ -16,10 +16,10 @@ def map_(call: TransformCall) -> Type:
     rest = call.types_of("rest")
     if rest is None or call.expression("is_leaf") is not None:
         return UNKNOWN
-    return _mapped(call, [call.type_of("tree"), *rest])
+    return _map_type(call, [call.type_of("tree"), *rest])
 
 
-def _mapped(call: TransformCall, trees: Sequence[Type]) -> Type:
+def _map_type(call: TransformCall, trees: Sequence[Type]) -> Type:
     """Return the tree of results of `f`; unknown if the trees may have different structures."""
     given = [get_proper_type(t) for t in trees]
     t, f = given[0], call.expression("f")
@@ -33,27 +33,27 @@ def _mapped(call: TransformCall, trees: Sequence[Type]) -> Type:
         case TupleType() if not t.partial_fallback.type.is_named_tuple:
             tuples = [x.items for x in given if isinstance(x, TupleType) and len(x.items) == len(t.items)]
             if len(tuples) == len(given):
-                return t.copy_modified(items=[_mapped(call, each) for each in zip(*tuples, strict=True)])
+                return t.copy_modified(items=[_map_type(call, each) for each in zip(*tuples, strict=True)])
         case TypedDictType():
             dicts = [x.items for x in given if isinstance(x, TypedDictType) and x.items.keys() == t.items.keys()]
             if len(dicts) == len(given):
-                return t.copy_modified(item_types=[_mapped(call, [d[k] for d in dicts]) for k in t.items])
+                return t.copy_modified(item_types=[_map_type(call, [d[k] for d in dicts]) for k in t.items])
         case Instance() if t.type.fullname in CONTAINERS and t.args:
-            return _container(call, t, given)
+            return _map_container(call, t, given)
     return UNKNOWN
 
 
-def _container(call: TransformCall, t: Instance, given: Sequence[ProperType]) -> Type:
+def _map_container(call: TransformCall, t: Instance, given: Sequence[ProperType]) -> Type:
     alike = [x for x in given if isinstance(x, Instance) and x.type is t.type]
     if len(alike) < len(given):
         return UNKNOWN
-    return t.copy_modified(args=[*t.args[:-1], _mapped(call, [x.args[-1] for x in alike])])
+    return t.copy_modified(args=[*t.args[:-1], _map_type(call, [x.args[-1] for x in alike])])
 
 
 def ravel(call: TransformCall) -> Type:
     """Return the type of `tree.ravel(tree)`: the vector has the brands of all leaves."""
     fallback = call.api.named_generic_type("builtins.tuple", [UNKNOWN])
-    return TupleType([call.vec(rows_of(call.type_of("tree"))), UNKNOWN], fallback)
+    return TupleType([call.vec(unique_brands(call.type_of("tree"))), UNKNOWN], fallback)
 
 
 TREES: dict[str, Rule] = {"branded.tree.api.map": map_, "branded.tree.ravel.ravel": ravel}

@@ -26,18 +26,18 @@ from mypy.types import (
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import UNKNOWN, is_a
 from branded.mypy.rows.brand_env import OpenBrands, checker, fail
-from branded.mypy.rows.callables import Arg, Transform, of_lambda
+from branded.mypy.rows.callables import Arg, Transform, type_of_lambda
 from branded.mypy.transforms.derivatives import LATER, Derivative
-from branded.mypy.transforms.function_calls import TransformCall, by_name
+from branded.mypy.transforms.function_calls import TransformCall, arguments_by_name
 from branded.mypy.transforms.mapping import Vmap
 from branded.mypy.transforms.options import (
     DECORATOR,
     VmapOptions,
-    any_options,
-    defaults,
-    function_of,
+    accept_any_options,
+    default_options,
     has_options,
     kept_options,
+    mapped_function,
     options_at,
     options_of,
 )
@@ -45,7 +45,7 @@ from branded.mypy.transforms.options import (
 VMAP, MAPPED = "branded.core.vmap.vmap", "branded.core.vmap._Mapped"
 
 
-def arguments(call: CallExpr, api: TypeChecker) -> list[Arg]:
+def call_arguments(call: CallExpr, api: TypeChecker) -> list[Arg]:
     """Return the arguments of a call; a star-argument of known length is expanded."""
     args: list[Arg] = []
     for e, kind, name in zip(call.args, call.arg_kinds, call.arg_names, strict=True):
@@ -58,7 +58,7 @@ def arguments(call: CallExpr, api: TypeChecker) -> list[Arg]:
     return args
 
 
-def not_called(ctx: AttributeContext, name: str) -> Type:
+def report_attribute(ctx: AttributeContext, name: str) -> Type:
     """Report `vmap(f, X).tolist()`: the arguments were passed as options."""
     message = f'vmap: what it gives is a function, which has no attribute "{name}"'
     fix = f"try:   vmap(f)(x).{name}: the arguments go into a call of their own"
@@ -94,20 +94,20 @@ class Transforms:
         mypy calls this hook for each overload.
         """
         call, sig, api = ctx.context, self._plainest(ctx.default_signature), checker(ctx)
-        if not isinstance(call, CallExpr) or (f := function_of(call)) is None:
+        if not isinstance(call, CallExpr) or (f := mapped_function(call)) is None:
             return sig
         overrides = api.expr_checker.type_overrides
         if api.expr_checker.is_callee:
             result: Type = self.scope.instance(MAPPED, NoneType())
         elif isinstance(f, LambdaExpr):
             overrides.pop(f, None)
-            result = of_lambda(Vmap(options_at(call, api), call, api, self.scope), f) or self._store(call, api)
+            result = type_of_lambda(Vmap(options_at(call, api), call, api, self.scope), f) or self._store(call, api)
         else:
-            return any_options(sig)
+            return accept_any_options(sig)
         anything = api.named_generic_type("builtins.object", [])
         overrides[f] = anything  # the body is checked later, when the types are known
         own = sig.copy_modified(arg_types=[anything, *sig.arg_types[1:]], ret_type=result, variables=[])
-        return any_options(own)
+        return accept_any_options(own)
 
     def _plainest(self, sig: CallableType) -> CallableType:
         """Return the overload that preserves the type of `f`, not the one that removes a brand for other checkers."""
@@ -126,7 +126,7 @@ class Transforms:
         body = ctx.arg_types[0][0]
         if isinstance(get_proper_type(body), Instance) and not isinstance(f, TempNode):
             body = api.get_expression_type(f)  # a partial: the context of vmap would make its rows Any
-        options = options_of(ctx.context, api) if isinstance(ctx.context, CallExpr) else defaults(api)
+        options = options_of(ctx.context, api) if isinstance(ctx.context, CallExpr) else default_options(api)
         return Vmap(options, ctx.context, api, self.scope).generic(body) or given
 
     def _decorator(self, o: VmapOptions, api: TypeChecker) -> Instance:
@@ -161,7 +161,7 @@ class Transforms:
             if made is None:
                 note = f"vmap: the lambda of {str(place.value).rsplit(':', 1)[0]} is not checked in another file"
                 api.note(note, call, code=ERROR)
-        f = function_of(made) if isinstance(made, CallExpr) else None
+        f = mapped_function(made) if isinstance(made, CallExpr) else None
         if not isinstance(call, CallExpr) or not isinstance(made, CallExpr) or f is None:
             return ctx.default_signature
         api.expr_checker.type_overrides.pop(f, None)
@@ -170,9 +170,9 @@ class Transforms:
         if what is None:
             own = Vmap(options_at(made, api), call, api, self.scope)
         else:
-            given = by_name(made, ("f", "argnums", "has_aux"))
+            given = arguments_by_name(made, ("f", "argnums", "has_aux"))
             own = Derivative.of(TransformCall(what, call, api, self.scope, given))
-        return ctx.default_signature.copy_modified(ret_type=own.apply(f, arguments(call, api)))
+        return ctx.default_signature.copy_modified(ret_type=own.apply(f, call_arguments(call, api)))
 
     def _store(self, call: CallExpr, api: TypeChecker) -> Instance:
         """Store a `vmap(lambda …)` whose parameters are not tensors, and return its type; each call checks the body."""
@@ -191,4 +191,4 @@ class Transforms:
         if not isinstance(f, LambdaExpr) or not isinstance(call.at, CallExpr):
             return derivative.generic(call.api.get_expression_type(f))
         number = call.api.named_generic_type("builtins.float", [])
-        return of_lambda(derivative, f, [number]) or self._store(call.at, call.api)
+        return type_of_lambda(derivative, f, [number]) or self._store(call.at, call.api)

@@ -209,7 +209,7 @@ def features() -> str:
     return next((line for line in info.splitlines() if line.startswith(("flags", "Features"))), "")
 
 
-def _asked(compile_: Any, compiler: Any) -> list[str]:
+def _driver_command(compile_: Any, compiler: Any) -> list[str]:
     """Return the command with which tinygrad calls the C compiler."""
     said: list[str] = []
 
@@ -222,7 +222,7 @@ def _asked(compile_: Any, compiler: Any) -> list[str]:
     return [*zig_clang.command(), *said[1:]]
 
 
-def _found(said: str, program: Sequence[str]) -> list[str] | None:
+def _parse_cc1_command(said: str, program: Sequence[str]) -> list[str] | None:
     """Return the command that the driver printed, without the file, or None if this is not clang."""
     import shlex
 
@@ -237,7 +237,9 @@ def _first(words: Sequence[str], source: bytes) -> tuple[list[str] | None, bytes
     """Return the driver's command, None after an error, and the object file, None also after a warning."""
     out = subprocess.run([*words, "-v"], input=source, capture_output=True)
     said = out.stderr.decode(errors="replace")
-    found = None if out.returncode else _found(said, [*takewhile(lambda word: not word.startswith("-"), words)])
+    found = (
+        None if out.returncode else _parse_cc1_command(said, [*takewhile(lambda word: not word.startswith("-"), words)])
+    )
     return found, out.stdout if found and out.stdout[:4] == _ELF and "warning:" not in said else None
 
 
@@ -257,7 +259,7 @@ def _words(compiler: Any) -> list[str] | None:
     """Return the cached command for a compiler, or None if it is unknown."""
     if (key := repr(vars(compiler))) not in _known:
         try:
-            kept = private_api.helpers.diskcache_get(TABLE, _key(_asked(_original[0], compiler)))
+            kept = private_api.helpers.diskcache_get(TABLE, _key(_driver_command(_original[0], compiler)))
         except Warning:
             raise  # a warning about the database, which is disabled from now on
         except Exception:  # tinygrad's own compilation reports the error better
@@ -275,7 +277,7 @@ def _by_the_driver(compiler: Any, source: bytes) -> bytes | None:
     _known[key] = None  # until it is found, other threads use tinygrad's own function
     code = None
     with contextlib.suppress(OSError, ValueError):
-        words = _asked(_original[0], compiler)
+        words = _driver_command(_original[0], compiler)
         found, code = _first(words, source)
         if found is not None:
             private_api.helpers.diskcache_put(TABLE, _key(words), found)

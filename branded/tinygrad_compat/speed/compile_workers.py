@@ -68,7 +68,7 @@ class Pool:
     def imap_unordered(self, f: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
         left = {task[0]: task for task in tasks}
         if not _is_there() and threaded_compile.is_little(f, list(left.values())):
-            yield from threaded_compile.made(list(left.values()), private_api.worker.PARALLEL.value)
+            yield from threaded_compile.compile_kernels(list(left.values()), private_api.worker.PARALLEL.value)
             return
         if (pool := self.started()) is None:
             yield from map(f, left.values())
@@ -155,7 +155,7 @@ def _setting(original: Callable[..., Any]) -> Callable[..., Any]:
     return getenv
 
 
-def _noted(start: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _record_start(start: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def _Popen(process: Any) -> Any:  # noqa: N802  the name in multiprocessing
         _started[:] = [p for p in _started if p.exitcode != 0] + [process]
         return start(process)
@@ -179,7 +179,7 @@ def install() -> None:
         hasattr(private_api.worker, name) for name in ("_WorkerProcess", "get_worker_pool", "worker_pool", "PARALLEL")
     ):
         return
-    private_api.worker._WorkerProcess._Popen = staticmethod(_noted(private_api.worker._WorkerProcess._Popen))
+    private_api.worker._WorkerProcess._Popen = staticmethod(_record_start(private_api.worker._WorkerProcess._Popen))
     private_api.worker.getenv = _setting(private_api.worker.getenv)
     old = private_api.worker.get_worker_pool
     new = _pool(old)

@@ -56,10 +56,10 @@ def _rule(matcher: Any, ctx: Any) -> _Rule | None:
         return None
     if type(matcher).rewrite is not rewrite:
         return lambda u: matcher.rewrite(u, ctx)
-    return _applied(matcher, ctx)
+    return _bind_rules(matcher, ctx)
 
 
-def _applied(matcher: Any, ctx: Any) -> _Rule:
+def _bind_rules(matcher: Any, ctx: Any) -> _Rule:
     for_op = _rules(matcher).get
 
     def rule(u: UOp) -> UOp | None:
@@ -80,7 +80,7 @@ def _applied(matcher: Any, ctx: Any) -> _Rule:
 
 def rewrite(self: Any, uop: UOp, ctx: Any = None) -> UOp | None:
     """Return the result of the first rule that matches an operation, or None if none matches."""
-    return _applied(self, ctx)(uop)
+    return _bind_rules(self, ctx)(uop)
 
 
 # ---- results cached while a kernel is compiled ----
@@ -124,7 +124,7 @@ def _is_of_indices(matcher: Any) -> bool:
     return found
 
 
-def _known(context: Any) -> dict[UOp, UOp] | None:
+def _cached_results(context: Any) -> dict[UOp, UOp] | None:
     """Return the cached results of these rules, or None if the rules depend on more than the operation."""
     if context.ctx is not None or context.bpm is not None or (known := _here.known()) is None:
         return None
@@ -183,7 +183,7 @@ def unified_rewrite(self: Any, root: UOp) -> UOp:
     The stack holds three kinds of entries. (n, 0, n) is not started. (n, 1, new) waits for the operands of `new`, the
     result of the first rules. (n, 2, new) waits for the rewrite of `new`, the result of the last rules.
     """
-    shared = _known(self)
+    shared = _cached_results(self)
     replace: dict[UOp, UOp] = {} if shared is None else shared
     before, last = _rule(self.bpm, self.ctx), _rule(self.pm, self.ctx)
     first = None if before is None else _First(before)

@@ -105,7 +105,7 @@ class _Conditions:
             of = _Conditions(self.values)
             for p, at in pairs:
                 of.add(p, at)
-            found += [_joined(of.common, *rest) for rest in of.ways()]
+            found += [_merge_ways(of.common, *rest) for rest in of.ways()]
         self.choices.append(found)
 
     def ways(self) -> list[tuple[_Way, ...]]:
@@ -115,14 +115,14 @@ class _Conditions:
         return found
 
 
-def _joined(*ways: _Way) -> _Way:
+def _merge_ways(*ways: _Way) -> _Way:
     out = _Way([], {})
     for way in ways:
         out.take(way)
     return out
 
 
-def written(p: Any, has_ctx: bool) -> tuple[str, dict[str, Any]]:
+def match_body(p: Any, has_ctx: bool) -> tuple[str, dict[str, Any]]:
     """Return the body of the function that matches a pattern, and the values that it uses."""
     all_ = _Conditions({})
     all_.add(p, "uop", True)
@@ -130,7 +130,7 @@ def written(p: Any, has_ctx: bool) -> tuple[str, dict[str, Any]]:
     if all_.common.conditions:
         lines.append(f"  if not ({' and '.join(all_.common.conditions)}): return None")
     for rest in all_.ways():
-        way = _joined(*rest, _Way([], all_.common.names))
+        way = _merge_ways(*rest, _Way([], all_.common.names))
         given = [*(["ctx=ctx"] if has_ctx else []), *(f"{name}={at}" for name, at in way.names.items())]
         lines.append(f"  if {' and '.join([*way.conditions, _CALL.format(', '.join(given))])}: return found")
     return "\n".join([*lines, "  return None"]), all_.values
@@ -146,7 +146,7 @@ def function(text: str, named: str = "compiled_match") -> str:
 
 
 @functools.cache
-def kept() -> Mapping[str, CodeType]:
+def load_code() -> Mapping[str, CodeType]:
     """Return the compiled functions of `FILE`, or none if Python cannot cache them: compiling takes too long."""
     cached = importlib.util.cache_from_source(str(FILE))
     if not Path(cached).exists() and (sys.dont_write_bytecode or not os.access(FILE.parent, os.W_OK)):
@@ -159,8 +159,8 @@ def kept() -> Mapping[str, CodeType]:
 
 
 @functools.lru_cache(maxsize=2048)  # many patterns differ only in the function that they call
-def _compiled(text: str) -> CodeType:
-    if (found := kept().get(name(text))) is not None:
+def _compile_body(text: str) -> CodeType:
+    if (found := load_code().get(name(text))) is not None:
         return found
     space: dict[str, Any] = {}
     exec(
@@ -177,10 +177,10 @@ def install() -> None:
     def upat_compile(self: Any, fxn: Any) -> Any:
         code = fxn.__code__
         try:
-            text, space = written(self, "ctx" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+            text, space = match_body(self, "ctx" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         except _TooLong:
             return original(self, fxn)
         space["own"] = fxn
-        return FunctionType(_compiled(text), space)
+        return FunctionType(_compile_body(text), space)
 
     private_api.upat.upat_compile = upat_compile

@@ -67,13 +67,13 @@ class Programs(dict[Any, UOp]):
     def _found(self, key: object) -> bool:
         if not is_kept():
             return False
-        if (program := found(TABLE, _name(key))) is None:
+        if (program := load_graph(TABLE, _name(key))) is None:
             return False
         super().__setitem__(key, program)
         return True
 
 
-def found(table: str, name: str) -> UOp | None:
+def load_graph(table: str, name: str) -> UOp | None:
     """Return the graph on disk with this name, or None if there is none or it is damaged."""
     try:
         graph = private_api.helpers.diskcache_get(table, name)

@@ -61,8 +61,8 @@ def _name(graph: UOp) -> str | None:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _found(name: str) -> UOp | None:
-    linear = program_cache.found(TABLE, name)
+def _load_schedule(name: str) -> UOp | None:
+    linear = program_cache.load_graph(TABLE, name)
     return linear if linear is not None and linear.op is Ops.LINEAR else None
 
 
@@ -87,7 +87,7 @@ def install() -> None:
     def get_kernel_graph(sink: UOp) -> UOp:
         if (name := _name(sink)) is None:
             return kernels(sink)
-        if (linear := _found(name)) is not None:
+        if (linear := _load_schedule(name)) is not None:
             return linear
         names[made := kernels(sink)] = name
         return made

@@ -63,7 +63,7 @@ def _executor() -> type[ThreadPoolExecutor]:
     return ThreadPoolExecutor
 
 
-def made(tasks: Sequence[Any], threads: int) -> Iterator[tuple[int, UOp]]:
+def compile_kernels(tasks: Sequence[Any], threads: int) -> Iterator[tuple[int, UOp]]:
     """Yield the compiled kernels with the indices of their tasks, in the order of completion."""
     from concurrent.futures import FIRST_COMPLETED, wait
 

@@ -13,7 +13,7 @@ from branded.backends.cpu.autotune.config import Tune
 from branded.compile.kernel_times import Timed, kernels
 from branded.errors import source
 from branded.errors.source import Where
-from branded.graph.uops import stored, tensor
+from branded.graph.uops import tensor, with_strong_dtype
 from branded.ir import Expr
 from branded.ir.evaluate import evaluation
 from branded.ir.terms import Eqn, Program, Var
@@ -48,7 +48,7 @@ def whole_and_lines(expr: Expr, given: Sequence[Tensor], tune: Tune) -> tuple[li
     env = dict(zip((*p.constvars, *p.invars), (*expr.at("batched").consts, *given), strict=True))
     first = dict(env)
     _run(p, p.eqns, env)
-    with config.asked(*tune):
+    with config.tuning_block(*tune):
         whole = kernels([env[v].uop for v in dict.fromkeys(p.outs) if isinstance(v, Var) and v not in first])
     keys = [_key(w) for w in _where(expr)]
     _put_into_memory(p, keys, env)
@@ -95,7 +95,7 @@ def _put_into_memory(p: Program, keys: Sequence[Key], env: dict[Var, Tensor]) ->
         for v in e.operands
         if isinstance(v, Var) and made.get(v, key) != key
     }
-    numbers = {v: stored(env[v]) for v in taken if env[v].uop.device is not None and 0 not in env[v].shape}
+    numbers = {v: with_strong_dtype(env[v]) for v in taken if env[v].uop.device is not None and 0 not in env[v].shape}
     held = {v: t for v, t in numbers.items() if t.uop.max_numel() * t.dtype.itemsize <= LARGE}
     if held:
         Tensor.realize(*held.values())

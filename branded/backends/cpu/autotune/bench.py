@@ -173,7 +173,7 @@ class _Noted:
         return b""
 
 
-def compiled(made_of: Sequence[private_api.Scheduler], renderer: Any) -> list[UOp | None]:
+def compile_candidates(made_of: Sequence[private_api.Scheduler], renderer: Any) -> list[UOp | None]:
     """Compile these kernels to programs without caching them; None for a kernel that fails to compile.
 
     Kernels with the same source are compiled once.
@@ -234,7 +234,7 @@ def _ops(way: Way, memory: Scratch, held: list[Any]) -> list[native.Op]:
     return found
 
 
-def written(call: UOp) -> list[UOp]:
+def written_buffers(call: UOp) -> list[UOp]:
     """Return the buffers that a kernel writes to."""
     stored = [u.src[0].src[0].buf_uop for u in call.src[0].toposort() if u.op is Ops.STORE]
     slots = sorted({p.arg.slot for p in stored if p.op is Ops.PARAM})

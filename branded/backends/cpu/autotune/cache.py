@@ -51,7 +51,7 @@ def key(kernel: UOp, renderer: Any, how: str) -> str:
 
 def find(name: str) -> Choice | None:
     if (found := _known.get(name)) is None and program_cache.is_kept():
-        found = _read(_on_disk(name))
+        found = _parse_choice(_on_disk(name))
         if found is not None:
             _remember(name, found)
     return found
@@ -60,7 +60,7 @@ def find(name: str) -> Choice | None:
 def keep(name: str, choice: Choice) -> None:
     _remember(name, choice)
     if program_cache.is_kept():
-        private_api.helpers.diskcache_put(TABLE, name, _written(choice))
+        private_api.helpers.diskcache_put(TABLE, name, _serialize_choice(choice))
         program_cache.count()
 
 
@@ -77,14 +77,14 @@ def _on_disk(name: str) -> Any:
         return None
 
 
-def _written(choice: Choice) -> tuple[Any, ...]:
+def _serialize_choice(choice: Choice) -> tuple[Any, ...]:
     """Return the choice as plain values, which any version can read."""
     options = choice.options
     plain = None if options is None else tuple((o.op.name, o.axis, o.arg) for o in options)
     return (*choice[:2], plain, *choice[3:])
 
 
-def _read(x: Any) -> Choice | None:
+def _parse_choice(x: Any) -> Choice | None:
     """Return the choice, or None for a missing or corrupt entry, which is benchmarked again."""
     try:
         kernel, form, plain, *times, tried, at_first = x

@@ -82,7 +82,7 @@ class _Tuning(threading.local):
 state = _Tuning()
 
 
-def asked(how: How | None, found: dict[str, Tuned]) -> Afterwards:
+def tuning_block(how: How | None, found: dict[str, Tuned]) -> Afterwards:
     """Return a block in which kernels are tuned, unless `how` is None."""
     block = Afterwards(setattr, state, "now", state.now)
     state.now = None if how is None else Now(how, found)

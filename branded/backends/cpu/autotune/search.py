@@ -60,14 +60,14 @@ class _Work(NamedTuple):
         return self.call.replace(src=(match.exact(self.call.src[0]), *self.call.src[1:]))
 
 
-def tuned(linear: UOp) -> UOp:
+def tune_kernels(linear: UOp) -> UOp:
     """Return these calls in their fastest variants; the default rule has not been applied to them yet."""
     now = state.now
     if now is None or not (room.value and linear.src and all(map(_is_here, linear.src))):
         return by_rule(linear)
-    first = _chosen(linear.src, now, True)
+    first = _apply_choices(linear.src, now, True)
     # the kernels that accompany a product are tuned too
-    second = iter(_chosen([c for c, is_done in first if not is_done], now, False))
+    second = iter(_apply_choices([c for c, is_done in first if not is_done], now, False))
     return linear.replace(src=tuple(c if is_done else next(second)[0] for c, is_done in first))
 
 
@@ -77,7 +77,7 @@ def by_rule(linear: UOp) -> UOp:
 
 
 def _of_rule(call: UOp, always: bool = False) -> tuple[UOp, ...]:
-    if call.src[0].op is not Ops.SINK or (made := match.replaced(call, always)) is None:
+    if call.src[0].op is not Ops.SINK or (made := match.replace_kernel(call, always)) is None:
         return (call,)
     return tuple(made.src) if made.op is Ops.LINEAR else (made,)
 
@@ -87,7 +87,7 @@ def _is_here(call: UOp) -> bool:
     return all(isinstance(u.device, str) and native.can_run(u.device) for u in private_api.get_call_arg_uops(call))
 
 
-def _chosen(calls: Sequence[UOp], now: Now, is_whole: bool) -> list[tuple[UOp, bool]]:
+def _apply_choices(calls: Sequence[UOp], now: Now, is_whole: bool) -> list[tuple[UOp, bool]]:
     """Return the replacements of these calls, each with whether its variant is final."""
     rules = [_of_rule(call) if is_whole else (call,) for call in calls]
     works = [_work(call, rule, now, is_whole) for call, rule in zip(calls, rules, strict=True)]
@@ -148,8 +148,8 @@ def _try(works: Sequence[_Work], now: Now) -> None:
     distinct = {w.name: w for w in works}
     known = {name: found for name in distinct if (found := cache.find(name)) is not None}
     new = [w for name, w in distinct.items() if name not in known]
-    for w, way in zip(new, _compiled([w.rule for w in new]), strict=True):
-        known[w.name] = cache.by_rule(_shown(way), _seconds(way, w))
+    for w, way in zip(new, _compile_calls([w.rule for w in new]), strict=True):
+        known[w.name] = cache.by_rule(_display_name(way), _seconds(way, w))
         cache.keep(w.name, known[w.name])
     whole = sum(known[w.name].at_first for w in works)
     least = max(LEAST_IN_A_STEP if now.is_step else LEAST, SHARE * whole)
@@ -163,7 +163,7 @@ def _try(works: Sequence[_Work], now: Now) -> None:
             now.found.setdefault(name, Tuned(after.kernel, after.form, after.seconds, after.by_rule, tried))
 
 
-def _compiled(ways: Sequence[Sequence[UOp]]) -> list[bench.Way]:
+def _compile_calls(ways: Sequence[Sequence[UOp]]) -> list[bench.Way]:
     """Compile these calls in parallel and cache the kernels, which other programs use too."""
     if not ways:
         return []
@@ -171,7 +171,7 @@ def _compiled(ways: Sequence[Sequence[UOp]]) -> list[bench.Way]:
     return [bench.Way(tuple(next(made) for _ in calls)) for calls in ways]
 
 
-def _shown(way: bench.Way) -> str:
+def _display_name(way: bench.Way) -> str:
     return " + ".join(str(private_api.ansistrip(private_api.realize.get_call_name(c, []))) for c in way.calls)
 
 
@@ -181,21 +181,21 @@ def _seconds(way: bench.Way, work: _Work) -> float:
 
 def _best(work: _Work, before: Choice, how: How) -> Choice:
     """Return the fastest variant whose results agree with the default's."""
-    kernel, ways = work.kernel, {space.RULE: _compiled([work.rule])[0]}
+    kernel, ways = work.kernel, {space.RULE: _compile_calls([work.rule])[0]}
     k = space.loops_of(kernel.src[0], _renderer())
     found = space.others(k, how) if k is not None and bench.is_safe(k.ast) else {}
     if found and k is not None and not work.is_kernel:
         found = {BY_KERNEL: space.rule(k), **found}
-    programs = dict(zip(found, bench.compiled(list(found.values()), _renderer()), strict=True))
+    programs = dict(zip(found, bench.compile_candidates(list(found.values()), _renderer()), strict=True))
     for name, program in programs.items():
         if program is not None:
             ways[name] = bench.Way((kernel.replace(src=(program, *kernel.src[1:])),))
     calls = _of_rule(work.call, always=True) if found and work.is_kernel and work.is_whole else ()
     if any(isinstance(c.src[0].arg, blas.ProductName) for c in calls):
-        ways[BY_BLAS] = _compiled([calls])[0]
+        ways[BY_BLAS] = _compile_calls([calls])[0]
     if len(ways) == 1:
         return before._replace(tried=1)
-    trial = bench.Trial(ways, work.used, bench.written(kernel), bench.terms_of(kernel.src[0]))
+    trial = bench.Trial(ways, work.used, bench.written_buffers(kernel), bench.terms_of(kernel.src[0]))
     seconds = trial.seconds(trial.agreeing())
     best = _fastest(seconds, ways)
     options = tuple(found[best].applied_opts) if best in found else None

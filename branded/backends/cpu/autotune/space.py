@@ -89,8 +89,8 @@ def _all(k: Scheduler, how: How) -> Iterator[tuple[str, Scheduler | None]]:
     if loops.is_gated(k):  # clang does not vectorize it
         yield "no options", k
     else:
-        yield "loops", _parted(k, [LOOPS])
-        yield "rows", None if (rows := loops.over_rows(k)) is None else loops.parted(rows)
+        yield "loops", _apply_and_divide(k, [LOOPS])
+        yield "rows", None if (rows := loops.over_rows(k)) is None else loops.divide_among_cores(rows)
         if lane is not None:
             yield from _tile(k, lane, row, (1, 8), "loops")
     if lane is None:
@@ -106,7 +106,7 @@ def _all(k: Scheduler, how: How) -> Iterator[tuple[str, Scheduler | None]]:
                 yield from _tile(k, lane, row, tile, what, TERMS)
 
 
-def _parted(k: Scheduler, opts: Sequence[Opt]) -> Scheduler | None:
+def _apply_and_divide(k: Scheduler, opts: Sequence[Opt]) -> Scheduler | None:
     """Apply the options and divide the kernel into one part per core; return None if tinygrad rejects them."""
     made = k.copy()
     try:
@@ -114,7 +114,7 @@ def _parted(k: Scheduler, opts: Sequence[Opt]) -> Scheduler | None:
             made.apply_opt(opt)
     except KernelOptError:
         return None
-    return loops.parted(made, math.prod(k.full_shape))
+    return loops.divide_among_cores(made, math.prod(k.full_shape))
 
 
 # ---- tiles ----
@@ -139,7 +139,7 @@ def _tile(
         opts += _upcast(row - (k.full_shape[lane] == wide and lane < row), rows)
     if terms > 1:
         opts.append(Opt(OptOps.UNROLL, 0, terms))
-    yield f"{rows} x {wide}{f' x {terms}' if terms > 1 else ''} {what}", _parted(k, opts)
+    yield f"{rows} x {wide}{f' x {terms}' if terms > 1 else ''} {what}", _apply_and_divide(k, opts)
 
 
 def _upcast(axis: int, n: int) -> list[Opt]:

@@ -112,7 +112,7 @@ def elements(ranges: Iterable[UOp]) -> int:
     return math.prod(map(size, ranges))
 
 
-def moved(ranges: Iterable[UOp], each: float = ELEMENT_IN_ORDER) -> float:
+def transfer_cost(ranges: Iterable[UOp], each: float = ELEMENT_IN_ORDER) -> float:
     """Return the cost of writing and reading an array."""
     n = elements(ranges)
     return each * n + FAR * max(n - NEAR, 0)
@@ -236,7 +236,7 @@ def plan(
     for a, b in _pairs(factors, sums):
         ways = _ways(a, b, red, result, slot + 1), _ways(b, a, red, result, slot + 2)
         for places in itertools.product(*map(list, ways)):
-            found = _planned(red, (a, b), places, result, limit, alpha)
+            found = _plan_for_layouts(red, (a, b), places, result, limit, alpha)
             if found is not None and (best is None or found.cost < best.cost):
                 best = found
     if best is None or always:
@@ -262,7 +262,7 @@ def apart(red: UOp, value: UOp, to: UOp, slot: int) -> Access | None:
     within = red.backward_slice_with_self
     after = [u for u in value.toposort() if u not in within]
     slow = sum(u.op in kernels.DEAR for u in after)
-    if slow * (ALONE - TOGETHER) * elements(red.ranges) <= LAUNCH + moved(red.ranges):
+    if slow * (ALONE - TOGETHER) * elements(red.ranges) <= LAUNCH + transfer_cost(red.ranges):
         return None
     found = array(to, value.dtype)
     out = laid_out(slot, red.ranges, [] if found is None else [found.of])
@@ -271,7 +271,7 @@ def apart(red: UOp, value: UOp, to: UOp, slot: int) -> Access | None:
     return out if kernels.in_order(indices, inner) and kernels.reduces_in_order(red, sums) else None
 
 
-def repeated(value: UOp, over: Iterable[UOp], limit: int) -> list[UOp]:
+def recomputed_values(value: UOp, over: Iterable[UOp], limit: int) -> list[UOp]:
     """Return the slow parts of a kernel that it recomputes in each turn of an enclosing loop.
 
     In `x * b.exp()`, where `b` is the same for each row of `x`, `b.exp()` is recomputed for every row.
@@ -308,7 +308,7 @@ def _pays(u: UOp, around: Iterable[UOp], limit: int) -> bool:
     if turns * n < LEAST or not slow or n * u.dtype.itemsize > limit:
         return False
     again = ELEMENT_AGAIN * n + FAR * max(n - NEAR, 0)
-    if slow * TOGETHER * n * (turns - 1) <= LAUNCH + moved(ranges) + again * turns:
+    if slow * TOGETHER * n * (turns - 1) <= LAUNCH + transfer_cost(ranges) + again * turns:
         return False
     return all(x.op is not Ops.REDUCE and (x.op is not Ops.INDEX or _is_inside(x)) for x in within)
 
@@ -329,7 +329,7 @@ def is_plain(r: UOp) -> bool:
     return r.op is Ops.RANGE and r.src[0].op is Ops.CONST and r.arg[-1] is not AxisType.DEVICE
 
 
-def _planned(
+def _plan_for_layouts(
     red: UOp, pair: Sequence[Factors], places: Sequence[Access], result: Access, limit: int, alpha: float
 ) -> ProductPlan | None:
     a, b = places
@@ -349,6 +349,6 @@ def _planned(
     if p.b_is_transposed and not p.a_is_transposed:
         cost += calls * p.k * p.n * TURNED
     for x, to in before:
-        cost += LAUNCH + moved(x.ranges, ELEMENT_IN_ORDER if _in_order(x, to) else ELEMENT)
+        cost += LAUNCH + transfer_cost(x.ranges, ELEMENT_IN_ORDER if _in_order(x, to) else ELEMENT)
     first, second = (b, a) if is_turned else (a, b)
     return ProductPlan(cost, p, variables[0] if variables else None, tuple(before), first, second, result)

@@ -36,10 +36,10 @@ def sorted_out(axes: Iterable[OuterAxis]) -> Matrices | None:
         if kind is None:
             return None
         found[kind].append(x)
-    return Matrices(*map(merged, found))
+    return Matrices(*map(merge_axes, found))
 
 
-def merged(axes: Sequence[OuterAxis]) -> list[OuterAxis]:
+def merge_axes(axes: Sequence[OuterAxis]) -> list[OuterAxis]:
     """Merge axes of one role that are contiguous to each other in all arrays."""
     out = list(axes)
     while True:
@@ -70,14 +70,24 @@ def product(
         # summed axes go innermost, so the result stays in the cache
         loops = tuple(sorted(loops, key=lambda x: -x.out))
         made = _one(m, n, k, loops, dtype, a, b, out, alpha)
-        turned = _one(_turned(n), _turned(m), _turned(k), tuple(map(_turned, loops)), dtype, b, a, out, alpha)
+        turned = _one(
+            _swap_operands(n),
+            _swap_operands(m),
+            _swap_operands(k),
+            tuple(map(_swap_operands, loops)),
+            dtype,
+            b,
+            a,
+            out,
+            alpha,
+        )
         for candidate, is_turned in ((made, False), (turned, True)):
             if candidate is not None and (best is None or _inside(candidate) > _inside(best[0])):
                 best = candidate, is_turned
     return best
 
 
-def _turned(x: OuterAxis) -> OuterAxis:
+def _swap_operands(x: OuterAxis) -> OuterAxis:
     return OuterAxis(x.size, x.b, x.a, x.out)
 
 

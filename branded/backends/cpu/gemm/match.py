@@ -35,10 +35,10 @@ from branded.backends.cpu.gemm.cost import (
     array,
     elements,
     laid_out,
-    moved,
     plan,
-    repeated,
+    recomputed_values,
     size,
+    transfer_cost,
 )
 from branded.backends.cpu.renderer import bufferize_policy
 from branded.backends.cpu.renderer import loops as kernels
@@ -143,7 +143,7 @@ class _Maker:
         if not self.parts:
             return None
         if self.new.get(self.value) is not self.to:
-            self.parts.append(_stored(self.to, self._now(self.value), sorted(self.over, key=lambda r: r.arg)))
+            self.parts.append(_storing_kernel(self.to, self._now(self.value), sorted(self.over, key=lambda r: r.arg)))
         return Recipe(tuple(self.parts), tuple(self.buffers))
 
     def _now(self, u: UOp) -> UOp:
@@ -155,7 +155,7 @@ class _Maker:
         is_whole = frozenset(red.ranges) == frozenset(self.over) and red.dtype == self.value.dtype
         result, by = self._scaled(red)
         is_whole &= result is self.value or not self._reads_beside()
-        now, later = self._now(red), LAUNCH + moved(red.ranges)
+        now, later = self._now(red), LAUNCH + transfer_cost(red.ranges)
         after = 0.0 if result is self.value else later
         found = plan(now, by, self.whole, after, slot, self.limit, self.always) if is_whole and self.whole else None
         if found is None:
@@ -169,7 +169,7 @@ class _Maker:
                 self.buffers.append((x.slot, self.sizes[x.slot], red.dtype))
         for operand, x in found.before:
             outermost = sorted(x.of, key=x.of.__getitem__, reverse=True)
-            self.parts.append(_stored(self._at(x, red.dtype), operand.value, outermost))
+            self.parts.append(_storing_kernel(self._at(x, red.dtype), operand.value, outermost))
         self.parts.append(Replacement(blas.call(found.product, found.variable), (out.slot, found.a.slot, found.b.slot)))
         self.new[result] = self.to if out is self.whole else self._at(out, red.dtype)
         if out is self.whole:
@@ -184,16 +184,16 @@ class _Maker:
             self.sizes[NEW] = elements(self.over)
             self.buffers.append((NEW, self.sizes[NEW], red.dtype))
             self.new[red] = self._at(x, red.dtype)
-            self.parts.append(_stored(self.new[red], red, sorted(x.of, key=x.of.__getitem__, reverse=True)))
+            self.parts.append(_storing_kernel(self.new[red], red, sorted(x.of, key=x.of.__getitem__, reverse=True)))
 
     def _before(self) -> None:
         """Precompute slow values that each turn of a loop would recompute."""
-        for i, u in enumerate(repeated(self.value, self.over, self.limit)[: self.room]):
+        for i, u in enumerate(recomputed_values(self.value, self.over, self.limit)[: self.room]):
             x = laid_out(NEW + i, u.ranges)
             self.sizes[x.slot] = elements(u.ranges)
             self.buffers.append((x.slot, self.sizes[x.slot], u.dtype))
             self.new[u] = self._at(x, u.dtype)
-            self.parts.append(_stored(self.new[u], u, sorted(x.of, key=x.of.__getitem__, reverse=True)))
+            self.parts.append(_storing_kernel(self.new[u], u, sorted(x.of, key=x.of.__getitem__, reverse=True)))
 
     def _columns(self) -> None:
         """Compute a column sum in groups of rows."""
@@ -206,7 +206,7 @@ class _Maker:
             self.sizes[x.slot] = elements(found.loops)
             self.buffers.append((x.slot, self.sizes[x.slot], now.dtype))
             at = self._at(x, now.dtype)
-            self.parts.append(_stored(at, found.value, found.loops))
+            self.parts.append(_storing_kernel(at, found.value, found.loops))
             now = now.replace(src=(at, *found.left)) if found.left else at
         if self.parts:
             self.new[reds[0]] = now
@@ -244,7 +244,7 @@ def _is_onto(x: Access, over: Sequence[UOp]) -> bool:
     return x.of.keys() == {*over}
 
 
-def _stored(to: UOp, value: UOp, over: Iterable[UOp]) -> Replacement:
+def _storing_kernel(to: UOp, value: UOp, over: Iterable[UOp]) -> Replacement:
     """Return a kernel with these loops, outermost first, and its own parameters."""
     loops = list(over)
     body = to.store(value).end(*loops).sink(arg=KernelInfo())
@@ -261,11 +261,11 @@ def _stored(to: UOp, value: UOp, over: Iterable[UOp]) -> Replacement:
 # ---- in tinygrad ----
 
 
-def _replaced(call: UOp) -> UOp | None:
-    return None if config.state.waits else replaced(call)
+def _replace_if_immediate(call: UOp) -> UOp | None:
+    return None if config.state.waits else replace_kernel(call)
 
 
-def replaced(call: UOp, always: bool = False) -> UOp | None:
+def replace_kernel(call: UOp, always: bool = False) -> UOp | None:
     """Return the calls that replace a kernel call, or None to keep it; `always` is passed to `recipe`."""
     args = [u for u in call.src[1:] if not u.is_bound_var]
     if not (kernels.room.value and args and all(isinstance(u.device, str) and blas.is_there(u.device) for u in args)):
@@ -307,7 +307,9 @@ def install() -> None:
     if not tinygrad_compat.installed:
         return
     kernels = UPat(Ops.CALL, src=(UPat(Ops.SINK),), allow_any_len=True, name="call")
-    private_api.schedule.pm_copy_from_store += PatternMatcher([(kernels, _replaced)]) + private_api.pm_flatten_linear
+    private_api.schedule.pm_copy_from_store += (
+        PatternMatcher([(kernels, _replace_if_immediate)]) + private_api.pm_flatten_linear
+    )
     mine = UPat(Ops.CALL, src=(UPat(Ops.CUSTOM_FUNCTION, name="ast"),), allow_any_len=True, name="call")
     private_api.realize.pm_exec = PatternMatcher([(mine, _run)]) + private_api.realize.pm_exec
     for module in (private_api.realize, private_api.jit):

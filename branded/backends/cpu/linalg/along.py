@@ -52,7 +52,7 @@ def source(name: str, dtype: DType) -> str:
 
 @functools.cache
 def _glue(name: str, dtype: DType) -> tuple[Any, int]:
-    return batches.compiled(source(name, dtype), "branded_along")
+    return batches.compile_function(source(name, dtype), "branded_along")
 
 
 @functools.cache

@@ -106,7 +106,7 @@ def shared(work: float, steps: Sequence[int], results: Sequence[ArrayType], exam
     return [native.replay_address(), cores.address(), min(2 * threads, size), *each, *[0] * (3 - len(each))]
 
 
-def compiled(source: str, name: str) -> tuple[Any, int]:
+def compile_function(source: str, name: str) -> tuple[Any, int]:
     """Compile a C function and return it for Python and as an address."""
     device: Any = Device["CPU"]
     lib = device.renderer.compiler.compile_cached(source)

@@ -203,10 +203,10 @@ def source(what: str, dtype: DType) -> str:
 
 @functools.cache
 def _glue(what: str, dtype: DType) -> tuple[Any, int]:
-    return batches.compiled(source(what, dtype), "branded_count")
+    return batches.compile_function(source(what, dtype), "branded_count")
 
 
-def _made(
+def _host_function(
     what: str, dtype: DType, numbers: Sequence[int], steps: Sequence[int] | None, by: Sequence[int] = batches.BY_ONE
 ) -> CFunction | None:
     if steps is None:
@@ -236,7 +236,7 @@ def search(side: str) -> InC:
         for n in wanted.shape[:lead]:
             many //= n
         steps = batches.steps(results[0].shape[:lead], args, (1, len(wanted.shape) - lead))
-        return _made("search", own.dtype, [int(side == "right"), own.shape[-1], many, 0], steps)
+        return _host_function("search", own.dtype, [int(side == "right"), own.shape[-1], many, 0], steps)
 
     return found
 
@@ -255,7 +255,7 @@ def segments(reduction: str) -> InC:
             rest *= n
         steps = batches.steps(results[0].shape[:lead], args, (len(x.shape) - lead, 1))
         is_long = int(ids.dtype == dtypes.int64)
-        return _made(reduction, x.dtype, [is_long, rest, ids.shape[-1], results[0].shape[lead]], steps)
+        return _host_function(reduction, x.dtype, [is_long, rest, ids.shape[-1], results[0].shape[lead]], steps)
 
     return found
 
@@ -269,7 +269,7 @@ def standing(descending: bool) -> InC:
         if x.dtype not in (dtypes.float32, dtypes.int32) or not x.nbytes * places.nbytes or os.name == "nt":
             return None
         steps = batches.steps(results[0].shape[:-1], args, (1, 1))
-        return _made("standing", x.dtype, [int(descending), x.shape[-1], 0, places.shape[-1]], steps)
+        return _host_function("standing", x.dtype, [int(descending), x.shape[-1], 0, places.shape[-1]], steps)
 
     return found
 
@@ -286,6 +286,6 @@ def running(after: int) -> InC:
         rest, many = math.prod(x.shape[at + 1 :]), math.prod(x.shape[:at])
         steps = batches.steps(x.shape[:at], args, (1 + after,))
         by = batches.BY_ONE if steps is None else batches.shared(math.prod(x.shape), steps, results, many)
-        return _made("running", x.dtype, [0, rest, x.shape[at], 0], steps, by)
+        return _host_function("running", x.dtype, [0, rest, x.shape[at], 0], steps, by)
 
     return found

@@ -33,10 +33,12 @@ _TAILS = {"det": 0, "slogdet": 0, "eigh": 1, "eigvalsh": 1, "svdvals": 1}
 @functools.cache
 def in_c(kind: str, option: int = 0) -> InC | None:
     """Return a function of an operation's result and argument types that gives the C function to call, or None."""
-    return None if kind not in KINDS else functools.partial(_called, kind, option)
+    return None if kind not in KINDS else functools.partial(_lapack_function, kind, option)
 
 
-def _called(kind: str, option: int, results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
+def _lapack_function(
+    kind: str, option: int, results: Sequence[ArrayType], args: Sequence[ArrayType]
+) -> CFunction | None:
     dtype = args[0].dtype
     if dtype not in (dtypes.float32, dtypes.float64) or any(x.dtype != dtype for x in (*results, *args)):
         return None
@@ -75,4 +77,4 @@ def _table(dtype: DType) -> Any:
 
 @functools.cache
 def _glue(kind: str, dtype: DType) -> tuple[Any, int]:
-    return batches.compiled(lapack_source.source(kind, dtype == dtypes.float64), "branded_lapack")
+    return batches.compile_function(lapack_source.source(kind, dtype == dtypes.float64), "branded_lapack")

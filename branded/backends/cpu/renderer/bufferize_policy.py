@@ -60,7 +60,7 @@ def is_long(value: UOp) -> bool:
     return len(inside) > OPERATIONS or sum(u.op is Ops.INDEX for u in inside) > READS
 
 
-def _removed(src: UOp, buf: UOp, idx: UOp) -> UOp | None:
+def _inline_unless_kept(src: UOp, buf: UOp, idx: UOp) -> UOp | None:
     if room.value and (is_kept(src, buf) or is_long(src)):
         return None
     found: UOp | None = private_api.remove_bufferize(src, buf, idx)
@@ -69,5 +69,5 @@ def _removed(src: UOp, buf: UOp, idx: UOp) -> UOp | None:
 
 def install() -> None:
     rules = private_api.rangeify.pm_remove_bufferize.patterns
-    new = [(pattern, _removed if f is private_api.remove_bufferize else f) for pattern, f in rules]
+    new = [(pattern, _inline_unless_kept if f is private_api.remove_bufferize else f) for pattern, f in rules]
     private_api.rangeify.pm_remove_bufferize = PatternMatcher(new)

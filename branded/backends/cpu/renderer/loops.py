@@ -138,7 +138,7 @@ def _innermost(k: Scheduler, reduce: UOp) -> UOp | None:
     return max((r for r in reduce.src[1:] if r in k.rngs), key=k.rngs.index, default=None)
 
 
-def _chosen(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler], Scheduler]:
+def _with_plain_loops(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler], Scheduler]:
     @functools.wraps(original)
     def hand_coded_optimizations(k: Scheduler) -> Scheduler:
         if (look := looks.raises) is not None:
@@ -147,7 +147,7 @@ def _chosen(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler],
             return original(k)
         forms = (over_rows, abreast, plain) if is_short(k) else (plain, over_rows, narrow)
         found = next((made for form in forms if (made := form(k)) is not None), None)
-        return _shorter(k, original(k)) if found is None else parted(found)
+        return _shorter(k, original(k)) if found is None else divide_among_cores(found)
 
     return hand_coded_optimizations
 
@@ -233,7 +233,7 @@ def narrow(k: Scheduler) -> Scheduler | None:
     return _with(k, [LOOPS, Opt(OptOps.UPCAST, axes[-1], 0)])
 
 
-def parted(k: Scheduler, steps: int | None = None) -> Scheduler:
+def divide_among_cores(k: Scheduler, steps: int | None = None) -> Scheduler:
     """Divide plain loops into parts, one per core, as tinygrad divides its kernels; slow operations count more here.
 
     The innermost loop of a result is not divided unless it is long enough.  `steps` is the number of steps if some
@@ -346,7 +346,7 @@ def _is_chosen(renderer: object, uops: list[UOp]) -> bool:
     return type(renderer) is private_api.cstyle.ClangRenderer and LOOPS in getattr(uops[-1].arg, "applied_opts", ())
 
 
-def _rendered(original: Callable[..., str]) -> Callable[..., str]:
+def _with_reassociated_sums(original: Callable[..., str]) -> Callable[..., str]:
     @functools.wraps(original)
     def render(self: Any, uops: list[UOp]) -> str:
         functions: list[str] = []
@@ -380,9 +380,9 @@ def _one_by_one(original: Callable[..., UOp]) -> Callable[..., UOp]:
 
 def install() -> None:
     private_api.codegen.memory_coalescing = _one_by_one(private_api.codegen.memory_coalescing)
-    private_api.heuristic.hand_coded_optimizations = _chosen(private_api.heuristic.hand_coded_optimizations)
+    private_api.heuristic.hand_coded_optimizations = _with_plain_loops(private_api.heuristic.hand_coded_optimizations)
     private_api.cstyle.ClangRenderer.render_kernel = _with_bounds(private_api.cstyle.ClangRenderer.render_kernel)
-    private_api.cstyle.ClangRenderer.render = _rendered(private_api.cstyle.ClangRenderer.render)
+    private_api.cstyle.ClangRenderer.render = _with_reassociated_sums(private_api.cstyle.ClangRenderer.render)
     private_api.codegen.to_program_config += (room,)
     private_api.codegen.to_program_context += (room,)
     private_api.realize.to_program_context = private_api.codegen.to_program_context

@@ -30,7 +30,7 @@ def once(values: Sequence[UOp]) -> list[UOp]:
     if not room.value or not all(str(u.device).startswith("CPU") for u in values):
         return values
     order = list(UOp.sink(*values).toposort(enter_calls=False))[:-1]
-    if not (found := _found(values, order)):
+    if not (found := _shared_values(values, order)):
         return values
     new = dict[UOp, UOp]()
     for u in order:
@@ -43,7 +43,7 @@ def once(values: Sequence[UOp]) -> list[UOp]:
     return [new.get(u, u) for u in values]
 
 
-def _found(values: Sequence[UOp], order: Sequence[UOp]) -> set[UOp]:
+def _shared_values(values: Sequence[UOp], order: Sequence[UOp]) -> set[UOp]:
     into: dict[UOp, set[UOp]] = {u: set() for u in order}
     """The kernels that read a value, up to `KERNELS`, each identified by its last node."""
     for u in values:

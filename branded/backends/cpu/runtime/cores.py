@@ -183,7 +183,7 @@ def work(program: UOp, is_loops: bool) -> int:
         return 0
     if not all(isinstance(n, int) for n in (found.ops, found.mem, found.lds)):
         return 0
-    ops = found.ops + _called(program)
+    ops = found.ops + _call_operations(program)
     return int(ops // 100 + (found.mem + found.lds) // 180 if is_loops else (ops + found.lds) // 40)
 
 
@@ -193,7 +193,7 @@ _TURNS = {Ops.RANGE, Ops.END, Ops.SPECIAL, Ops.PARAM}
 """The operations that determine how often a line of a kernel runs."""
 
 
-def _called(program: UOp) -> int:
+def _call_operations(program: UOp) -> int:
     lines = program.src[1].src
     there = {u.op for u in lines} & CALLED.keys()
     alone = {op: tuple(u for u in lines if u.op is op or u.op in _TURNS) for op in there}

@@ -154,7 +154,7 @@ def _entry() -> tuple[int, Any]:
     return int(ctypes.cast(called, ctypes.c_void_p).value or 0), called
 
 
-def hosted(name: HostName, args: Sequence[Sequence[Address]], device: str) -> native.Hosted | None:
+def host_call(name: HostName, args: Sequence[Sequence[Address]], device: str) -> native.Hosted | None:
     """Return the call that C makes on the buffers of each turn, or None if the device cannot run C calls."""
     if not native.can_run(device):
         return None

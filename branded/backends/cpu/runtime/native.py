@@ -278,7 +278,7 @@ class _TableWriter:
             self.put(*args)
 
 
-def failed() -> BaseException:
+def callback_error() -> BaseException:
     """Return the error of a host callback, or an interrupt that arrived before the callback began."""
     return failures.pop() if failures else KeyboardInterrupt()
 
@@ -347,7 +347,7 @@ class Plan:
         while not (how := self.function(self.at)):
             pass
         if how == _FAILED:
-            raise failed()
+            raise callback_error()
         if how == FULL:
             raise full(next(op.of for op in self.hosted if op.args[0][0] == self.call[4]))
         self.is_midway = False

@@ -62,7 +62,7 @@ class Direct:
             words = array("Q", of(known))
             called(words.buffer_info()[0])
             if words[1]:
-                raise native.full(who) if words[1] == native.FULL else native.failed()
+                raise native.full(who) if words[1] == native.FULL else native.callback_error()
         return 1
 
 
@@ -82,7 +82,7 @@ def _is_direct(op: Op) -> bool:
     return not any(isinstance(a, Ref) and a.slot and a.offset for a in op.args[0])
 
 
-def planned(ops: Sequence[Op], memory: int) -> Plan | Direct:
+def make_executor(ops: Sequence[Op], memory: int) -> Plan | Direct:
     """Return an executor of these operations; `memory` is the address in the first slot, the same in every run."""
     direct = [op for op in ops if not isinstance(op, Inner) and _is_direct(op)]
     if len(direct) == len(ops):

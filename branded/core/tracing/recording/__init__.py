@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from tinygrad.uop.ops import UOp
 
-from branded.core.tracing.operand_names import UNSAID, Said, begun, names_of
-from branded.core.tracing.operand_names import named as named
+from branded.core.tracing.operand_names import UNSAID, Said, names_of, note_record
+from branded.core.tracing.operand_names import record_operand_names as record_operand_names
 from branded.errors.source import Where, here
 from branded.graph.scope import Block, Blocks
 
@@ -90,20 +90,20 @@ def _frame() -> Frame | None:
     return frames[-1]
 
 
-def framed() -> Block[Frame]:
+def record_frame() -> Block[Frame]:
     """Record into a new frame."""
     frame = Frame()
-    begun(frame)
+    note_record(frame)
     return _frames.during(frame)
 
 
-def put(op: str, operands: Sequence[Any], params: dict[str, Any], results: Sequence[UOp]) -> None:
+def record_operation(op: str, operands: Sequence[Any], params: dict[str, Any], results: Sequence[UOp]) -> None:
     """Record an operation if a program is being recorded."""
     if (f := _frame()) is not None:
         f.calls.append(Call(op, tuple(operands), params, tuple(results), here(), {}, names_of(operands)))
 
 
-def derived(what: str, f: object, results: Sequence[UOp]) -> None:
+def record_derivative(what: str, f: object, results: Sequence[UOp]) -> None:
     """Record results as a derivative of `f` if a program is being recorded."""
     if (frame := _frame()) is not None:
         name = getattr(f, "__name__", type(f).__name__)
@@ -115,7 +115,7 @@ def within() -> Block[Frame | None]:
     return _operations.during(_frame())
 
 
-def structured() -> Block[Unfinished | None]:
+def record_structure() -> Block[Unfinished | None]:
     """Return a block for a loop or branch, whose bodies are recorded separately; it yields None without a record."""
     f = _frame()
     return _operations.during(None if f is None else Unfinished(f, here()))
@@ -133,7 +133,7 @@ class body(Block[Frame]):  # noqa: N801  used as a function
             return lambda params, results: None
         of = [s for s in _operations.get() if isinstance(s, Unfinished) and s.frame is self.outer[0]]
         frame = super().__enter__()
-        begun(frame)
+        note_record(frame)
 
         def done(params: Sequence[UOp], results: Sequence[UOp]) -> None:
             for structure in of[-1:]:

@@ -37,11 +37,11 @@ def laid_out(sink: UOp) -> UOp:
             loops = v.src[1:]
             if (found := _order(loops, _reads(v.src[0]))) is not None:
                 axes[u] = found
-                v = _bound(v, [loops[i] for i in found])
+                v = _with_loop_order(v, [loops[i] for i in found])
         elif u.op is Ops.END and v.src[0].op is Ops.STORE and v.src[0].src[0].op is Ops.INDEX:
             loops = v.src[1:]
             if (found := _order(loops, [v.src[0].src[0]])) is not None:
-                v = _bound(v, [loops[i] for i in found])
+                v = _with_loop_order(v, [loops[i] for i in found])
         if v is not u:
             new[u] = v
     return new.get(sink, sink)
@@ -110,7 +110,7 @@ def _step(read: UOp, loop: UOp) -> int | None:
     return abs(whole)
 
 
-def _bound(u: UOp, loops: Sequence[UOp]) -> UOp:
+def _with_loop_order(u: UOp, loops: Sequence[UOp]) -> UOp:
     """Return `u` with its loops in this order, renumbered in order like the loops of kernels."""
     ranges = [r for r in loops if r.op is Ops.RANGE]
     numbers = sorted(r.arg for r in ranges)

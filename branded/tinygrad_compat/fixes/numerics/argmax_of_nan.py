@@ -11,11 +11,11 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 
 from branded.tinygrad_compat import tensor_methods
-from branded.tinygrad_compat.tensor_methods import nested
+from branded.tinygrad_compat.tensor_methods import inner_method
 
 
 def install() -> None:
-    original = nested(Tensor.argmax)
+    original = inner_method(Tensor.argmax)
 
     def argmax(self: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
         if not (dtypes.is_float(self.dtype) and isinstance(axis, int) and -self.ndim <= axis < self.ndim):
@@ -29,4 +29,4 @@ def install() -> None:
         at_first: Tensor = n - (best > n).where(best - n, best)
         return at_first.cast(dtypes.int32)
 
-    tensor_methods.put("argmax", original, argmax)
+    tensor_methods.replace_method("argmax", original, argmax)

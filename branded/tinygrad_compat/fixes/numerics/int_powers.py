@@ -15,7 +15,7 @@ from tinygrad.uop.ops import Ops
 
 from branded.tinygrad_compat import tensor_methods
 from branded.tinygrad_compat.private_api import least_upper_dtype
-from branded.tinygrad_compat.tensor_methods import nested
+from branded.tinygrad_compat.tensor_methods import inner_method
 
 
 def _power(base: Tensor, exponent: Tensor, bits: int) -> Tensor:
@@ -28,7 +28,7 @@ def _power(base: Tensor, exponent: Tensor, bits: int) -> Tensor:
 
 
 def install() -> None:
-    original: Callable[..., Tensor] = nested(Tensor.pow)
+    original: Callable[..., Tensor] = inner_method(Tensor.pow)
 
     def power(self: Tensor, x: Any, reverse: bool = False) -> Tensor:
         other = self.ufix(x)
@@ -40,4 +40,4 @@ def install() -> None:
         most = max(exponent.uop.vmax, -exponent.uop.vmin)
         return _power(base.cast(dtype), exponent, min(bits, int(most).bit_length()))
 
-    tensor_methods.put("pow", original, power)
+    tensor_methods.replace_method("pow", original, power)

@@ -17,10 +17,10 @@ from tinygrad.dtype import to_dtype
 
 from branded.tinygrad_compat import tensor_methods
 from branded.tinygrad_compat.private_api import least_upper_dtype, sum_acc_dtype
-from branded.tinygrad_compat.tensor_methods import nested
+from branded.tinygrad_compat.tensor_methods import inner_method
 
 
-def _widened(xs: Sequence[Any], dtype: Any) -> list[Any]:
+def _cast_to_sum_dtype(xs: Sequence[Any], dtype: Any) -> list[Any]:
     """Cast the operands to the dtype of the sum, if they are ints."""
     if not all(isinstance(x, Tensor) for x in xs):
         return list(xs)
@@ -31,25 +31,25 @@ def _widened(xs: Sequence[Any], dtype: Any) -> list[Any]:
 
 
 def install() -> None:
-    dot: Callable[..., Tensor] = nested(Tensor.dot)
-    conv2d: Callable[..., Tensor] = nested(Tensor.conv2d)
-    mean: Callable[..., Tensor] = nested(Tensor.mean)
-    var: Callable[..., Tensor] = nested(Tensor.var)
+    dot: Callable[..., Tensor] = inner_method(Tensor.dot)
+    conv2d: Callable[..., Tensor] = inner_method(Tensor.conv2d)
+    mean: Callable[..., Tensor] = inner_method(Tensor.mean)
+    var: Callable[..., Tensor] = inner_method(Tensor.var)
     einsum: Any = Tensor.einsum
     einsum = einsum.__func__
 
     def wide_dot(self: Tensor, w: Tensor, dtype: Any = None) -> Tensor:
-        return dot(self, w) if dtype is None else dot(*_widened((self, w), dtype), dtype=dtype)
+        return dot(self, w) if dtype is None else dot(*_cast_to_sum_dtype((self, w), dtype), dtype=dtype)
 
     def wide_conv2d(
         self: Tensor, weight: Tensor, bias: Any = None, groups: int = 1, stride: Any = 1, dilation: Any = 1,
         padding: Any = 0, dtype: Any = None,
     ) -> Tensor:  # fmt: skip
-        return conv2d(*_widened((self, weight), dtype), bias, groups, stride, dilation, padding, dtype)
+        return conv2d(*_cast_to_sum_dtype((self, weight), dtype), bias, groups, stride, dilation, padding, dtype)
 
     def wide_einsum(cls: type[Tensor], formula: str, *operands: Any, dtype: Any = None) -> Tensor:
         xs = operands[0] if len(operands) == 1 and isinstance(operands[0], tuple | list) else operands
-        out: Tensor = einsum(cls, formula, *_widened(xs, dtype), dtype=dtype)
+        out: Tensor = einsum(cls, formula, *_cast_to_sum_dtype(xs, dtype), dtype=dtype)
         return out
 
     def wide_mean(self: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
@@ -59,8 +59,8 @@ def install() -> None:
     def wide_var(self: Tensor, axis: Any = None, keepdim: bool = False, correction: int = 1) -> Tensor:
         return var(self if dtypes.is_float(self.dtype) else self.cast(dtypes.float32), axis, keepdim, correction)
 
-    tensor_methods.put("mean", mean, wide_mean)
-    tensor_methods.put("var", var, wide_var)
-    tensor_methods.put("dot", dot, wide_dot)
-    tensor_methods.put("conv2d", conv2d, wide_conv2d)
+    tensor_methods.replace_method("mean", mean, wide_mean)
+    tensor_methods.replace_method("var", var, wide_var)
+    tensor_methods.replace_method("dot", dot, wide_dot)
+    tensor_methods.replace_method("conv2d", conv2d, wide_conv2d)
     setattr(Tensor, "einsum", classmethod(functools.wraps(einsum)(wide_einsum)))  # noqa: B010  mypy: a method

@@ -129,7 +129,7 @@ class _Tensors(dict[Any, None]):
         return list(self.keys())
 
 
-def _forgotten(forget: Callable[..., None], ref: Callable[[Any], Any]) -> Callable[[Any], None]:
+def _tensor_deleter(forget: Callable[..., None], ref: Callable[[Any], Any]) -> Callable[[Any], None]:
     def __del__(self: Any) -> None:  # noqa: N807  Python's name; it uses no global, because these are cleared at exit
         forget(ref(self), None)
 
@@ -188,7 +188,7 @@ def install() -> None:
     private_api.function._function = _Functions("_function", (before,), {"__module__": before.__module__})
     private_api.device.ALLOW_DEVICE_USAGE = _Allowed(private_api.device.ALLOW_DEVICE_USAGE)
     private_api.tensor.all_tensors = private_api.jit.all_tensors = _Tensors(private_api.tensor.all_tensors)
-    setattr(Tensor, "__del__", _forgotten(private_api.tensor.all_tensors.pop, weakref.ref))  # noqa: B010  mypy: a method
+    setattr(Tensor, "__del__", _tensor_deleter(private_api.tensor.all_tensors.pop, weakref.ref))  # noqa: B010  mypy: a method
     private_api.jit.buffers = _Buffers()
     private_api.tensor._apply_map_to_tensors = realized_writes.noting(private_api.tensor._apply_map_to_tensors)
     for owner, names in (
