@@ -28,34 +28,34 @@ Argnums = int | Sequence[int]
 """The position of one argument, or a sequence of positions."""
 
 
-def check(f: Any, what: str) -> None:
-    check_function(f, what, f"{what}(f)(x)", DerivativeError)
+def check(f: Any, api_name: str) -> None:
+    check_function(f, api_name, f"{api_name}(f)(x)", DerivativeError)
 
 
-def _real(x: Any, what: str, where: str) -> Tensor:
+def _real(x: Any, api_name: str, where: str) -> Tensor:
     """Return a leaf of an argument as a float tensor."""
-    t = live_tensor(x, f"{what}: {where}", DerivativeError, but="; derivatives are with respect to float tensors")
+    t = live_tensor(x, f"{api_name}: {where}", DerivativeError, but="; derivatives are with respect to float tensors")
     if not dtypes.is_float(t.dtype):
         raise DerivativeError(
-            f"{what}: {where} is {tree.describe(x)}; derivatives are with respect to floats",
+            f"{api_name}: {where} is {tree.describe(x)}; derivatives are with respect to floats",
             fix="cast it to float32, or leave it out of argnums",
         )
     return t.cast(strong_dtype(t.dtype))
 
 
-def _positions(argnums: Any, args: Sequence[Any], what: str) -> tuple[int, ...]:
+def _positions(argnums: Any, args: Sequence[Any], api_name: str) -> tuple[int, ...]:
     found = []
     for i in map(as_int, argnums if isinstance(argnums, tuple | list) else (argnums,)):
         if i is None or not -len(args) <= i < len(args):
             raise DerivativeError(
-                f"{what}: argnums={tree.short_repr(argnums)} for a call with "
+                f"{api_name}: argnums={tree.short_repr(argnums)} for a call with "
                 f"{count_noun(len(args), 'positional argument')}",
                 fix="the positions of the arguments to differentiate with respect to, counted from 0",
             )
         found.append(i % len(args))
     if len(set(found)) < len(found):
         raise DerivativeError(
-            f"{what}: argnums={tree.short_repr(argnums)} names an argument twice", fix="each position once"
+            f"{api_name}: argnums={tree.short_repr(argnums)} names an argument twice", fix="each position once"
         )
     return tuple(found)
 
@@ -63,14 +63,16 @@ def _positions(argnums: Any, args: Sequence[Any], what: str) -> tuple[int, ...]:
 class Differentiated:
     """A call of `f` in which the arguments selected by `argnums` are replaced by leaves."""
 
-    def __init__(self, f: Callable[..., Any], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any], what: str):
-        self.f, self.what = f, what
-        nums = _positions(argnums, args, what)
+    def __init__(
+        self, f: Callable[..., Any], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any], api_name: str
+    ):
+        self.f, self.api_name = f, api_name
+        nums = _positions(argnums, args, api_name)
         self.single = not isinstance(argnums, tuple | list)
         self.wrt = [args[i] for i in nums]
         self.names = [p for i in nums for p in tree.paths(args[i], f"argument {i + 1}")]
         values = [v for x in self.wrt for v in tree.leaves(x)]
-        self.values = [_real(v, what, name) for v, name in zip(values, self.names, strict=True)]
+        self.values = [_real(v, api_name, name) for v, name in zip(values, self.names, strict=True)]
         given = [leaf(v) for v in self.values]
         # separate tensors: the function may write into its own, and `realize` renames all tensors' graphs
         self._leaves = [tensor(t.uop) for t in given]
@@ -82,7 +84,7 @@ class Differentiated:
         own = differentiated_from(next(UOp.unique_num))
         self.outside = Outside()
         with transforming(self.levels), track_leaves(self._leaves), own, record_captured_writes(self.outside):
-            self.out = call_checked(f, full, kwargs, what, "a function with a parameter for each argument")
+            self.out = call_checked(f, full, kwargs, api_name, "a function with a parameter for each argument")
         if self.outside.memory:
             self._settle()
 
@@ -106,7 +108,7 @@ class Differentiated:
             return self.out, None
         if not isinstance(self.out, tuple) or len(self.out) != 2:
             raise DerivativeError(
-                f"{self.what}: has_aux=True, and the function returned {tree.describe(self.out)}",
+                f"{self.api_name}: has_aux=True, and the function returned {tree.describe(self.out)}",
                 fix="return a pair: the value, and whatever else",
             )
         return self.out
@@ -130,9 +132,9 @@ class Differentiated:
         return out[0] if self.single else out
 
 
-def outputs(y: Any, what: str) -> list[Tensor]:
+def outputs(y: Any, api_name: str) -> list[Tensor]:
     """Return the tensors that a function returned."""
-    return live_tensors(y, f"{what}: the result", DerivativeError, "return tensors; others with has_aux=True")
+    return live_tensors(y, f"{api_name}: the result", DerivativeError, "return tensors; others with has_aux=True")
 
 
 def tensors(us: Iterable[UOp]) -> list[Tensor]:

@@ -75,17 +75,17 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
     return _value_and_grad(f, argnums, has_aux, "value_and_grad")
 
 
-def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, what: str) -> Callable[..., Any]:
-    check(f, what)
+def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, api_name: str) -> Callable[..., Any]:
+    check(f, api_name)
 
     @functools.wraps(f)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
-        call = Differentiated(f, argnums, args, kwargs, what)
+        call = Differentiated(f, argnums, args, kwargs, api_name)
         value, aux = call.split(has_aux)
-        ys = outputs(value, what)
+        ys = outputs(value, api_name)
         if len(ys) != 1 or isinstance(value, tuple | list | dict) or ys[0].shape or not dtypes.is_float(ys[0].dtype):
             raise DerivativeError(
-                f"{what}: the function must return one float, and it returned {tree.outline(value)}",
+                f"{api_name}: the function must return one float, and it returned {tree.outline(value)}",
                 fix="reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor",
             )
         y = ys[0]
@@ -215,25 +215,25 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
     return (out, pullback, call.results(aux)) if has_aux else (out, pullback)
 
 
-def _like(given: Any, wanted: Any, ts: Sequence[Tensor], what: str, kind: str, of: str) -> list[UOp]:
+def _like(given: Any, wanted: Any, ts: Sequence[Tensor], api_name: str, kind: str, of: str) -> list[UOp]:
     """Return the leaves of tangents or cotangents; raise if a tree, shape or dtype differs from the values."""
     xs, at = tree.leaves(given), tree.paths(wanted, "the result" if of == "result" else "primals")
     if tree.paths(given, "") != tree.paths(wanted, ""):
         raise DerivativeError(
-            f"{what}: the {kind} has another tree than the {of}",
+            f"{api_name}: the {kind} has another tree than the {of}",
             (kind, tree.outline(given)),
             (of, tree.outline(wanted)),
             fix=f"a {kind} for each tensor of the {of}",
         )
     out = []
     for x, t, name in zip(xs, ts, at, strict=True):
-        v = live_tensor(x, f"{what}: the {kind} of {name}", DerivativeError)
+        v = live_tensor(x, f"{api_name}: the {kind} of {name}", DerivativeError)
         dtype = strong_dtype(t.dtype) if dtypes.is_float(t.dtype) else dtypes.default_float
         if v.dtype in dtypes.weaks or not dtypes.is_float(t.dtype):
             v = v.cast(dtype)
         if v.shape != t.shape or v.dtype != dtype:
             raise DerivativeError(
-                f"{what}: the {kind} of {name} does not fit it",
+                f"{api_name}: the {kind} of {name} does not fit it",
                 (kind, vec_type(v)),
                 (of, vec_type(t)),
                 fix="the same shape and dtype",

@@ -229,9 +229,9 @@ def mstack(u: UOp, *ds: Tangent) -> Tangent:
     return stack(u, *ds)
 
 
-def no_range_rule(what: str, u: UOp) -> UnsupportedError:
+def no_range_rule(api_name: str, u: UOp) -> UnsupportedError:
     return UnsupportedError(
-        f"{what}: there is no derivative rule for {u.arg[0].name} over a UOp.range of your own",
+        f"{api_name}: there is no derivative rule for {u.arg[0].name} over a UOp.range of your own",
         ("value", type_text(u)),
         fix="an operation over an axis: x.sum(0)",
     )

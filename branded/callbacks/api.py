@@ -170,23 +170,23 @@ def pure_callback(
 
     Source: `jax.pure_callback`.
     """
-    what = "pure_callback"
-    check_function(callback, what, "pure_callback(f, result_shape_dtypes, *args)")
-    method = checked_method(vmap_method, what)
-    announced = Results(result_shape_dtypes, what)
-    given = arguments(args, kwargs, what)
+    api_name = "pure_callback"
+    check_function(callback, api_name, "pure_callback(f, result_shape_dtypes, *args)")
+    method = checked_method(vmap_method, api_name)
+    announced = Results(result_shape_dtypes, api_name)
+    given = arguments(args, kwargs, api_name)
     row = [b for x in given for b in visible(row_of(x.uop))]
     if method is None and row:
-        raise host.no_method(what, tuple(dict.fromkeys(row)))
+        raise host.no_method(api_name, tuple(dict.fromkeys(row)))
     flat = Flat(callback, (args, kwargs), [True] * len(given), announced.skeleton)
-    made = host.Host.of(what, flat, method, True)
+    made = host.Host.of(api_name, flat, method, True)
     return announced.rebuilt([tensor(u) for u in host.call_on_graphs(made, announced.types, [x.uop for x in given])])
 
 
-def checked_method(vmap_method: object, what: str) -> host.Method | None:
+def checked_method(vmap_method: object, api_name: str) -> host.Method | None:
     if vmap_method is not None and not (isinstance(vmap_method, str) and vmap_method in METHODS):
         raise OptionError(
-            f"{what}: vmap_method={tree.short_repr(vmap_method)} is not a method",
+            f"{api_name}: vmap_method={tree.short_repr(vmap_method)} is not a method",
             fix='"sequential", "expand_dims" or "broadcast_all"',
         )
     known: Any = "sequential" if vmap_method == "sequential_unrolled" else vmap_method
@@ -194,14 +194,14 @@ def checked_method(vmap_method: object, what: str) -> host.Method | None:
     return found
 
 
-def arguments(args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> list[Tensor]:
+def arguments(args: tuple[Any, ...], kwargs: dict[str, Any], api_name: str) -> list[Tensor]:
     """Return the leaves of the arguments as tensors."""
     fix = "tensors, arrays and numbers; what does not vary can be closed over, by functools.partial or a lambda"
     found = [
-        t for i, x in enumerate(args) for t in live_tensors(x, f"{what}: argument {i + 1}", CallbackTypeError, fix)
+        t for i, x in enumerate(args) for t in live_tensors(x, f"{api_name}: argument {i + 1}", CallbackTypeError, fix)
     ]
     for name, x in kwargs.items():
-        found += live_tensors(x, f"{what}: argument `{name}`", CallbackTypeError, fix)
+        found += live_tensors(x, f"{api_name}: argument `{name}`", CallbackTypeError, fix)
     return found
 
 
@@ -338,10 +338,10 @@ def io_callback(
 
     Source: `jax.experimental.io_callback`.
     """
-    what = "io_callback"
-    check_function(callback, what, "io_callback(f, result_shape_dtypes, *args)")
-    announced = Results(result_shape_dtypes, what)
-    given = arguments(args, kwargs, what)
+    api_name = "io_callback"
+    check_function(callback, api_name, "io_callback(f, result_shape_dtypes, *args)")
+    announced = Results(result_shape_dtypes, api_name)
+    given = arguments(args, kwargs, api_name)
     flat = Flat(callback, (args, kwargs), [True] * len(given), announced.skeleton)
-    outs = effect(what, flat, announced.types, [x.uop for x in given], one_by_one=ordered)
+    outs = effect(api_name, flat, announced.types, [x.uop for x in given], one_by_one=ordered)
     return announced.rebuilt([tensor(u) for u in outs])

@@ -98,19 +98,19 @@ def print(fmt: str, /, *args: Any, ordered: bool = False, **kwargs: Any) -> None
     _run("debug.print", printed, args, kwargs)
 
 
-def _run(what: str, f: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _run(api_name: str, f: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     leaves = tree.leaves((args, kwargs))
     tensors = [tree.as_tensor(x) if isinstance(x, Tensor) else None for x in leaves]
     given = [t for t in tensors if t is not None]
     for t in given:
-        check_live(t.uop, what)
+        check_live(t.uop, api_name)
 
     def without_result(*args: Any, **kwargs: Any) -> None:
         f(*args, **kwargs)
 
     without_result.__name__ = getattr(f, "__name__", "<lambda>")
     flat = Flat(without_result, (args, kwargs), [t is not None for t in tensors], None)
-    effect(what, flat, [], [t.uop for t in given], one_by_one=False)
+    effect(api_name, flat, [], [t.uop for t in given], one_by_one=False)
 
 
 class _Checked(string.Formatter):

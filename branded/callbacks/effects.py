@@ -21,22 +21,22 @@ from branded.graph.scope import in_call_body
 from branded.tinygrad_compat.private_api import _function, canonicalize_device
 
 
-def effect(what: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], *, one_by_one: bool) -> list[UOp]:
+def effect(api_name: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], *, one_by_one: bool) -> list[UOp]:
     """Call `f` for each example: immediately or, in a traced body, each time the body runs.
 
     It is called for all examples of the brands opened inside the traced body, and returns their results. The rules of
     the body handle the brands around it. With `one_by_one`, any open brand raises an error.
     """
-    _check(what, types, args)
+    _check(api_name, types, args)
     around = body()
     given = _guarded_arguments(args, around)
     if one_by_one and (row := own_brands(given, None)):
-        raise host.no_order(what, row)
+        raise host.no_order(api_name, row)
     own = own_brands(given, around)
     if any(not b.size for b in own):
         return [UOp.const(0, t.dtype).expand(t.shape) for t in types]
     device = next((x.device for x in args if isinstance(x.device, str)), canonicalize_device(None))
-    made = Host(what, f, "sequential", True)
+    made = Host(api_name, f, "sequential", True)
     made.is_effect, made.is_ordered, made.is_guarded = True, one_by_one, len(given) > len(args)
     token = before(around, device)
     # one call handles all examples, so its arguments are gathered on one device
@@ -47,7 +47,7 @@ def effect(what: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], 
     return [enter_all(y, own) for y in outs]
 
 
-def _check(what: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> None:
+def _check(api_name: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> None:
     where = refusal()
     if where is None and _function.depth:
         where = "the body of a @function"
@@ -57,12 +57,12 @@ def _check(what: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> None:
         where = "a rule that runs for the body of a loop, a checkpoint or a @function"
     if where is not None:
         raise UnsupportedError(
-            f"{what}: it is not known how often it would run in {where}",
+            f"{api_name}: it is not known how often it would run in {where}",
             fix="outside of it; or pure_callback, which may run any number of times",
         )
     if any(dtypes.is_float(t.dtype) for t in types) and reach_a_leaf(args):
         raise DerivativeError(
-            f"{what}: a function of the host has no derivative",
+            f"{api_name}: a function of the host has no derivative",
             fix="stop_gradient of its arguments; or pure_callback, with custom_jvp or custom_vjp around it",
         )
 

@@ -58,13 +58,15 @@ class ShapeDtypeStruct:
         return hash((self.shape, self.dtype))
 
 
-def _shape(shape: Any, what: str) -> tuple[int, ...]:
+def _shape(shape: Any, api_name: str) -> tuple[int, ...]:
     if isinstance(shape, tuple | list) and all_int(sizes := tuple(shape)) and all(n >= 0 for n in sizes):
         return sizes
-    raise CallbackTypeError(f"{what}: {tree.short_repr(shape)} is not a shape", fix="a tuple of ints: (2, 3), or ()")
+    raise CallbackTypeError(
+        f"{api_name}: {tree.short_repr(shape)} is not a shape", fix="a tuple of ints: (2, 3), or ()"
+    )
 
 
-def _dtype(dtype: Any, what: str) -> DType:
+def _dtype(dtype: Any, api_name: str) -> DType:
     if isinstance(dtype, DType):
         return strong_dtype(dtype)
     name = dtype
@@ -78,25 +80,25 @@ def _dtype(dtype: Any, what: str) -> DType:
     found = getattr(dtypes, name, None) if isinstance(name, str) else None
     if isinstance(found, DType):
         return found
-    raise CallbackTypeError(f"{what}: {tree.short_repr(dtype)} is not a dtype", fix='dtypes.float32, or "float32"')
+    raise CallbackTypeError(f"{api_name}: {tree.short_repr(dtype)} is not a dtype", fix='dtypes.float32, or "float32"')
 
 
 class Results:
     """The announced results of a callback, as a tree."""
 
-    def __init__(self, x: Any, what: str) -> None:
-        self.skeleton = self._of(x, f"{what}: result_shape_dtypes", what)
+    def __init__(self, x: Any, api_name: str) -> None:
+        self.skeleton = self._of(x, f"{api_name}: result_shape_dtypes", api_name)
         self.types = [ShapeDtype(t.shape, t.dtype) for t in tree.leaves(self.skeleton)]
 
-    def _of(self, x: Any, at: str, what: str) -> Any:
+    def _of(self, x: Any, at: str, api_name: str) -> Any:
         if hasattr(x, "shape") and hasattr(x, "dtype"):
-            return ShapeDtypeStruct(_shape(x.shape, what), _dtype(x.dtype, what))
+            return ShapeDtypeStruct(_shape(x.shape, api_name), _dtype(x.dtype, api_name))
         if (n := tree.node(x)) is None:
             raise CallbackTypeError(
                 f"{at} has {tree.describe(x)}, which has no shape and dtype",
                 fix='ShapeDtypeStruct((2, 3), "float32"), a tensor that is like the result, or a tree of them',
             )
-        return n.rebuild([self._of(child, at, what) for child in n.children])
+        return n.rebuild([self._of(child, at, api_name) for child in n.children])
 
     def rebuilt(self, values: Sequence[Tensor]) -> Any:
         return tree.rebuild(self.skeleton, iter(values))

@@ -82,7 +82,7 @@ class Saved:
         which = next(
             (name for name in ("size", "chunk", "program", "values") if there.get(name) != mine[name]), "values"
         )
-        what = {
+        api_name = {
             "size": f"of {there.get('size')} examples, and here are {self.run.size}",
             "chunk": f"in chunks of {there.get('chunk')}, and here they are of {self.run.chunk}",
             "program": "of another function",
@@ -92,7 +92,7 @@ class Saved:
         if which == "values":
             fix += "; random draws are the same again with Tensor.manual_seed, or keys"
         done = sum(1 for _ in self.at.glob("chunk-*.safetensors"))
-        return SavedError(f"save: what is in {self.at} is {what}", ("saved", f"{done} chunks"), fix=fix)
+        return SavedError(f"save: what is in {self.at} is {api_name}", ("saved", f"{done} chunks"), fix=fix)
 
     def _path(self, i: int) -> Path:
         return self.at / f"chunk-{i:06d}.safetensors"
@@ -222,7 +222,7 @@ class _Text:
             return self._plain(x.aux, depth - 1) if isinstance(x.aux, Primitive) else (str(x.name), x.precompile)
         if isinstance(x, Loop):
             own = {k: v for k, v in vars(x).items() if isinstance(v, bool | int)}
-            return x.what, sorted(own.items()), self.of(x.step)
+            return x.api_name, sorted(own.items()), self.of(x.step)
         if isinstance(x, tuple | list):
             return [self._plain(y, depth) for y in x]
         if isinstance(x, set | frozenset):

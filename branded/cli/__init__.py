@@ -182,7 +182,10 @@ def _target(text: str, *, offered: bool = False) -> tuple[Path, str]:
 
 
 def _with_function(
-    path: Path, name: str, as_module: str, what: Callable[[Callable[..., Any], types.ModuleType], Callable[[], object]]
+    path: Path,
+    name: str,
+    as_module: str,
+    api_name: Callable[[Callable[..., Any], types.ModuleType], Callable[[], object]],
 ) -> int:
     """Run a file, then build and run an action on its function `name`."""
     code = compile_file(path)
@@ -197,7 +200,7 @@ def _with_function(
         if name not in module.__dict__:
             raise UsageError(f"there is no function `{name}` in {path}")
         f = module.__dict__[name]
-        return run_guarded(what(f, module), path, first_line(f))
+        return run_guarded(api_name(f, module), path, first_line(f))
 
 
 def _arguments(text: str | None, module: types.ModuleType) -> tuple[Any, ...]:

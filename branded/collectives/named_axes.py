@@ -26,18 +26,20 @@ Names = str | type[Brand] | Brand | Sequence[Any]
 """The brand, or several: a subclass of `Brand`, an open `Brand`, or the string that was its `axis_name`."""
 
 
-def find(name: Any, what: str) -> list[Brand]:
+def find(name: Any, api_name: str) -> list[Brand]:
     """Return the open brands of these names."""
     if isinstance(name, tuple | list):
         tree.leaves(name)  # raises if it contains itself
-        found = [b for n in name for b in find(n, what)]
+        found = [b for n in name for b in find(n, api_name)]
         if len(set(found)) < len(found):
-            raise AxesError(f"{what}: a brand is named twice", ("names", tree.short_repr(name)), fix="each brand once")
+            raise AxesError(
+                f"{api_name}: a brand is named twice", ("names", tree.short_repr(name)), fix="each brand once"
+            )
         return found
     here = [b for b in open_brands() if isinstance(b, Brand) and b.is_named]
     if name is Brand:
         raise OptionError(
-            f"{what}: `Brand` is every brand",
+            f"{api_name}: `Brand` is every brand",
             ("open", ", ".join(map(repr, here)) or "none with a name"),
             fix="the name of one: a string, a subclass of Brand, or what `with brand(...)` gave",
         )
@@ -46,7 +48,7 @@ def find(name: Any, what: str) -> list[Brand]:
             return [b]
     text = name.__name__ if isinstance(name, type) else tree.short_repr(name)
     raise NameUnboundError(
-        f"{what}: no brand {text} is open here",
+        f"{api_name}: no brand {text} is open here",
         ("open", ", ".join(map(repr, here)) or "none with a name"),
         fix=f"vmap(..., axis_name={text}) around it"
         if isinstance(name, str | type)
@@ -54,7 +56,7 @@ def find(name: Any, what: str) -> list[Brand]:
     )
 
 
-def of_all(x: Tensor, brands: Sequence[Brand], what: str, part: int | None = None) -> Tensor:
+def of_all(x: Tensor, brands: Sequence[Brand], api_name: str, part: int | None = None) -> Tensor:
     """Stack the values of all examples along a new leading axis; for several brands the last one is fastest.
 
     If the brand is on several devices, each device gets the full stack. For a single brand and a given `part`, each
@@ -62,13 +64,13 @@ def of_all(x: Tensor, brands: Sequence[Brand], what: str, part: int | None = Non
     """
     every, shape = x, x.shape
     for b in reversed(brands):
-        every = _of_one(every, b, what, part if len(brands) == 1 else None)
+        every = _of_one(every, b, api_name, part if len(brands) == 1 else None)
     return every.reshape(math.prod(b.size for b in brands), *shape)
 
 
-def _of_one(x: Tensor, b: Brand, what: str, part: int | None) -> Tensor:
+def _of_one(x: Tensor, b: Brand, api_name: str, part: int | None) -> Tensor:
     if b.part is not None:
-        b.part.refuse(what, b)
+        b.part.refuse(api_name, b)
     b.was_left = True
     if b not in row_of(x.uop):
         if not is_differentiating():
@@ -97,13 +99,13 @@ def own(x: Tensor, brands: Sequence[Scope]) -> Tensor:
     return tensor(enter_all(x.uop, brands))
 
 
-def each(x: Any, what: str, f: Callable[[Tensor], Tensor]) -> Any:
+def each(x: Any, api_name: str, f: Callable[[Tensor], Tensor]) -> Any:
     """Apply `f` to each tensor of a tree."""
 
     def one(leaf: Any) -> Tensor:
         if (t := tree.as_tensor(leaf)) is None:
-            raise AxisTypeError(f"{what}: {tree.describe(leaf)} is not a tensor", fix=tree.advice(leaf))
-        check_live(t.uop, what)
+            raise AxisTypeError(f"{api_name}: {tree.describe(leaf)} is not a tensor", fix=tree.advice(leaf))
+        check_live(t.uop, api_name)
         return f(t)
 
     return tree.rebuild(x, iter([one(leaf) for leaf in tree.leaves(x)]))
@@ -126,16 +128,16 @@ def one_or_all(brands: Sequence[Brand]) -> Brand | tuple[Brand, ...]:
     return brands[0] if len(brands) == 1 else tuple(brands)
 
 
-def exchanging(name: Any, what: str) -> list[Brand]:
+def exchanging(name: Any, api_name: str) -> list[Brand]:
     """Return the brands whose examples exchange values; raise if one of them runs in chunks."""
-    brands = find(name, what)
+    brands = find(name, api_name)
     if not brands:
         raise AxesError(
-            f"{what}: no brand is named", ("names", tree.short_repr(name)), fix="the name of one, or several"
+            f"{api_name}: no brand is named", ("names", tree.short_repr(name)), fix="the name of one, or several"
         )
     for b in brands:
         if b.part is not None:
-            b.part.refuse(what, b)
+            b.part.refuse(api_name, b)
     return brands
 
 
@@ -145,16 +147,18 @@ def text_of(brands: Sequence[Brand]) -> str:
     return f"brand {names} has" if len(brands) == 1 else f"brands {names} together have"
 
 
-def size_of(axis_name: Names, what: str) -> int:
-    return math.prod(b.whole for b in find(axis_name, what))
+def size_of(axis_name: Names, api_name: str) -> int:
+    return math.prod(b.whole for b in find(axis_name, api_name))
 
 
-def axis_of(axis: int, rank: int, what: str, option: str) -> int:
+def axis_of(axis: int, rank: int, api_name: str, option: str) -> int:
     if (at := as_int(axis)) is None:
-        raise AxisTypeError(f"{what}: {option}={tree.short_repr(axis)} is not an axis", fix="an int")
+        raise AxisTypeError(f"{api_name}: {option}={tree.short_repr(axis)} is not an axis", fix="an int")
     axis = at
     if not -rank <= axis < rank:
-        raise AxisRangeError(f"{what}: {option}={axis} is out of range for {rank} axes", fix=f"{-rank} to {rank - 1}")
+        raise AxisRangeError(
+            f"{api_name}: {option}={axis} is out of range for {rank} axes", fix=f"{-rank} to {rank - 1}"
+        )
     return axis % rank
 
 
@@ -206,11 +210,11 @@ def neighbours(source: dict[int, int], b: Brand) -> list[Rows] | None:
     return runs
 
 
-def check_fits(t: Tensor, axis: int, brands: Sequence[Brand], tiled: bool, what: str, option: str) -> None:
+def check_fits(t: Tensor, axis: int, brands: Sequence[Brand], tiled: bool, api_name: str, option: str) -> None:
     n, size = t.shape[axis], math.prod(b.size for b in brands)
     if n % size if tiled and size else n != size:
         raise SizeError(
-            f"{what}: {text_of(brands)} {size} examples, and axis {axis} of the value has {n} entries",
+            f"{api_name}: {text_of(brands)} {size} examples, and axis {axis} of the value has {n} entries",
             ("value", vec_type(t)),
             fix=f"a {option} whose size is {'a multiple of ' if tiled else ''}{size}"
             + ("" if tiled else ", or tiled=True for a multiple"),

@@ -32,16 +32,16 @@ B = TypeVar("B", bound=Brand)
 
 
 def _reduce_tree(
-    x: Any, names: Any, what: str, over: Callable[[Tensor], Tensor], same: Callable[[Tensor, int], Tensor]
+    x: Any, names: Any, api_name: str, over: Callable[[Tensor], Tensor], same: Callable[[Tensor, int], Tensor]
 ) -> Any:
-    brands = find(names, what)
-    return each(x, what, lambda t: _over(t, brands, what, over, same))
+    brands = find(names, api_name)
+    return each(x, api_name, lambda t: _over(t, brands, api_name, over, same))
 
 
 def _over(
     t: Tensor,
     brands: Sequence[Brand],
-    what: str,
+    api_name: str,
     over: Callable[[Tensor], Tensor],
     same: Callable[[Tensor, int], Tensor],
 ) -> Tensor:
@@ -50,9 +50,9 @@ def _over(
         if not (b in row_of(t.uop) or is_differentiating()):
             t = same(t, b.whole)
         elif b.part is not None:
-            t = b.part.reduced(what, t, b, over)
+            t = b.part.reduced(api_name, t, b, over)
         else:
-            t = over(of_all(t, (b,), what, 0))
+            t = over(of_all(t, (b,), api_name, 0))
     return t
 
 

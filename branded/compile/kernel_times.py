@@ -91,7 +91,7 @@ def _loop(
     ]
     within = [t for t in inner if t.depth == depth + 1]
     flops, moved = sum(t.flops for t in within), sum(t.bytes for t in within)
-    yield Timed(f"{loop.what} of {made} steps", each * runs, runs, flops, moved, depth)
+    yield Timed(f"{loop.api_name} of {made} steps", each * runs, runs, flops, moved, depth)
     yield from inner
 
 

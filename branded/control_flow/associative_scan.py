@@ -52,23 +52,23 @@ def associative_scan(fn: Callable[[X, X], X], elems: X, reverse: bool = False, a
 
     Source: `jax.lax.associative_scan`; Blelloch 1990.
     """
-    what = "associative_scan"
-    check_function(fn, what, f"{what}(fn, elems)", CarryError)
-    given = live_tensors(elems, f"{what}: elems", CarryError, "tensors, or trees of them")
+    api_name = "associative_scan"
+    check_function(fn, api_name, f"{api_name}(fn, elems)", CarryError)
+    given = live_tensors(elems, f"{api_name}: elems", CarryError, "tensors, or trees of them")
     xs = [x.cast(strong_dtype(x.dtype)) for x in given]
     if not xs:
-        raise SizeError(f"{what}: there are no elements", fix="a tensor, or a tree of them")
-    axes = [normalize_axis(axis, x, f"{what}: axis") for x in xs]
+        raise SizeError(f"{api_name}: there are no elements", fix="a tensor, or a tree of them")
+    axes = [normalize_axis(axis, x, f"{api_name}: axis") for x in xs]
     for x, a, at in zip(xs, axes, tree.paths(elems, "elems"), strict=True):
         if type(x.shape[a]) is not int:
             raise SizeError(
-                f"{what}: {at} has a symbolic number of elements",
+                f"{api_name}: {at} has a symbolic number of elements",
                 ("value", vec_type(x)),
                 fix="the whole tensor, and the first n elements of the result",
             )
         if x.shape[a] != xs[0].shape[axes[0]]:
             raise SizeError(
-                f"{what}: {at} has {x.shape[a]} elements, and there are {xs[0].shape[axes[0]]}",
+                f"{api_name}: {at} has {x.shape[a]} elements, and there are {xs[0].shape[axes[0]]}",
                 ("value", vec_type(x)),
                 fix="the same size along the axis for each of elems",
             )
@@ -76,7 +76,7 @@ def associative_scan(fn: Callable[[X, X], X], elems: X, reverse: bool = False, a
 
     def combined(a: Leaves, b: Leaves) -> Leaves:
         both = (tree.rebuild(elems, iter(_back(x, axes))) for x in (a, b))
-        out = call_checked(fn, tuple(both), {}, what, "a function of two trees like elems")
+        out = call_checked(fn, tuple(both), {}, api_name, "a function of two trees like elems")
         return _back(_check_result(out, elems, _back(a, axes)), axes)
 
     done = _scan_pairs(combined, [x.flip(0) for x in xs] if reverse else xs)
@@ -117,20 +117,20 @@ def _interleave(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _check_result(out: Any, elems: Any, given: Leaves) -> Leaves:
-    what = "associative_scan"
+    api_name = "associative_scan"
     if tree.form(out) != tree.form(elems):
         raise CarryError(
-            f"{what}: the function gives another tree than it gets",
+            f"{api_name}: the function gives another tree than it gets",
             ("gets", tree.outline(elems)),
             ("gives", tree.outline(out)),
             fix="return a tree like its arguments",
         )
     found = []
     for y, x, at in zip(tree.leaves(out), given, tree.paths(out, "the result"), strict=True):
-        t = live_tensor(y, f"{what}: {at}", CarryError, "tensors, or trees of them")
+        t = live_tensor(y, f"{api_name}: {at}", CarryError, "tensors, or trees of them")
         if t.shape != x.shape or strong_dtype(t.dtype) != x.dtype:
             raise CarryError(
-                f"{what}: {at} changes its type",
+                f"{api_name}: {at} changes its type",
                 ("gets", vec_type(x)),
                 ("gives", vec_type(t)),
                 fix="a function that works on many elements at a time: vmap(fn); and in their dtype",

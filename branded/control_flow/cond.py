@@ -43,16 +43,16 @@ def _is_known(x: Tensor) -> bool:
     return not row_of(x.uop) and not _function.depth and not capturing and not is_through_a_body()
 
 
-def _number(x: Any, what: str, kind: str) -> Any:
+def _number(x: Any, api_name: str, kind: str) -> Any:
     if isinstance(x, bool | int | float):
         return x
     given, x = x, tree.as_tensor(x)
     if x is None or x.shape:
         raise CarryError(
-            f"{what}: the {kind} is {tree.describe(given)}, and must be one for each example",
+            f"{api_name}: the {kind} is {tree.describe(given)}, and must be one for each example",
             fix=".any() or .all() of it, where() for a choice element by element, vmap for one choice per example",
         )
-    check_live(x.uop, what)
+    check_live(x.uop, api_name)
     return x
 
 
@@ -116,19 +116,19 @@ def _uops(x: Any) -> list[UOp]:
     return [t.uop for v in tree.leaves(x) if (t := tree.as_tensor(v)) is not None]
 
 
-def _leaves(out: Any, what: str, name: str) -> list[Any]:
-    found = zip(tree.leaves(out), tree.paths(out, f"{what}: the result"), strict=True)
+def _leaves(out: Any, api_name: str, name: str) -> list[Any]:
+    found = zip(tree.leaves(out), tree.paths(out, f"{api_name}: the result"), strict=True)
     ts = [(x, live_tensor(x, f"{at} of {name}", CarryError)) for x, at in found]
     return [x if isinstance(x, bool | int | float) else t for x, t in ts]
 
 
-def _matching_leaves(what: str, names: Sequence[str], outs: Sequence[Any]) -> list[list[Tensor]]:
+def _matching_leaves(api_name: str, names: Sequence[str], outs: Sequence[Any]) -> list[list[Tensor]]:
     """Return the leaves of the branches' results; raise if trees, shapes or dtypes differ."""
-    all_leaves = [_leaves(out, what, name) for out, name in zip(outs, names, strict=True)]
+    all_leaves = [_leaves(out, api_name, name) for out, name in zip(outs, names, strict=True)]
     for out, name in zip(outs[1:], names[1:], strict=True):
         if tree.paths(out, "") != tree.paths(outs[0], ""):
             raise CarryError(
-                f"{what}: the branches give different trees",
+                f"{api_name}: the branches give different trees",
                 (names[0], tree.outline(outs[0])),
                 (name, tree.outline(out)),
                 fix="the same tree from each",
@@ -143,7 +143,7 @@ def _matching_leaves(what: str, names: Sequence[str], outs: Sequence[Any]) -> li
                 t = t.cast(like.dtype)
             if t.shape != like.shape or t.dtype != like.dtype:
                 raise CarryError(
-                    f"{what}: the branches disagree about {at}",
+                    f"{api_name}: the branches disagree about {at}",
                     (names[chosen], vec_type(like)),
                     (name, vec_type(t)),
                     fix="cast or reshape one of them, so that the shapes and dtypes agree",
@@ -167,7 +167,7 @@ def _like(xs: Sequence[Any]) -> tuple[Tensor, int]:
 
 
 def _branch(
-    what: str,
+    api_name: str,
     names: Sequence[str],
     branches: Sequence[Callable[..., Any]],
     operands: tuple[Any, ...],
@@ -177,22 +177,26 @@ def _branch(
     """Return the result of one branch, selected by its index, or by one flag per branch computed from `decided`."""
     for f, name in zip(branches, names, strict=True):
         if not callable(f):
-            raise CarryError(f"{what}: {name} is {tree.describe(f)}, not a function")
-        check_takes(f, operands, {}, f"{what}: {name}", "a parameter for each operand, in every branch")
+            raise CarryError(f"{api_name}: {name} is {tree.describe(f)}, not a function")
+        check_takes(f, operands, {}, f"{api_name}: {name}", "a parameter for each operand, in every branch")
     if isinstance(chosen, int):  # do not run the other branches: they may write, or be slow
         out = branches[chosen](*operands)
-        return tree.rebuild(out, iter([t for (t,) in _matching_leaves(what, names[chosen : chosen + 1], [out])]))
+        return tree.rebuild(out, iter([t for (t,) in _matching_leaves(api_name, names[chosen : chosen + 1], [out])]))
     with recording.record_structure() as made:
-        out = _select_branches(what, names, branches, operands, chosen)
+        out = _select_branches(api_name, names, branches, operands, chosen)
         if made is not None:
             bodies = made.bodies[-len(branches) :]
-            by_name = dict(zip(names, bodies, strict=True)) if what == "cond" else {"branches": bodies}
-            made.put(what, [decided, *_uops(operands)], {}, _uops(out), by_name)
+            by_name = dict(zip(names, bodies, strict=True)) if api_name == "cond" else {"branches": bodies}
+            made.put(api_name, [decided, *_uops(operands)], {}, _uops(out), by_name)
     return out
 
 
 def _select_branches(
-    what: str, names: Sequence[str], branches: Sequence[Callable[..., Any]], operands: tuple[Any, ...], flags: list[UOp]
+    api_name: str,
+    names: Sequence[str],
+    branches: Sequence[Callable[..., Any]],
+    operands: tuple[Any, ...],
+    flags: list[UOp],
 ) -> Any:
     """Compute all branches and select for each example. Example: `cond(p, f, g, x)`, with `a` from outside.
 
@@ -202,9 +206,9 @@ def _select_branches(
     """
     alive = [t for ref in list(all_tensors) if (t := ref()) is not None and dtypes.is_float(t.dtype)]
     before = {t.uop for t in alive}
-    runs = [_run(what, f, operands, flag, alive) for f, flag in zip(branches, flags, strict=True)]
+    runs = [_run(api_name, f, operands, flag, alive) for f, flag in zip(branches, flags, strict=True)]
     outs = [out for out, _ in runs]
-    leaves = _matching_leaves(what, names, outs)
+    leaves = _matching_leaves(api_name, names, outs)
     if not leaves:
         return outs[0]
     around = body()
@@ -221,7 +225,7 @@ def _select_branches(
 
 
 def _run(
-    what: str, f: Callable[..., Any], operands: tuple[Any, ...], flag: UOp, alive: Sequence[Tensor]
+    api_name: str, f: Callable[..., Any], operands: tuple[Any, ...], flag: UOp, alive: Sequence[Tensor]
 ) -> tuple[Any, dict[UOp, UOp]]:
     """Return the result of a branch, and the outside value for each gated operand and tensor in it."""
     inside: dict[UOp, UOp] = {}
@@ -229,7 +233,7 @@ def _run(
     def gated(x: Any) -> Any:
         if not isinstance(x, Tensor):
             return x
-        check_live(x.uop, what)
+        check_live(x.uop, api_name)
         u = cell(_gate(x.uop, flag))  # a branch may write into its operands
         inside[u] = x.uop
         return tensor(u)

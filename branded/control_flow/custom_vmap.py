@@ -90,8 +90,8 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         b = here[-1]  # the innermost
         given = [_stage_argument(a, b, f"custom_vmap: argument {i + 1} of {name}") for i, a in enumerate(call)]
         xs, batched = [x for x, _ in given], [flags for _, flags in given]
-        what = f"custom_vmap: the rule of {name}"
-        pair = call_checked(self.rule, (b.size, batched, *xs), {}, what, "rule(axis_size, in_batched, *args)")
+        api_name = f"custom_vmap: the rule of {name}"
+        pair = call_checked(self.rule, (b.size, batched, *xs), {}, api_name, "rule(axis_size, in_batched, *args)")
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise AxesError(
                 f"custom_vmap: the rule of {name} returned {tree.describe(pair)}",

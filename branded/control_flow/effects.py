@@ -24,7 +24,7 @@ from branded.tinygrad_compat.private_api import reduce_axes
 from branded.tinygrad_compat.tinygrad_lock import serial
 
 
-def with_effect(what: str, traced: Traced, run: Callable[[list[Carry]], list[UOp]]) -> list[UOp]:
+def with_effect(api_name: str, traced: Traced, run: Callable[[list[Carry]], list[UOp]]) -> list[UOp]:
     """Return the results of a loop with its effects performed.
 
     `run` builds the loop with additional carries, whose last values follow its results.
@@ -38,7 +38,7 @@ def with_effect(what: str, traced: Traced, run: Callable[[list[Carry]], list[UOp
         # a derivative may rerun the loop, so the effects get a separate loop outside of any derivative
         if param in UOp.sink(*traced.leaves).toposort():
             raise UnsupportedError(
-                f"{what}: a derivative would run the loop again, and a callback in it is to run once",
+                f"{api_name}: a derivative would run the loop again, and a callback in it is to run once",
                 fix="pure_callback; or the values of io_callback before the loop, as its xs",
             )
         outs = run([])

@@ -55,7 +55,7 @@ class _StepPass(Pass, OnOneDevice):
 class Loop(Primitive):
     """A loop with its step, a TUPLE of UOps over the parameters 0, 1, …: carries, inputs, constants."""
 
-    what, name = "loop", ""
+    api_name, name = "loop", ""
     is_local = True
     made: ClassVar[weakref.WeakValueDictionary[str, Loop]] = weakref.WeakValueDictionary()
     """All live loops by name: loops with equal names and rules are one object."""
@@ -80,7 +80,7 @@ class Loop(Primitive):
     @property
     def form(self) -> str:
         """The key of the compiled code around the step, for any number of steps."""
-        return f"{self.what}.{self.carries}.{self.inputs}.{sorted(self.counts)}.{self.gated}"
+        return f"{self.api_name}.{self.carries}.{self.inputs}.{sorted(self.counts)}.{self.gated}"
 
     def is_input(self, slot: int) -> bool:
         return self.carries <= slot < self.carries + self.inputs
@@ -296,7 +296,7 @@ def known_loop(name: str, loop: Any) -> Any:
 
 
 def call_of(loop: Loop, body: Sequence[UOp], args: tuple[UOp, ...]) -> UOp:
-    return UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*body), *args), info(loop.what, loop))
+    return UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*body), *args), info(loop.api_name, loop))
 
 
 def results_of(loop: Loop, call: UOp) -> list[UOp]:

@@ -19,13 +19,13 @@ Run = Callable[[list[Carry], list[Input], int], list[UOp]]
 
 
 def by_parts(
-    what: str, run: Run, carries: Sequence[Carry], inputs: Sequence[Input], n: int, reverse: bool
+    api_name: str, run: Run, carries: Sequence[Carry], inputs: Sequence[Input], n: int, reverse: bool
 ) -> list[Tensor]:
     """Run `n` >= 1 steps and return the last carries and the stacked outputs."""
     size, k = -(-n // PARTS), len(carries)
     starts, parts = range(0, n, size), list[list[Tensor]]()
     values = [c.init for c in carries]
-    with bar(n, what, "steps") as made:
+    with bar(n, api_name, "steps") as made:
         for start in reversed(starts) if reverse else starts:
             stop = min(start + size, n)
             own = [c._replace(init=x) for c, x in zip(carries, values, strict=True)]

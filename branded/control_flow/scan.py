@@ -45,7 +45,7 @@ from branded.graph.uops import is_float, lead, replace_ops
 class Scan(Loop):
     """`for x in xs: carry, y = step(carry, x)`, with the `y`s stacked."""
 
-    what = "scan"
+    api_name = "scan"
 
     def __init__(
         self,

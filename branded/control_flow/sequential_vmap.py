@@ -107,7 +107,7 @@ def _in_steps(outs: Sequence[UOp], own: Sequence[UOp], given: Sequence[Batched],
     return [reshape(y, (*sizes, *y.shape[1:])) for y in ys]
 
 
-def in_turn(f: Callable[..., Any], args: tuple[Any, ...], what: str) -> tuple[Any] | None:
+def in_turn(f: Callable[..., Any], args: tuple[Any, ...], api_name: str) -> tuple[Any] | None:
     """Return the result of `f` as one call in the graph, or None if the batching rule must run instead.
 
     The rule is needed if `f` has an effect or exchanges values, or for several devices or symbolic shapes.
@@ -116,7 +116,7 @@ def in_turn(f: Callable[..., Any], args: tuple[Any, ...], what: str) -> tuple[An
     varies = [isinstance(x, Tensor) and any(b.is_brand for b in row_of(x.uop)) for x in leaves]
     values = [x.uop.cast(strong_dtype(x.dtype)) for x in itertools.compress(leaves, varies)]
     for x in values:
-        check_live(x, f"{what}: an argument")
+        check_live(x, f"{api_name}: an argument")
     if any(isinstance(x.device, tuple) or not all(type(n) is int for n in x.shape) for x in values):
         return None
     device = next((x.device for x in values if x.device is not None), None)
@@ -126,7 +126,7 @@ def in_turn(f: Callable[..., Any], args: tuple[Any, ...], what: str) -> tuple[An
         return f(*tree.rebuild(args, iter([next(new) if v else x for x, v in zip(leaves, varies, strict=True)])))
 
     def result(out: Any) -> tuple[Any, list[Tensor]]:
-        return out, all_carried(out, f"{what}: the result")
+        return out, all_carried(out, f"{api_name}: the result")
 
     # in the body the values are unbatched, like the entries of a mapped tensor
     traced = trace("map", body, [LeafType.of(x, beside=device)._replace(row=()) for x in values], result)

@@ -18,18 +18,18 @@ from branded.tree.formatting import short_repr as shown
 Scan = Callable[[Callable[[Any, Any], Any], Any, Any, int, bool], Any]
 
 
-def times(what: str, unroll: Any, steps: int, name: str = "unroll", all_of_them: int | None = None) -> int:
+def times(api_name: str, unroll: Any, steps: int, name: str = "unroll", all_of_them: int | None = None) -> int:
     """Return how many steps are merged into one."""
     whole = steps if all_of_them is None else all_of_them
     n = whole if unroll is True else 1 if unroll is False or unroll is None else as_int(unroll)
     if n is None or (n < 1 and unroll is not True):
         fix = "an int of 1 or more, or True for " + ("all" if all_of_them is None else "the root of their number")
-        raise SizeError(f"{what}: {name}={shown(unroll)} is not a number of steps", fix=fix)
+        raise SizeError(f"{api_name}: {name}={shown(unroll)} is not a number of steps", fix=fix)
     return min(n, steps)
 
 
 def checkpoint_scan(
-    what: str,
+    api_name: str,
     scan: Scan,
     inner: Scan,
     f: Callable[[Any, Any], Any],
@@ -43,32 +43,32 @@ def checkpoint_scan(
 
     of 10,000 steps             100 carries, and 100 more while one of the inner loops is recomputed
     """
-    k = times(what, every, steps, "checkpoint", math.isqrt(steps))
+    k = times(api_name, every, steps, "checkpoint", math.isqrt(steps))
     if k < 2 or k == steps:
         return inner(f, init, xs, steps, reverse)
 
     def several(carry: Any, block: Any) -> Any:
         return inner(f, carry, block, k, reverse)
 
-    return _in_blocks(what, scan, f, several, init, xs, steps, reverse, k)
+    return _in_blocks(api_name, scan, f, several, init, xs, steps, reverse, k)
 
 
 def unroll_scan(
-    what: str, scan: Scan, f: Callable[[Any, Any], Any], init: Any, xs: Any, steps: int, reverse: bool, unroll: Any
+    api_name: str, scan: Scan, f: Callable[[Any, Any], Any], init: Any, xs: Any, steps: int, reverse: bool, unroll: Any
 ) -> Any:
     """Run a scan that merges `k` steps into one, and then the remaining steps.
 
     of 7 steps, 3 at a time     x0 x1 x2 | x3 x4 x5      then x6
     in reverse                  x4 x5 x6 | x1 x2 x3      then x0: the last entries are processed first
     """
-    k = times(what, unroll, steps)
+    k = times(api_name, unroll, steps)
     if k < 2:
         return scan(f, init, xs, steps, reverse)
-    return _in_blocks(what, scan, f, _several(what, f, init, k, reverse), init, xs, steps, reverse, k)
+    return _in_blocks(api_name, scan, f, _several(api_name, f, init, k, reverse), init, xs, steps, reverse, k)
 
 
 def _in_blocks(
-    what: str,
+    api_name: str,
     scan: Scan,
     f: Callable[[Any, Any], Any],
     several: Callable[[Any, Any], Any],
@@ -79,17 +79,17 @@ def _in_blocks(
     k: int,
 ) -> Any:
     done = steps // k * k
-    whole = [x.cast(strong_dtype(x.dtype)) for x in all_carried(xs, f"{what}: xs")]
+    whole = [x.cast(strong_dtype(x.dtype)) for x in all_carried(xs, f"{api_name}: xs")]
     cut = steps - done if reverse else done
     early, late = ([x[:cut] for x in whole], [x[cut:] for x in whole])
     main, rest = (late, early) if reverse else (early, late)
     if done == k:
-        state = State(what, init)
+        state = State(api_name, init)
         while True:
             out = several(state.rebuilt(state.first()), tree.rebuild(xs, iter(main)))
             if not _is_pair(out) or _types(out[0]) != _types(init):
                 return scan(f, init, xs, steps, reverse)  # the scan reports the problem
-            last = all_carried(out[0], f"{what}: the carry")
+            last = all_carried(out[0], f"{api_name}: the carry")
             if state.settled([t.uop for t in last], state.rows):
                 break
         carry, ys = state.last(last), tree.map(lambda y: y.cast(strong_dtype(y.dtype)), out[1])
@@ -103,7 +103,9 @@ def _in_blocks(
     return carry, tree.map(lambda y, z: z.cat(y) if reverse else y.cat(z), ys, others)
 
 
-def _several(what: str, f: Callable[[Any, Any], Any], init: Any, k: int, reverse: bool) -> Callable[[Any, Any], Any]:
+def _several(
+    api_name: str, f: Callable[[Any, Any], Any], init: Any, k: int, reverse: bool
+) -> Callable[[Any, Any], Any]:
     """Return a body of `k` steps over a block of entries of xs."""
     types = _types(init)
 
@@ -111,7 +113,7 @@ def _several(what: str, f: Callable[[Any, Any], Any], init: Any, k: int, reverse
         ys = []
         for j in reversed(range(k)) if reverse else range(k):
             x = tree.map(lambda v, j=j: v[j], block)
-            out = call_checked(f, (carry, x), {}, what, "a function of the carry and of one entry of xs")
+            out = call_checked(f, (carry, x), {}, api_name, "a function of the carry and of one entry of xs")
             if not _is_pair(out) or _types(out[0]) != types:
                 return out  # the caller rejects it like the result of one step
             carry = out[0]

@@ -31,7 +31,7 @@ from branded.tinygrad_compat.private_api import reduce_axes
 class While(Loop):
     """`while go(carry): carry = step(carry)`; the last result of the step is `go` of its input carry."""
 
-    what = "while_loop"
+    api_name = "while_loop"
 
     def always(self) -> list[int]:
         return [self.carries]

@@ -266,6 +266,8 @@ def live_tensors(
     return [live_tensor(v, at, error, fix, but) for v, at in zip(tree.leaves(x), tree.paths(x, where), strict=True)]
 
 
-def live_results(out: Any, what: str) -> list[Tensor]:
+def live_results(out: Any, api_name: str) -> list[Tensor]:
     """Return the leaves of the result of a function that becomes a program."""
-    return live_tensors(out, f"{what}: the result", ProgramTypeError, "return tensors, numbers, or trees of them", "")
+    return live_tensors(
+        out, f"{api_name}: the result", ProgramTypeError, "return tensors, numbers, or trees of them", ""
+    )

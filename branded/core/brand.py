@@ -136,35 +136,35 @@ class Brand(Scope):
             AxisRangeError: `axis` is out of range for the result.
         """
         self._check_open("unvec")
-        what = f"unvec: brand `{self.name}`"
+        api_name = f"unvec: brand `{self.name}`"
         if not isinstance(x, Tensor):
             if (given := as_tensor(x)) is None:
-                raise AxisTypeError(f"{what} gives back tensors and numbers, not {describe(x)}", fix=advice(x))
+                raise AxisTypeError(f"{api_name} gives back tensors and numbers, not {describe(x)}", fix=advice(x))
             x = given
         check_live(x.uop, "unvec")
-        if (position := check_axis(axis, what)) is None:
-            raise AxisTypeError(f"{what}: None is not an axis here", fix="an int")
-        at = out_axis(position, len(x.shape), what)
+        if (position := check_axis(axis, api_name)) is None:
+            raise AxisTypeError(f"{api_name}: None is not an axis here", fix="an int")
+        at = out_axis(position, len(x.shape), api_name)
         if self.part is not None:
             self.part.refuse("unvec", self)
         self.was_left = True
         return tensor(exit_brand([x.uop], self, [at], self.size)[0])
 
-    def _check_open(self, what: str) -> None:
+    def _check_open(self, api_name: str) -> None:
         if not self.is_open:
-            raise EscapeError(f"{what}: brand `{self.name}` is closed", fix="use it inside its `with` block")
+            raise EscapeError(f"{api_name}: brand `{self.name}` is closed", fix="use it inside its `with` block")
 
 
 _MOST = 2**63 - 1
 
 
-def as_size(x: object, what: str, least: int = 0, most: float = _MOST) -> int:
+def as_size(x: object, api_name: str, least: int = 0, most: float = _MOST) -> int:
     """Return `x` as a batch size; raise OptionError if it is not an int from `least` to `most`."""
     n = x if type(x) is int else as_int(x)
     if n is None or n < least:
-        raise OptionError(f"{what}: {short_repr(x)} is not a size", fix=f"an int of {least} or more")
+        raise OptionError(f"{api_name}: {short_repr(x)} is not a size", fix=f"an int of {least} or more")
     if n > most:
-        raise OptionError(f"{what}: {short_repr(n)} is more than a tensor can have", fix="an int below 2**63")
+        raise OptionError(f"{api_name}: {short_repr(n)} is more than a tensor can have", fix="an int below 2**63")
     return n
 
 

@@ -33,14 +33,14 @@ class Draws:
     def chunk(self, start: int) -> None:
         self.next, self.start = 0, start
 
-    def refuse(self, what: str, b: Brand) -> NoReturn:
+    def refuse(self, api_name: str, b: Brand) -> NoReturn:
         raise OptionError(
-            f"{what}: brand `{b.name}` runs in chunks, so the values of all examples are never together",
+            f"{api_name}: brand `{b.name}` runs in chunks, so the values of all examples are never together",
             fix=self.instead,
         )
 
-    def reduced(self, what: str, x: Tensor, b: Brand, over: Callable[[Tensor], Tensor]) -> NoReturn:
-        self.refuse(what, b)
+    def reduced(self, api_name: str, x: Tensor, b: Brand, over: Callable[[Tensor], Tensor]) -> NoReturn:
+        self.refuse(api_name, b)
 
     def take(self, draw: Callable[[], Tensor]) -> Tensor:
         if self.next == len(self.made):

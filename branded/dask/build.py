@@ -88,7 +88,7 @@ class Builder:
     def _exchange(self, number: int, it: Exchange) -> Any:
         """Return the result of a collective: a reduction of the partial results of the tasks."""
         loops = tuple(sorted((*it.loops, it.over)))
-        dtype = numpy_dtype(it.dtype, it.what)
+        dtype = numpy_dtype(it.dtype, it.api_name)
         index = (it.over, *it.loops, *(None for _ in it.shape))
         sizes = (*(0 for _ in (it.over, *it.loops)), *it.shape)
         parts = self._part(
@@ -100,16 +100,16 @@ class Builder:
             dtype,
             adjust_chunks={_loop_label(it.over): 1},
         )
-        how = functools.partial(_combine_partials, it.what)
+        how = functools.partial(_combine_partials, it.api_name)
         return self.da.reduction(
             parts, how, how, axis=0, combine=how, dtype=dtype, meta=np.empty((0,) * (parts.ndim - 1), dtype)
         )
 
 
-def _combine_partials(what: str, x: Any, axis: Any, keepdims: bool) -> Any:
+def _combine_partials(api_name: str, x: Any, axis: Any, keepdims: bool) -> Any:
     """Combine the partial results of several tasks, with tinygrad's reduction."""
     t = tensor_of(x)
-    out = {"pmax": t.max, "pmin": t.min}.get(what, t.sum)(axis, keepdim=keepdims)
+    out = {"pmax": t.max, "pmin": t.min}.get(api_name, t.sum)(axis, keepdim=keepdims)
     return out.cast(t.dtype).numpy()
 
 

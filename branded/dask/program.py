@@ -82,7 +82,7 @@ class Payload:
         return len(self.data) + sum(int(a.nbytes) for a in self.arrays)
 
 
-def pickle_program(program: Any, what: str) -> tuple[bytes, list[Any]]:
+def pickle_program(program: Any, api_name: str) -> tuple[bytes, list[Any]]:
     """Pickle a function and its arguments; return the bytes and the arrays of its tensors.
 
     dask arrays are pickled without their graph.
@@ -105,7 +105,7 @@ def pickle_program(program: Any, what: str) -> tuple[bytes, list[Any]]:
         Pickler(file, protocol=5).dump(program)
     except (TypeError, AttributeError, ValueError, RuntimeError, pickle.PicklingError) as error:
         raise CallError(
-            f"{what}: the function cannot be sent to workers, for what it uses cannot be pickled",
+            f"{api_name}: the function cannot be sent to workers, for what it uses cannot be pickled",
             ("said", f"{type(error).__name__}: {error}".split("\n")[0]),
             fix="make it in the function, or pass it as an argument",
         ) from error

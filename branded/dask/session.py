@@ -31,7 +31,7 @@ Index = tuple[int | None, ...]
 class Exchange(NamedTuple):
     """A collective: its name, the loop that it reduces, the loops around it, and the type of its result."""
 
-    what: str
+    api_name: str
     over: int
     loops: tuple[int, ...]
     shape: tuple[int, ...]
@@ -67,9 +67,10 @@ for _name in ("neg", "abs", "invert", "lt", "le", "gt", "ge", "getitem", "iter",
     setattr(Scattered, f"__{_name}__", _rejecting_method(_name))
 
 
-def _raise_unavailable(what: str) -> NoReturn:
+def _raise_unavailable(api_name: str) -> NoReturn:
     raise UnsupportedError(
-        f"dask.vmap: {what} of the result of a vmap that is distributed within another one: no worker has all of it",
+        f"dask.vmap: {api_name} of the result of a vmap that is distributed within another one: no worker "
+        "has all of it",
         fix="in the inner function, a collective (psum) for what needs all examples; or of the result outside",
     )
 
@@ -94,15 +95,15 @@ class TaskPart:
     def take(self, draw: Callable[[], Tensor]) -> Tensor:
         raise OptionError("dask.vmap: a random draw", fix="a key as an argument (branded.random)")
 
-    def refuse(self, what: str, b: Brand) -> NoReturn:
+    def refuse(self, api_name: str, b: Brand) -> NoReturn:
         raise OptionError(
-            f"{what}: brand `{b.name}` is distributed, so the values of all examples are never together",
+            f"{api_name}: brand `{b.name}` is distributed, so the values of all examples are never together",
             fix=self.instead,
         )
 
-    def reduced(self, what: str, x: Tensor, b: Brand, over: Callable[[Tensor], Tensor]) -> Tensor:
+    def reduced(self, api_name: str, x: Tensor, b: Brand, over: Callable[[Tensor], Tensor]) -> Tensor:
         """Reduce over all examples: first this task's examples with `over`, then all tasks."""
-        return self.session.exchanged(what, x, b, self, over)
+        return self.session.exchanged(api_name, x, b, self, over)
 
 
 class Session:
@@ -134,25 +135,25 @@ class Session:
         """Return the loop of a vmap."""
         raise NotImplementedError
 
-    def check_alone(self, what: str) -> None:
+    def check_alone(self, api_name: str) -> None:
         """Raise if anything but distributed vmaps is around the current call."""
         others = [b for b in open_brands() if b not in self.around and b not in self.below]
         if others or in_call_body() or is_differentiating():
             inside = f"`{others[-1].name}`" if others else "a derivative" if is_differentiating() else "a call"
             raise UnsupportedError(
-                f"dask.vmap: {what} inside of {inside}, which each worker does for itself",
+                f"dask.vmap: {api_name} inside of {inside}, which each worker does for itself",
                 fix="it directly in the function that is distributed",
             )
 
-    def exchanged(self, what: str, x: Tensor, b: Brand, part: TaskPart, over: Callable[[Tensor], Tensor]) -> Tensor:
-        self.check_alone(f"{what} over the distributed brand `{b.name}`")
+    def exchanged(self, api_name: str, x: Tensor, b: Brand, part: TaskPart, over: Callable[[Tensor], Tensor]) -> Tensor:
+        self.check_alone(f"{api_name} over the distributed brand `{b.name}`")
         number, self.exchanges = self.exchanges, self.exchanges + 1
         others = [o for o in self.around if o is not b]
         partial = over(_stack_local_examples(x, b))
         shape, dtype = partial.shape, partial.dtype
         for o in reversed(others):
             partial = _stack_local_examples(partial, o)
-        it = Exchange(what, part.loop, tuple(o.part.loop for o in others), shape, dtype)
+        it = Exchange(api_name, part.loop, tuple(o.part.loop for o in others), shape, dtype)
         out = self.exchange(number, it, partial)
         for o in others:
             out = tensor(enter(out.uop, o))

@@ -16,13 +16,13 @@ from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype
 
 
-def dask_array(what: str) -> Any:
+def dask_array(api_name: str) -> Any:
     """Import `dask.array`, an optional dependency; raise if it is not installed."""
     try:
         return importlib.import_module("dask.array")
     except ImportError as error:
         raise OptionError(
-            f"{what}: there is no dask here", ("said", str(error)), fix="pip install 'branded[dask]'"
+            f"{api_name}: there is no dask here", ("said", str(error)), fix="pip install 'branded[dask]'"
         ) from None
 
 

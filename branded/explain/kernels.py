@@ -117,5 +117,5 @@ def _loop(call: UOp, loop: Loop) -> Kernel:
     stand_ins = {p: UOp.new_buffer(p.device, int(p.max_numel()), p.dtype).reshape(p.shape) for p in loop.params()}
     step = kernels([x for x in replace_ops(loop.step.src, stand_ins.get) if x not in stand_ins.values()])
     often = f"{loop.length} steps" if isinstance(loop, Scan) else "as many steps as its predicate wants"
-    code = "\n".join([f"// {loop.what}: {often}, each of them", *(k.code for k in step)])
-    return Kernel(loop.what, sum(reads), sum(writes), code, max(writes, default=0))
+    code = "\n".join([f"// {loop.api_name}: {often}, each of them", *(k.code for k in step)])
+    return Kernel(loop.api_name, sum(reads), sum(writes), code, max(writes, default=0))

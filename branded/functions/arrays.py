@@ -114,21 +114,21 @@ def take_along_axis(
 
     Source: `jax.numpy.take_along_axis`.
     """
-    what = "take_along_axis"
-    x, at = operand(arr, what, "arr"), ints(indices, what, "indices")
-    mode = one_of("fill" if mode is None else mode, what, "mode", _OUTSIDE)
+    api_name = "take_along_axis"
+    x, at = operand(arr, api_name, "arr"), ints(indices, api_name, "indices")
+    mode = one_of("fill" if mode is None else mode, api_name, "mode", _OUTSIDE)
     if axis is None:
         x, axis = x.flatten(), 0
     if x.ndim != at.ndim:
         raise ArgumentError(
-            f"{what}: arr and indices have different numbers of axes",
+            f"{api_name}: arr and indices have different numbers of axes",
             ("arr", vec_type(x)),
             ("indices", vec_type(at)),
             fix="indices.unsqueeze(axis), or expand_dims of arr",
         )
-    dim = normalize_axis(axis, x, what)
+    dim = normalize_axis(axis, x, api_name)
     n, m = x.shape[dim], at.shape[dim]
-    sizes = fit(what, ("arr", x, _without(x, dim)), ("indices", at, _without(at, dim)))
+    sizes = fit(api_name, ("arr", x, _without(x, dim)), ("indices", at, _without(at, dim)))
     sizes = (*sizes[:dim], 1, *sizes[dim:])
     x = x.expand(*(n if i == dim else k for i, k in enumerate(sizes)))
     at = at.expand(*(m if i == dim else k for i, k in enumerate(sizes)))
@@ -137,7 +137,7 @@ def take_along_axis(
     if mode == "clip":
         return _entries(x, dim, place.clamp(0, n - 1))
     inside = (place >= 0) & (place < n)
-    return inside.where(_entries(x, dim, place), _filler(x, fill_value, what))
+    return inside.where(_entries(x, dim, place), _filler(x, fill_value, api_name))
 
 
 def _without(x: Tensor, dim: int) -> list[int]:
@@ -150,10 +150,10 @@ def _entries(x: Tensor, dim: int, at: Tensor) -> Tensor:
     return x.gather(dim, at)
 
 
-def _filler(x: Tensor, value: float | None, what: str) -> float | bool:
+def _filler(x: Tensor, value: float | None, api_name: str) -> float | bool:
     if value is not None:
         if not isinstance(value, bool | int | float):
-            raise OperandError(f"{what}: fill_value is {tree.describe(value)}", fix="a number")
+            raise OperandError(f"{api_name}: fill_value is {tree.describe(value)}", fix="a number")
         return value
     if dtypes.is_float(x.dtype):
         return float("nan")

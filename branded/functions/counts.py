@@ -26,12 +26,12 @@ S2 = TypeVar("S2", bound=Brand, default=Never)
 
 
 def _segments(data: Any, segment_ids: Any, num_segments: Any, reduction: str) -> Tensor:
-    what = f"segment_{reduction}"
-    x, ids = operand(data, what, "data"), ints(segment_ids, what, "segment_ids")
-    num = number(num_segments, what, "num_segments")
+    api_name = f"segment_{reduction}"
+    x, ids = operand(data, api_name, "data"), ints(segment_ids, api_name, "segment_ids")
+    num = number(num_segments, api_name, "num_segments")
     if ids.ndim != 1 or not x.ndim or x.shape[0] != ids.shape[0]:
         raise ArgumentError(
-            f"{what}: segment_ids does not have one int for each entry of data",
+            f"{api_name}: segment_ids does not have one int for each entry of data",
             ("data", vec_type(x)),
             ("segment_ids", vec_type(ids)),
             fix="data[n, ...] and segment_ids[n]",

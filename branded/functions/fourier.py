@@ -158,28 +158,30 @@ def irfft(a: tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: 
     return (out * _scale(size, norm, "irfft", 1)).transpose(dim, -1)
 
 
-def _pair(a: Any, what: str) -> Pair:
+def _pair(a: Any, api_name: str) -> Pair:
     """Return the real and the imaginary part of a pair of tensors, or of one real tensor."""
     if not isinstance(a, tuple | list):
-        (re,) = floats(what, a=a)
+        (re,) = floats(api_name, a=a)
         re = re if re.dtype.itemsize >= 4 else re.cast(dtypes.float32)
         return re, re.const_like(0)
     if len(a) != 2:
-        raise OperandError(f"{what}: a is {tree.describe(a)} of {len(a)}", fix="a pair: the real and imaginary part")
-    re, im = floats(what, **{"the real part": a[0], "the imaginary part": a[1]})
+        raise OperandError(
+            f"{api_name}: a is {tree.describe(a)} of {len(a)}", fix="a pair: the real and imaginary part"
+        )
+    re, im = floats(api_name, **{"the real part": a[0], "the imaginary part": a[1]})
     if re.shape != im.shape:
         facts = (("real", vec_type(re)), ("imaginary", vec_type(im)))
-        raise ArgumentError(f"{what}: the parts have different shapes", *facts, fix="two tensors of one shape")
+        raise ArgumentError(f"{api_name}: the parts have different shapes", *facts, fix="two tensors of one shape")
     if re.dtype.itemsize < 4:
         re, im = re.cast(dtypes.float32), im.cast(dtypes.float32)
     return re, im
 
 
-def _transform(a: Any, n: int | None, axis: int, norm: str | None, what: str, sign: int) -> Pair:
-    re, im = _pair(a, what)
-    dim = normalize_axis(axis, re, what)
-    size = number(re.shape[dim] if n is None else n, what, "n", 1)
-    scale = _scale(size, norm, what, sign)
+def _transform(a: Any, n: int | None, axis: int, norm: str | None, api_name: str, sign: int) -> Pair:
+    re, im = _pair(a, api_name)
+    dim = normalize_axis(axis, re, api_name)
+    size = number(re.shape[dim] if n is None else n, api_name, "n", 1)
+    scale = _scale(size, norm, api_name, sign)
     real = not isinstance(a, tuple | list)
     re = _resize_last(re.transpose(dim, -1), size)
     out = _dft(re, None if real else _resize_last(im.transpose(dim, -1), size), sign)
@@ -187,8 +189,8 @@ def _transform(a: Any, n: int | None, axis: int, norm: str | None, what: str, si
     return re.transpose(dim, -1), im.transpose(dim, -1)
 
 
-def _scale(n: int, norm: str | None, what: str, sign: int) -> float:
-    kind = one_of("backward" if norm is None else norm, what, "norm", _NORMS)
+def _scale(n: int, norm: str | None, api_name: str, sign: int) -> float:
+    kind = one_of("backward" if norm is None else norm, api_name, "norm", _NORMS)
     if kind == "ortho":
         return 1 / math.sqrt(n)
     return 1 / n if (kind == "backward") == (sign > 0) else 1.0

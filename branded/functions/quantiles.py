@@ -51,7 +51,7 @@ def quantile(
 
     Source: `jax.numpy.quantile`.
     """
-    return _quantile(a, q, axis, method, keepdims, what="quantile")
+    return _quantile(a, q, axis, method, keepdims, api_name="quantile")
 
 
 @operation
@@ -73,7 +73,7 @@ def percentile(
 
     Source: `jax.numpy.percentile`.
     """
-    return _quantile(a, q, axis, method, keepdims, what="percentile", whole=100.0)
+    return _quantile(a, q, axis, method, keepdims, api_name="percentile", whole=100.0)
 
 
 @operation
@@ -95,7 +95,7 @@ def nanquantile(
 
     Source: `jax.numpy.nanquantile`.
     """
-    return _quantile(a, q, axis, method, keepdims, what="nanquantile", skip=True)
+    return _quantile(a, q, axis, method, keepdims, api_name="nanquantile", skip=True)
 
 
 @operation
@@ -125,7 +125,7 @@ def median(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 
     Source: `jax.numpy.median`.
     """
-    return _quantile(a, 0.5, axis, "midpoint", keepdims, what="median")
+    return _quantile(a, 0.5, axis, "midpoint", keepdims, api_name="median")
 
 
 @operation
@@ -145,22 +145,22 @@ def nanmedian(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]
 
     Source: `jax.numpy.nanmedian`.
     """
-    return _quantile(a, 0.5, axis, "midpoint", keepdims, what="nanmedian", skip=True)
+    return _quantile(a, 0.5, axis, "midpoint", keepdims, api_name="nanmedian", skip=True)
 
 
 def _quantile(
-    a: Any, q: Any, axis: Axes, method: str, keepdims: bool, what: str, whole: float = 1.0, skip: bool = False
+    a: Any, q: Any, axis: Axes, method: str, keepdims: bool, api_name: str, whole: float = 1.0, skip: bool = False
 ) -> Tensor:
-    x, part = floats(what, a=a, q=q)
+    x, part = floats(api_name, a=a, q=q)
     if (n := as_number(q)) is not None and not 0 <= n <= whole:
-        raise ArgumentError(f"{what}: q = {q} is out of range", fix=f"a number from 0 to {whole:g}")
-    one_of(method, what, "method", _METHODS)
+        raise ArgumentError(f"{api_name}: q = {q} is out of range", fix=f"a number from 0 to {whole:g}")
+    one_of(method, api_name, "method", _METHODS)
     if part.ndim > 1:
-        raise ArgumentError(f"{what}: q has more than one axis", ("q", vec_type(part)), fix="q.flatten()")
-    axes = axes_of(axis, x, what)
+        raise ArgumentError(f"{api_name}: q has more than one axis", ("q", vec_type(part)), fix="q.flatten()")
+    axes = axes_of(axis, x, api_name)
     flat = merge_axes(x, axes)
     if not flat.shape[-1]:
-        raise ArgumentError(f"{what}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
+        raise ArgumentError(f"{api_name}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
     found = _between(flat, part.reshape(-1) / whole if whole != 1 else part.reshape(-1), method, skip)
     if not skip:
         found = flat.isnan().any(-1, keepdim=True).where(float("nan"), found)

@@ -110,8 +110,8 @@ def top_k(operand: Vec[S], k: int, *, axis: int = -1) -> tuple[Vec[S], Vec[S]]:
     return values.transpose(dim, -1), at.transpose(dim, -1)
 
 
-def _top_k_operand(x: Any, what: str) -> Tensor:
-    return operand(x, what, "operand")
+def _top_k_operand(x: Any, api_name: str) -> Tensor:
+    return operand(x, api_name, "operand")
 
 
 # ---- results of a given size ----
@@ -175,15 +175,15 @@ def argwhere(
     return Tensor.stack(*_nonzero(a, size, fill_value, "argwhere"), dim=-1)
 
 
-def _nonzero(a: Any, size: int | None, fill_value: Any, what: str) -> list[Tensor]:
-    x, size = operand(a, what, "a"), number(size, what, "size")
+def _nonzero(a: Any, size: int | None, fill_value: Any, api_name: str) -> list[Tensor]:
+    x, size = operand(a, api_name, "a"), number(size, api_name, "size")
     if not x.ndim:
-        raise ArgumentError(f"{what}: a number has no indices", ("a", vec_type(x)), fix="x.reshape(1)")
+        raise ArgumentError(f"{api_name}: a number has no indices", ("a", vec_type(x)), fix="x.reshape(1)")
     given = fill_value if isinstance(fill_value, tuple) else (0 if fill_value is None else fill_value,) * x.ndim
-    fills = [_index(v, fill_value, what) for v in given]
+    fills = [_index(v, fill_value, api_name) for v in given]
     if len(fills) != x.ndim:
         raise ArgumentError(
-            f"{what}: {len(fills)} numbers in fill_value for {x.ndim} axes", ("a", vec_type(x)), fix="one for each"
+            f"{api_name}: {len(fills)} numbers in fill_value for {x.ndim} axes", ("a", vec_type(x)), fix="one for each"
         )
     found = x.ne(0).flatten().contiguous()
     total = x.numel()
@@ -200,16 +200,16 @@ def _nonzero(a: Any, size: int | None, fill_value: Any, what: str) -> list[Tenso
     return out
 
 
-def _index(x: Any, whole: Any, what: str) -> Tensor:
+def _index(x: Any, whole: Any, api_name: str) -> Tensor:
     """Return the fill index of one axis as a tensor."""
     if isinstance(x, Tensor):
-        found = ints(x, what, "fill_value")
+        found = ints(x, api_name, "fill_value")
         if found.ndim:
-            raise OperandError(f"{what}: fill_value is {vec_type(found)}", fix="an int, or one for each axis")
+            raise OperandError(f"{api_name}: fill_value is {vec_type(found)}", fix="an int, or one for each axis")
         return found.cast(dtypes.int32)
     n = as_int(x)
     if n is None:
-        raise OperandError(f"{what}: fill_value is {tree.describe(whole)}", fix="an int")
+        raise OperandError(f"{api_name}: fill_value is {tree.describe(whole)}", fix="an int")
     return Tensor(n, dtype=dtypes.int32)
 
 

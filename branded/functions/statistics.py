@@ -178,23 +178,23 @@ def _count(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     return _reduce(x.isnan().logical_not(), axes, keepdims, "sum").cast(x.dtype)
 
 
-def _extreme(a: Any, axis: Axes, keepdims: bool, what: str, how: str, worst: float) -> Tensor:
-    x = operand(a, what, "a")
-    axes = axes_of(axis, x, what)
+def _extreme(a: Any, axis: Axes, keepdims: bool, api_name: str, how: str, worst: float) -> Tensor:
+    x = operand(a, api_name, "a")
+    axes = axes_of(axis, x, api_name)
     if any(x.shape[i] == 0 for i in axes):
-        raise ArgumentError(f"{what}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
+        raise ArgumentError(f"{api_name}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
     y = _reduce(_without(x, worst), axes, keepdims, how)
     if not dtypes.is_float(x.dtype):
         return y
     return _count(x, axes, keepdims).eq(0).where(float("nan"), y)
 
 
-def _variance(a: Any, axis: Axes, ddof: int, keepdims: bool, what: str) -> Tensor:
-    (x,) = floats(what, a=a)
-    axes = axes_of(axis, x, what)
+def _variance(a: Any, axis: Axes, ddof: int, keepdims: bool, api_name: str) -> Tensor:
+    (x,) = floats(api_name, a=a)
+    axes = axes_of(axis, x, api_name)
     count = _count(x, axes, True)
     mean = _reduce(_without(x, 0), axes, True, "sum") / count
     apart = x.isnan().where(0, _without(x, 0) - mean)
-    left = _count(x, axes, keepdims) - number(ddof, what, "ddof")
+    left = _count(x, axes, keepdims) - number(ddof, api_name, "ddof")
     squares = _reduce(apart.square(), axes, keepdims, "sum")
     return (left > 0).where(squares / (left > 0).where(left, 1), float("nan")).cast(least_upper_float(x.dtype))

@@ -247,11 +247,11 @@ def visible(row: Row) -> Row:
     return tuple(b for b in row if b.is_brand)
 
 
-def check_live(u: UOp, what: str | Callable[[], str]) -> None:
+def check_live(u: UOp, api_name: str | Callable[[], str]) -> None:
     """Raise an error if a value belongs to a closed brand."""
     if not is_touched(u) or not (dead := [b for b in info_of(u).row if not b.is_open]):
         return
-    where = what if isinstance(what, str) else what()
+    where = api_name if isinstance(api_name, str) else api_name()
     for b in dead:
         if (error := b.refusal(u, where)) is not None:
             raise error

@@ -65,9 +65,9 @@ def _of_list(x: list[Any]) -> str:
     return f"Tensor({text})" if len(text) < 40 else "Tensor(...) of it"
 
 
-def _refuse(x: Any, what: str) -> NoReturn:
+def _refuse(x: Any, api_name: str) -> NoReturn:
     raise OperandError(
-        f"{what}: {tree.describe(x)} is neither a tensor nor a number",
+        f"{api_name}: {tree.describe(x)} is neither a tensor nor a number",
         fix=tree.advice(x) or (_of_list(x) if isinstance(x, list) else "a tensor, a number, or an array"),
     )
 
@@ -115,25 +115,25 @@ def _taking(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return make
 
 
-def _tensor(x: Any, what: str) -> Any:
+def _tensor(x: Any, api_name: str) -> Any:
     if isinstance(x, _KNOWN):
         return x
-    return t if (t := tree.as_tensor(x)) is not None else _refuse(x, what)
+    return t if (t := tree.as_tensor(x)) is not None else _refuse(x, api_name)
 
 
-def _argument(x: Any, what: str) -> Any:
+def _argument(x: Any, api_name: str) -> Any:
     """Convert an array argument to a tensor; other types, such as lists and dtypes, are left to the method."""
-    return _tensor(x, what) if isinstance(x, np.ndarray | np.generic) or tree.package_of(x) else x
+    return _tensor(x, api_name) if isinstance(x, np.ndarray | np.generic) or tree.package_of(x) else x
 
 
 def _wrap_indexing(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `x[i]` and `x[i] = v`, because tinygrad does not accept arrays there."""
-    what = "index" if original.__name__ == "__getitem__" else "assign"
+    api_name = "index" if original.__name__ == "__getitem__" else "assign"
 
     def index(i: Any) -> Any:
         if isinstance(i, np.generic) and (n := as_int(i)) is not None:
             return n
-        return tuple(map(index, i)) if type(i) is tuple else _argument(i, what)
+        return tuple(map(index, i)) if type(i) is tuple else _argument(i, api_name)
 
     inner, running = tensor_methods.inner_method(original), tensor_methods.running()
 
@@ -141,7 +141,7 @@ def _wrap_indexing(original: Callable[..., Any]) -> Callable[..., Any]:
     def indexed(self: Tensor, indices: Any, *value: Any) -> Any:
         if not is_tracing():
             return (original if running() is None else inner)(self, indices, *value)
-        return original(self, index(indices), *(_argument(v, what) for v in value))
+        return original(self, index(indices), *(_argument(v, api_name) for v in value))
 
     return indexed
 

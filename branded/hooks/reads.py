@@ -43,36 +43,37 @@ def names(row: Row) -> str:
     return " and ".join(f"`{b.name}`" for b in row)
 
 
-def _forbid(what: str, *tensors: Tensor) -> None:
+def _forbid(api_name: str, *tensors: Tensor) -> None:
     """Raise if a tensor has no readable value: it varies over a brand, or belongs to a traced body."""
     for t in tensors:
         row = row_of(t.uop)
         if not row:
             if is_through_a_body() and any(u.op is Ops.PARAM for u in t.uop.toposort(enter_calls=False)):
                 raise ReadError(
-                    f"{what}: a rule that runs for a call in a body has no value to read",
+                    f"{api_name}: a rule that runs for a call in a body has no value to read",
                     ("value", vec_type(t)),
                     fix=_INSTEAD_OF_IF,
                 )
             continue
-        check_live(t.uop, what)
+        check_live(t.uop, api_name)
         if loops := [b for b in row if not b.is_brand]:
             scope = loops[-1]
             raise ReadError(
-                f"{what}: in the body of {scope.name} there is no value to read: it is traced once, {scope.traced_for}",
+                f"{api_name}: in the body of {scope.name} there is no value to read: it is traced once, "
+                f"{scope.traced_for}",
                 ("value", vec_type(t)),
                 fix=_INSTEAD_OF_IF,
             )
-        if what in _NUMBERS and (method := asking(private_api.NAMES_KERNELS)) is not None:
+        if api_name in _NUMBERS and (method := asking(private_api.NAMES_KERNELS)) is not None:
             raise _no_number(method, t)
         from branded.hooks.error_translation.suggestions import ADVICE  # imported only for an error
 
-        says, fix = _READS.get(what, _READ)
+        says, fix = _READS.get(api_name, _READ)
         raise ReadError(
-            f"{what}: a value that varies over {names(row)} {says}",
+            f"{api_name}: a value that varies over {names(row)} {says}",
             ("value", vec_type(t)),
             *((b.name, f"opened by {b.where}") for b in row if b.where),
-            fix=ADVICE[what](t) if what in ADVICE else fix,
+            fix=ADVICE[api_name](t) if api_name in ADVICE else fix,
         )
 
 
@@ -134,11 +135,11 @@ def _refuse_number(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             raise _no_number(name, t) from None
 
 
-def _reader(what: str) -> Callable[[Method], Method]:
+def _reader(api_name: str) -> Callable[[Method], Method]:
     def make(original: Method) -> Method:
         def read(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             tensors = [self, *(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor))]
-            _forbid(what, *tensors)
+            _forbid(api_name, *tensors)
             for t in tensors:
                 t.uop = lower_unbatched(t.uop)
             return original(self, *args, **kwargs)
@@ -207,9 +208,9 @@ def _counting(original: Method) -> Method:
     return count
 
 
-def _as_number(what: str, otherwise: str) -> Callable[[Tensor], Any]:
+def _as_number(api_name: str, otherwise: str) -> Callable[[Tensor], Any]:
     def convert(self: Tensor) -> Any:
-        _forbid(what, self)
+        _forbid(api_name, self)
         raise TypeError(otherwise)
 
     return convert
@@ -273,13 +274,13 @@ def install() -> None:
     wrap("manual_seed", _seeding)
     wrap("__bool__", _reader("bool"))
     number = "must be real number, not Tensor"
-    for name, what, otherwise in (
+    for name, api_name, otherwise in (
         ("__int__", "int", "int() argument must be a string, a bytes-like object or a real number, not 'Tensor'"),
         ("__float__", "float", "float() argument must be a string or a real number, not 'Tensor'"),
         ("__complex__", "float", number),
         ("__index__", "int", "'Tensor' object cannot be interpreted as an integer"),
     ):
-        setattr(Tensor, name, _as_number(what, otherwise))
+        setattr(Tensor, name, _as_number(api_name, otherwise))
     setattr(Tensor, "__format__", _format)  # noqa: B010  mypy: a method
     setattr(Tensor, "__divmod__", _divmod)  # noqa: B010  mypy: a method
     setattr(Tensor, "__rdivmod__", lambda x, y: _divmod(y, x))  # noqa: B010

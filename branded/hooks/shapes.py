@@ -44,11 +44,11 @@ def _check_shapes(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Me
                     raise
                 from branded.hooks.error_translation.messages import suggest_take  # imported only for an error
 
-                what = "slice" if "item" in original.__name__ else original.__name__
-                fix = suggest_take(args[0]) if what == "slice" else None
+                api_name = "slice" if "item" in original.__name__ else original.__name__
+                fix = suggest_take(args[0]) if api_name == "slice" else None
                 each = "step to step" if any(not b.is_brand for b in row_of(found.uop)) else "example to example"
                 raise ShapeError(
-                    f"{what}: a shape or an offset differs from {each}",
+                    f"{api_name}: a shape or an offset differs from {each}",
                     ("tensor", vec_type(self)),
                     ("shape", f"depends on {vec_type(found)}"),
                     fix=fix or "index with a tensor, or mask with where",

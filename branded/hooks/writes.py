@@ -22,9 +22,9 @@ from branded.tinygrad_compat.tensor_methods import Method, wrap
 from branded.tinygrad_compat.tinygrad_lock import LOCK
 
 
-def _check_write(target: Tensor, row: Row, what: str) -> None:
+def _check_write(target: Tensor, row: Row, api_name: str) -> None:
     """Raise if a write changes a tensor outside a brand's scope: it would happen once, not once per example."""
-    own, root = row_of(target.uop), None if what == "replace" else aliasing.root(target.uop)
+    own, root = row_of(target.uop), None if api_name == "replace" else aliasing.root(target.uop)
     for b in open_brands():
         if b in own or _is_own(target, root, b):
             continue
@@ -32,18 +32,19 @@ def _check_write(target: Tensor, row: Row, what: str) -> None:
         if b not in row:
             each = f"in each {b.turn} of {b.name}" if not b.is_brand else f"once for each example of `{b.name}`"
             raise WriteError(
-                f"{what}: this write would be done once, and not {each}",
+                f"{api_name}: this write would be done once, and not {each}",
                 tensor,
                 fix="return what is to be written, and write it outside",
             )
         if not b.is_brand:
             raise WriteError(
-                f"{what}: a value of the body of {b.name} cannot go into a tensor from outside, once for each {b.turn}",
+                f"{api_name}: a value of the body of {b.name} cannot go into a tensor from outside, "
+                f"once for each {b.turn}",
                 tensor,
                 fix="return the new value, and write it outside",
             )
         raise WriteError(
-            f"{what}: a value that varies over `{b.name}` cannot go into a tensor that all its examples share",
+            f"{api_name}: a value that varies over `{b.name}` cannot go into a tensor that all its examples share",
             tensor,
             ("value", f"varies over {names(row)}"),
             fix="return the new value from the mapped function, or map over the tensor too",
@@ -51,18 +52,19 @@ def _check_write(target: Tensor, row: Row, what: str) -> None:
     for branch in branches():
         if not _is_own(target, root, branch):
             raise WriteError(
-                f"{what}: a write in a branch into a tensor from outside of it would be done whichever branch is taken",
+                f"{api_name}: a write in a branch into a tensor from outside of it would be done "
+                "whichever branch is taken",
                 ("tensor", vec_type(target)),
                 fix="return the new value from each branch, and write it outside",
             )
 
 
-def _check_rules(target: Tensor, what: str) -> None:
+def _check_rules(target: Tensor, api_name: str) -> None:
     """Raise if a function with a custom rule writes to an outside tensor, as it may run again, or not at all."""
     for function in ruled_functions():
-        if not _is_own(target, None if what == "replace" else aliasing.root(target.uop), function):
+        if not _is_own(target, None if api_name == "replace" else aliasing.root(target.uop), function):
             raise WriteError(
-                f"{what}: a function with a rule of its own writes into a tensor from outside, as would the rule",
+                f"{api_name}: a function with a rule of its own writes into a tensor from outside, as would the rule",
                 ("tensor", vec_type(target)),
                 fix="return the new value, and write it outside",
             )
@@ -105,20 +107,20 @@ def _is_value(target: UOp, x: Any) -> bool:
     return bool(varies) or is_marked(root) or differs
 
 
-def _writer(what: str) -> Callable[[Method], Method]:
+def _writer(api_name: str) -> Callable[[Method], Method]:
     def make(original: Method) -> Method:
         def write(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             *_, x = *args, *kwargs.values()
             if isinstance(x, Tensor):
-                check_live(x.uop, what)
+                check_live(x.uop, api_name)
             if open_brands():
-                _check_write(self, row_of(x.uop) if isinstance(x, Tensor) else (), what)
+                _check_write(self, row_of(x.uop) if isinstance(x, Tensor) else (), api_name)
             with LOCK:
-                if what == "replace" or not _is_value(self.uop, x):
-                    _check_rules(self, what)
+                if api_name == "replace" or not _is_value(self.uop, x):
+                    _check_rules(self, api_name)
                     note(self.uop)
                     return hide_leaves(lambda: original(self, *args, **kwargs))
-                new = _assign if what == "assign" else _setitem
+                new = _assign if api_name == "assign" else _setitem
                 return hide_leaves(lambda: new(original, self, *args, **kwargs))
 
         return write

@@ -87,7 +87,7 @@ def _tell(frame: Frame, written: Written) -> None:
         below = UOp.sink(*d.results).toposort(enter_calls=False)
         for line in written.lines:
             if line.eqn.where is None and line.eqn.derived is None and not below.keys().isdisjoint(line.results):
-                line.eqn.derived = DerivedTerm(d.what, d.where)
+                line.eqn.derived = DerivedTerm(d.api_name, d.where)
 
 
 def _call(scope: Draft, call: Call) -> None:

@@ -295,7 +295,7 @@ def _function(scope: Draft, u: UOp) -> None:
         scope.define("HOST", u.src[1:], {"function": _rule(u.arg.name, u)}, results)
         return
     if isinstance(p, Loop):
-        name, body = p.what.upper(), list(p.step.src)
+        name, body = p.api_name.upper(), list(p.step.src)
         params = {"carries": p.carries}
         if isinstance(p, Scan):
             params = {"length": p.length, "reverse": p.reverse, "carries": p.carries, "inputs": p.inputs}

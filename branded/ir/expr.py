@@ -127,10 +127,10 @@ class Expr:
         """Parse a program for the arguments and constants of this one: `e.from_text(str(e)) == e`."""
         program = read(source)
         p = self.program
-        for what, now, new in (("constvars", p.constvars, program.constvars), ("invars", p.invars, program.invars)):
+        for api_name, now, new in (("constvars", p.constvars, program.constvars), ("invars", p.invars, program.invars)):
             if [v.type for v in now] != [v.type for v in new]:
                 raise ProgramError(
-                    f"from_text: the {what} are not those of this program",
+                    f"from_text: the {api_name} are not those of this program",
                     ("here", " ".join(str(v.type) for v in now) or "none"),
                     ("text", " ".join(str(v.type) for v in new) or "none"),
                 )

@@ -83,10 +83,10 @@ class _Reader:
             return True
         return False
 
-    def name(self, what: str) -> str:
+    def name(self, api_name: str) -> str:
         kind, name = self.peek()
         if kind != "name":
-            self.fail(what)
+            self.fail(api_name)
         self.at += 1
         return name
 

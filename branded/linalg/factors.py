@@ -96,12 +96,14 @@ def qr(a: Vec[S], mode: str = "reduced") -> QRResult[S] | Vec[S]:
     return pair[1] if mode == "r" else QRResult(*pair)
 
 
-def _symmetric(what: str, a: object, UPLO: str | None, symmetrize: bool) -> Tensor:  # noqa: N803  as in JAX
+def _symmetric(api_name: str, a: object, UPLO: str | None, symmetrize: bool) -> Tensor:  # noqa: N803  as in JAX
     """Return `a` so that its lower half is the half to read."""
-    (x,) = floats(what, ("a", a))
-    check_square(what, "a", x)
+    (x,) = floats(api_name, ("a", a))
+    check_square(api_name, "a", x)
     if UPLO not in (None, "L", "U"):
-        raise MatrixError(f"{what}: UPLO={UPLO!r} means nothing", fix='"L" for the lower half, "U" for the upper one')
+        raise MatrixError(
+            f"{api_name}: UPLO={UPLO!r} means nothing", fix='"L" for the lower half, "U" for the upper one'
+        )
     x = matrix_transpose(x) if UPLO == "U" else x
     return (x + matrix_transpose(x)) / 2 if symmetrize else x
 
@@ -229,9 +231,9 @@ def pinv(a: Vec[S], rtol: float | None = None) -> Vec[S]:
     return matrix_transpose(x) if 0 in x.shape else spectra.pinv(x, part)
 
 
-def _number(what: str, name: str, x: object) -> float:
+def _number(api_name: str, name: str, x: object) -> float:
     if isinstance(x, bool) or not isinstance(x, int | float):
-        raise MatrixError(f"{what}: {name} is not a number that Python knows", fix=f"{name}=1e-6")
+        raise MatrixError(f"{api_name}: {name} is not a number that Python knows", fix=f"{name}=1e-6")
     return float(x)
 
 

@@ -77,8 +77,8 @@ def _axes(x: Tensor, axis: Any) -> tuple[int, ...]:
     return axes
 
 
-def _unknown(ord: Any, what: str, fix: str) -> MatrixError:
-    return MatrixError(f"norm: there is no norm of {what} of order {ord!r}", fix=fix)
+def _unknown(ord: Any, api_name: str, fix: str) -> MatrixError:
+    return MatrixError(f"norm: there is no norm of {api_name} of order {ord!r}", fix=fix)
 
 
 def _of_vectors(x: Tensor, ord: Any, axis: int, keep: bool) -> Tensor:

@@ -86,33 +86,33 @@ def solve(a: Vec[S1], b: Vec[S2]) -> Vec[S1 | S2]:
     return _by_columns("solve", x, y, systems.solve)
 
 
-def _by_columns(what: str, a: Tensor, b: Tensor, solve: Any, name: str = "a") -> Tensor:
+def _by_columns(api_name: str, a: Tensor, b: Tensor, solve: Any, name: str = "a") -> Tensor:
     """Solve for one right-hand side `[n]` or for columns `[n, k]`; the solution has the shape of `b`."""
     if b.ndim == 0:
-        raise MatrixError(f"{what}: b is {vec_type(b)}, a number", fix="a vector, or a matrix of columns")
+        raise MatrixError(f"{api_name}: b is {vec_type(b)}, a number", fix="a vector, or a matrix of columns")
     n = a.shape[-1]
     one = b.ndim == 1
     wide = b.unsqueeze(-1) if one else b
     if wide.shape[-2] != n:
         raise MatrixError(
-            f"{what}: {name} has {n} rows, and b has {wide.shape[-2]}",
+            f"{api_name}: {name} has {n} rows, and b has {wide.shape[-2]}",
             (name, vec_type(a)),
             ("b", vec_type(b)),
             fix="b.unsqueeze(-1), if each of its rows is a right side" if b.shape[-1] == n else f"{n} numbers a column",
         )
-    batch = check_batches(what, (name, a), ("b", wide))
+    batch = check_batches(api_name, (name, a), ("b", wide))
     nothing = 0 in (n, wide.shape[-1], *batch)
     x = wide.expand(*batch, *wide.shape[-2:]) if nothing else solve(a, wide)
     return x.squeeze(-1) if one else x
 
 
-def _apply_trans(a: Tensor, trans: int | str, lower: bool, what: str) -> tuple[Tensor, bool]:
+def _apply_trans(a: Tensor, trans: int | str, lower: bool, api_name: str) -> tuple[Tensor, bool]:
     """Apply `trans` to `a`; return the matrix and whether its lower half is read."""
     if trans in (0, "N"):
         return a, lower
     if trans in (1, "T", 2, "C"):
         return matrix_transpose(a), not lower
-    raise MatrixError(f"{what}: trans={trans!r} means nothing", fix="0 for a, 1 for its transpose")
+    raise MatrixError(f"{api_name}: trans={trans!r} means nothing", fix="0 for a, 1 for its transpose")
 
 
 @operation

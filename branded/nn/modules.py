@@ -211,12 +211,12 @@ def _write(x: Tensor, new: Tensor, name: str) -> None:
         ) from None
 
 
-def _names(module: object, what: str) -> dict[str, Tensor]:
+def _names(module: object, api_name: str) -> dict[str, Tensor]:
     try:
         return get_state_dict(module)
     except RecursionError:
         raise StateError(
-            f"{what}: {tree.describe(module)} contains itself, so its tensors have no end of names",
+            f"{api_name}: {tree.describe(module)} contains itself, so its tensors have no end of names",
             fix="a module that does not refer to what it is a part of",
         ) from None
 
@@ -313,26 +313,28 @@ def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
 
 
 def _check_alike(modules: Sequence[object], states: Sequence[dict[str, Tensor]], i: int) -> None:
-    what, first, other = f"stack_module_state: modules 0 and {i}", states[0], states[i]
+    api_name, first, other = f"stack_module_state: modules 0 and {i}", states[0], states[i]
     if type(modules[i]) is not type(modules[0]):
         raise StateError(
-            f"{what} are of different classes",
+            f"{api_name} are of different classes",
             ("module 0", tree.describe(modules[0])),
             (f"module {i}", tree.describe(modules[i])),
         )
     if missing := next((name for name in (*first, *other) if name not in first or name not in other), None):
         has, lacks = (0, i) if missing in first else (i, 0)
-        raise StateError(f"{what} have different tensors: module {lacks} has no `{missing}`, and module {has} has one")
+        raise StateError(
+            f"{api_name} have different tensors: module {lacks} has no `{missing}`, and module {has} has one"
+        )
     for name, x in first.items():
         y = other[name]
         check_live(x.uop, f"stack_module_state: `{name}`")
         if x.shape != y.shape or x.dtype != y.dtype:
-            raise StateError(f"{what} differ in `{name}`", ("module 0", vec_type(x)), (f"module {i}", vec_type(y)))
+            raise StateError(f"{api_name} differ in `{name}`", ("module 0", vec_type(x)), (f"module {i}", vec_type(y)))
     for name, one, two in zip(first, _tied(first), _tied(other), strict=True):
         if one != two:
             pair = f"`{one if one != name else two}` and `{name}`"
             raise StateError(
-                f"{what} differ in what is one tensor",
+                f"{api_name} differ in what is one tensor",
                 ("module 0", f"{pair} are {'one' if one != name else 'two'}"),
                 (f"module {i}", f"{pair} are {'one' if two != name else 'two'}"),
             )
@@ -341,7 +343,7 @@ def _check_alike(modules: Sequence[object], states: Sequence[dict[str, Tensor]],
         both = mine.get(name, _NONE), theirs.get(name, _NONE)
         if not _is_same(*both):
             raise StateError(
-                f"{what} differ in `{name}`, and only tensors are stacked",
+                f"{api_name} differ in `{name}`, and only tensors are stacked",
                 ("module 0", _constant(both[0])),
                 (f"module {i}", _constant(both[1])),
                 fix="Tensor(...) of a number, so that each module has its own; or a list of the calls of the modules",

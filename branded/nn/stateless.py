@@ -69,8 +69,8 @@ def _without_jit(x: object, attributes: Any) -> None:
             attributes.setdefault(name, types.MethodType(f.fxn, x))
 
 
-def _refuse_jit(what: str) -> NoReturn:
+def _refuse_jit(api_name: str) -> NoReturn:
     raise UnsupportedError(
-        f"functional_call: {what} is a TinyJit, which has the module's own tensors in it",
+        f"functional_call: {api_name} is a TinyJit, which has the module's own tensors in it",
         fix="a function without it, and TinyJit around the call of functional_call",
     )

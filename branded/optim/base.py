@@ -48,11 +48,11 @@ Schedule = Callable[[Any], Any]
 """A function from the number of completed steps to a number."""
 
 
-def stateless(what: str, f: Callable[[Any, Any], Any]) -> GradientTransformation:
+def stateless(api_name: str, f: Callable[[Any, Any], Any]) -> GradientTransformation:
     """Return the transformation `f(updates, params)`, which has no state."""
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        return f(updates, params), own(what, state, EmptyState)
+        return f(updates, params), own(api_name, state, EmptyState)
 
     return GradientTransformation(lambda params: EmptyState(), update)
 
@@ -163,22 +163,24 @@ def global_norm(updates: Any) -> Any:
 # ---- for all transformations ----
 
 
-def each(what: str, f: Callable[..., Any], *trees: Any, names: tuple[str, ...] = ("the updates", "the state")) -> Any:
+def each(
+    api_name: str, f: Callable[..., Any], *trees: Any, names: tuple[str, ...] = ("the updates", "the state")
+) -> Any:
     """Map `f` over the tensors of pytrees of the same structure."""
-    return map_leaves(what, lambda *xs: f(*(leaf(what, x) for x in xs)), trees[0], trees[1:], names=names)
+    return map_leaves(api_name, lambda *xs: f(*(leaf(api_name, x) for x in xs)), trees[0], trees[1:], names=names)
 
 
-def leaf(what: str, x: Any) -> Tensor:
+def leaf(api_name: str, x: Any) -> Tensor:
     if (t := tree.as_tensor(x)) is None:
         raise StateTypeError(
-            f"{what}: {tree.describe(x)} is not a tensor", fix=tree.advice(x) or "trees of tensors and numbers"
+            f"{api_name}: {tree.describe(x)} is not a tensor", fix=tree.advice(x) or "trees of tensors and numbers"
         )
     return t.cast(strong_dtype(t.dtype))
 
 
-def zeros(what: str, params: Any, dtype: Any = None, value: Any = 0) -> Any:
+def zeros(api_name: str, params: Any, dtype: Any = None, value: Any = 0) -> Any:
     """Return a pytree like the parameters, filled with `value`."""
-    return each(what, lambda p: p.full_like(value, dtype=dtype or p.dtype), params, names=("the params",))
+    return each(api_name, lambda p: p.full_like(value, dtype=dtype or p.dtype), params, names=("the params",))
 
 
 def none_done() -> Tensor:
@@ -186,27 +188,29 @@ def none_done() -> Tensor:
     return Tensor(0, dtype=dtypes.int32)
 
 
-def own(what: str, state: Any, kind: type[S]) -> S:
+def own(api_name: str, state: Any, kind: type[S]) -> S:
     """Return the state; raise `StateTypeError` if it belongs to another transformation."""
     if not isinstance(state, kind):
         raise StateTypeError(
-            f"{what}: the state is {tree.describe(state)}, not one of its own ({kind.__name__})",
+            f"{api_name}: the state is {tree.describe(state)}, not one of its own ({kind.__name__})",
             fix="the state that init or the last update of this optimizer gave",
         )
     return state
 
 
-def require_params(what: str, params: Any) -> Any:
+def require_params(api_name: str, params: Any) -> Any:
     """Return the parameters; raise `StateError` if they are missing."""
     if params is None:
-        raise StateError(f"{what}: the update needs the parameters", fix="update(grads, state, params)")
+        raise StateError(f"{api_name}: the update needs the parameters", fix="update(grads, state, params)")
     return params
 
 
-def number(what: str, name: str, x: Any) -> Any:
+def number(api_name: str, name: str, x: Any) -> Any:
     """Return a hyperparameter; raise `OptionError` unless it is a number or a scalar tensor."""
     if (t := tree.as_tensor(x)) is None or t.shape:
-        raise OptionError(f"{what}: {name} is {tree.describe(x)}, not one number", fix=f"{name}=0.1, or a tensor f32[]")
+        raise OptionError(
+            f"{api_name}: {name} is {tree.describe(x)}, not one number", fix=f"{name}=0.1, or a tensor f32[]"
+        )
     return x if isinstance(x, int | float) else t
 
 

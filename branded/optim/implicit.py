@@ -70,9 +70,9 @@ def root(
 
     Source: `jax.lax.custom_root`; scipy, `scipy.optimize.root`.
     """
-    what = "root"
-    x, unravel, f = _equation(what, fun, x0, args)
-    limit = _limit(what, x, tol, maxiter)
+    api_name = "root"
+    x, unravel, f = _equation(api_name, fun, x0, args)
+    limit = _limit(api_name, x, tol, maxiter)
 
     def step(s: _Newton) -> _Newton:
         there = s.x - s.part * _newton(f, s.x, s.rest)
@@ -117,9 +117,9 @@ def fixed_point(
 
     Source: jaxopt, `FixedPointIteration`; Christianson 1994.
     """
-    what = "fixed_point"
-    x, unravel, f = _equation(what, fun, x0, args)
-    limit = _limit(what, x, tol, maxiter)
+    api_name = "fixed_point"
+    x, unravel, f = _equation(api_name, fun, x0, args)
+    limit = _limit(api_name, x, tol, maxiter)
     s = while_loop(
         lambda s: (_size(s.x - s.rest) > limit) & (s.steps < maxiter),
         lambda s: _Newton(s.rest, f(s.rest), s.part, s.steps + 1),
@@ -138,18 +138,18 @@ class _Newton(NamedTuple):
 
 
 def _equation(
-    what: str, fun: Callable[..., Any], x0: Any, args: Sequence[Any]
+    api_name: str, fun: Callable[..., Any], x0: Any, args: Sequence[Any]
 ) -> tuple[Tensor, Callable[[Tensor], Any], Vector]:
-    check_function(fun, what, f"{what}(fun, x0)")
-    x, unravel = start(what, x0)
-    args = arguments(what, args)
+    check_function(fun, api_name, f"{api_name}(fun, x0)")
+    x, unravel = start(api_name, x0)
+    args = arguments(api_name, args)
 
     def f(v: Tensor) -> Tensor:
-        given = call_checked(fun, (unravel(v), *args), {}, what, "a function of x and of args")
+        given = call_checked(fun, (unravel(v), *args), {}, api_name, "a function of x and of args")
         out, _ = tree.ravel(given)
         if out.shape != x.shape:
             raise OptionError(
-                f"{what}: the function gives {out.shape[0]} numbers, and x has {x.shape[0]}",
+                f"{api_name}: the function gives {out.shape[0]} numbers, and x has {x.shape[0]}",
                 ("result", tree.outline(given)),
                 ("x", tree.outline(x0)),
                 fix="as many equations as there are unknowns",
@@ -159,11 +159,11 @@ def _equation(
     return stop_gradient(x), unravel, f
 
 
-def _limit(what: str, x: Tensor, tol: Any, maxiter: Any) -> float:
+def _limit(api_name: str, x: Tensor, tol: Any, maxiter: Any) -> float:
     if (n := as_int(maxiter)) is None or n < 0:
-        raise OptionError(f"{what}: maxiter={shown(maxiter)} is not a number of steps", fix="maxiter=100")
+        raise OptionError(f"{api_name}: maxiter={shown(maxiter)} is not a number of steps", fix="maxiter=100")
     if tol is not None and (not isinstance(tol, int | float) or not tol > 0):
-        raise OptionError(f"{what}: tol={shown(tol)} is not a number above 0", fix="tol=1e-4")
+        raise OptionError(f"{api_name}: tol={shown(tol)} is not a number above 0", fix="tol=1e-4")
     return float(tol) if tol is not None else epsilon(x) ** (2 / 3)
 
 

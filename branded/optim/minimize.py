@@ -150,23 +150,23 @@ def _next(s: _State, found: SearchResult, moved: Tensor, known: tuple[Tensor, ..
     return _State(x, found.value, g, known, s.steps + 1, s.tried + found.tried, failed)
 
 
-def arguments(what: str, args: Any) -> tuple[Any, ...]:
+def arguments(api_name: str, args: Any) -> tuple[Any, ...]:
     """Return the further arguments of a function as a tuple."""
     if not isinstance(args, tuple | list):
-        raise OptionError(f"{what}: args is {tree.describe(args)}, not a tuple", fix="args=(a,)")
+        raise OptionError(f"{api_name}: args is {tree.describe(args)}, not a tuple", fix="args=(a,)")
     return tuple(args)
 
 
-def start(what: str, x0: Any) -> tuple[Tensor, Callable[[Tensor], Any]]:
+def start(api_name: str, x0: Any) -> tuple[Tensor, Callable[[Tensor], Any]]:
     """Return `x0` as one vector of floats, and the function that restores the pytree."""
 
     def real(x: Any) -> Tensor:
-        t = leaf(what, x)
+        t = leaf(api_name, x)
         return t if dtypes.is_float(t.dtype) else t.cast(dtypes.default_float)
 
     vector, unravel = tree.ravel(tree.map(real, x0))
     if not vector.shape[0]:
-        raise OptionError(f"{what}: there are no numbers in x0", fix="a tensor of floats, or a tree of them")
+        raise OptionError(f"{api_name}: there are no numbers in x0", fix="a tensor of floats, or a tree of them")
     return vector, unravel
 
 

@@ -69,15 +69,15 @@ def trace(decay: Any, nesterov: bool = False, accumulator_dtype: Any = None) -> 
 
     Source: optax, `trace`; Sutskever et al. 2013.
     """
-    what, h = "trace", number("trace", "decay", decay)
+    api_name, h = "trace", number("trace", "decay", decay)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, TraceState).trace
-        new = each(what, lambda g, t: g + of(h, g) * t, updates, old)
-        out = each(what, lambda g, t: g + of(h, g) * t, updates, new) if nesterov else new
-        return out, TraceState(_like(what, new, old))
+        old = own(api_name, state, TraceState).trace
+        new = each(api_name, lambda g, t: g + of(h, g) * t, updates, old)
+        out = each(api_name, lambda g, t: g + of(h, g) * t, updates, new) if nesterov else new
+        return out, TraceState(_like(api_name, new, old))
 
-    return GradientTransformation(lambda params: TraceState(zeros(what, params, accumulator_dtype)), update)
+    return GradientTransformation(lambda params: TraceState(zeros(api_name, params, accumulator_dtype)), update)
 
 
 def scale_by_adam(
@@ -100,24 +100,24 @@ def scale_by_adam(
 
     Source: optax, `scale_by_adam`; Kingma and Ba 2015; Dozat 2016.
     """
-    what = "scale_by_adam"
-    b1, b2 = number(what, "b1", b1), number(what, "b2", b2)
-    eps, eps_root = number(what, "eps", eps), number(what, "eps_root", eps_root)
+    api_name = "scale_by_adam"
+    b1, b2 = number(api_name, "b1", b1), number(api_name, "b2", b2)
+    eps, eps_root = number(api_name, "eps", eps), number(api_name, "eps_root", eps_root)
 
     def init(params: Any) -> Any:
-        return ScaleByAdamState(none_done(), zeros(what, params, mu_dtype), zeros(what, params))
+        return ScaleByAdamState(none_done(), zeros(api_name, params, mu_dtype), zeros(api_name, params))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByAdamState)
-        mu, nu, n = _mean(what, updates, old.mu, b1), _mean_square(what, updates, old.nu, b2), old.count + 1
+        old = own(api_name, state, ScaleByAdamState)
+        mu, nu, n = _mean(api_name, updates, old.mu, b1), _mean_square(api_name, updates, old.nu, b2), old.count + 1
         if nesterov:
-            ahead, now = _correct_bias(what, mu, b1, n + 1), _correct_bias(what, updates, b1, n)
-            mean = each(what, lambda m, g: of(b1, m) * m + (1 - of(b1, m)) * g, ahead, now)
+            ahead, now = _correct_bias(api_name, mu, b1, n + 1), _correct_bias(api_name, updates, b1, n)
+            mean = each(api_name, lambda m, g: of(b1, m) * m + (1 - of(b1, m)) * g, ahead, now)
         else:
-            mean = _correct_bias(what, mu, b1, n)
-        root = each(what, lambda v: (v + of(eps_root, v)).sqrt() + of(eps, v), _correct_bias(what, nu, b2, n))
-        out = each(what, lambda m, r: m / r, mean, root)
-        return out, ScaleByAdamState(n, _like(what, mu, old.mu), _like(what, nu, old.nu))
+            mean = _correct_bias(api_name, mu, b1, n)
+        root = each(api_name, lambda v: (v + of(eps_root, v)).sqrt() + of(eps, v), _correct_bias(api_name, nu, b2, n))
+        out = each(api_name, lambda m, r: m / r, mean, root)
+        return out, ScaleByAdamState(n, _like(api_name, mu, old.mu), _like(api_name, nu, old.nu))
 
     return GradientTransformation(init, update)
 
@@ -136,16 +136,16 @@ def scale_by_rms(
 
     Source: optax, `scale_by_rms`; Hinton 2012.
     """
-    what, h = "scale_by_rms", number("scale_by_rms", "decay", decay)
-    eps, initial_scale = number(what, "eps", eps), number(what, "initial_scale", initial_scale)
+    api_name, h = "scale_by_rms", number("scale_by_rms", "decay", decay)
+    eps, initial_scale = number(api_name, "eps", eps), number(api_name, "initial_scale", initial_scale)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByRmsState).nu
-        nu = _mean_square(what, updates, old, h)
-        out = each(what, lambda g, n: g * _inverse_root(n, eps, eps_in_sqrt), updates, nu)
-        return out, ScaleByRmsState(_like(what, nu, old))
+        old = own(api_name, state, ScaleByRmsState).nu
+        nu = _mean_square(api_name, updates, old, h)
+        out = each(api_name, lambda g, n: g * _inverse_root(n, eps, eps_in_sqrt), updates, nu)
+        return out, ScaleByRmsState(_like(api_name, nu, old))
 
-    return GradientTransformation(lambda params: ScaleByRmsState(zeros(what, params, value=initial_scale)), update)
+    return GradientTransformation(lambda params: ScaleByRmsState(zeros(api_name, params, value=initial_scale)), update)
 
 
 def scale_by_stddev(
@@ -162,17 +162,17 @@ def scale_by_stddev(
 
     Source: optax, `scale_by_stddev`.
     """
-    what, h = "scale_by_stddev", number("scale_by_stddev", "decay", decay)
-    eps, initial_scale = number(what, "eps", eps), number(what, "initial_scale", initial_scale)
+    api_name, h = "scale_by_stddev", number("scale_by_stddev", "decay", decay)
+    eps, initial_scale = number(api_name, "eps", eps), number(api_name, "initial_scale", initial_scale)
 
     def init(params: Any) -> Any:
-        return ScaleByStdDevState(zeros(what, params), zeros(what, params, value=initial_scale))
+        return ScaleByStdDevState(zeros(api_name, params), zeros(api_name, params, value=initial_scale))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByStdDevState)
-        mu, nu = _mean(what, updates, old.mu, h), _mean_square(what, updates, old.nu, h)
-        out = each(what, lambda g, m, n: g * _inverse_root(n - m * m, eps, eps_in_sqrt), updates, mu, nu)
-        return out, ScaleByStdDevState(_like(what, mu, old.mu), _like(what, nu, old.nu))
+        old = own(api_name, state, ScaleByStdDevState)
+        mu, nu = _mean(api_name, updates, old.mu, h), _mean_square(api_name, updates, old.nu, h)
+        out = each(api_name, lambda g, m, n: g * _inverse_root(n - m * m, eps, eps_in_sqrt), updates, mu, nu)
+        return out, ScaleByStdDevState(_like(api_name, mu, old.mu), _like(api_name, nu, old.nu))
 
     return GradientTransformation(init, update)
 
@@ -189,17 +189,17 @@ def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> Gradi
 
     Source: optax, `scale_by_rss`; Duchi et al. 2011.
     """
-    what = "scale_by_rss"
-    eps, first = number(what, "eps", eps), number(what, "initial_accumulator_value", initial_accumulator_value)
+    api_name = "scale_by_rss"
+    eps, first = number(api_name, "eps", eps), number(api_name, "initial_accumulator_value", initial_accumulator_value)
 
     def init(params: Any) -> Any:
-        return ScaleByRssState(zeros(what, params, value=first))
+        return ScaleByRssState(zeros(api_name, params, value=first))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByRssState).sum_of_squares
-        new = each(what, lambda g, t: g * g + t, updates, old)
-        out = each(what, lambda g, t: g * (t > 0).where((t + of(eps, t)).rsqrt(), 0), updates, new)
-        return out, ScaleByRssState(_like(what, new, old))
+        old = own(api_name, state, ScaleByRssState).sum_of_squares
+        new = each(api_name, lambda g, t: g * g + t, updates, old)
+        out = each(api_name, lambda g, t: g * (t > 0).where((t + of(eps, t)).rsqrt(), 0), updates, new)
+        return out, ScaleByRssState(_like(api_name, new, old))
 
     return GradientTransformation(init, update)
 
@@ -216,15 +216,15 @@ def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99, mu_dtype: Any = None) -> Gradie
 
     Source: optax, `scale_by_lion`; Chen et al. 2023.
     """
-    what = "scale_by_lion"
-    b1, b2 = number(what, "b1", b1), number(what, "b2", b2)
+    api_name = "scale_by_lion"
+    b1, b2 = number(api_name, "b1", b1), number(api_name, "b2", b2)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByLionState)
-        out = each(what, lambda g, m: ((1 - of(b1, g)) * g + of(b1, g) * m).sign(), updates, old.mu)
-        return out, ScaleByLionState(old.count + 1, _like(what, _mean(what, updates, old.mu, b2), old.mu))
+        old = own(api_name, state, ScaleByLionState)
+        out = each(api_name, lambda g, m: ((1 - of(b1, g)) * g + of(b1, g) * m).sign(), updates, old.mu)
+        return out, ScaleByLionState(old.count + 1, _like(api_name, _mean(api_name, updates, old.mu, b2), old.mu))
 
-    return GradientTransformation(lambda p: ScaleByLionState(none_done(), zeros(what, p, mu_dtype)), update)
+    return GradientTransformation(lambda p: ScaleByLionState(none_done(), zeros(api_name, p, mu_dtype)), update)
 
 
 def momentum(decay: Any, nesterov: bool, dtype: Any = None) -> GradientTransformation:
@@ -235,29 +235,29 @@ def momentum(decay: Any, nesterov: bool, dtype: Any = None) -> GradientTransform
 # ---- means ----
 
 
-def _mean(what: str, updates: Any, old: Any, decay: Any) -> Any:
-    return each(what, lambda g, m: (1 - of(decay, g)) * g + of(decay, g) * m, updates, old)
+def _mean(api_name: str, updates: Any, old: Any, decay: Any) -> Any:
+    return each(api_name, lambda g, m: (1 - of(decay, g)) * g + of(decay, g) * m, updates, old)
 
 
-def _mean_square(what: str, updates: Any, old: Any, decay: Any) -> Any:
-    return each(what, lambda g, m: (1 - of(decay, g)) * (g * g) + of(decay, g) * m, updates, old)
+def _mean_square(api_name: str, updates: Any, old: Any, decay: Any) -> Any:
+    return each(api_name, lambda g, m: (1 - of(decay, g)) * (g * g) + of(decay, g) * m, updates, old)
 
 
-def _correct_bias(what: str, mean: Any, decay: Any, count: Tensor) -> Any:
+def _correct_bias(api_name: str, mean: Any, decay: Any, count: Tensor) -> Any:
     """Correct the bias of a mean that was initialized to zero."""
 
     def unbiased(m: Tensor) -> Any:
         exact = count.cast(least_upper_dtype(m.dtype, dtypes.float32))  # 1 - decay**n cancels digits
         return m / (1 - decay**exact).cast(m.dtype)
 
-    return each(what, unbiased, mean)
+    return each(api_name, unbiased, mean)
 
 
 def _inverse_root(n: Tensor, eps: Any, eps_in_sqrt: bool) -> Any:
     return (n + of(eps, n)).rsqrt() if eps_in_sqrt else 1 / (n.sqrt() + of(eps, n))
 
 
-def _like(what: str, new: Any, old: Any) -> Any:
+def _like(api_name: str, new: Any, old: Any) -> Any:
     """Cast new values to the dtypes of the old ones, so that a loop can carry them."""
     cast: Callable[[Tensor, Tensor], Tensor] = lambda x, like: x.cast(like.dtype)  # noqa: E731
-    return each(what, cast, new, old)
+    return each(api_name, cast, new, old)

@@ -89,14 +89,14 @@ def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
 
     Source: optax, `scale_by_schedule`.
     """
-    what = "scale_by_schedule"
+    api_name = "scale_by_schedule"
     if not callable(step_size_fn):
-        raise OptionError(f"{what}: {tree.describe(step_size_fn)} is not a function", fix="lambda count: 0.1")
+        raise OptionError(f"{api_name}: {tree.describe(step_size_fn)} is not a function", fix="lambda count: 0.1")
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        count = own(what, state, ScaleByScheduleState).count
-        h = number(what, "what the schedule gave", step_size_fn(count))
-        return each(what, lambda g: g * of(h, g), updates), ScaleByScheduleState(count + 1)
+        count = own(api_name, state, ScaleByScheduleState).count
+        h = number(api_name, "what the schedule gave", step_size_fn(count))
+        return each(api_name, lambda g: g * of(h, g), updates), ScaleByScheduleState(count + 1)
 
     return GradientTransformation(lambda params: ScaleByScheduleState(none_done()), update)
 
@@ -137,13 +137,13 @@ def clip_by_global_norm(max_norm: Any) -> GradientTransformation:
 
     Source: optax, `clip_by_global_norm`; Pascanu et al. 2013.
     """
-    what, h = "clip_by_global_norm", number("clip_by_global_norm", "max_norm", max_norm)
+    api_name, h = "clip_by_global_norm", number("clip_by_global_norm", "max_norm", max_norm)
 
     def clipped(updates: Any, params: Any) -> Any:
         norm = global_norm(updates)
-        return each(what, lambda g: (norm < h).where(g, g / norm.cast(g.dtype) * of(h, g)), updates)
+        return each(api_name, lambda g: (norm < h).where(g, g / norm.cast(g.dtype) * of(h, g)), updates)
 
-    return stateless(what, clipped)
+    return stateless(api_name, clipped)
 
 
 def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> GradientTransformation:
@@ -165,17 +165,17 @@ def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> GradientTr
 
     Source: optax, `add_decayed_weights`; Loshchilov and Hutter 2019.
     """
-    what, h = "add_decayed_weights", number("add_decayed_weights", "weight_decay", weight_decay)
+    api_name, h = "add_decayed_weights", number("add_decayed_weights", "weight_decay", weight_decay)
     names = ("the updates", "the params", "the mask")
 
     def decayed(updates: Any, params: Any) -> Any:
-        require_params(what, params)
+        require_params(api_name, params)
         if mask is None:
-            return each(what, lambda g, p: g + of(h, p) * p, updates, params, names=names)
+            return each(api_name, lambda g, p: g + of(h, p) * p, updates, params, names=names)
         which = mask(params) if callable(mask) else mask
-        return each(what, lambda g, p, m: m.where(g + of(h, p) * p, g), updates, params, which, names=names)
+        return each(api_name, lambda g, p, m: m.where(g + of(h, p) * p, g), updates, params, which, names=names)
 
-    return stateless(what, decayed)
+    return stateless(api_name, decayed)
 
 
 def scale_by_trust_ratio(min_norm: Any = 0.0, trust_coefficient: Any = 1.0, eps: Any = 0.0) -> GradientTransformation:
@@ -198,9 +198,9 @@ def scale_by_trust_ratio(min_norm: Any = 0.0, trust_coefficient: Any = 1.0, eps:
 
     Source: optax, `scale_by_trust_ratio`; You et al. 2020.
     """
-    what = "scale_by_trust_ratio"
-    min_norm, eps = number(what, "min_norm", min_norm), number(what, "eps", eps)
-    trust_coefficient = number(what, "trust_coefficient", trust_coefficient)
+    api_name = "scale_by_trust_ratio"
+    min_norm, eps = number(api_name, "min_norm", min_norm), number(api_name, "eps", eps)
+    trust_coefficient = number(api_name, "trust_coefficient", trust_coefficient)
 
     def norm(x: Tensor) -> Any:
         return x.square().sum().sqrt().maximum(of(min_norm, x))
@@ -212,6 +212,8 @@ def scale_by_trust_ratio(min_norm: Any = 0.0, trust_coefficient: Any = 1.0, eps:
         return g * is_zero.where(1.0, ratio).cast(g.dtype)
 
     return stateless(
-        what,
-        lambda updates, p: each(what, scaled, updates, require_params(what, p), names=("the updates", "the params")),
+        api_name,
+        lambda updates, p: each(
+            api_name, scaled, updates, require_params(api_name, p), names=("the updates", "the params")
+        ),
     )

@@ -20,15 +20,17 @@ def _steps(count: Any) -> Tensor:
     return t.cast(dtypes.float32)
 
 
-def _positive(what: str, name: str, n: Any) -> int:
+def _positive(api_name: str, name: str, n: Any) -> int:
     if (found := as_int(n)) is None or found < 1:
-        raise OptionError(f"{what}: {name}={tree.short_repr(n)} is not a number of steps", fix="an int of 1 or more")
+        raise OptionError(
+            f"{api_name}: {name}={tree.short_repr(n)} is not a number of steps", fix="an int of 1 or more"
+        )
     return found
 
 
-def _begin(what: str, n: Any) -> int:
+def _begin(api_name: str, n: Any) -> int:
     if (found := as_int(n)) is None:
-        raise OptionError(f"{what}: transition_begin={tree.short_repr(n)} is not a number of steps", fix="an int")
+        raise OptionError(f"{api_name}: transition_begin={tree.short_repr(n)} is not a number of steps", fix="an int")
     return max(found, 0)
 
 
@@ -68,10 +70,10 @@ def polynomial_schedule(
 
     Source: optax, `polynomial_schedule`.
     """
-    what = "polynomial_schedule"
-    init_value, end_value = number(what, "init_value", init_value), number(what, "end_value", end_value)
-    n, begin = _positive(what, "transition_steps", transition_steps), _begin(what, transition_begin)
-    power = number(what, "power", power)
+    api_name = "polynomial_schedule"
+    init_value, end_value = number(api_name, "init_value", init_value), number(api_name, "end_value", end_value)
+    n, begin = _positive(api_name, "transition_steps", transition_steps), _begin(api_name, transition_begin)
+    power = number(api_name, "power", power)
 
     def schedule(count: Any) -> Any:
         left = (1 - (_steps(count) - begin).clip(0, n) / n).maximum(0)
@@ -124,12 +126,15 @@ def exponential_decay(
 
     Source: optax, `exponential_decay`.
     """
-    what = "exponential_decay"
-    init_value, n = number(what, "init_value", init_value), _positive(what, "transition_steps", transition_steps)
-    rate, begin = number(what, "decay_rate", decay_rate), _begin(what, transition_begin)
-    end_value = None if end_value is None else number(what, "end_value", end_value)
+    api_name = "exponential_decay"
+    init_value, n = (
+        number(api_name, "init_value", init_value),
+        _positive(api_name, "transition_steps", transition_steps),
+    )
+    rate, begin = number(api_name, "decay_rate", decay_rate), _begin(api_name, transition_begin)
+    end_value = None if end_value is None else number(api_name, "end_value", end_value)
     if isinstance(rate, int | float) and rate <= 0:
-        raise OptionError(f"{what}: decay_rate={rate} is not above 0", fix="decay_rate=0.9")
+        raise OptionError(f"{api_name}: decay_rate={rate} is not above 0", fix="decay_rate=0.9")
 
     def schedule(count: Any) -> Any:
         done = _steps(count) - begin
@@ -158,9 +163,9 @@ def cosine_decay_schedule(init_value: Any, decay_steps: int, alpha: Any = 0.0, e
 
     Source: optax, `cosine_decay_schedule`; Loshchilov and Hutter 2017, SGDR.
     """
-    what = "cosine_decay_schedule"
-    init_value, alpha = number(what, "init_value", init_value), number(what, "alpha", alpha)
-    n, exponent = _positive(what, "decay_steps", decay_steps), number(what, "exponent", exponent)
+    api_name = "cosine_decay_schedule"
+    init_value, alpha = number(api_name, "init_value", init_value), number(api_name, "alpha", alpha)
+    n, exponent = _positive(api_name, "decay_steps", decay_steps), number(api_name, "exponent", exponent)
 
     def schedule(count: Any) -> Any:
         wave = 0.5 * (1 + (math.pi * _steps(count).minimum(n) / n).cos())
@@ -223,14 +228,14 @@ def warmup_cosine_decay_schedule(
 
     Source: optax, `warmup_cosine_decay_schedule`.
     """
-    what = "warmup_cosine_decay_schedule"
-    n, total = _positive(what, "warmup_steps", warmup_steps), _positive(what, "decay_steps", decay_steps)
+    api_name = "warmup_cosine_decay_schedule"
+    n, total = _positive(api_name, "warmup_steps", warmup_steps), _positive(api_name, "decay_steps", decay_steps)
     if total <= n:
         raise OptionError(
-            f"{what}: decay_steps={total} is not more than warmup_steps={n}", fix="the steps of both together"
+            f"{api_name}: decay_steps={total} is not more than warmup_steps={n}", fix="the steps of both together"
         )
-    peak = number(what, "peak_value", peak_value)
-    decay = cosine_decay_schedule(peak, total - n, _ratio(number(what, "end_value", end_value), peak), exponent)
+    peak = number(api_name, "peak_value", peak_value)
+    decay = cosine_decay_schedule(peak, total - n, _ratio(number(api_name, "end_value", end_value), peak), exponent)
     return join_schedules([linear_schedule(init_value, peak, n), decay], [n])
 
 

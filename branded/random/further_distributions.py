@@ -211,23 +211,23 @@ def multivariate_normal(
 
     Source: `jax.random.multivariate_normal`.
     """
-    what = "multivariate_normal"
-    check_key(key, what)
-    found = as_dtype(dtype, what, (dtypes.float32, dtypes.float64))
+    api_name = "multivariate_normal"
+    check_key(key, api_name)
+    found = as_dtype(dtype, api_name, (dtypes.float32, dtypes.float64))
     for name, x in (("mean", mean), ("cov", cov)):
         if not isinstance(x, Tensor) or x.dtype == dtypes.bool:
-            raise DrawTypeError(f"{what}: {name} is {tree.describe(x)}", fix="a tensor of floats")
-        check_live(x.uop, what)
+            raise DrawTypeError(f"{api_name}: {name} is {tree.describe(x)}", fix="a tensor of floats")
+        check_live(x.uop, api_name)
     if method not in ("cholesky", "eigh", "svd"):
-        raise DrawError(f"{what}: method is {tree.describe(method)}", fix="'cholesky', 'eigh' or 'svd'")
+        raise DrawError(f"{api_name}: method is {tree.describe(method)}", fix="'cholesky', 'eigh' or 'svd'")
     if not mean.shape or cov.shape[-2:] != (mean.shape[-1],) * 2:
         facts = (("mean", vec_type(mean)), ("cov", vec_type(cov)))
-        raise DrawError(f"{what}: mean and cov do not fit each other", *facts, fix="f32[n] and f32[n, n]")
+        raise DrawError(f"{api_name}: mean and cov do not fit each other", *facts, fix="f32[n] and f32[n, n]")
     center, spread = mean.cast(found), cov.cast(found)
-    batch = _common(what, center.shape[:-1], spread.shape[:-2]) if shape is None else as_shape(shape, what)
+    batch = _common(api_name, center.shape[:-1], spread.shape[:-2]) if shape is None else as_shape(shape, api_name)
     n = center.shape[-1]
-    fits((*batch, n), what, mean=center)
-    fits((*batch, n, n), what, cov=spread)
+    fits((*batch, n), api_name, mean=center)
+    fits((*batch, n, n), api_name, cov=spread)
     z = normal(key, (*batch, n), found)
     moved: Vec[S | S2] = (_factor(spread, method) * z.unsqueeze(-2)).sum(-1)
     return center + moved
@@ -244,9 +244,9 @@ def _factor(cov: Vec[S], method: str) -> Vec[S]:
     return cholesky(cov)
 
 
-def _common(what: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+def _common(api_name: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     rank = max(len(a), len(b))
     pairs = [*zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True)]
     if any(m != n and 1 not in (m, n) for m, n in pairs):
-        raise DrawError(f"{what}: the shapes do not broadcast", ("shapes", f"{a} and {b}"))
+        raise DrawError(f"{api_name}: the shapes do not broadcast", ("shapes", f"{a} and {b}"))
     return tuple(n if m == 1 else m for m, n in pairs)

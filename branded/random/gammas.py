@@ -167,23 +167,23 @@ def _coefficients(z: Tensor) -> tuple[Tensor, ...]:
 # ---- samples ----
 
 
-def _key(key: object, what: str) -> Tensor:
-    check_key(key, what)
+def _key(key: object, api_name: str) -> Tensor:
+    check_key(key, api_name)
     return cast(Tensor, key)
 
 
 def _parameter(
-    what: str, name: str, x: Vec[S] | float, shape: Sequence[int] | None, dtype: DTypeLike
+    api_name: str, name: str, x: Vec[S] | float, shape: Sequence[int] | None, dtype: DTypeLike
 ) -> tuple[Tensor, DType]:
     """Return a parameter above 0, expanded to the shape of the sample, and its dtype."""
-    found = as_dtype(dtype, what, FLOATS)
-    given = as_float(x, what, name, found)
+    found = as_dtype(dtype, api_name, FLOATS)
+    given = as_float(x, api_name, name, found)
     if isinstance(given, float):
         if not 0 < given < math.inf:
-            raise DrawError(f"{what}: {name} = {given:g} is not above 0", fix="a number above 0")
+            raise DrawError(f"{api_name}: {name} = {given:g} is not above 0", fix="a number above 0")
         given = Tensor(given, dtype=found)
-    sizes = given.shape if shape is None else as_shape(shape, what)
-    fits(sizes, what, **{name: given})
+    sizes = given.shape if shape is None else as_shape(shape, api_name)
+    fits(sizes, api_name, **{name: given})
     return cast(Tensor, given.expand(sizes)), found
 
 
@@ -289,12 +289,12 @@ def beta(
     return small.where(tail, 1) / (1 + tail)
 
 
-def _broadcast(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def _broadcast(api_name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """Return the shape to which these shapes broadcast."""
     rank = max(map(len, shapes), default=0)
     columns = [{s[i - rank] for s in shapes if len(s) >= rank - i} - {1} for i in range(rank)]
     if any(len(ns) > 1 for ns in columns):
-        raise DrawError(f"{what}: the parameters do not broadcast", ("shapes", " and ".join(map(repr, shapes))))
+        raise DrawError(f"{api_name}: the parameters do not broadcast", ("shapes", " and ".join(map(repr, shapes))))
     return tuple(next(iter(ns), 1) for ns in columns)
 
 

@@ -72,48 +72,53 @@ def unit(key: Vec[S], shape: tuple[int, ...], dtype: DType) -> Vec[S]:
 # ---- checks ----
 
 
-def check_key(key: object, what: str) -> None:
+def check_key(key: object, api_name: str) -> None:
     """Raise unless `key` is a uint32[2] tensor that varies over open brands only."""
     if isinstance(key, Tensor) and key.dtype == dtypes.uint32 and key.shape == (2,):
-        check_live(key.uop, what)
+        check_live(key.uop, api_name)
         return
     if isinstance(key, Tensor) and key.dtype == dtypes.uint32 and key.shape[-1:] == (2,):
-        fix = f"vmap over the keys: vmap(lambda k: {what}(k, ...))(keys)"
+        fix = f"vmap over the keys: vmap(lambda k: {api_name}(k, ...))(keys)"
     elif isinstance(key, Tensor):
         fix = "a uint32[2] from key, split or fold_in"
     else:
-        fix = f"{what}(random.key(0), ...)"
+        fix = f"{api_name}(random.key(0), ...)"
     raise DrawTypeError(
-        f"{what}: a key is a tensor u32[2], and this is not one", ("given", tree.describe(key)), fix=fix
+        f"{api_name}: a key is a tensor u32[2], and this is not one", ("given", tree.describe(key)), fix=fix
     )
 
 
-def as_shape(shape: object, what: str) -> tuple[int, ...]:
+def as_shape(shape: object, api_name: str) -> tuple[int, ...]:
     """Return `shape` as a tuple of ints."""
     if not isinstance(shape, tuple | list):
         n = as_int(shape)
         fix = "a tuple of ints" if n is None else f"({n},)"
-        raise DrawTypeError(f"{what}: {tree.describe(shape)} is not a shape", fix=fix)
+        raise DrawTypeError(f"{api_name}: {tree.describe(shape)} is not a shape", fix=fix)
     sizes = []
     for x in shape:
         if (n := as_int(x)) is None:
-            raise DrawTypeError(f"{what}: {tree.describe(x)} in a shape is not an int", fix="ints that Python knows")
+            raise DrawTypeError(
+                f"{api_name}: {tree.describe(x)} in a shape is not an int", fix="ints that Python knows"
+            )
         if n < 0:
-            raise DrawError(f"{what}: {n} in a shape is not a size", ("shape", tree.short_repr(shape)), fix="0 or more")
+            raise DrawError(
+                f"{api_name}: {n} in a shape is not a size", ("shape", tree.short_repr(shape)), fix="0 or more"
+            )
         sizes.append(n)
     if (total := math.prod(sizes)) > dtypes.int64.max:
-        raise DrawError(f"{what}: {total} are more than a tensor can have", fix="fewer than 2**63")
+        raise DrawError(f"{api_name}: {total} are more than a tensor can have", fix="fewer than 2**63")
     return tuple(sizes)
 
 
-def as_dtype(dtype: DTypeLike, what: str, allowed: Sequence[DType]) -> DType:
+def as_dtype(dtype: DTypeLike, api_name: str, allowed: Sequence[DType]) -> DType:
     try:
         found = to_dtype(dtype)
     except (AttributeError, KeyError, TypeError):
         found = None
     if found is None or found not in allowed:
         raise DrawTypeError(
-            f"{what}: {tree.short_repr(dtype) if found is None else dtype_name(found)} is not a dtype that it draws",
+            f"{api_name}: {tree.short_repr(dtype) if found is None else dtype_name(found)} is not a dtype "
+            "that it draws",
             fix=f"dtype=dtypes.{' or '.join(map(dtype_name, allowed))}",
         )
     return found
@@ -130,25 +135,25 @@ def dtype_name(dtype: DType) -> str:
 FLOATS = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.float64)
 
 
-def as_float(x: Vec[S] | float, what: str, name: str, dtype: DType) -> Vec[S] | float:
+def as_float(x: Vec[S] | float, api_name: str, name: str, dtype: DType) -> Vec[S] | float:
     """Return a bound or probability as a Python float or as a tensor of `dtype`."""
     if isinstance(x, Vec):
         if x.dtype == dtypes.bool:
-            raise DrawTypeError(f"{what}: {name} is {vec_type(x)}", fix="a number, or a tensor of floats")
-        check_live(x.uop, what)
+            raise DrawTypeError(f"{api_name}: {name} is {vec_type(x)}", fix="a number, or a tensor of floats")
+        check_live(x.uop, api_name)
         return x.cast(dtype)
     if (n := as_number(x)) is None:
-        raise DrawTypeError(f"{what}: {name} is {tree.describe(x)}", fix="a number, or a tensor of floats")
+        raise DrawTypeError(f"{api_name}: {name} is {tree.describe(x)}", fix="a number, or a tensor of floats")
     return n
 
 
-def fits(shape: tuple[int, ...], what: str, **parameters: object) -> None:
+def fits(shape: tuple[int, ...], api_name: str, **parameters: object) -> None:
     """Raise unless every parameter broadcasts to `shape`."""
     for name, x in parameters.items():
         own = x.shape if isinstance(x, Vec) else ()
         if len(own) > len(shape) or any(m not in (1, n) for m, n in zip(own[::-1], shape[::-1], strict=False)):
             raise DrawError(
-                f"{what}: {name} does not broadcast to the shape of the draw",
+                f"{api_name}: {name} does not broadcast to the shape of the draw",
                 (name, vec_type(x)),
                 ("shape", repr(shape)),
                 fix="a shape that ends in its axes, or vmap over it",

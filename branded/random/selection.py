@@ -155,25 +155,25 @@ def _take_along_axis(x: Vec[S], places: Vec[S1], axis: int) -> Vec[S | S1]:
     return x[at]
 
 
-def _population(x: Vec[S] | int, what: str, name: str, axis: int) -> tuple[int, int]:
+def _population(x: Vec[S] | int, api_name: str, name: str, axis: int) -> tuple[int, int]:
     """Return the number of entries to choose from, and their axis."""
     if isinstance(x, Vec):
-        check_live(x.uop, what)
+        check_live(x.uop, api_name)
         if x.shape:
-            at = normalize_axis(axis, x, what)
+            at = normalize_axis(axis, x, api_name)
             return x.shape[at], at
     n = as_int(x)
     if n is None:
         raise DrawTypeError(
-            f"{what}: {name} is {vec_type(x)}, which has no entries", fix="an int, or a tensor with an axis of them"
+            f"{api_name}: {name} is {vec_type(x)}, which has no entries", fix="an int, or a tensor with an axis of them"
         )
     if n < 0:
-        raise DrawError(f"{what}: {name} = {n} is not a number of entries", fix="an int of 0 or more")
+        raise DrawError(f"{api_name}: {name} = {n} is not a number of entries", fix="an int of 0 or more")
     if n > dtypes.int32.max:
         raise DrawError(
-            f"{what}: {name} = {tree.short_repr(n)} are more than an int32 can count", fix="randint in parts"
+            f"{api_name}: {name} = {tree.short_repr(n)} are more than an int32 can count", fix="randint in parts"
         )
-    normalize_axis(axis, Tensor.arange(1), what)
+    normalize_axis(axis, Tensor.arange(1), api_name)
     return n, 0
 
 

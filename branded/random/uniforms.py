@@ -259,9 +259,11 @@ def of_dtype(x: Vec[S] | float, dtype: DType) -> Vec[S]:
     return x if isinstance(x, Vec) else Tensor(x, dtype=dtype)
 
 
-def shape_of_all(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def shape_of_all(api_name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """Return the shape to which bounds of these shapes broadcast."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        raise DrawError(f"{what}: the bounds do not broadcast", ("shapes", " and ".join(map(repr, shapes)))) from None
+        raise DrawError(
+            f"{api_name}: the bounds do not broadcast", ("shapes", " and ".join(map(repr, shapes)))
+        ) from None

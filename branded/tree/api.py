@@ -69,7 +69,7 @@ def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf 
 
 
 def map_leaves(
-    what: str,
+    api_name: str,
     f: Callable[..., Any],
     tree: Any,
     rest: Sequence[Any],
@@ -79,11 +79,11 @@ def map_leaves(
 ) -> Any:
     """Apply `f` like `map`; messages call the trees by `names`."""
     if not callable(f):
-        raise CallError(f"{what}: {describe(f)} is not a function", fix=f"{what}(f, tree)")
+        raise CallError(f"{api_name}: {describe(f)} is not a function", fix=f"{api_name}(f, tree)")
     parts = flat(tree, is_leaf)
     names = [*names[: len(rest) + 1], *(f"tree {i + 1}" for i in range(len(names), len(rest) + 1))]
     given = [[x for x, n in parts if n is None]]
-    given += [_along(what, parts, x, (names[0], name)) for x, name in zip(rest, names[1:], strict=True)]
+    given += [_along(api_name, parts, x, (names[0], name)) for x, name in zip(rest, names[1:], strict=True)]
     if with_path:
         given.insert(0, [path for path, (_, n) in zip(ways(parts), parts, strict=True) if n is None])
     values = [f(*xs) for xs in zip(*given, strict=True)]
@@ -93,7 +93,7 @@ def map_leaves(
     return made[0]
 
 
-def _along(what: str, parts: Flat, other: Any, names: tuple[str, str]) -> list[Any]:
+def _along(api_name: str, parts: Flat, other: Any, names: tuple[str, str]) -> list[Any]:
     """Return the subtrees of `other` at the leaves of this tree."""
     first, second = names
     found, waiting = [], [other]
@@ -106,7 +106,7 @@ def _along(what: str, parts: Flat, other: Any, names: tuple[str, str]) -> list[A
         if type(x) is not type(y) or m is None or m.keys != n.keys or aux_of(x) != aux_of(y):
             at = list(places(parts, "tree"))[i]
             raise TreeError(
-                f"{what}: {second} {'have' if second.endswith('s') else 'has'} another form than {first}",
+                f"{api_name}: {second} {'have' if second.endswith('s') else 'has'} another form than {first}",
                 (_label(first), outline(x)),
                 (_label(second), outline(y)),
                 *([("where", at)] if i else []),
@@ -233,20 +233,20 @@ def transpose(outer: Structure, inner: Structure | None, tree: Any) -> Any:
 
     Source: `jax.tree.transpose`.
     """
-    what = "tree.transpose"
-    outer = check_structure(outer, what, "outer")
-    inside = _along(what, flat(outer.unflatten([0] * outer.num_leaves)), tree, ("outer", "the tree"))
+    api_name = "tree.transpose"
+    outer = check_structure(outer, api_name, "outer")
+    inside = _along(api_name, flat(outer.unflatten([0] * outer.num_leaves)), tree, ("outer", "the tree"))
     if inner is None:
         if not inside:
-            raise TreeError(f"{what}: nothing says what the inner trees are", fix="inner=tree.structure(...)")
+            raise TreeError(f"{api_name}: nothing says what the inner trees are", fix="inner=tree.structure(...)")
         inner = flatten(inside[0])[1]
-    inner = check_structure(inner, what, "inner")
+    inner = check_structure(inner, api_name, "inner")
     columns = []
     for x in inside:
         found, s = flatten(x)
         if s != inner:
             raise TreeError(
-                f"{what}: an inner tree has another form than inner",
+                f"{api_name}: an inner tree has another form than inner",
                 ("inner", repr(inner)),
                 ("tree", repr(s)),
                 fix="an outer tree of trees of one form",

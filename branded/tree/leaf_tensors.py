@@ -38,18 +38,18 @@ def fits(n: int, dtype: DType) -> bool:
     return not dtypes.is_int(dtype) or max(dtype.min, -(2 ** (dtype.bitsize - 1))) <= n <= dtype.max
 
 
-def check_fits(x: Any, dtype: DType, what: str) -> None:
+def check_fits(x: Any, dtype: DType, api_name: str) -> None:
     """Raise ArgumentError if a Python number does not fit the dtype of its neighbors, or int32 by default."""
     n = number_of(x)
     if n is not None and not fits(n, strong_dtype(dtype)):
-        raise too_large(n, strong_dtype(dtype), what)
+        raise too_large(n, strong_dtype(dtype), api_name)
 
 
-def too_large(n: int, dtype: DType, what: str) -> ArgumentError:
+def too_large(n: int, dtype: DType, api_name: str) -> ArgumentError:
     """Return the error of `check_fits`."""
     wide = next((name for d, name in _WIDE.items() if fits(n, d)), None)
     return ArgumentError(
-        f"{what}: {describe(n)} does not fit into {SHORT[dtype.name]}",
+        f"{api_name}: {describe(n)} does not fit into {SHORT[dtype.name]}",
         fix="a float" if wide is None else f'Tensor({n}, dtype="{wide}")',
     )
 

@@ -80,16 +80,16 @@ def register_pytree_node(
 
     Source: JAX, `jax.tree_util`; optree, `optree.register_pytree_node`.
     """
-    what = "register_pytree_node"
+    api_name = "register_pytree_node"
     if not isinstance(cls, type):
-        raise TreeError(f"{what}: {describe(cls)} is not a class", fix=f"{what}(Class, flatten, unflatten)")
+        raise TreeError(f"{api_name}: {describe(cls)} is not a class", fix=f"{api_name}(Class, flatten, unflatten)")
     taken = {*_LEAVES, np.ndarray, tuple, list, dict, collections.deque, type(None)}
     if cls in _registry or cls in taken:
-        raise TreeError(f"{what}: {describe(cls)} is registered already", fix="a class of your own, once")
+        raise TreeError(f"{api_name}: {describe(cls)} is registered already", fix="a class of your own, once")
     for name, f, parameters in (("flatten", flatten, ("object",)), ("unflatten", unflatten, ("aux", "children"))):
         if not callable(f) or not _takes(f, len(parameters)):
             said = "is not a function" if not callable(f) else f"does not take {len(parameters)} arguments"
-            raise TreeError(f"{what}: {name} {said}", fix=f"{name}({', '.join(parameters)})")
+            raise TreeError(f"{api_name}: {name} {said}", fix=f"{name}({', '.join(parameters)})")
     _registry[cls] = _Registered(flatten, unflatten)
     return cls
 

@@ -102,8 +102,8 @@ def _container(x: Any, n: Node, inside: Sequence[str]) -> str:
     return f"{name}({', '.join(named)})"
 
 
-def check_structure(given: Any, what: str, name: str) -> Structure:
+def check_structure(given: Any, api_name: str, name: str) -> Structure:
     """Return the user's structure; raise TreeError if it is not a `Structure`."""
     if not isinstance(given, Structure):
-        raise TreeError(f"{what}: {name} is {describe(given)}", fix=f"tree.structure(...) for {name}")
+        raise TreeError(f"{api_name}: {name} is {describe(given)}", fix=f"tree.structure(...) for {name}")
     return given

@@ -80,7 +80,7 @@ class RuledCall(Apart):
         """Raise if a closed-over value is differentiated: the rule handles only the arguments."""
         if any(i >= self.tensors for i in differentiated):
             raise DerivativeError(
-                f"{self.f.what}: {self.f.name} closes over a value that is differentiated, and its rule does not",
+                f"{self.f.api_name}: {self.f.name} closes over a value that is differentiated, and its rule does not",
                 fix="pass it as an argument, or stop_gradient of it",
             )
 
@@ -196,7 +196,7 @@ class RuledCall(Apart):
         names = ", ".join(f"`{b.name}`" for b in self.examples.rows[slot] if b not in self.examples.results[i])
         at = [p for k, a in enumerate(self.args) if k not in self.f.static for p in tree.paths(a, f"argument {k + 1}")]
         raise DerivativeError(
-            f"{self.f.what}: the rule of {self.f.name} gives a derivative by what a result does not use",
+            f"{self.f.api_name}: the rule of {self.f.name} gives a derivative by what a result does not use",
             ("result", f"{tree.paths(self.out, 'the result')[i]}, the same for all examples of {names}"),
             ("argument", f"{at[slot]}, which differs from example to example"),
             fix="let the function use the argument for this result, as in `y + 0 * x`",

@@ -40,16 +40,16 @@ P = ParamSpec("P")
 class _Custom(Generic[P, R]):
     """A function with a custom derivative rule."""
 
-    what = "custom"
+    api_name = "custom"
     primitive: type[RuledCall]
 
     def __init__(self, f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> None:
         if not callable(f):
-            raise DerivativeError(f"{self.what}: {tree.describe(f)} is not a function")
+            raise DerivativeError(f"{self.api_name}: {tree.describe(f)} is not a function")
         functools.update_wrapper(self, f)
         if not isinstance(nondiff_argnums, tuple | list) or not all(type(i) is int for i in nondiff_argnums):
             raise DerivativeError(
-                f"{self.what}: nondiff_argnums={tree.short_repr(nondiff_argnums)}",
+                f"{self.api_name}: nondiff_argnums={tree.short_repr(nondiff_argnums)}",
                 fix="a tuple of positions of arguments: (0,)",
             )
         self.f, self.static = f, frozenset(nondiff_argnums)
@@ -58,7 +58,7 @@ class _Custom(Generic[P, R]):
         self.forward: Callable[..., Any] = self._missing
 
     def _missing(self, *args: Any, **kwargs: Any) -> Any:
-        raise DerivativeError(f"{self.what}: {self.name} has no rule yet", fix=f"{self.name}.{self._definer}(...)")
+        raise DerivativeError(f"{self.api_name}: {self.name} has no rule yet", fix=f"{self.name}.{self._definer}(...)")
 
     _definer = "def"
 
@@ -74,10 +74,10 @@ class _Custom(Generic[P, R]):
             its body        SIN(PARAM 0) * PARAM 1, for x (instead of p) and for w, which it closes over
             its result      FUNCTION(the body, x, w)
         """
-        given = positional(self.f, args, kwargs, f"{self.what}: {self.name}")
+        given = positional(self.f, args, kwargs, f"{self.api_name}: {self.name}")
         if beyond := [i for i in self.static if not 0 <= i < len(given)]:
             raise DerivativeError(
-                f"{self.what}: nondiff_argnums has {beyond[0]}, and {self.name} has {len(given)} arguments",
+                f"{self.api_name}: nondiff_argnums has {beyond[0]}, and {self.name} has {len(given)} arguments",
                 fix="the positions of arguments, counted from 0",
             )
         level, places, new_args = Level(), list[UOp](), list[Any](given)
@@ -115,7 +115,7 @@ class _Custom(Generic[P, R]):
     def _tensors(self, x: Any, where: str) -> list[UOp]:
         """Return the tensor leaves of an argument or a result."""
         every = zip(tree.leaves(x), tree.paths(x, where), strict=True)
-        return [tensor_of(v, f"{self.what}: {at} of {self.name}").uop for v, at in every]
+        return [tensor_of(v, f"{self.api_name}: {at} of {self.name}").uop for v, at in every]
 
 
 def _is_of_a_step(x: object) -> bool:
@@ -124,7 +124,7 @@ def _is_of_a_step(x: object) -> bool:
 
 
 def _rule(f: F, of: _Custom[Any, Any], which: str) -> F:
-    check_function(f, f"{of.what}: {which} of {of.name}", error=DerivativeError)
+    check_function(f, f"{of.api_name}: {which} of {of.name}", error=DerivativeError)
     return f
 
 
@@ -158,7 +158,7 @@ class custom_jvp(_Custom[P, R]):  # noqa: N801  as in JAX
     Source: `jax.custom_jvp`.
     """
 
-    what, _definer, primitive = "custom_jvp", "defjvp", JvpCall
+    api_name, _definer, primitive = "custom_jvp", "defjvp", JvpCall
 
     def defjvp(self, jvp: F) -> F:
         """Set the rule `jvp(primals, tangents) -> (value, tangent)`, with arguments of `nondiff_argnums` in front."""
@@ -215,7 +215,7 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801  as in JAX
     Source: `jax.custom_vjp`.
     """
 
-    what, _definer, primitive = "custom_vjp", "defvjp", VjpCall
+    api_name, _definer, primitive = "custom_vjp", "defvjp", VjpCall
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         """Set `fwd(*args) -> (value, residuals)` and `bwd(residuals, ct) -> cotangents`, static arguments in front."""

@@ -52,9 +52,9 @@ class VjpCall(RuledCall):
     def _forward(self, xs: Sequence[Tensor]) -> tuple[list[UOp], Any]:
         """Run the forward rule and return the results and the residuals."""
         with transforming():
-            what = f"custom_vjp: the forward rule of {self.f.name}"
+            api_name = f"custom_vjp: the forward rule of {self.f.name}"
             pair = call_checked(
-                self.f.forward, self.arguments(xs), {}, what, "a rule with the parameters of the function"
+                self.f.forward, self.arguments(xs), {}, api_name, "a rule with the parameters of the function"
             )
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DerivativeError(

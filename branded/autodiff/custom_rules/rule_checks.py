@@ -24,18 +24,20 @@ def tensor_of(x: Any, where: str) -> Tensor:
     return t.cast(strong_dtype(t.dtype))
 
 
-def positional(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> tuple[Any, ...]:
+def positional(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], api_name: str) -> tuple[Any, ...]:
     """Bind the arguments of a call by position, with defaults filled in, as a rule receives them."""
-    check_takes(f, args, kwargs, what, "an argument for each of its parameters")
+    check_takes(f, args, kwargs, api_name, "an argument for each of its parameters")
     try:
         bound = inspect.signature(f).bind(*args, **kwargs)
     except ValueError:  # a function without a signature
         if kwargs:
-            raise OptionError(f"{what} is called with keywords, and has no signature", fix="positional ones") from None
+            raise OptionError(
+                f"{api_name} is called with keywords, and has no signature", fix="positional ones"
+            ) from None
         return args
     bound.apply_defaults()
     if not bound.kwargs.keys().isdisjoint(kwargs):  # others, as bound by a partial, keep their defaults
-        raise OptionError(f"{what} has keyword-only arguments", fix="positional ones")
+        raise OptionError(f"{api_name} has keyword-only arguments", fix="positional ones")
     return bound.args
 
 
@@ -75,13 +77,15 @@ def no_tangent(x: UOp) -> UOp:
 def fitting(f: Any, like: Any, out: Any, kind: str) -> list[UOp]:
     """Return the leaves of a rule's output; raise if its tree or a shape differs from the result `like`."""
     if tree.paths(out, "") != tree.paths(like, ""):
-        raise DerivativeError(f"{f.what}: the {kind} that the rule of {f.name} gave has another tree than the result")
+        raise DerivativeError(
+            f"{f.api_name}: the {kind} that the rule of {f.name} gave has another tree than the result"
+        )
     found = []
     for x, y, at in zip(tree.leaves(out), tree.leaves(like), tree.paths(like, "the result"), strict=True):
-        t = tensor_of(x, f"{f.what}: the {kind} that the rule of {f.name} gave for {at}")
+        t = tensor_of(x, f"{f.api_name}: the {kind} that the rule of {f.name} gave for {at}")
         if t.shape != y.shape:
             raise DerivativeError(
-                f"{f.what}: the {kind} that the rule of {f.name} gave for {at} does not fit",
+                f"{f.api_name}: the {kind} that the rule of {f.name} gave for {at} does not fit",
                 (kind, vec_type(t)),
                 ("result", vec_type(tensor(y))),
                 fix="the shape of the result",

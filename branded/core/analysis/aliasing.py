@@ -162,13 +162,13 @@ def _storage_below_repeats(u: UOp) -> UOp:
     return of
 
 
-def check_part(target: Tensor, what: str) -> None:
+def check_part(target: Tensor, api_name: str) -> None:
     """Raise WriteError if the target is a view with repeated or padded entries."""
     of = storage(target.uop)
     if of.op in (Ops.EXPAND, Ops.PAD) and has_storage(root(of)):
         how, each = ("repeats", "repeated") if of.op is Ops.EXPAND else ("pads", "padded")
         raise WriteError(
-            f"{what}: this tensor {how} another one, and it is not clear what a write into it should change",
+            f"{api_name}: this tensor {how} another one, and it is not clear what a write into it should change",
             ("tensor", type_text(target.uop)),
             ("another", type_text(of.src[0])),
             fix=f"x = x.clone() to write into the {each} values; or a write into the other tensor",
@@ -259,17 +259,17 @@ def found_again(target: Tensor, value: object) -> bool:
 
 
 @contextmanager
-def explain_write_errors(what: str, target: Tensor, part: Callable[[], Tensor], value: object) -> Iterator[None]:
+def explain_write_errors(api_name: str, target: Tensor, part: Callable[[], Tensor], value: object) -> Iterator[None]:
     """Replace tinygrad's error for a write to a part of a per-example value by one that explains the cause."""
     try:
         yield
     except (IndexError, RuntimeError, TypeError, ValueError):
-        if (e := _misfit(what, target, part, value)) is None:
+        if (e := _misfit(api_name, target, part, value)) is None:
             raise
         raise e from None
 
 
-def _misfit(what: str, target: Tensor, part: Callable[[], Tensor], value: object) -> WriteError | None:
+def _misfit(api_name: str, target: Tensor, part: Callable[[], Tensor], value: object) -> WriteError | None:
     """Return an error that explains why a value cannot be written, or None if the value is not the cause."""
     try:
         into = part()
@@ -279,7 +279,7 @@ def _misfit(what: str, target: Tensor, part: Callable[[], Tensor], value: object
         x = value if isinstance(value, Tensor) else Tensor(value, dtype=target.dtype)  # type: ignore[arg-type]
     except (RuntimeError, TypeError, ValueError):
         return WriteError(
-            f"{what}: {describe(value)} is no value of a tensor",
+            f"{api_name}: {describe(value)} is no value of a tensor",
             ("tensor", type_text(into.uop)),
             fix="a number or a tensor",
         )
@@ -288,11 +288,13 @@ def _misfit(what: str, target: Tensor, part: Callable[[], Tensor], value: object
         broadcast_to(x.uop, into.shape)
     except ValueError:
         fix = f"a value of shape {into.shape}, or of one that repeats to it"
-        return WriteError(f"{what}: a value of shape {x.shape} does not go into one of {into.shape}", *both, fix=fix)
+        return WriteError(
+            f"{api_name}: a value of shape {x.shape} does not go into one of {into.shape}", *both, fix=fix
+        )
     if x.dtype != target.dtype:
         kinds = f"{dtype_text(x.dtype)} does not go into one of {dtype_text(target.dtype)}"
-        return WriteError(f"{what}: a value of {kinds}", *both, fix=f"value.cast({target.dtype})")
+        return WriteError(f"{api_name}: a value of {kinds}", *both, fix=f"value.cast({target.dtype})")
     if x.device != target.device and None not in (x.device, target.device):
         places = f"{x.device} does not go into one on {target.device}"
-        return WriteError(f"{what}: a value on {places}", *both, fix=f"value.to({target.device!r})")
+        return WriteError(f"{api_name}: a value on {places}", *both, fix=f"value.to({target.device!r})")
     return None

@@ -64,15 +64,15 @@ def devices_of(name: object) -> Devices:
     return next((devices for n, devices in reversed(_where.get()) if n == text), ())
 
 
-def as_devices(devices: Any, what: str) -> Devices:
+def as_devices(devices: Any, api_name: str) -> Devices:
     """Return the full names of the devices, after checking that each one can be opened."""
     given = [devices] if isinstance(devices, str) else devices
     if not isinstance(given, list | tuple) or not given or not all(isinstance(d, str) for d in given):
-        raise OptionError(f"{what}: devices={short_repr(devices)} names no devices", fix='("CUDA:0", "CUDA:1")')
+        raise OptionError(f"{api_name}: devices={short_repr(devices)} names no devices", fix='("CUDA:0", "CUDA:1")')
     names = tuple(str(canonicalize_device(d)) for d in given)
     for d in names:
         if names.count(d) > 1:
-            raise OptionError(f"{what}: the device {d} is named twice", fix="each device once")
+            raise OptionError(f"{api_name}: the device {d} is named twice", fix="each device once")
         try:
             if not re.fullmatch(r"\w+(:\d+)*", d):
                 raise ValueError("a name of a device is like CUDA:1")
@@ -82,16 +82,16 @@ def as_devices(devices: Any, what: str) -> Devices:
         except Exception as error:
             said = f"{type(error).__name__}: {error}".split("\n")[0]
             raise OptionError(
-                f"{what}: the device {d} cannot be opened", ("said", said), fix="one of this machine"
+                f"{api_name}: the device {d} cannot be opened", ("said", said), fix="one of this machine"
             ) from error
     return names
 
 
-def evenly(size: int, devices: Devices, what: str) -> Devices:
+def evenly(size: int, devices: Devices, api_name: str) -> Devices:
     """Return the devices; raise unless each one gets the same number of examples."""
     if devices and size % (n := len(devices)):
         raise OptionError(
-            f"{what}: {examples(size)} cannot be divided evenly among {n} devices",
+            f"{api_name}: {examples(size)} cannot be divided evenly among {n} devices",
             fix=f"{even_sizes(size, n)}, or fewer devices",
         )
     return devices

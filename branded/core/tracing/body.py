@@ -28,9 +28,9 @@ from branded.tinygrad_compat.tensor_methods import method_restored
 class Steps(Scope):
     """The scope of a loop's body: its values differ from step to step, and the body is traced once."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(1, hint=lambda: what)
-        self.turn = "call" if what in ("jit", "dask.vmap") else "step"
+    def __init__(self, api_name: str) -> None:
+        super().__init__(1, hint=lambda: api_name)
+        self.turn = "call" if api_name in ("jit", "dask.vmap") else "step"
 
 
 class LeafType(NamedTuple):
@@ -91,9 +91,9 @@ class Traced(NamedTuple):
 
 
 def trace(
-    what: str, f: Callable[..., Any], types: Sequence[LeafType], result: Callable[[Any], tuple[Any, list[Tensor]]]
+    api_name: str, f: Callable[..., Any], types: Sequence[LeafType], result: Callable[[Any], tuple[Any, list[Tensor]]]
 ) -> Traced:
-    steps = Steps(what)
+    steps = Steps(api_name)
     is_loop = steps.turn == "step"
     must = Body(lambda device: _TOKEN._replace(device=device).placeholder(steps)) if is_loop else Body()
     with recording.body() as done, collect_effects(must), opened(steps), method_restored():
@@ -101,7 +101,7 @@ def trace(
         with given_to(dict.fromkeys(places, steps) if is_loop else {}):
             out, values = result(f([tensor(p) for p in places]))
         for x in values:
-            check_live(x.uop, what)
+            check_live(x.uop, api_name)
         done(places, [x.uop for x in values])
         leaves = lower([*(x.uop for x in values), *([] if must.token is None else [must.token])], open_brands())
     params = [param(t.shape, t.stored, t.device) for t in types]
@@ -185,11 +185,11 @@ class State:
         the second trace    c is a uint8, and the result a uint8
     """
 
-    def __init__(self, what: str, init: Any) -> None:
-        self.what, self.tree = what, init
+    def __init__(self, api_name: str, init: Any) -> None:
+        self.api_name, self.tree = api_name, init
         self.where = tree.paths(init, "carry")
         is_number = [isinstance(x, bool | int | float) for x in tree.leaves(init)]
-        self.given = all_carried(init, f"{what}: the carry")
+        self.given = all_carried(init, f"{api_name}: the carry")
         self.dtypes = [x.dtype for x in self.given]
         self.loose = [d in dtypes.weaks or n for d, n in zip(self.dtypes, is_number, strict=True)]
         self.rows = [visible(row_of(x.uop)) for x in self.given]
@@ -205,7 +205,7 @@ class State:
     def carries(self, traced: Traced) -> list[Carry]:
         """Return the loop's carries; the initial values are expanded to all brands of the later ones."""
         for x, dtype, at in zip(self.given, self.dtypes, self.where, strict=True):
-            tree.check_fits(x, dtype, f"{self.what}: {at}")
+            tree.check_fits(x, dtype, f"{self.api_name}: {at}")
         k = len(self.given)
         inits = [
             copied(x.cast(strong_dtype(x.dtype)).uop, tuple(b for b in row if b not in row_of(x.uop)))
@@ -225,12 +225,12 @@ class State:
         """Return the leaves of a step's new carry; raise if its tree differs from the old carry's."""
         if not _same_tree(new, self.tree):
             raise CarryError(
-                f"{self.what}: the carry has another tree after a step than before it",
+                f"{self.api_name}: the carry has another tree after a step than before it",
                 ("before", tree.outline(self.tree)),
                 ("after", tree.outline(new)),
                 fix="return the carry in the form in which it came",
             )
-        return all_carried(new, f"{self.what}: the carry")
+        return all_carried(new, f"{self.api_name}: the carry")
 
     def traced(
         self,
@@ -247,7 +247,7 @@ class State:
         device = next((d for x in (*self.given, *whole) if isinstance(d := x.uop.device, str)), None)
         inputs = [LeafType.of(x.uop, 1, device)._replace(is_of_a_loop=True) for x in whole]
         while True:
-            traced = trace(self.what, body, [*self.types(device), *inputs], result)
+            traced = trace(self.api_name, body, [*self.types(device), *inputs], result)
             rows = _rows(traced, [*self.rows, *(t.row for t in inputs)])
             every = rows[-1] if goes_on else ()
             k = len(self.given)
@@ -266,7 +266,7 @@ class State:
             weak = y.dtype in dtypes.weaks and not loses(y.dtype, self.dtypes[i])
             if y.shape != x.shape or (y.dtype != self.dtypes[i] and not weak and not self.loose[i]):
                 raise CarryError(
-                    f"{self.what}: {self.where[i]} changes its type from step to step",
+                    f"{self.api_name}: {self.where[i]} changes its type from step to step",
                     ("before", type_text(x.cast(strong_dtype(self.dtypes[i])).uop, ())),
                     ("after", type_text(y.cast(strong_dtype(y.dtype)), ())),
                     fix="cast or reshape it, before the loop or in the body, so that the two agree",

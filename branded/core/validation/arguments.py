@@ -24,20 +24,20 @@ Randomness = Literal["error", "same", "different"]
 # ---- functions ----
 
 
-def check_function(f: object, what: str, fix: str | None = None, error: type[BrandedError] = CallError) -> None:
+def check_function(f: object, api_name: str, fix: str | None = None, error: type[BrandedError] = CallError) -> None:
     """Raise if `f` is not callable."""
     if not callable(f):
-        raise error(f"{what}: {describe(f)} is not a function", fix=fix)
+        raise error(f"{api_name}: {describe(f)} is not a function", fix=fix)
 
 
-def caller(depth: int, what: str) -> str:
+def caller(depth: int, api_name: str) -> str:
     """Return the place of the user's call: `vmap at app.py:12`."""
     frame = sys._getframe(depth)
     file = frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
-    return f"{what} at {file}:{frame.f_lineno}"
+    return f"{api_name} at {file}:{frame.f_lineno}"
 
 
-def call_checked(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], what: str, fix: str) -> Any:
+def call_checked(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], api_name: str, fix: str) -> Any:
     """Call `f`; if it does not accept the arguments, raise an error in the name of the API function."""
     try:
         return f(*args, **kwargs)
@@ -47,17 +47,17 @@ def call_checked(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
         if ran or not isinstance(error, TypeError) or isinstance(error, BrandedError) or not _refuses(f, args, kwargs):
             from branded.core.validation.coercion_errors import translate_error  # imported only after a mistake
 
-            if (found := translate_error(error, what)) is not None:
+            if (found := translate_error(error, api_name)) is not None:
                 raise found from error
             raise
         reason = str(error)
-    raise _wrong(reason, args, kwargs, what, fix)
+    raise _wrong(reason, args, kwargs, api_name, fix)
 
 
-def check_takes(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], what: str, fix: str) -> None:
+def check_takes(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], api_name: str, fix: str) -> None:
     """Raise the same error for a function that must not be called yet."""
     if reason := _refuses(f, args, kwargs):
-        raise _wrong(reason, args, kwargs, what, fix)
+        raise _wrong(reason, args, kwargs, api_name, fix)
 
 
 def _refuses(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
@@ -73,18 +73,18 @@ def _refuses(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, An
     return ""
 
 
-def _wrong(reason: str, args: Sequence[Any], kwargs: Mapping[str, Any], what: str, fix: str) -> CallError:
+def _wrong(reason: str, args: Sequence[Any], kwargs: Mapping[str, Any], api_name: str, fix: str) -> CallError:
     given = [*map(outline, args), *(f"{k}={outline(x)}" for k, x in kwargs.items())]
-    return CallError(f"{what}: {reason}", ("given", ", ".join(given) or "nothing"), fix=fix)
+    return CallError(f"{api_name}: {reason}", ("given", ", ".join(given) or "nothing"), fix=fix)
 
 
 # ---- options ----
 
 
-def check_tune(tune: object, what: str = "jit") -> None:
+def check_tune(tune: object, api_name: str = "jit") -> None:
     if tune is not None and not (isinstance(tune, str) and tune in ("fast", "best")):
         raise OptionError(
-            f"{what}: tune={shown(tune)} is not a choice", fix='"fast" or "best", or None: nothing is tried'
+            f"{api_name}: tune={shown(tune)} is not a choice", fix='"fast" or "best", or None: nothing is tried'
         )
 
 
@@ -110,19 +110,19 @@ def as_int(x: object) -> int | None:
         return None
 
 
-def positions(given: Any, what: str, option: str = "static_argnums") -> tuple[int, ...]:
+def positions(given: Any, api_name: str, option: str = "static_argnums") -> tuple[int, ...]:
     """Return `given`, an int or several, as positions of arguments."""
     found = [as_int(i) for i in (given if isinstance(given, tuple | list) else (given,))]
     if None in found:
         raise OptionError(
-            f"{what}: {option}={shown(given)} are no positions of arguments",
+            f"{api_name}: {option}={shown(given)} are no positions of arguments",
             fix=f"ints, counted from 0: {option}=(1,)",
         )
     return tuple(i for i in found if i is not None)
 
 
 def static_arguments(
-    f: Callable[..., Any], nums: Sequence[int], n: int, what: str, option: str = "static_argnums"
+    f: Callable[..., Any], nums: Sequence[int], n: int, api_name: str, option: str = "static_argnums"
 ) -> tuple[frozenset[int], frozenset[str]]:
     """Return the positions below `n` and the names of the arguments of `f` that an option selects."""
     try:
@@ -135,31 +135,31 @@ def static_arguments(
         for i in nums:
             if not -total <= i < total:
                 raise OptionError(
-                    f"{what}: {option}={i} for a function of {count_noun(total, 'argument')}",
+                    f"{api_name}: {option}={i} for a function of {count_noun(total, 'argument')}",
                     fix="the positions of arguments, counted from 0",
                 )
     at = [i + total if i < 0 else i for i in nums]
     return frozenset(i for i in at if i < n), frozenset(names[i] for i in at if 0 <= i < len(names))
 
 
-def normalize_axis(axis: int, x: Any, what: str) -> int:
+def normalize_axis(axis: int, x: Any, api_name: str) -> int:
     """Return `axis` of `x` counted from the front."""
-    at = check_axis(axis, what)
+    at = check_axis(axis, api_name)
     if at is None:
-        raise AxisTypeError(f"{what}: None is not an axis here", fix="an int")
+        raise AxisTypeError(f"{api_name}: None is not an axis here", fix="an int")
     rank = len(x.shape)
     if not -rank <= at < rank:
         raise AxisRangeError(
-            f"{what}: axis {at} is out of range for {type_text(x.uop)}",
+            f"{api_name}: axis {at} is out of range for {type_text(x.uop)}",
             fix=f"an axis from {-rank} to {rank - 1}" if rank else "a tensor with an axis; a 0-d one has none",
         )
     return at % rank
 
 
-def out_axis(axis: int, rank: int, what: str) -> int:
+def out_axis(axis: int, rank: int, api_name: str) -> int:
     if not -rank - 1 <= axis <= rank:
         raise AxisRangeError(
-            f"{what}: axis {axis} is out of range for a result with {count_noun(rank + 1, 'axis', 'axes')}",
+            f"{api_name}: axis {axis} is out of range for a result with {count_noun(rank + 1, 'axis', 'axes')}",
             fix=f"{-rank - 1} to {rank}",
         )
     return axis % (rank + 1)

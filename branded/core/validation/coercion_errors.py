@@ -19,7 +19,7 @@ _CALLED = re.compile(r"is not callable|has no len|positional argument|keyword ar
 """Messages that do not concern numbers: Python raises them for any object."""
 
 
-def translate_error(error: Exception, what: str) -> BrandedError | None:
+def translate_error(error: Exception, api_name: str) -> BrandedError | None:
     """Return the error that replaces one raised in a function given to the API; None if the user raised it."""
     if isinstance(error, BrandedError):
         return None
@@ -45,15 +45,15 @@ def translate_error(error: Exception, what: str) -> BrandedError | None:
         facts.append(("at", source.place(code.co_filename, line)))
     if missing is not None:
         return OperandError(
-            f"{what}: {missing[0]}", *facts[1:], fix=_with_tinygrad_name(missing[1], source.expression(frame))
+            f"{api_name}: {missing[0]}", *facts[1:], fix=_with_tinygrad_name(missing[1], source.expression(frame))
         )
     if of_key:
         return OperandError(
-            f"{what}: a dict is asked for a tensor, which is none of its keys, whatever its number is",
+            f"{api_name}: a dict is asked for a tensor, which is none of its keys, whatever its number is",
             *facts,
             fix="Tensor([...]) of the values, and the position of the key as its index",
         )
-    return OperandError(f"{what}: a function of Python takes numbers, and got a tensor", *facts, fix=_advice(frame))
+    return OperandError(f"{api_name}: a function of Python takes numbers, and got a tensor", *facts, fix=_advice(frame))
 
 
 _ATTRIBUTES = {

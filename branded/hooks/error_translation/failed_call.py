@@ -71,8 +71,8 @@ class Refused:
         rest += [f"{k}={shown(x)}" for k, x in self.kwargs.items() if not isinstance(x, Tensor)]
         return ", ".join(rest)
 
-    def error(self, cls: type[BrandedError], what: str, fix: str | None) -> BrandedError:
-        return error_of(cls, f"{self.op}: {what}", self.operands, fix)
+    def error(self, cls: type[BrandedError], api_name: str, fix: str | None) -> BrandedError:
+        return error_of(cls, f"{self.op}: {api_name}", self.operands, fix)
 
     # ---- suggestions ----
 
@@ -121,7 +121,7 @@ def _of_array(x: Any) -> Any:
 
 
 def error_of(
-    cls: type[BrandedError], what: str, operands: Sequence[tuple[str, Tensor]], fix: str | None
+    cls: type[BrandedError], api_name: str, operands: Sequence[tuple[str, Tensor]], fix: str | None
 ) -> BrandedError:
     """Return the error with the types of the operands and the places where their brands were opened."""
     facts = [(name, type_text(t)) for name, t in operands]
@@ -129,7 +129,7 @@ def error_of(
     facts += [(b.name, f"opened by {b.where}") for b in brands if b.where]
     if (at := errors.place()) is not None:  # in addition to the places of the brands
         facts.append(("at", at))
-    return cls(what, *facts, fix=fix)
+    return cls(api_name, *facts, fix=fix)
 
 
 def outside_of(text: str) -> str:

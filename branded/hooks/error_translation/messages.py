@@ -96,8 +96,8 @@ def _broadcast(r: Refused, _m: re.Match[str]) -> BrandedError | None:
     for k in range(1, max(map(len, shapes), default=0) + 1):
         sizes = list(dict.fromkeys(s[-k] for s in shapes if len(s) >= k and s[-k] != 1))
         if len(sizes) > 1:
-            what = f"axis -{k} has {sizes[0]} entries in one operand and {sizes[1]} in another"
-            return r.error(ShapeError, what, _of_examples(r) or _suggest_pairing(r) or "sizes that are equal, or 1")
+            api_name = f"axis -{k} has {sizes[0]} entries in one operand and {sizes[1]} in another"
+            return r.error(ShapeError, api_name, _of_examples(r) or _suggest_pairing(r) or "sizes that are equal, or 1")
     return None
 
 
@@ -108,8 +108,8 @@ def _of_examples(r: Refused) -> str | None:
         for b in visible(open_brands()):
             fits = t.shape and t.shape[0] == b.size and b not in row_of(t.uop) and _fit(*rest, t.shape[1:])
             if fits and any(b in row_of(x.uop) for _, x in r.operands):
-                what = f"`{text}`" if (text := r.operand(label)) else f"the {label}"
-                return f"{what} as an argument of vmap: it has an entry for each of the {b.size} examples"
+                api_name = f"`{text}`" if (text := r.operand(label)) else f"the {label}"
+                return f"{api_name} as an argument of vmap: it has an entry for each of the {b.size} examples"
     return None
 
 
@@ -142,11 +142,11 @@ def _dot(r: Refused, _m: re.Match[str]) -> BrandedError | None:
     if not a.shape or not b.shape:
         return r.error(ShapeError, f"a number{of_example()} is not a vector or a matrix", "`*` for a product with it")
     axis = -1 if b.ndim == 1 else -2
-    what = f"axis -1 of the first has {a.shape[-1]} entries, and axis {axis} of the second {b.shape[axis]}"
+    api_name = f"axis -1 of the first has {a.shape[-1]} entries, and axis {axis} of the second {b.shape[axis]}"
     if r.op == "linear" and b.ndim == 2:
         fix = f"Linear({a.shape[-1]}, {b.shape[-1]}), or examples of {b.shape[0]} entries"
-        return r.error(ShapeError, what, fix)
-    return r.error(ShapeError, what, _suggest_transpose(r, a, b) or "as many entries on both")
+        return r.error(ShapeError, api_name, fix)
+    return r.error(ShapeError, api_name, _suggest_transpose(r, a, b) or "as many entries on both")
 
 
 def _suggest_transpose(r: Refused, a: Tensor, b: Tensor) -> str | None:
@@ -167,9 +167,9 @@ def _conv(r: Refused) -> BrandedError | None:
     if weight is None or x.ndim >= weight.ndim:
         return None
     missing = weight.ndim - x.ndim
-    what = f"it takes axes for a batch and for channels, and {the_value()} has {x.ndim} of {weight.ndim} axes"
+    api_name = f"it takes axes for a batch and for channels, and {the_value()} has {x.ndim} of {weight.ndim} axes"
     if missing > 2 or (missing == 1 and x.shape[0] != weight.shape[1]):
-        return r.error(ShapeError, what, None)
+        return r.error(ShapeError, api_name, None)
     one, back = (f".reshape({', '.join(map(str, (1,) * missing + x.shape))})", ".squeeze(0)")
     e = copy.deepcopy(source.expression())
     if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute) and e.func.attr == r.method.__name__:
@@ -177,8 +177,8 @@ def _conv(r: Refused) -> BrandedError | None:
     elif isinstance(e, ast.Call) and len(e.args) == 1:
         e.args[0] = ast.parse(f"{source.part(e.args[0])}{one}", mode="eval").body
     else:
-        return r.error(ShapeError, what, f"x{one}")
-    return r.error(ShapeError, what, f"{ast.unparse(e)}{back}")
+        return r.error(ShapeError, api_name, f"x{one}")
+    return r.error(ShapeError, api_name, f"{ast.unparse(e)}{back}")
 
 
 def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
@@ -187,19 +187,21 @@ def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
     given = [(f"`{g}`", x) for g, x in zip(groups, operands, strict=False) if isinstance(x, Tensor)]
     sizes: dict[str, Any] = {}
     if len(groups) != len(operands) == len(given):
-        what = f"einsum: `{formula}` is of {count_noun(len(groups), 'operand')}, and {len(given)} came"
-        return error_of(ShapeError, what, [(str(i + 1), x) for i, x in enumerate(operands)], "letters for each operand")
+        api_name = f"einsum: `{formula}` is of {count_noun(len(groups), 'operand')}, and {len(given)} came"
+        return error_of(
+            ShapeError, api_name, [(str(i + 1), x) for i, x in enumerate(operands)], "letters for each operand"
+        )
     if "." in formula or not len(given) == len(groups) == len(operands):
         return None
     for group, (_, x) in zip(groups, given, strict=True):
         if len(group) != x.ndim:
             axes = count_noun(x.ndim, "axis", "axes")
-            what = f"einsum: `{group}` has {len(group)} letters, and {the_value()} {axes}"
-            return error_of(ShapeError, what, given, f"a letter for each axis{of_example()}")
+            api_name = f"einsum: `{group}` has {len(group)} letters, and {the_value()} {axes}"
+            return error_of(ShapeError, api_name, given, f"a letter for each axis{of_example()}")
         for c, n in zip(group, x.shape, strict=True):
             if sizes.setdefault(c, n) != n:
-                what = f"einsum: `{c}` is an axis of {sizes[c]} entries, and one of {n}"
-                return error_of(ShapeError, what, given, "a letter for each size")
+                api_name = f"einsum: `{c}` is an axis of {sizes[c]} entries, and one of {n}"
+                return error_of(ShapeError, api_name, given, "a letter for each size")
     return None
 
 
@@ -208,10 +210,10 @@ def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
 
 def _axis(r: Refused, m: re.Match[str]) -> BrandedError:
     dim, low, high = map(int, m.groups())
-    what = f"axis {dim} is out of range for {the_value()}"
+    api_name = f"axis {dim} is out of range for {the_value()}"
     if dim > 0 and low <= dim - 1 <= high and visible(row_of(r.operands[0][1].uop)):
-        return r.error(AxisRangeError, what, f"axis {dim - 1}: inside of vmap there is no axis for the examples")
-    return r.error(AxisRangeError, what, f"an axis from {low} to {high}")
+        return r.error(AxisRangeError, api_name, f"axis {dim - 1}: inside of vmap there is no axis for the examples")
+    return r.error(AxisRangeError, api_name, f"an axis from {low} to {high}")
 
 
 def _reshape(r: Refused, m: re.Match[str]) -> BrandedError | None:
@@ -220,16 +222,18 @@ def _reshape(r: Refused, m: re.Match[str]) -> BrandedError | None:
         to = tuple(int(n) for n in m[1].strip("()").split(",") if n.strip())
     except ValueError:  # the sizes are not concrete
         return None
-    what = f"{the_value()} has {math.prod(x.shape)} entries, and {to} has {math.prod(to)}"
+    api_name = f"{the_value()} has {math.prod(x.shape)} entries, and {to} has {math.prod(to)}"
     n = math.prod(x.shape)
     for b in visible(row_of(x.uop)):
         if to and to[0] == b.size and math.prod(to[1:]) == n:
-            return r.error(ShapeError, what, f"{_call(r, to[1:])}: inside of vmap there is no axis for the examples")
+            return r.error(
+                ShapeError, api_name, f"{_call(r, to[1:])}: inside of vmap there is no axis for the examples"
+            )
     for i in reversed(range(len(to))):
         others = math.prod(to[:i] + to[i + 1 :])
         if others and n % others == 0:
-            return r.error(ShapeError, what, _call(r, (*to[:i], -1, *to[i + 1 :])))
-    return r.error(ShapeError, what, _call(r, (-1,)))
+            return r.error(ShapeError, api_name, _call(r, (*to[:i], -1, *to[i + 1 :])))
+    return r.error(ShapeError, api_name, _call(r, (-1,)))
 
 
 def _call(r: Refused, sizes: Sequence[int]) -> str:
@@ -239,13 +243,13 @@ def _call(r: Refused, sizes: Sequence[int]) -> str:
 
 def _many(r: Refused, m: re.Match[str]) -> BrandedError:
     count, rank = map(int, m.groups())
-    what = f"{count} indices for {the_value()}, which has {count_noun(rank, 'axis', 'axes')}"
+    api_name = f"{count} indices for {the_value()}, which has {count_noun(rank, 'axis', 'axes')}"
     fix = f"at most {rank}"
     index = r.args[1]
     fewer = index[count - rank :] if isinstance(index, tuple) else ()
     if fewer and is_tracing() and r.op == "index" and r.works(lambda: r.args[0][fewer]):
         fix = f"{_drop_indices(count - rank)}: inside of vmap there is no axis for the examples"
-    return r.error(ShapeError, what, fix)
+    return r.error(ShapeError, api_name, fix)
 
 
 def _drop_indices(skipped: int) -> str:
@@ -339,9 +343,9 @@ def _concat_error(r: Refused) -> BrandedError | None:
     for k in range(len(shapes[0])):
         if len({s[k] for s in shapes}) > 1 and (r.op == "stack" or k != dim % len(shapes[0])):
             sizes = list(dict.fromkeys(s[k] for s in shapes))
-            what = f"axis {k} has {sizes[0]} entries in one operand and {sizes[1]} in another"
+            api_name = f"axis {k} has {sizes[0]} entries in one operand and {sizes[1]} in another"
             fits = [d for d in range(len(shapes[0])) if r.op == "cat" and _fits_along(d, shapes)]
-            return r.error(ShapeError, what, f"dim={fits[0]}, along which they fit" if fits else "as many in all")
+            return r.error(ShapeError, api_name, f"dim={fits[0]}, along which they fit" if fits else "as many in all")
     return None
 
 

@@ -76,10 +76,10 @@ class _Conditions:
             put(f"len({at}.src) {'==' if p.strict_length else '>='} {p.required_len}")
         if p.name is not None:
             self.common.take(_Way([], {p.name: at}))
-        for what, wanted in (("dtype", p.match_dtype), ("tag", p.match_tag)):
+        for api_name, wanted in (("dtype", p.match_dtype), ("tag", p.match_tag)):
             if wanted is not None:
                 one = len(wanted) == 1
-                put(f"{at}.{what} {'==' if one else 'in'} {self.value(wanted[0] if one else tuple(wanted))}")
+                put(f"{at}.{api_name} {'==' if one else 'in'} {self.value(wanted[0] if one else tuple(wanted))}")
         if p.src is not None:
             self.operands(p.src, at)
 

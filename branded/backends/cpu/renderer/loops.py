@@ -281,13 +281,13 @@ _BODIES = {
 _FLOATS = {dtypes.float32: "float", dtypes.float64: "double"}
 
 
-def _name(what: str, dtype: DType) -> str:
-    return f"{what}_{_FLOATS[dtype]}"
+def _name(api_name: str, dtype: DType) -> str:
+    return f"{api_name}_{_FLOATS[dtype]}"
 
 
-def _function(what: str, dtype: DType) -> str:
-    body = _BODIES[what].format(t=_FLOATS[dtype], f="f" if dtype == dtypes.float32 else "")
-    return f"static inline __attribute__((always_inline)) {_FLOATS[dtype]} {_name(what, dtype)}{body}"
+def _function(api_name: str, dtype: DType) -> str:
+    body = _BODIES[api_name].format(t=_FLOATS[dtype], f="f" if dtype == dtypes.float32 else "")
+    return f"static inline __attribute__((always_inline)) {_FLOATS[dtype]} {_name(api_name, dtype)}{body}"
 
 
 def _reduction(store: UOp) -> tuple[str, tuple[UOp, ...]] | None:
@@ -325,10 +325,10 @@ def any_order(uops: list[UOp]) -> tuple[list[UOp], list[str]]:
 
     for u in uops:
         if u.op is Ops.STORE and (found := _reduction(u)) is not None:
-            what, args = found
-            made[_function(what, u.src[1].dtype)] = None
+            api_name, args = found
+            made[_function(api_name, u.src[1].dtype)] = None
             places = ", ".join(f"{{{i}}}" for i in range(len(args)))
-            name = _name(what, u.src[1].dtype)
+            name = _name(api_name, u.src[1].dtype)
             call = put(UOp(Ops.CUSTOMI, src=args, arg=f"{name}({places})"))
             new[u] = u.replace(src=(put(u.src[0]), call))
         else:

@@ -42,7 +42,7 @@ class BodyRecord(NamedTuple):
 class Derived(NamedTuple):
     """The results of a derivative, such as `gradient of loss`, and the place in the code that requested it."""
 
-    what: str
+    api_name: str
     where: Where | None
     results: tuple[UOp, ...]
 
@@ -103,11 +103,11 @@ def record_operation(op: str, operands: Sequence[Any], params: dict[str, Any], r
         f.calls.append(Call(op, tuple(operands), params, tuple(results), here(), {}, names_of(operands)))
 
 
-def record_derivative(what: str, f: object, results: Sequence[UOp]) -> None:
+def record_derivative(api_name: str, f: object, results: Sequence[UOp]) -> None:
     """Record results as a derivative of `f` if a program is being recorded."""
     if (frame := _frame()) is not None:
         name = getattr(f, "__name__", type(f).__name__)
-        frame.derived.append(Derived(f"{what} of {name}", here(), tuple(results)))
+        frame.derived.append(Derived(f"{api_name} of {name}", here(), tuple(results)))
 
 
 def within() -> Block[Frame | None]:
