@@ -195,3 +195,10 @@ def test_what_it_gives_may_be_exchanged() -> None:
     found = vmap(lambda x: f(x) - pmean(f(x), "i"), axis_name="i")(X)
     whole = (X * W[0]).sin()
     np.testing.assert_allclose(found.numpy(), (whole - whole.mean(0)).numpy(), atol=1e-6)
+
+
+def test_a_function_that_uses_no_argument() -> None:
+    """Its body has no parameter that would give the loop a device."""
+    slope = sequential_vmap(lambda x, y: hessian(lambda z: Tensor.full((), 1.0))(y))
+    found = vmap(lambda x: vmap(lambda y: slope(x, y), out_axes=None)(Y), in_axes=-1)(X)
+    assert found.shape == (3, 3, 3) and not found.numpy().any()

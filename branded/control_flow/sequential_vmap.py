@@ -25,7 +25,7 @@ from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, at_
 from branded.graph.rows import check_live, is_touched, is_zero, row_of
 from branded.graph.scope import Row, union
 from branded.graph.uops import on_device, replace_ops, reshape, tensor
-from branded.tinygrad_compat.private_api import CallInfo
+from branded.tinygrad_compat.private_api import CallInfo, canonicalize_device
 
 
 class InTurn(Primitive):
@@ -36,7 +36,8 @@ class InTurn(Primitive):
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
         """Scan over the examples: vmap(f)(xs) = scan(f)(xs). Shared arguments are passed to every step."""
         outs, rows = u.src[0].src, list[Row]()
-        device = next(d for p in params(u.src[0]) if (d := p.device) is not None)
+        of = (x.device for x in (*params(u.src[0]), *(a.uop for a in args)))
+        device = next((d for d in of if d is not None), canonicalize_device(None))  # no argument may be used
         args = [x._replace(uop=on_device(x.uop, device)) for x in args]
         given = [x._replace(uop=x.uop.param_like(i)) for i, x in enumerate(args)]
         for i in range(len(outs)):
