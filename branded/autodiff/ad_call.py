@@ -28,7 +28,7 @@ Argnums = int | Sequence[int]
 """The position of one argument, or a sequence of positions."""
 
 
-def check(f: Any, api_name: str) -> None:
+def check_differentiable(f: Any, api_name: str) -> None:
     check_function(f, api_name, f"{api_name}(f)(x)", DerivativeError)
 
 

@@ -11,7 +11,16 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.autodiff.ad_call import Argnums, Differentiated, check, outputs, push_tangents, tensors, uops, with_tensors
+from branded.autodiff.ad_call import (
+    Argnums,
+    Differentiated,
+    check_differentiable,
+    outputs,
+    push_tangents,
+    tensors,
+    uops,
+    with_tensors,
+)
 from branded.autodiff.tags import in_reverse, pull, transforming
 from branded.core.boundary import live_tensor
 from branded.core.brand import Brand
@@ -76,7 +85,7 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
 
 
 def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, api_name: str) -> Callable[..., Any]:
-    check(f, api_name)
+    check_differentiable(f, api_name)
 
     @functools.wraps(f)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
@@ -191,7 +200,7 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
 
     Source: `jax.vjp`.
     """
-    check(f, "vjp")
+    check_differentiable(f, "vjp")
     call = Differentiated(f, tuple(range(len(primals))), primals, {}, "vjp")
     y, aux = call.split(has_aux)
     ys = outputs(y, "vjp")
@@ -282,7 +291,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
 
     Source: `jax.jvp`; JAX's autodidax, for forward mode as one interpreter.
     """
-    check(f, "jvp")
+    check_differentiable(f, "jvp")
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
         raise DerivativeError("jvp: primals and tangents are tuples", fix="jvp(f, (x,), (dx,))")
     call = Differentiated(f, tuple(range(len(primals))), tuple(primals), {}, "jvp")

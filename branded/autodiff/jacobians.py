@@ -10,7 +10,16 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import strong_dtype
 
 from branded import tree
-from branded.autodiff.ad_call import Argnums, Differentiated, check, outputs, push_tangents, tensors, uops, with_tensors
+from branded.autodiff.ad_call import (
+    Argnums,
+    Differentiated,
+    check_differentiable,
+    outputs,
+    push_tangents,
+    tensors,
+    uops,
+    with_tensors,
+)
 from branded.autodiff.tags import in_reverse, pull, transforming
 from branded.core.brand import Brand
 from branded.core.vmap import vmap
@@ -79,7 +88,7 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
 
     Source: `jax.jacfwd`.
     """
-    check(f, "jacfwd")
+    check_differentiable(f, "jacfwd")
 
     @functools.wraps(f)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
@@ -126,7 +135,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
 
     Source: `jax.jacrev`.
     """
-    check(f, "jacrev")
+    check_differentiable(f, "jacrev")
 
     @functools.wraps(f)
     def jacobian(*args: Any, **kwargs: Any) -> Any:

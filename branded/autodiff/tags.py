@@ -16,7 +16,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.autodiff.reverse import gradients, once
-from branded.core.analysis.invariance import same
+from branded.core.analysis.invariance import invariant_slice
 from branded.core.boundary import copied, enter, lower, stage
 from branded.core.tracing.effect_tokens import derivative_block
 from branded.core.tracing.state import is_differentiating, transforms
@@ -198,7 +198,7 @@ def in_reverse(ys: Sequence[UOp], targets: Sequence[UOp]) -> list[UOp]:
 
 def _own(g: UOp, b: Scope, targets: Sequence[UOp]) -> UOp:
     """Return each example's entry of the cotangents; cotangents that are equal for all examples are not indexed."""
-    if (one := same(g, 0, targets)) is not None:
+    if (one := invariant_slice(g, 0, targets)) is not None:
         return one
     if b.size:
         return enter(g, b)

@@ -205,7 +205,7 @@ class Host(Primitive):
         if not self.can_fail or (self.is_effect and not effects):
             return None
         if not self.is_guarded:
-            return _call(self.guarded(), _types(u), [flag, *u.src[1:]], results(u)[0].device)
+            return _call(self.guarded(), _result_types(u), [flag, *u.src[1:]], results(u)[0].device)
         return u.replace(src=(u.src[0], u.src[1] & against(flag, u.src[1]), *u.src[2:]))
 
     @property
@@ -224,7 +224,7 @@ class Host(Primitive):
         row: Row = ()
         for x in args:
             row = union(row, x.row)
-        types = [t._replace(shape=(*(b.size for b in row), *t.shape)) for t in _types(u)]
+        types = [t._replace(shape=(*(b.size for b in row), *t.shape)) for t in _result_types(u)]
         if not row:
             return Bundle(u.replace(src=(u.src[0], *(x.uop for x in args))), ((),) * len(types))
         if self.method is None:
@@ -352,7 +352,7 @@ class TotalHost(Host):
     can_fail = False
 
 
-def _types(u: UOp) -> list[ShapeDtype]:
+def _result_types(u: UOp) -> list[ShapeDtype]:
     """Return the shapes and dtypes of the results of a call."""
     return [ShapeDtype(sizes(y), y.dtype) for y in u.src[0].src]
 

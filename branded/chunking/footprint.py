@@ -60,8 +60,8 @@ def footprint(values: Sequence[UOp], *, is_replayed: bool = False) -> Footprint:
     if not wanted:
         return Footprint(0, sum(map(nbytes, {u.base for u in roots if not u.is_virtual})), 0, 0, ())
     plain, planned = _replay_calls(wanted) if is_replayed else _run(wanted)
-    made = {b for call in plain for i, b in enumerate(_arguments(call)) if i in writes(call)}
-    there = {b for call in plain for b in _arguments(call) if b not in made or b.is_realized}
+    made = {b for call in plain for i, b in enumerate(_call_arguments(call)) if i in writes(call)}
+    there = {b for call in plain for b in _call_arguments(call) if b not in made or b.is_realized}
     taken, work = _most(planned, there)
     return Footprint(taken, sum(map(nbytes, there)), results, work, _live(plain, there))
 
@@ -84,7 +84,7 @@ def _replay_calls(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
     return linear.unplanned.src, linear.linear.src
 
 
-def _arguments(call: UOp) -> list[UOp]:
+def _call_arguments(call: UOp) -> list[UOp]:
     """Return the buffers of a call in the order of its arguments."""
     return [u.buf_uop for u in call.src[1:] if not u.is_bound_var]
 
@@ -93,7 +93,7 @@ def _most(calls: Sequence[UOp], there: set[UOp]) -> tuple[int, int]:
     """Return the peak bytes and the work space at the peak; a buffer counts from its first use on."""
     seen, now, most = set(there), 0, (0, 0)
     for call in calls:
-        for b in _arguments(call):
+        for b in _call_arguments(call):
             if b not in seen:
                 seen.add(b)
                 now += nbytes(b)
@@ -104,7 +104,7 @@ def _most(calls: Sequence[UOp], there: set[UOp]) -> tuple[int, int]:
 
 def _live(calls: Sequence[UOp], there: set[UOp]) -> tuple[UOp, ...]:
     """Return the program's own buffers that are in use at the peak, the largest first."""
-    used = [dict.fromkeys(b for b in _arguments(call) if b not in there) for call in calls]
+    used = [dict.fromkeys(b for b in _call_arguments(call) if b not in there) for call in calls]
     last = {b: i for i, bs in enumerate(used) for b in bs}
     now: dict[UOp, None] = {}
     size, most, live = 0, -1, tuple[UOp, ...]()

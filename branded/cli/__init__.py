@@ -237,7 +237,7 @@ def why(args: argparse.Namespace) -> int:
         near = difflib.get_close_matches(args.code.lower(), why.classes(), 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise UsageError(f"there is no code {args.code[:40]!r}{hint}; `branded why` lists them")
-    print(why.text(known))
+    print(why.page_text(known))
     return OK
 
 

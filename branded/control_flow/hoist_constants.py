@@ -68,9 +68,9 @@ def _power(u: UOp, taken: Callable[[UOp], UOp]) -> UOp | None:
     base, exponent = u.src
     if not dtypes.is_float(u.dtype):
         return None
-    if (a := _value(base)) is not None and a > 0 and a != 1:
+    if (a := _literal_value(base)) is not None and a > 0 and a != 1:
         return (exponent * taken(base.const_like(math.log2(a)))).exp2()
-    if (e := _value(exponent)) is None or not math.isfinite(e) or (2 * e).is_integer():
+    if (e := _literal_value(exponent)) is None or not math.isfinite(e) or (2 * e).is_integer():
         return None
     base = base if e > 0 else base.reciprocal()
     size = ((base < 0).where(-base, base).log2() * taken(exponent.const_like(abs(e)))).exp2()
@@ -79,7 +79,7 @@ def _power(u: UOp, taken: Callable[[UOp], UOp]) -> UOp | None:
     return out
 
 
-def _value(s: UOp) -> float | None:
+def _literal_value(s: UOp) -> float | None:
     if not (s.op is Ops.CONST or _is_number(s)):
         return None
     value: UOp = s.simplify()  # type: ignore[no-untyped-call]

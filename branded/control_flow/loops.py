@@ -12,7 +12,7 @@ from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.control_flow.frontend import check_functions, length_of, record_loop, run_scan, run_while
-from branded.control_flow.primitive import numbers
+from branded.control_flow.primitive import step_numbers
 from branded.core.brand import Brand
 from branded.core.tracing import recording
 from branded.core.tracing.body import all_carried, live_carry
@@ -180,7 +180,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
         if isinstance(lower, int) and isinstance(upper, int):
             n = max(0, upper - lower)
             first = lower if made is None else 0  # the IR has the bounds outside the body
-            steps = tensor(numbers(n))
+            steps = tensor(step_numbers(n))
             if made is not None:
                 steps = Tensor.arange(lower, lower + n, dtype=dtypes.int32).cast(dtypes.weakint)
             k = 1 if unroll is None or made is not None else unroll

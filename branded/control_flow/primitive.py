@@ -234,7 +234,7 @@ def _at_home(results: list[UOp], own: Sequence[UOp], device: str) -> list[UOp]:
 
 
 @functools.lru_cache(maxsize=64)
-def numbers(length: int) -> UOp:
+def step_numbers(length: int) -> UOp:
     """Return the index of each step, from 0."""
     out: UOp = UOp.arange(length)
     return out
@@ -242,7 +242,7 @@ def numbers(length: int) -> UOp:
 
 def is_count(x: UOp) -> bool:
     """Return whether this is the step index, which needs no memory."""
-    return x.op is Ops.ADD and x.device is None and x.dtype == dtypes.int32 and x is numbers(x.shape[0])
+    return x.op is Ops.ADD and x.device is None and x.dtype == dtypes.int32 and x is step_numbers(x.shape[0])
 
 
 class Parts(NamedTuple):

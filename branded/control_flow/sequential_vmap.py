@@ -36,8 +36,8 @@ class InTurn(Primitive):
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
         """Scan over the examples: vmap(f)(xs) = scan(f)(xs). Shared arguments are passed to every step."""
         outs, rows = u.src[0].src, list[Row]()
-        of = (x.device for x in (*params(u.src[0]), *(a.uop for a in args)))
-        device = next((d for d in of if d is not None), canonicalize_device(None))  # no argument may be used
+        devices = (x.device for x in (*params(u.src[0]), *(a.uop for a in args)))
+        device = next((d for d in devices if d is not None), canonicalize_device(None))  # no argument may be used
         args = [x._replace(uop=on_device(x.uop, device)) for x in args]
         given = [x._replace(uop=x.uop.param_like(i)) for i, x in enumerate(args)]
         for i in range(len(outs)):

@@ -95,17 +95,17 @@ class MatrixOperation(Primitive):
         return Bundle(UOp.maketuple(*made), (row,) * len(made))
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        dys = self.tangents(*_values(u), [None if d is None else tensor(d) for d in tangents])
+        dys = self.tangents(*_operands_and_results(u), [None if d is None else tensor(d) for d in tangents])
         outs = [broadcast_to(d.cast(y.dtype).uop, y.shape) for d, y in zip(dys, u.src[0].src, strict=True)]
         return UOp.maketuple(*outs), list(range(len(outs)))
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         cts = [None if ct is None else tensor(ct) for ct in cotangents]
-        found = self.cotangents(*_values(u), cts, needed)
+        found = self.cotangents(*_operands_and_results(u), cts, needed)
         return [None if g is None else g.cast(x.dtype).uop for g, x in zip(found, u.src[1:], strict=True)]
 
 
-def _values(u: UOp) -> tuple[list[Tensor], list[Tensor]]:
+def _operands_and_results(u: UOp) -> tuple[list[Tensor], list[Tensor]]:
     """Return the operands and the results of a call."""
     return [tensor(x) for x in u.src[1:]], [tensor(y) for y in results(u)]
 

@@ -34,7 +34,7 @@ S2 = TypeVar("S2", bound=Brand, default=Never)
 # ---- the loop ----
 
 
-def _one(key: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
+def _one_sample(key: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
     """Sample a gamma value as a base (for `alpha + 1` if `alpha` < 1, else `alpha`) and the log of the other factor."""
     dtype = alpha.dtype
     meaningless = alpha.isnan() | (alpha < 0)  # no proposal would be accepted
@@ -73,7 +73,7 @@ def _factors(key: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
     """Return the two factors for each element of `a`, each sampled with its own key."""
     if not a.numel():
         return a, a
-    mapped: Any = vmap(cast(Any, _one))
+    mapped: Any = vmap(cast(Any, _one_sample))
     base, rest = mapped(split(key, a.numel()), a.flatten())
     return base.reshape(a.shape), rest.reshape(a.shape)
 

@@ -20,12 +20,12 @@ _Part = tuple[UOp, "int | Scope"]
 _How = tuple[list[_Part], Callable[[Sequence[UOp]], UOp]]
 
 
-def same(x: UOp, axis: int, marks: Collection[UOp] = ()) -> UOp | None:
+def invariant_slice(x: UOp, axis: int, marks: Collection[UOp] = ()) -> UOp | None:
     """Return `x` without this axis if its graph shows that `x` is the same along it, else None.
 
         a: f32[3]    x = (a.reshape(1, 3).expand(4, 3) * 2).permute(1, 0)
-        same(x, 1) is a * 2: the permutation asks for axis 0 of the product, which asks for the new axis 0 of the expand
-        same(x, 0) is None: `a` itself would have to be the same, and its graph does not show that
+        invariant_slice(x, 1) is a * 2: the permutation asks for axis 0 of the product, which asks for the new axis 0 of the expand
+        invariant_slice(x, 0) is None: `a` itself would have to be the same, and its graph does not show that
 
     A marked value may differ at each place, unless it is one of `marks`.
     """
@@ -91,7 +91,11 @@ def _of_axis(u: UOp, x: UOp, axis: int) -> _How | None:
         return [(x, axis + 1)], lambda xs: enter(xs[0], b)
     if u.op is Ops.GETTUPLE and (p := primitive_of(x)) is not None and u.shape[axis]:
         needed = p.same_with(x, u.arg, axis)
-        return None if needed is None else ([(x.src[1 + slot], at) for slot, at in needed], lambda _: _first(u, axis))
+        return (
+            None
+            if needed is None
+            else ([(x.src[1 + slot], at) for slot, at in needed], lambda _: _first_entry(u, axis))
+        )
     return _elementwise_rule(u, axis) if u.op in _EACH else None
 
 
@@ -134,7 +138,7 @@ def _stage_rule(u: UOp, x: UOp, axis: int) -> _How:
     return [(x, axis - 1 if axis else left)], lambda xs: stack_examples(xs[0], left) if axis else xs[0]
 
 
-def _first(u: UOp, axis: int) -> UOp:
+def _first_entry(u: UOp, axis: int) -> UOp:
     out: UOp = u.shrink(tuple((0, 1 if i == axis else n) for i, n in enumerate(u.shape)))
     return reshape(out, _without(u.shape, axis))
 

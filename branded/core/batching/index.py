@@ -3,7 +3,7 @@
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.core.analysis.invariance import same
+from branded.core.analysis.invariance import invariant_slice
 from branded.core.batching.unsupported import refuse
 from branded.core.boundary import stage
 from branded.dispatch import Resolution, rule
@@ -24,7 +24,7 @@ def index(u: UOp, how: Resolution, x: Batched, *at: Batched) -> UOp:
     if not at[0].row:  # a brand that stays open: index the axis after the brand axes
         return u.replace(src=(lead(x.uop, (n, *range(n))), u.src[1]))
     if at[0].row[0] in x.row:  # each example takes its own entry
-        if (one := same(x.uop, n)) is not None:
+        if (one := invariant_slice(x.uop, n)) is not None:
             return one
         return _diagonal(x.uop, x.row.index(at[0].row[0]), n)
     if not x.row:  # the leading axis

@@ -75,14 +75,14 @@ def real(x: Tensor) -> str:
     if isinstance(e, ast.Call) and _name(e) == "float" and len(e.args) == 1:
         return _short(f"{source.part(e.args[0])}.float()") or _FLOAT
     if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Mod) and isinstance(e.left, ast.Constant):
-        return text(x)
+        return suggestion_text(x)
     return _FLOAT
 
 
 _FLOAT = "tinygrad's methods, which take tensors, where math's do not"
 
 
-def text(x: Tensor) -> str:
+def suggestion_text(x: Tensor) -> str:
     """Return a `debug.print` call as a replacement for a formatted number."""
     shown = [v for e in source.running() if isinstance(e, ast.expr) for v in ast.walk(e)]
     found = next((v for v in shown if isinstance(v, ast.FormattedValue)), None)
@@ -217,5 +217,5 @@ def _short(text: str | None) -> str | None:
     return text if text is not None and len(text) <= MOST and text.isprintable() else None
 
 
-ADVICE: dict[str, Callable[[Tensor], str]] = {"bool": truth, "int": whole, "float": real, "format": text}
+ADVICE: dict[str, Callable[[Tensor], str]] = {"bool": truth, "int": whole, "float": real, "format": suggestion_text}
 """The suggestion functions, by the requested conversion."""

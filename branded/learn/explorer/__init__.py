@@ -49,7 +49,7 @@ def write(out: Path, pyodide: Path | None = None, *, edit: bool = True, site: st
         with tempfile.TemporaryDirectory(prefix="branded-") as folder:
             parts = runtime.write(out, runtime.fetch(Path(folder)))
     index = out / "index.html"
-    codes = {code: why.text(code) for code in why.classes()}
+    codes = {code: why.page_text(code) for code in why.classes()}
     back = site and f"{site.rstrip('/')}/"
     if site is None and (out.parent / "course" / "1-map-and-vmap.html").is_file():
         back = "../"

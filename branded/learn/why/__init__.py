@@ -37,7 +37,7 @@ def page(code: str) -> str:
     return (_FOLDER / f"{code}.md").read_text(encoding="utf-8")
 
 
-def text(code: str) -> str:
+def page_text(code: str) -> str:
     """Return the page as plain text for a terminal.
 
     Example:

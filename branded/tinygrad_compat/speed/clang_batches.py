@@ -243,7 +243,7 @@ def _first(words: Sequence[str], source: bytes) -> tuple[list[str] | None, bytes
     return found, out.stdout if found and out.stdout[:4] == _ELF and "warning:" not in said else None
 
 
-def _key(words: Sequence[str]) -> str:
+def _cache_key(words: Sequence[str]) -> str:
     program = shutil.which(words[0])
     file = program and (program, (stat := Path(program).stat()).st_size, stat.st_mtime_ns)
     return repr((words, file, features()))
@@ -259,7 +259,7 @@ def _words(compiler: Any) -> list[str] | None:
     """Return the cached command for a compiler, or None if it is unknown."""
     if (key := repr(vars(compiler))) not in _known:
         try:
-            kept = private_api.helpers.diskcache_get(TABLE, _key(_driver_command(_original[0], compiler)))
+            kept = private_api.helpers.diskcache_get(TABLE, _cache_key(_driver_command(_original[0], compiler)))
         except Warning:
             raise  # a warning about the database, which is disabled from now on
         except Exception:  # tinygrad's own compilation reports the error better
@@ -280,7 +280,7 @@ def _by_the_driver(compiler: Any, source: bytes) -> bytes | None:
         words = _driver_command(_original[0], compiler)
         found, code = _first(words, source)
         if found is not None:
-            private_api.helpers.diskcache_put(TABLE, _key(words), found)
+            private_api.helpers.diskcache_put(TABLE, _cache_key(words), found)
             _known[key] = found
     return code
 

@@ -139,7 +139,7 @@ def is_there(device: str) -> bool:
 
 
 @functools.cache
-def _function(dtype: DType, is_vector: bool) -> int:
+def _blas_symbol(dtype: DType, is_vector: bool) -> int:
     name = f"scipy_cblas_{'d' if dtype == dtypes.float64 else 's'}{'gemv' if is_vector else 'gemm'}64_"
     return int(ctypes.cast(getattr(library(), name), ctypes.c_void_p).value or 0)
 
@@ -319,7 +319,7 @@ def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, known
     """Return a product as a C call on the buffers of each turn; its variable is a loop's step or has a known value."""
     name: ProductName = call.src[0].arg
     p, variables = name.product, [v.expr for v in call.src[0].src]
-    first = [_function(p.dtype, p.is_vector)]
+    first = [_blas_symbol(p.dtype, p.is_vector)]
     by = [known.get(v, 0) for v in variables] or [0]
     shared, system = _shared(p)
     form, *numbers = p.numbers()

@@ -285,7 +285,7 @@ def _name(api_name: str, dtype: DType) -> str:
     return f"{api_name}_{_FLOATS[dtype]}"
 
 
-def _function(api_name: str, dtype: DType) -> str:
+def _c_function(api_name: str, dtype: DType) -> str:
     body = _BODIES[api_name].format(t=_FLOATS[dtype], f="f" if dtype == dtypes.float32 else "")
     return f"static inline __attribute__((always_inline)) {_FLOATS[dtype]} {_name(api_name, dtype)}{body}"
 
@@ -326,7 +326,7 @@ def any_order(uops: list[UOp]) -> tuple[list[UOp], list[str]]:
     for u in uops:
         if u.op is Ops.STORE and (found := _reduction(u)) is not None:
             api_name, args = found
-            made[_function(api_name, u.src[1].dtype)] = None
+            made[_c_function(api_name, u.src[1].dtype)] = None
             places = ", ".join(f"{{{i}}}" for i in range(len(args)))
             name = _name(api_name, u.src[1].dtype)
             call = put(UOp(Ops.CUSTOMI, src=args, arg=f"{name}({places})"))
