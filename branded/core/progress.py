@@ -16,22 +16,22 @@ Made = Callable[[int], None]
 
 
 @contextmanager
-def bar(total: int, api_name: str, unit: str) -> Iterator[Made]:
+def bar(total: int, label: str, unit: str) -> Iterator[Made]:
     """Show a bar with rate and remaining time, by tqdm, rich or tinygrad; show nothing if stderr is not a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda n: None
     elif importlib.util.find_spec("tqdm") is None and importlib.util.find_spec("rich") is not None:
-        with _by_rich(total, api_name, unit) as made:
+        with _by_rich(total, label, unit) as made:
             yield made
     else:
         own = importlib.util.find_spec("tqdm") is not None
         of: Any = importlib.import_module("tqdm").tqdm if own else helpers.tqdm
-        with of(total=total, desc=api_name, unit=f" {unit}") as shown:
+        with of(total=total, desc=label, unit=f" {unit}") as shown:
             yield shown.update
 
 
 @contextmanager
-def _by_rich(total: int, api_name: str, unit: str) -> Iterator[Made]:
+def _by_rich(total: int, label: str, unit: str) -> Iterator[Made]:
     # imported by name, as above: else mypy would read rich, IPython, matplotlib and PIL (500 modules) for each user
     of: Any = importlib.import_module("rich.progress")
 
@@ -43,5 +43,5 @@ def _by_rich(total: int, api_name: str, unit: str) -> Iterator[Made]:
     rest = (of.BarColumn(), of.MofNCompleteColumn(), Rate(""), of.TimeRemainingColumn())
     console = importlib.import_module("rich.console").Console(stderr=True)
     with of.Progress(of.TextColumn("{task.description}"), *rest, console=console) as shown:
-        task = shown.add_task(api_name, total=total)
+        task = shown.add_task(label, total=total)
         yield lambda n: shown.update(task, advance=n)

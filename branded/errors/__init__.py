@@ -24,7 +24,7 @@ class BrandedError(Exception):
     """The base class of all errors of this package.
 
     Args:
-        what: One line: the operation or option, a colon, and the problem.
+        problem: One line: the operation or option, a colon, and the problem.
         facts: Pairs of a label and a text, printed in columns.
         fix: A replacement to try; printed last, under the label `try`.
 
@@ -34,13 +34,13 @@ class BrandedError(Exception):
 
     code: ClassVar[str] = ""
 
-    def __init__(self, api_name: str, *facts: tuple[str, str], fix: str | None = None) -> None:
+    def __init__(self, problem: str, *facts: tuple[str, str], fix: str | None = None) -> None:
         named = any(label == "at" or _PLACE.search(text) for label, text in facts)
         if not named and (at := place()) is not None:
             facts = (*facts, ("at", at))
         lines = [(one_line(label), one_line(text)) for label, text in (*facts, *([("try", fix)] if fix else []))]
         width = max((len(label) for label, _ in lines), default=0) + 1
-        text = "\n".join([one_line(api_name), *(f"  {label + ':':<{width}} {text}" for label, text in lines)])
+        text = "\n".join([one_line(problem), *(f"  {label + ':':<{width}} {text}" for label, text in lines)])
         super().__init__(text)
         if self.code:
             self.add_note(f"  {'why:':<{width}} python -m branded why {self.code}")

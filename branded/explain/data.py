@@ -190,7 +190,7 @@ class Explained:
             **self.crossing(e),
             "kind": kind(found),
             "moves_devices": is_sharding(e),
-            "derived": None if e.derived is None else {"what": e.derived.api_name, "where": at(e.derived.where)},
+            "derived": None if e.derived is None else {"what": e.derived.description, "where": at(e.derived.where)},
             "operands": [self.value(a) for a in e.operands],
             "results": [self.value(v) for v in e.results],
             "columns": [c.data() for c in found],

@@ -262,7 +262,7 @@ class _Writer(Bodies):
         self._inlined = {v: use for v, use in self._inlined.items() if v not in outs}
         told = part[-1].derived
         assert told is not None
-        return [f"{', '.join(map(self.atom, outs))} = ...  # {told.api_name}, {count_noun(len(part), 'step')}"]
+        return [f"{', '.join(map(self.atom, outs))} = ...  # {told.description}, {count_noun(len(part), 'step')}"]
 
     def _run(self, eqns: Sequence[Eqn]) -> int:
         """Return how many of the first equations are steps of one derivative within the open loops."""

@@ -106,7 +106,7 @@ class _Wanted:
         """Name the results of a derivative: `grad_loss` for the gradient of `loss`."""
         if e.derived is None:
             return
-        kind, _, of = e.derived.api_name.partition(" of ")
+        kind, _, of = e.derived.description.partition(" of ")
         others = {a for x in p.eqns if x.derived is None for a in x.operands} | {*p.outs}
         for v in e.results:
             if v in others:

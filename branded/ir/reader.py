@@ -83,10 +83,10 @@ class _Reader:
             return True
         return False
 
-    def name(self, api_name: str) -> str:
+    def name(self, problem: str) -> str:
         kind, name = self.peek()
         if kind != "name":
-            self.fail(api_name)
+            self.fail(problem)
         self.at += 1
         return name
 

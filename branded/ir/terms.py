@@ -17,7 +17,7 @@ from branded.errors.source import Where
 class DerivedTerm(NamedTuple):
     """A derivative in a program: `gradient of loss`, and the place where it was requested."""
 
-    api_name: str
+    description: str
     where: Where | None
 
 

@@ -16,7 +16,7 @@ KERNEL = "custom_kernel: a kernel written by hand has no batching rule"
 KERNEL_FIX = "a custom_vmap whose rule calls it on the whole batch, or sequential_vmap around the call"
 
 
-def refuse(u: UOp, api_name: str, fix: str, *operands: Batched) -> UnsupportedError:
+def refuse(u: UOp, problem: str, fix: str, *operands: Batched) -> UnsupportedError:
     row: Row = functools.reduce(union, (x.row for x in operands), ())
     shaped = next((s for s in (u, *u.src) if has_shape(s)), None)
-    return UnsupportedError(api_name, *([("value", type_text(shaped, row))] if shaped is not None else []), fix=fix)
+    return UnsupportedError(problem, *([("value", type_text(shaped, row))] if shaped is not None else []), fix=fix)

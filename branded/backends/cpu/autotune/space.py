@@ -101,9 +101,9 @@ def _all(k: Scheduler, how: How) -> Iterator[tuple[str, Scheduler | None]]:
     yield from _tile(k, lane, row, (4, 8), "vectors")
     if how == "best":
         for tile in (*((1, n) for n in STRIPES), *TILES):
-            for api_name in ("vectors", "loops"):
-                yield from _tile(k, lane, row, tile, api_name)
-                yield from _tile(k, lane, row, tile, api_name, TERMS)
+            for vectorizer in ("vectors", "loops"):
+                yield from _tile(k, lane, row, tile, vectorizer)
+                yield from _tile(k, lane, row, tile, vectorizer, TERMS)
 
 
 def _apply_and_divide(k: Scheduler, opts: Sequence[Opt]) -> Scheduler | None:
@@ -121,25 +121,25 @@ def _apply_and_divide(k: Scheduler, opts: Sequence[Opt]) -> Scheduler | None:
 
 
 def _tile(
-    k: Scheduler, lane: int, row: int | None, tile: tuple[int, int], api_name: str, terms: int = 1
+    k: Scheduler, lane: int, row: int | None, tile: tuple[int, int], vectorizer: str, terms: int = 1
 ) -> Iterator[tuple[str, Scheduler | None]]:
     """Yield a tile of rows and contiguous elements; in a reduction, `terms` terms are unrolled.
 
-    `what` "vectors" uses tinygrad's vectors, "loops" leaves the vectorization to clang.
+    `vectorizer` "vectors" uses tinygrad's vectors, "loops" leaves the vectorization to clang.
     """
     rows, wide = tile
     if k.full_shape[lane] % wide or (rows > 1 and (row is None or k.full_shape[row] % rows)):
         return
-    if api_name == "loops" and loops.is_gated(k):
+    if vectorizer == "loops" and loops.is_gated(k):
         return
-    opts = [LOOPS] if api_name == "loops" else []
+    opts = [LOOPS] if vectorizer == "loops" else []
     opts += _upcast(lane, wide)
     if rows > 1 and row is not None:
         # a fully unrolled loop disappears, and the axes after it are renumbered
         opts += _upcast(row - (k.full_shape[lane] == wide and lane < row), rows)
     if terms > 1:
         opts.append(Opt(OptOps.UNROLL, 0, terms))
-    yield f"{rows} x {wide}{f' x {terms}' if terms > 1 else ''} {api_name}", _apply_and_divide(k, opts)
+    yield f"{rows} x {wide}{f' x {terms}' if terms > 1 else ''} {vectorizer}", _apply_and_divide(k, opts)
 
 
 def _upcast(axis: int, n: int) -> list[Opt]:

@@ -185,36 +185,40 @@ def _first(name: str, dtype: DType) -> str:
     return f"(-{most}LL - 1)" if name == "max" else f"{most}LL"
 
 
-def source(api_name: str, dtype: DType) -> str:
+def source(operation: str, dtype: DType) -> str:
     """Return the C function for a search or a reduction of one dtype."""
     name, is_float = _TYPES[dtype], dtypes.is_float(dtype)
     wide = name if is_float else f"unsigned {name}"
-    step = _STEPS.get(api_name, "").replace(" || NAN", " || from[r] != from[r]" if is_float else "")
-    if api_name == "standing":
+    step = _STEPS.get(operation, "").replace(" || NAN", " || from[r] != from[r]" if is_float else "")
+    if operation == "standing":
         text = (_KEY_OF_FLOATS if is_float else "") + _STANDING
         text = text.replace("KEY(", "key_of_float(" if is_float else "key(").replace("FEW", str(_FEW))
         return batches.BEFORE + text.replace("TYPE", name) + batches.entry("branded_count", "go(&j);")
-    if api_name == "running":
+    if operation == "running":
         text = _RUNNING.replace("WIDE", "double" if is_float else wide).replace("TYPE", name)
         return batches.BEFORE + text + batches.entry("branded_count", "go(&j);")
     text = (
-        _SEARCH if api_name == "search" else _SEGMENTS.replace("STEP", step).replace("FIRST", _first(api_name, dtype))
+        _SEARCH if operation == "search" else _SEGMENTS.replace("STEP", step).replace("FIRST", _first(operation, dtype))
     )
     return batches.BEFORE + text.replace("TYPE", name).replace("WIDE", wide) + batches.entry("branded_count", "go(&j);")
 
 
 @functools.cache
-def _glue(api_name: str, dtype: DType) -> tuple[Any, int]:
-    return batches.compile_function(source(api_name, dtype), "branded_count")
+def _glue(operation: str, dtype: DType) -> tuple[Any, int]:
+    return batches.compile_function(source(operation, dtype), "branded_count")
 
 
 def _host_function(
-    api_name: str, dtype: DType, numbers: Sequence[int], steps: Sequence[int] | None, by: Sequence[int] = batches.BY_ONE
+    operation: str,
+    dtype: DType,
+    numbers: Sequence[int],
+    steps: Sequence[int] | None,
+    by: Sequence[int] = batches.BY_ONE,
 ) -> CFunction | None:
     if steps is None:
         return None
-    function, address = _glue(api_name, dtype)
-    table = ctypes.addressof(_memory()) if api_name == "standing" else 0
+    function, address = _glue(operation, dtype)
+    table = ctypes.addressof(_memory()) if operation == "standing" else 0
     return CFunction(address, function, functools.partial(batches.words, [table, 0, *numbers, *steps, *by], 1))
 
 

@@ -281,13 +281,13 @@ _BODIES = {
 _FLOATS = {dtypes.float32: "float", dtypes.float64: "double"}
 
 
-def _name(api_name: str, dtype: DType) -> str:
-    return f"{api_name}_{_FLOATS[dtype]}"
+def _name(operation: str, dtype: DType) -> str:
+    return f"{operation}_{_FLOATS[dtype]}"
 
 
-def _c_function(api_name: str, dtype: DType) -> str:
-    body = _BODIES[api_name].format(t=_FLOATS[dtype], f="f" if dtype == dtypes.float32 else "")
-    return f"static inline __attribute__((always_inline)) {_FLOATS[dtype]} {_name(api_name, dtype)}{body}"
+def _c_function(operation: str, dtype: DType) -> str:
+    body = _BODIES[operation].format(t=_FLOATS[dtype], f="f" if dtype == dtypes.float32 else "")
+    return f"static inline __attribute__((always_inline)) {_FLOATS[dtype]} {_name(operation, dtype)}{body}"
 
 
 def _reduction(store: UOp) -> tuple[str, tuple[UOp, ...]] | None:
@@ -325,10 +325,10 @@ def any_order(uops: list[UOp]) -> tuple[list[UOp], list[str]]:
 
     for u in uops:
         if u.op is Ops.STORE and (found := _reduction(u)) is not None:
-            api_name, args = found
-            made[_c_function(api_name, u.src[1].dtype)] = None
+            operation, args = found
+            made[_c_function(operation, u.src[1].dtype)] = None
             places = ", ".join(f"{{{i}}}" for i in range(len(args)))
-            name = _name(api_name, u.src[1].dtype)
+            name = _name(operation, u.src[1].dtype)
             call = put(UOp(Ops.CUSTOMI, src=args, arg=f"{name}({places})"))
             new[u] = u.replace(src=(put(u.src[0]), call))
         else:
