@@ -1,4 +1,6 @@
-"""Optimizers as pairs of functions in optax's form: `init(params)` and `update(grads, state, params)`.
+"""Optimizers as pairs of functions, in optax's form.
+
+The functions are `init(params)` and `update(grads, state, params)`.
 
 The state is a pytree of tensors, so `jit`, `scan` and `vmap` accept a training step.  One `vmap` trains an ensemble
 whose members have different learning rates.

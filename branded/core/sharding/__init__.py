@@ -1,5 +1,6 @@
-"""Sharding over several devices: the examples of a brand are distributed among them.
+"""Sharding over several devices.
 
+The examples of a brand are distributed among the devices.
 A value on one device is copied to the others when an operation combines it with a sharded value.  A single-device
 operation, such as a loop, runs on each device for that device's examples:
 

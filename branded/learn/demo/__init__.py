@@ -1,4 +1,4 @@
-"""The demo: vmap on real data, compared with the loop that it replaces.
+"""The demo: vmap on real data, compared with a loop.
 
 Each part is one small file that reads as a lesson: `haskell`, `pairs`, `gradients`, `ensemble`.
 """
