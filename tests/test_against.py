@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -124,7 +125,7 @@ def test_the_page_of_a_gpu_has_what_each_step_printed(tmp_path: Path, monkeypatc
     text = (tmp_path / "GPU.md").read_text()
     assert text.startswith("# On a GPU\n\n`python -m bench gpu`, ")
     assert "\n## Demo\n\nbegun\n\n`demo` ended with status 1: no such kernel\n" in text
-    assert "\nbegun\n\n`jax` stopped after 5 s\n" in text
+    assert re.search(r"\nbegun\n\n`jax` stopped after \d+ s\n", text)
 
 
 def test_programs_of_a_gpu_that_raise_or_take_too_long_are_told(

@@ -62,7 +62,9 @@ CASES: dict[str, Callable[[Tensor], Tensor]] = {
 def test_the_numbers_are_those_of_one_thread(name: str, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     x, made = data(256, 1024), list[native.Op]()
     original = python_executor.make_executor
-    monkeypatch.setattr("branded.compile.executable.planned", lambda ops, at: made.extend(ops) or original(ops, at))
+    monkeypatch.setattr(
+        "branded.compile.executable.make_executor", lambda ops, at: made.extend(ops) or original(ops, at)
+    )
     found = jit(CASES[name])(x).numpy()
     assert any(isinstance(op, native.KernelCall) and op.is_large for op in made)
     monkeypatch.setattr(cores, "address", lambda: 0)

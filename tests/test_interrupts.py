@@ -86,7 +86,7 @@ def test_no_code_of_python_runs_at_the_end_of_a_scope() -> None:
         Held.value = 2
         sys.setprofile(lambda frame, event, arg: called.append(f"{event} {frame.f_code.co_qualname}"))
     sys.setprofile(None)
-    finalizers = ("call suppress_finalizing", "call _forgotten.<locals>.__del__")
+    finalizers = ("call suppress_finalizing", "call _tensor_deleter.<locals>.__del__")
     assert not [x for x in called if x.startswith("call") and not x.startswith(finalizers)]
     assert open_brands() == () and scopes.get() == () and Held.value == 1
 

@@ -36,7 +36,7 @@ print(a.tolist(), b.tolist())
 """A loop: its step, the C that runs it, and what is before and after it are compiled, ten kernels in all."""
 KILLED_AT = """
 import os, signal
-from branded.tinygrad_compat import clang
+from branded.tinygrad_compat.speed import clang_batches as clang
 compiles, run = iter(range({at})), clang.Clang.compile
 def compile(self, source):
     if next(compiles, None) is None:
