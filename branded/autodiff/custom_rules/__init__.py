@@ -1,1 +1,1 @@
-"""Custom derivative rules: `custom_jvp` and `custom_vjp`."""
+"""Users' derivative rules: `custom_jvp` and `custom_vjp`."""

@@ -1,1 +1,1 @@
-"""Matrix multiplications: find them in kernels, and run them by BLAS."""
+"""Matrix multiplications: find them, estimate their cost, run them by BLAS."""

@@ -1,1 +1,1 @@
-"""Kernels as C source that clang turns into vector code."""
+"""CPU kernels as C source, and the values that kernels share."""
