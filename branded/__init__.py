@@ -6,12 +6,11 @@ Operations zip along the brands that their operands share and broadcast along th
 import contextlib
 import gc
 import importlib
-import importlib.abc
 import sys
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 
 def _is_for_mypy_alone() -> bool:
@@ -71,11 +70,16 @@ _MOVED = {
 """Current names of modules that documents for earlier versions import by other names."""
 
 
-class _MovedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _MovedModules:
     """A finder that imports a module of `_MOVED` under its earlier name, as the same module object."""
 
     def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self, is_package=True) if name in _MOVED else None
+        # no subclass of importlib.abc.Loader: that import takes time and collects garbage
+        loader: Any = self
+        return ModuleSpec(name, loader, is_package=True) if name in _MOVED else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to Python."""
 
     def exec_module(self, module: ModuleType) -> None:
         sys.modules[module.__name__] = importlib.import_module(_MOVED[module.__name__])
