@@ -66,7 +66,7 @@ class Resolution:
         return f"only operand {at[0]} varies" if len(at) == 1 else f"only operands {' and '.join(at)} vary"
 
     def align(self, x: Batched, per_example: int, rank: int) -> UOp:
-        """Return `x`, with examples of rank `per_example`, with axes of size 1 for brands and axes that it lacks."""
+        """Return `x` with size-1 axes for brands and axes that it lacks; `per_example` is the rank of its examples."""
         if not x.row or (x.row == self.row and per_example == rank):
             return x.uop  # tinygrad aligns to the right
         # f32[3, 8] of users:3 becomes f32[3, 1, 1, 8] in the row users:3 | items:2, where examples have rank 2

@@ -290,7 +290,10 @@ _FEW = 64
 
 
 def _others(x: Tensor) -> Tensor:
-    """Do so over the first axis; many elements are split into blocks, each multiplied by the other blocks' product."""
+    """Compute the product of all other elements over the first axis.
+
+    Many elements are split into blocks, each multiplied by the other blocks' product.
+    """
     n = int(x.shape[0])
     if n <= _FEW:
         eye = Tensor.eye(n, dtype=dtypes.bool).reshape(n, n, *(1,) * (x.ndim - 1))

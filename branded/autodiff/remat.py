@@ -169,7 +169,7 @@ class Remat(Primitive):
 
 
 def _scratch_slots(body: UOp) -> set[int]:
-    """Return the argument slots of memory that a body, or a function inside it, writes before reading it."""
+    """Return the argument slots of memory that a body, or a function inside it, writes."""
     found = set[int]()
     for u in body.toposort(enter_calls=False):
         targets = [u.src[0]] if u.op is Ops.STORE else []

@@ -97,7 +97,10 @@ def in_place_of(level: Level, values: Sequence[UOp]) -> Callable[[UOp], UOp | No
 
 
 def strip_tags(us: Sequence[UOp]) -> list[UOp]:
-    """Remove the leaves from the values; inside another transform they stay, as the outermost one removes them all."""
+    """Remove all tags (leaves, storages, symbolic zeros).
+
+    Inside another transform they stay, as the outermost one removes them all.
+    """
     if is_differentiating():
         return list(us)
     return replace_ops(us, lambda u: u.src[0] if is_marked(u) else None)

@@ -62,7 +62,7 @@ def as_one_step(inputs: list[Tensor], outputs: list[Tensor]) -> list[Tensor]:
         return [tensor(in_memory(y.uop)) for y in outputs]
     if any(y.uop.is_virtual or 0 in y.shape for y in outputs):
         return outputs
-    # every tensor that there is may be asked for its gradient, so it must be an argument
+    # the user may ask for the gradient of any live tensor in the graph, so each is an argument
     out = {y.uop for y in outputs}
     seen = [t for ref in list(all_tensors) if (t := ref()) is not None and t.uop in graph and t.uop not in out]
     arguments = [t for t in seen if not t.uop.is_virtual and not row_of(t.uop)]

@@ -1,7 +1,7 @@
 """Collectives that reduce or gather the values of all examples of a brand, and the index and size of the axis.
 
 Stacking the values of all examples leaves the brand (STAGE). An example takes its own entry of such a stack by entering
-the brand again (INDEX). Every collective combines these two operations.
+the brand again (INDEX). Collectives are built from these two operations.
 """
 
 from __future__ import annotations

@@ -44,9 +44,9 @@ def exactly(x: Any) -> tuple[type, Any]:
 
 
 def read_each(xs: Iterable[Any], form: list[Any], leaves: list[Any], depth: int = 0) -> None:
-    """Call `read` on each value, with a fast path for tensors in memory."""
+    """Call `read_argument` on each value, with a fast path for tensors in memory."""
     for x in xs:
-        # inlined `known`: `k.buffers.get(k.device) is k.opaque` checks that the buffer is still allocated
+        # inlined `value_in_memory`: `k.buffers.get(k.device) is k.opaque` checks that the buffer is still allocated
         if type(x) is Tensor and (k := x.uop.__dict__.get(KNOWN)) is not None and k[2].get(k[4]) is k[3]:
             form.append(k[0])
             leaves.append(k)

@@ -1,7 +1,7 @@
 """A traced function, compiled into kernels that read the arguments and write the results without copies.
 
 On the CPU, a call is one call of C. On other devices, tinygrad runs the kernels on the same buffers. If a value is on
-several devices, a TinyJit runs the program, and its results are copied.
+several devices or a shape is symbolic, a TinyJit runs the program, and its results are copied.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ class Executable:
 
     @disable_gc()
     def _compile(self) -> _Compiled | _Replayed:
-        # results and the program's token may share a call, with and without a mark: without marks it is one call
+        # results and the token may contain the same call, once marked and once unmarked; removing the marks makes it
+        # one call
         values = replace_ops([y.uop for y in self.leaves], lambda u: u.src[0] if is_marked(u) else None)
         leaves = list(map(tensor, values))
         if _is_plain(self.params, values):

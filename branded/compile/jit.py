@@ -66,8 +66,9 @@ def jit(
 ) -> Any:
     """Compile `f`: trace it once for each type of its arguments, and replay its kernels after that.
 
-    Under vmap, a derivative or a loop, `jit(f)` calls `f` directly, and the outer transformation compiles it. In the IR
-    the call is one equation. The caller owns the results: a later call never writes into them.
+    Under vmap, a derivative or a loop, `jit(f)` calls `f` directly. To compile a mapped function or a derivative, put
+    `jit` outside: `jit(vmap(f))`. In the IR the call is one equation. The caller owns the results: a later call never
+    writes into them.
 
     On the CPU, a repeated call is one call of C on the buffers of its arguments; on other devices tinygrad runs the
     kernels. Nothing is scheduled or copied. The last 128 programs are kept. `jit(f).traces` counts how often `f` was

@@ -238,7 +238,10 @@ def _place(u: UOp) -> tuple[UOp, int] | None:
 
 
 def _planned_place(u: UOp) -> tuple[UOp, int] | None:
-    """Do the same for a part of tinygrad's planned memory, without its rewrite rules, which are slow."""
+    """Return the buffer and byte offset of a part of tinygrad's planned memory, or None.
+
+    This does not use tinygrad's rewrite rules, which are slow.
+    """
     part = u.src[0] if u.op is Ops.BITCAST else u
     if part.op is not Ops.SHRINK or part.src[0].op not in (Ops.PARAM, Ops.BUFFER) or len(part.src[0].shape) != 1:
         return None

@@ -76,7 +76,10 @@ def perform_once(around: Body | None, made: Sequence[UOp]) -> list[UOp]:
 
 
 def calls_of(token: UOp | None) -> set[UOp]:
-    """Return the calls that a token depends on; a value of such a call belongs to that call alone."""
+    """Return the calls that a token depends on.
+
+    Values of these calls must stay unchanged, because a rewritten call would be a second call.
+    """
     found = set[UOp]()
     while token is not None:
         while token.op is not Ops.GETTUPLE:

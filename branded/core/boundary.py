@@ -166,9 +166,9 @@ def _one_device(brands: Iterable[Scope]) -> tuple[str, ...]:
 
 
 def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
-    """Return the same values with every brand closed that was left, except those in `keep`; open brands stay.
+    """Batch the values over every brand that their graphs left, except those in `keep`.
 
-    Reverse mode and the bodies of functions and loops need it.
+    Brands in a value's row stay open. Reverse mode and the bodies of functions and loops need it.
     """
     if not any(map(has_left, roots)):
         return _alone(roots)
@@ -193,7 +193,10 @@ def _alone(us: Sequence[UOp]) -> list[UOp]:
 
 
 class Lost(Scope):
-    """The brand of an invalid value: a write to its view `view` gave `written`, and the value missed it."""
+    """The brand of an invalid value.
+
+    Its view `view` was overwritten with `written`, but the value itself has no memory that could show the write.
+    """
 
     is_brand = True
 

@@ -176,7 +176,7 @@ def make_brand(
     where: str = "",
     randomness: Randomness = "error",
 ) -> Brand:
-    """Open a new brand; raise NameTakenError if a brand with that name is open."""
+    """Create a brand, not yet open; raise NameTakenError if a brand with that name is open."""
     if name is None:
         return Brand(size, hint=hint, where=where, randomness=randomness)
     if name is Brand:

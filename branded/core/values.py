@@ -112,8 +112,8 @@ def lift(f: Callable[..., T]) -> Callable[..., Vec[Brand, T]]: ...
 def lift(f: Callable[..., Any]) -> Callable[..., Any]:
     """Turn a function of plain tensors into a function of `Vec`s: `lift(f)(x, y)` applies `f` to each example.
 
-    A function that uses tensors only by tinygrad's operations needs nothing but a type.  `lift` gives it that type, and
-    checks that every argument belongs to an open brand.
+    A function that only calls tinygrad operations already works on batched tensors; only its type is too narrow.
+    `lift` gives it the wider type, and checks that no argument belongs to a closed brand.
 
     Args:
         f: A function of tensors `T`.

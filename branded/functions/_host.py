@@ -1,7 +1,7 @@
-"""Host callbacks that are faster on the CPU than tinygrad's operations: binary search, segment reductions, FFT.
+"""Host callbacks faster than tinygrad on the CPU: binary search, selection by rank, segment reductions, FFT.
 
-Each calls C, or numpy if there is no C compiler, and has the derivatives of the operations.  On other devices, and with
-`BRANDED_CPU=0`, the functions use tinygrad's operations.
+The FFT calls numpy. The others call C, or numpy if there is no C compiler. All have the derivatives of tinygrad's
+operations, which the functions use on other devices and with `BRANDED_CPU=0`.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ class Cell(Mark):
     """A tag that makes a value a storage: all tensors that are views of it see a write to it.
 
     Attributes:
-        before: The value that a realized value was a view of, before it was realized.
+        before: For a realized value, its storage before it was realized.
     """
 
     __slots__ = ("before",)
@@ -207,7 +207,7 @@ def is_leaf(u: UOp) -> bool:
 
 
 def is_cell(u: UOp) -> bool:
-    """Return whether this is a storage, made or changeable by a write."""
+    """Return whether this is a storage, which a write created or may change."""
     return is_marked(u) and type(u.arg) is Cell
 
 

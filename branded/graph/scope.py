@@ -208,7 +208,7 @@ class Scope(Region):
         self.devices: tuple[str, ...] = ()
         """The devices of its examples, if devices were requested."""
         self.has_chosen = False
-        """Whether `cond` or `switch` has selected between Python numbers in this scope."""
+        """Whether a loop or a branch in this scope returned a value with a weak dtype."""
         self.home = ""
         """The device for which its body is traced, where unmapped values are."""
 

@@ -1,7 +1,7 @@
 """`sort`, `topk` and `argsort` as one call of numpy on the CPU, if CPU codegen is enabled.
 
-Otherwise tinygrad's sorting network runs, whose maxima lose NaN: `[2, nan, 1]` became `[1, 2, 2]`, and two of the
-indices were 0. Here NaN is the largest value, as in numpy.
+Otherwise tinygrad's sorting network runs. Its maxima lose NaN (`[2, nan, 1]` becomes `[1, 2, 2]`), so `_with_nan` sorts
+infinity instead. In both cases NaN is the largest value, as in numpy.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The hooks into tinygrad, installed where a tensor must know that it varies over a brand.
 
-Each hook first checks whether a value has open brands. Otherwise it does the same as tinygrad.
+Most hooks act only on batched values or in traced code. `elementwise`, `host_sort`, `host_cumsum`, parts of `gradient`,
+and the caches change tinygrad for all programs.
 """
 
 from __future__ import annotations

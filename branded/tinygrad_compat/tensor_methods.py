@@ -44,7 +44,7 @@ def wrap(name: str, make: Callable[[Method], Method]) -> None:
 
 
 def replace_method(name: str, original: Method, ours: Method) -> None:
-    """Replace a method of Tensor by `ours`; `original` is the result of `nested` for it."""
+    """Replace a method of Tensor by `ours`; `original` is the result of `inner_method` for it."""
     own = functools.wraps(original)(ours)
     is_named = original is not getattr(Tensor, name)
     setattr(Tensor, name, functools.wraps(own)(private_api._metadata_wrapper(own)) if is_named else own)

@@ -1,7 +1,7 @@
 """The definition of trees, and their traversal.
 
-A tuple, list, dict, NamedTuple, dataclass, None, or an instance of a class registered by `register_pytree_node` is a
-node; any other value is a leaf.  Children of a dict are addressed by key, children of a dataclass by field.  Dict
+A tuple, list, dict, deque, NamedTuple, dataclass, None, or an instance of a class registered by `register_pytree_node`
+is a node; any other value is a leaf.  Children of a dict are addressed by key, children of a dataclass by field.  Dict
 children are in the order of the sorted keys, so trees that differ only in insertion order have the same leaves.  A
 rebuilt dict keeps the order of insertion.
 """

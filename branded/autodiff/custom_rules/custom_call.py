@@ -129,7 +129,7 @@ class RuledCall(Apart):
         return self.uses(u, i) | {*range(self.tensors)}
 
     def means(self, u: UOp, i: int) -> set[int]:
-        """Return the arguments that the result uses, and those that vary over no brand that the result lacks."""
+        """Return the arguments that the result uses, and the arguments all of whose brands the result has."""
         row, rows = {*self.examples.results[i]}, self.examples.rows
         unused = (slot for slot in range(self.tensors) if row.issuperset(rows[slot]))
         return self.uses(u, i).union(unused)

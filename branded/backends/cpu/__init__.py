@@ -46,7 +46,7 @@ def plain() -> Iterator[None]:
 
 
 def install() -> None:
-    """Install the CPU kernels, unless tinygrad is unpatched, in an untested version, or compiles without us."""
+    """Install the CPU kernels unless tinygrad is unpatched or an untested version, or `workers` is disabled."""
     if "workers" in tinygrad_compat.installed:
         for module in (loops, exponentials, sines):
             module.install()

@@ -92,7 +92,7 @@ class Examples:
 
     def over(self, rows: Sequence[Row], results: Sequence[Row]) -> Examples:
         """Return the examples of the same call, batched once more."""
-        # a brand of the new rows that is in use already is another loop over its examples: it gets a new brand
+        # if a new row repeats a brand, it is a second loop over the same examples and needs a new brand
         other = {b: Brand(b.size) for row in (*rows, *results) for b in row if b in self.brands}
 
         def both(new: Sequence[Row], old: Sequence[Row]) -> list[Row]:
@@ -156,7 +156,7 @@ class Examples:
         return [None if x is None else next(done) for x in xs]
 
     def _made_up(self, x: UOp, closed: Row) -> UOp:
-        """Replace the per-example values of empty brands in `x` by ones: a shared value needs an example."""
+        """Replace the values of empty brands in `x` by ones, because a shared value is taken from one example."""
         empty = {b.range for b in (*self.brands, *closed) if not b.size}
         if not empty:
             return x

@@ -77,8 +77,8 @@ class Rows(NamedTuple):
 def passed_on(x: UOp, devices: Devices, runs: Sequence[Rows]) -> UOp:
     """Return on each device the concatenated rows of these runs, from the sharded leading axis of `x`.
 
-    The graph contains, for all rules, the part of a full copy that each device would keep.  `copied_to_all` reduces it
-    to the copies that are needed.
+    So that every rule understands it, the graph contains the part of a full copy that each device would keep.
+    `copied_to_all` reduces it to the copies that are needed.
     """
     whole, number, n = _whole(x, devices), UOp.range(len(devices), -1, AxisType.DEVICE), len(devices)
     own, rest = x.shape[0] // n, tuple((0, s) for s in x.shape[1:])

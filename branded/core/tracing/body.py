@@ -152,7 +152,10 @@ def loses(number: DType, dtype: DType) -> bool:
 def carry_dtype(number: Any, dtype: DType) -> DType:
     """Return the dtype of a carry that starts as a Python number and that a step returns with this dtype.
 
-    0 and a uint8: uint8      0 and 0.5: float32      0.0 and an int32: int32, which is 0 as well      0.5: float32
+    0 and uint8: uint8
+    0 and 0.5: float32
+    0.0 and int32: int32, because 0.0 is an int
+    0.5 and int32: float32
     """
     if loses(weak := _dtype_of(number), dtype) and (isinstance(number, Tensor) or number != _as(number, dtype)):
         return strong_dtype(weak)
@@ -168,7 +171,7 @@ def _as(number: float, dtype: DType) -> float:
 
 
 def numbers_kept(found: Sequence[Tensor]) -> list[Tensor]:
-    """Return the results of a loop or branch; values made only of Python numbers are stored unless in a body."""
+    """Return the results of a loop or branch; outside all brands and bodies, weak dtypes become strong."""
     scopes = open_brands()
     for b in scopes:
         b.has_chosen |= any(t.dtype in dtypes.weaks for t in found)

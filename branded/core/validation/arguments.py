@@ -55,7 +55,7 @@ def call_checked(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
 
 
 def check_takes(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], api_name: str, fix: str) -> None:
-    """Raise the same error for a function that must not be called yet."""
+    """Raise if `f`, which must not be called yet, does not accept the arguments."""
     if reason := _refuses(f, args, kwargs):
         raise _wrong(reason, args, kwargs, api_name, fix)
 

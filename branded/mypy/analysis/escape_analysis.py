@@ -51,7 +51,7 @@ MOST_CALLS = 3
 
 
 def check_escapes(f: Expression, api: TypeChecker, shared: Collection[int] = ()) -> None:
-    """Report batched values that a mapped function stores: a lambda, or a function of this file.
+    """Report batched values stored by a mapped function, if it is a lambda or a function of this file.
 
     Args:
         f: The function passed to vmap.

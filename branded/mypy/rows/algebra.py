@@ -119,7 +119,8 @@ def change(
         f: A function from the brands of a row to the new brands.
         axes: A tree of axes, as `in_axes.tree_of` returns it.
         leaf: A function applied to types that are not containers and have no row.
-        end: A function applied to each changed Vec. By default a Vec with the empty row becomes a Tensor.
+        end: A function applied to each visited Vec, changed or not. By default a Vec with the empty row becomes a
+            Tensor.
 
     Returns:
         The changed type.

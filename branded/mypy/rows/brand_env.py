@@ -115,7 +115,7 @@ class OpenBrands:
         self._lookup = lookup
 
     def instance(self, fullname: str, *args: Type) -> Instance:
-        """Return a class with these arguments; mypy's own lookup finds the function `brand` instead of the module."""
+        """Return a class with these arguments."""
         found = self._lookup(fullname)
         assert found is not None and isinstance(found.node, TypeInfo), fullname
         return Instance(found.node, list(args))

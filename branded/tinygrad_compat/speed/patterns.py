@@ -1,6 +1,6 @@
 """Functions that match the patterns of tinygrad 0.14, by their texts: `python -m tests.patterns` wrote them.
 
-What a function names beside its parameters are the values of a pattern, which it is given: see `matching.py`.
+A function's free names are values of its pattern, which `pattern_compiler.py` supplies.
 """
 
 # mypy: ignore-errors

@@ -58,7 +58,7 @@ def _is_behind(outer: OuterAxis, inner: OuterAxis) -> bool:
 def product(
     axes: Iterable[OuterAxis], dtype: DType, a: Beginning, b: Beginning, out: Beginning, alpha: float
 ) -> tuple[Product, bool] | None:
-    """Return the product with the most work per call and whether its operands are swapped; None if BLAS has none."""
+    """Return the product with most work per call and whether its operands are swapped; None if no BLAS call fits."""
     if (found := sorted_out(axes)) is None or any(s < 0 for group in found for axis in group for s in axis[1:]):
         return None
     best: tuple[Product, bool] | None = None

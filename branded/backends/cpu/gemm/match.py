@@ -8,8 +8,8 @@ computing it in the loops.  Operations on the sums follow.
 
 tinygrad rounds each product of float16 or bfloat16 and sums in float32; here the factors are converted to float32.
 
-Two rewrites apply to any kernel.  A value that each turn of a loop would recompute, such as the `exp` of a row shared
-by all rows, is precomputed.  Column sums are computed for groups of rows: see `columns`.
+Two rewrites apply to any kernel.  A value that each turn of a loop would recompute, such as the `exp` of a vector that
+every row uses, is precomputed.  Column sums are computed for groups of rows: see `columns`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Column reductions (sum, product, maximum) in stages: groups of rows first, then the partial results.
 
 A kernel computes one column at a time, or four, and goes down it.  Consecutive rows are far apart in memory, so most of
-each cache line is evicted before it is used.  A group of rows is read in parallel, element by element, in vectors:
+each cache line is evicted before it is used.  Here a group of rows is reduced at the same time, with vectors
+that run along the rows:
 
     x of 2048 x 1024    sums of 16 rows    128 x 1024    sums of 16 rows    8 x 1024    their sum
 

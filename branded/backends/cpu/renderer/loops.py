@@ -36,7 +36,7 @@ DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT, Ops.RECIPROCAL, Ops.POW, Ops.FDIV
 WRITTEN_OUT = 128
 """The limit on unrolled copies of a loop's body, where each `exp` or similar counts.
 
-A convolution tile with 3 x 3 terms takes half a second to compile and is then a fourth faster, or slower.
+A convolution tile with 3 x 3 terms takes half a second to compile and is then a quarter faster, or even slower.
 """
 ROW, ROWS = 8, 8
 """A row of up to `ROW` elements is unrolled if there are at least `ROWS` rows."""
@@ -67,7 +67,7 @@ room = _Room("BRANDED_CPU")
 
 class _Looks(threading.local):
     raises: Callable[[Scheduler], BaseException] | None = None
-    """A hook that raises instead of making a kernel: it returns the error for the loops, before any option."""
+    """If set, it returns an exception for the unoptimized kernel, which is raised instead of building the kernel."""
 
 
 looks = _Looks()
@@ -205,8 +205,8 @@ def is_short(k: Scheduler) -> bool:
 def abreast(k: Scheduler) -> Scheduler | None:
     """Compute several rows of short sums at a time, so that clang vectorizes across rows.
 
-    Clang unrolls the short loop of a single row and then adds element by element.  A tile reads less if no result has
-    elements of its own, as in products of small matrices.
+    Clang unrolls the short loop of a single row and then adds element by element.  If several results share every
+    element that is read, as in products of small matrices, tinygrad's tile reads less; then return None.
     """
     axes, sums = k.axes_of(AxisType.WEAK), _sums(k)
     terms = min(int(inner.vmax + 1) for _, inner in sums)
